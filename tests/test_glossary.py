@@ -13,6 +13,9 @@ BANNED = {
 }  # fmt: skip
 """Words of a private vocabulary; each has a word of the field in docs/glossary.md."""
 
+BANNED_LOCALS = {"gone", "held", "made", "maker", "place", "places", "wish", "wishes"}
+"""Names that say nothing of a value: a variable is called for what it holds (a position, a path, a result)."""
+
 
 def words(name: str) -> set[str]:
     """The words of a name in snake case or camel case."""
@@ -47,6 +50,21 @@ def test_no_parameter_or_field_uses_a_private_word() -> None:
     ]
 
     assert not [(path, name) for path, name in names if words(name) & BANNED]
+
+
+def test_no_local_variable_uses_a_private_word() -> None:
+    """Inside a function, too, a variable is named for what it holds."""
+    names = [
+        (name_of(path), node.id)
+        for path in MODULES
+        for function in functions(path)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    ]
+
+    assert not [
+        (path, name) for path, name in names if words(name) & BANNED or name in BANNED_LOCALS
+    ]
 
 
 def test_a_class_of_one_word_is_in_few_hands() -> None:

@@ -167,9 +167,9 @@ class ExtensionList(SessionExtension):
 
     def retire(self, *kinds: type[SessionExtension]) -> None:
         """Let extensions of these classes take no more part in the session."""
-        gone = [each for each in self._extensions if isinstance(each, kinds)]
-        self._extensions = [each for each in self._extensions if each not in gone]
-        self._retired += gone
+        retired = [each for each in self._extensions if isinstance(each, kinds)]
+        self._extensions = [each for each in self._extensions if each not in retired]
+        self._retired += retired
 
     def _notify(self, event: Callable[[SessionExtension], None]) -> None:
         for extension in tuple(self._extensions):

@@ -257,13 +257,13 @@ def _apply_view(messages: list[Message], hosts: list[Message], shown: list[Messa
     wanted: list[Message] = []
     at = 0
     for message in shown:
-        place = order.get(id(message))
-        if place is None:
+        position = order.get(id(message))
+        if position is None:
             message.additional_properties[_OWN_MARK] = True
             wanted.append(message)
         else:
-            wanted += hosts[at : place + 1]
-            at = max(at, place + 1)
+            wanted += hosts[at : position + 1]
+            at = max(at, position + 1)
     wanted += hosts[at:]
     for message in hosts:
         out = id(message) not in kept

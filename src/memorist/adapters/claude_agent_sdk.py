@@ -89,8 +89,8 @@ class MemoristSessionStore:
 
     async def load(self, key: SessionKey) -> list[SessionStoreEntry] | None:
         """Return all lines in order; None for a session that was never written."""
-        place = _key_columns(key)
-        rows = await self._run(lambda database: database.execute(_SELECT_LINES, place).fetchall())
+        columns = _key_columns(key)
+        rows = await self._run(lambda database: database.execute(_SELECT_LINES, columns).fetchall())
         return [json.loads(line) for (line,) in rows] or None
 
     async def list_sessions(self, project_key: str) -> list[SessionStoreListEntry]:

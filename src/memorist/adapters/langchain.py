@@ -160,8 +160,8 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         """
         owner = self._identity.resolve(runtime)
         info = getattr(runtime, "execution_info", None)
-        place = getattr(info, "checkpoint_ns", None) or ""
-        nested = "|" in place
+        namespace = getattr(info, "checkpoint_ns", None) or ""
+        nested = "|" in namespace
         thread = resolve_run_value(self._session_value, runtime) or getattr(info, "thread_id", None)
         names = [str(thread)] if thread else []
         first = (messages[0].id if messages else None) or uuid.uuid4().hex

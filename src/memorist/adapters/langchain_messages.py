@@ -113,11 +113,11 @@ def _encode_part(part: dict[str, Any]) -> JsonObject:
 def _picture_url(part: dict[str, Any]) -> str | None:
     """The URL of an image in LangChain's or Anthropic's own block."""
     source = part.get("source")
-    held = source if isinstance(source, dict) else part
-    if isinstance(held.get("url"), str):
-        return str(held["url"])
-    data = held.get("base64") or held.get("data")
-    kind = part.get("mime_type") or held.get("media_type") or "image/png"
+    picture = source if isinstance(source, dict) else part
+    if isinstance(picture.get("url"), str):
+        return str(picture["url"])
+    data = picture.get("base64") or picture.get("data")
+    kind = part.get("mime_type") or picture.get("media_type") or "image/png"
     return f"data:{kind};base64,{data}" if isinstance(data, str) else None
 
 

@@ -214,20 +214,20 @@ def render_folder(folder: str, files: Iterable[tuple[str, int]]) -> str:
     not exist.
     """
     start = f"{folder}/" if folder else ""
-    held = [(path.removeprefix(start), size) for path, size in files if path.startswith(start)]
-    if folder and not held:
+    entries = [(path.removeprefix(start), size) for path, size in files if path.startswith(start)]
+    if folder and not entries:
         raise InputError(f"there is no {ROOT}/{folder}")
     sizes: dict[str, int] = {}
-    for path, size in held:
+    for path, size in entries:
         parts = path.split("/")
         for depth in range(1, min(len(parts), LISTED_LEVELS + 1)):
-            place = "/".join(parts[:depth]) + "/"
-            sizes[place] = sizes.get(place, 0) + size
+            subfolder = "/".join(parts[:depth]) + "/"
+            sizes[subfolder] = sizes.get(subfolder, 0) + size
         if len(parts) <= LISTED_LEVELS:
             sizes[path] = size
     top = ROOT if not folder else f"{ROOT}/{folder}"
     rows = [
-        (sum(size for _, size in held), top),
+        (sum(size for _, size in entries), top),
         *((size, f"{top}/{path}") for path, size in sorted(sizes.items())),
     ]
     return "\n".join(f"{format_size(size)}\t{path}" for size, path in rows)
@@ -257,7 +257,7 @@ def collect_evidence(session: Session) -> WriteEvidence:
     it, including what was compacted.
     """
     session.fetch("")  # flushes the transcript to disk
-    held = collect_write_evidence(
+    evidence = collect_write_evidence(
         session.id,
         (
             entry
@@ -265,7 +265,7 @@ def collect_evidence(session: Session) -> WriteEvidence:
             if isinstance(entry, Message)
         ),
     )
-    return replace(held, outside_texts=select_newest_texts(held.outside_texts))
+    return replace(evidence, outside_texts=select_newest_texts(evidence.outside_texts))
 
 
 class MemoryToolCommands:
@@ -288,8 +288,8 @@ class MemoryToolCommands:
         index = self._memory.visible_index()
         files = [(head.path, head.size) for head in self._memory.visible_headers()]
         if not inner or any(name.startswith(f"{inner}/") for name, _ in files):
-            made = [(INDEX_NAME, index.size)] if index.text else []
-            return neutralize_markup(render_folder(inner, [*made, *files]))
+            index_files = [(INDEX_NAME, index.size)] if index.text else []
+            return neutralize_markup(render_folder(inner, [*index_files, *files]))
         return neutralize_markup(render_lines(self._visible_text(path, index), view_range))
 
     def _visible_text(self, path: object, index: MemoryIndex) -> str:

@@ -62,26 +62,28 @@ class MessageMap(Generic[T]):
         changed, or left over from a message of which some items are gone. It returns the messages
         for them.
         """
-        places = self._match_positions(sent)
-        if places == list(range(len(self._items))):
+        matched = self._match_positions(sent)
+        if matched == list(range(len(self._items))):
             return self.messages
-        made: list[T] = [*self._messages_without_items(0)] if places and places[0] == 0 else []
+        restored: list[T] = (
+            [*self._messages_without_items(0)] if matched and matched[0] == 0 else []
+        )
         strange: list[Any] = []
         at = 0
         while at < len(sent):
-            count = self._whole_message_length(places, at)
+            count = self._whole_message_length(matched, at)
             if count == 0:
                 strange.append(sent[at])
                 at += 1
                 continue
-            made += build(strange) if strange else ()
+            restored += build(strange) if strange else ()
             strange = []
-            owner = self._owners[places[at] or 0]
-            made.append(self._messages[owner])
-            made += self._messages_without_items(owner + 1)
+            owner = self._owners[matched[at] or 0]
+            restored.append(self._messages[owner])
+            restored += self._messages_without_items(owner + 1)
             at += count
-        made += build(strange) if strange else ()
-        return made
+        restored += build(strange) if strange else ()
+        return restored
 
     def _messages_without_items(self, owner: int) -> Iterator[T]:
         """The messages without items from this one on, up to the next that has items."""
@@ -99,13 +101,13 @@ class MessageMap(Generic[T]):
         """Number of items from here on that are exactly those of one message; 0 when they are
         not.
         """
-        place = positions[start]
-        if place is None or self._first_items[self._owners[place]] != place:
+        position = positions[start]
+        if position is None or self._first_items[self._owners[position]] != position:
             return 0
-        count = self._item_count(self._owners[place])
+        count = self._item_count(self._owners[position])
         return (
             count
-            if list(positions[start : start + count]) == list(range(place, place + count))
+            if list(positions[start : start + count]) == list(range(position, position + count))
             else 0
         )
 
@@ -115,7 +117,7 @@ class MessageMap(Generic[T]):
 
         No position is used twice.
         """
-        places: list[int | None] = []
+        matched: list[int | None] = []
         used_positions: set[int] = set()
         known: dict[bytes, deque[int]] | None = None
         expected = 0
@@ -131,11 +133,11 @@ class MessageMap(Generic[T]):
                 if known is None:
                     known = self._by_content()
                 position = _next_free_position(known[_content_key(item)], used_positions, expected)
-            places.append(position)
+            matched.append(position)
             if position is not None:
                 used_positions.add(position)
                 expected = position + 1
-        return places
+        return matched
 
     def _by_content(self) -> dict[bytes, deque[int]]:
         known: dict[bytes, deque[int]] = defaultdict(deque)
@@ -150,8 +152,8 @@ def _next_free_position(
     """The first free position from the expected one on, else the first free one."""
     while positions and positions[0] in used_positions:
         positions.popleft()
-    free = [place for place in positions if place not in used_positions]
-    return next((place for place in free if place >= expected), free[0] if free else None)
+    free = [position for position in positions if position not in used_positions]
+    return next((position for position in free if position >= expected), free[0] if free else None)
 
 
 def _is_same(item: object, other: object) -> bool:

@@ -69,9 +69,9 @@ class _SyncTappedStream(_TappedStream, httpx2.SyncByteStream):
             self._inner.close()
 
     def _deliver(self) -> None:
-        taken = self.take_body()
-        if taken is not None:
-            self._callback(*taken)
+        body = self.take_body()
+        if body is not None:
+            self._callback(*body)
 
 
 class _AsyncTappedStream(_TappedStream, httpx2.AsyncByteStream):
@@ -92,9 +92,9 @@ class _AsyncTappedStream(_TappedStream, httpx2.AsyncByteStream):
             await self._inner.aclose()
 
     async def _deliver(self) -> None:
-        taken = self.take_body()
-        if taken is not None:
-            await self._callback(*taken)
+        body = self.take_body()
+        if body is not None:
+            await self._callback(*body)
 
 
 def response_content_type(headers: httpx2.Headers) -> str:

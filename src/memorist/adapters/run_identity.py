@@ -84,13 +84,15 @@ def resolve_run_value(value: RunValue[Run], run: Run) -> str:
     return found or ""
 
 
-def find_user_id(*places: object) -> str:
+def find_user_id(*sources: object) -> str:
     """Return the user that one of the mappings or objects names, the first that does; empty if
     none.
     """
-    for place in places:
+    for source in sources:
         for field in USER_FIELDS:
-            found = place.get(field) if isinstance(place, Mapping) else getattr(place, field, None)
+            found = (
+                source.get(field) if isinstance(source, Mapping) else getattr(source, field, None)
+            )
             if isinstance(found, str | int) and str(found):
                 return str(found)
     return ""

@@ -342,7 +342,7 @@ class AutoMemory:
         changes: list[MemoryChange] = []
         for path in paths:
             topic = self.folder.read_topic(path)
-            made = with_anchors(
+            confirmed = with_anchors(
                 with_provenance(topic, replace(topic.provenance, verified=now)),
                 self.project_files.find_anchors(f"{topic.name}\n{topic.description}\n{topic.body}"),
             )
@@ -350,7 +350,7 @@ class AutoMemory:
                 MemoryChange(
                     path=path,
                     before=encode_text(topic.text()),
-                    after=encode_text(made.text()),
+                    after=encode_text(confirmed.text()),
                 )
             )
         return self.write(
@@ -363,11 +363,11 @@ class AutoMemory:
         """
         topic = self.folder.read_topic(path)
         status = "muted" if muted else "active"
-        made = with_provenance(topic, replace(topic.provenance, status=status))
+        changed = with_provenance(topic, replace(topic.provenance, status=status))
         change = MemoryChange(
             path=path,
             before=encode_text(topic.text()),
-            after=encode_text(made.text()),
+            after=encode_text(changed.text()),
         )
         what = f"{'mute' if muted else 'unmute'}: {path}"
         return self.write([change], ChangeReason(actor="user", what=what))
@@ -420,7 +420,7 @@ class AutoMemory:
         stands beside its opposite.
         """
         result = ReconciledChanges()
-        gone = {each.change.path for each in accepted if each.change.after is None}
+        removed = {each.change.path for each in accepted if each.change.after is None}
         for each in accepted:
             change = each.change
             if (
@@ -435,10 +435,10 @@ class AutoMemory:
             topics = [
                 topic
                 for topic in self._read_cached(self._search_sayings().find_related(said))
-                if topic.path not in gone
+                if topic.path not in removed
             ]
             found = reconcile(change, topics, format_utc_timestamp(self._clock.now()))
-            gone.update(found.replaced)
+            removed.update(found.replaced)
             result.take(each, found)
         return result
 
@@ -449,11 +449,11 @@ class AutoMemory:
         """
         try:
             data = self._files.read(self.layout.team.location, limit=MAX_TEAM_LOCATION_BYTES)
-            place = msgspec.json.decode(data, type=_TeamLocation)
+            location = msgspec.json.decode(data, type=_TeamLocation)
         except (FileNotFoundError, msgspec.DecodeError):
             return ""
-        branch = f", branch {place.branch}" if place.branch else ""
-        return f"everybody who can read {redact(place.remote).text}{branch}"
+        branch = f", branch {location.branch}" if location.branch else ""
+        return f"everybody who can read {redact(location.remote).text}{branch}"
 
     def gate_context(
         self,
@@ -538,7 +538,7 @@ class AutoMemory:
         self, verdicts: Sequence[NeedsReview], why: ChangeReason
     ) -> tuple[Proposal, ...]:
         now = self._clock.now()
-        made = tuple(
+        proposals = tuple(
             create_proposal(
                 each.change,
                 trust=each.trust,
@@ -548,8 +548,8 @@ class AutoMemory:
             )
             for each in verdicts
         )
-        self.inbox.add(made)
-        return made
+        self.inbox.add(proposals)
+        return proposals
 
     def _report_result(
         self, written: WriteResult, why: ChangeReason, tell: Callable[[Event], None] | None
@@ -664,10 +664,10 @@ class AutoMemory:
         """Find an unused path for a new memory of this name, numbered where the plain one
         exists.
         """
-        taken = {head.path.casefold() for head in self.headers()}
+        used_paths = {head.path.casefold() for head in self.headers()}
         plain = make_file_name(redact(name).text)
         path, number = plain, 1
-        while path.casefold() in taken:
+        while path.casefold() in used_paths:
             number += 1
             path = f"{plain.removesuffix('.md')}-{number}.md"
         return path
@@ -675,7 +675,7 @@ class AutoMemory:
     def add(self, text: str, *, kind: MemoryKind, name: str, description: str) -> WriteResult:
         """Add a memory written by the user."""
         path = self.find_free_path(name)
-        made = create_topic(
+        topic = create_topic(
             path,
             kind=kind,
             name=path.removesuffix(".md"),
@@ -687,7 +687,7 @@ class AutoMemory:
             actor="user", what=render_headline("add", description), quote=redact(text).text[:300]
         )
         return self.write(
-            [MemoryChange(path=path, before=None, after=encode_text(made.text()))], why
+            [MemoryChange(path=path, before=None, after=encode_text(topic.text()))], why
         )
 
     def edit(self, path: str, text: str) -> WriteResult:
@@ -719,10 +719,10 @@ class AutoMemory:
             *(recorded.paths for recorded in self.folder.history.iter_changes()),
             (each.path for each in self.purge_journal.load()),
         )
-        gone = [path for path in paths if path not in known]
-        if gone:
+        missing = [path for path in paths if path not in known]
+        if missing:
             raise InputError(
-                f"neither the folder nor its history has {gone[0]}; `memorist memory list` and "
+                f"neither the folder nor its history has {missing[0]}; `memorist memory list` and "
                 f"`log` show what there is"
             )
         return self.purge_journal.add(
@@ -919,13 +919,13 @@ def open_user_memory(
     """Open what holds in every project of the user; None where `auto_memory.everywhere` is off."""
     if not settings.everywhere:
         return None
-    place = layout.user_memory
+    memory_layout = layout.user_memory
     return AutoMemory(
-        place,
+        memory_layout,
         files=files,
         clock=clock,
         settings=settings,
-        usage_source=_usage_source(place, database),
+        usage_source=_usage_source(memory_layout, database),
     )
 
 
@@ -951,14 +951,14 @@ def open_memory(
     """Open the memory of a project, with what holds in every project of the user; the database is
     opened when usage is first read. Raises SettingsError for an unsafe folder.
     """
-    place = locate_memory(layout, project, settings)
+    location = locate_memory(layout, project, settings)
     memory = AutoMemory(
-        place,
+        location,
         files=files,
         clock=clock,
         settings=settings,
-        usage_source=_usage_source(place, database),
-        check_owner=lambda: record_project(files, place, project),
+        usage_source=_usage_source(location, database),
+        check_owner=lambda: record_project(files, location, project),
     )
     memory.project_files = ProjectFiles(project)
     memory.everywhere = open_user_memory(

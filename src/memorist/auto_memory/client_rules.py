@@ -160,9 +160,9 @@ def match_client_rules(
         shared = Counter(at for word in list_near_words(said) for at in postings.get(word, ()))
         near = [rules[at] for at, _ in shared.most_common(min(MAX_NEAR_RULES, room))]
         room -= len(near)
-        made = _compare_rules(said, near)
-        if made != ClientCounterpart():
-            found[path] = made
+        matches = _compare_rules(said, near)
+        if matches != ClientCounterpart():
+            found[path] = matches
     return found
 
 

@@ -245,18 +245,18 @@ def _read_clause(clause: str, start: int) -> list[Stance]:
         return []
     if len(order) == 2 and "answer" in order:  # "answer in German" and "in German answer"
         order = tuple(sorted(order))
-    place = (start, start + len(clause)) if start >= 0 else (0, 0)
+    span = (start, start + len(clause)) if start >= 0 else (0, 0)
     listed = [word for word in order if _find_group(word)]
     group = _find_group(listed[0]) if listed else None
     if group and len(listed) > 1 and all(_find_group(word) is group for word in listed):
         rest = [word for word in order if word not in listed]
         return [
-            Stance(frozenset([*rest, each]), (*rest, each), not negative, 0, *place)
+            Stance(frozenset([*rest, each]), (*rest, each), not negative, 0, *span)
             for each in listed
         ]
     value = _VALUE.search(clause)
     value_length = 0 if value is None else len(_content_words(value[0]))
-    return [Stance(frozenset(order), order, not negative, value_length, *place)]
+    return [Stance(frozenset(order), order, not negative, value_length, *span)]
 
 
 def _content_words(text: str) -> tuple[str, ...]:
@@ -452,8 +452,8 @@ def reconcile(change: MemoryChange, topics: Iterable[Topic], now: str) -> Reconc
     The user's word replaces what it contradicts, and asks where it contradicts only a part. Any
     other word changes nothing: it is dropped where it is known, and named where it contradicts.
     """
-    made = parse_topic(change.path, change.after or b"")
-    said = made.saying
+    added = parse_topic(change.path, change.after or b"")
+    said = added.saying
     found = [
         (agreement, topic)
         for topic in topics
@@ -463,17 +463,17 @@ def reconcile(change: MemoryChange, topics: Iterable[Topic], now: str) -> Reconc
         and (agreement := _compare_topic(said, topic)) is not Agreement.UNRELATED
     ]
     same = next((topic for agreement, topic in found if agreement is Agreement.SAME), None)
-    if made.provenance.trust not in USER_TRUST:
+    if added.provenance.trust not in USER_TRUST:
         return _judge_unproven(change, found)
     if same is not None:
-        return Reconciliation(changes=(_confirm(same, made, now),), known=same.path)
+        return Reconciliation(changes=(_confirm(same, added, now),), known=same.path)
     replaced = [
         topic for agreement, topic in found if agreement in (Agreement.RESTATED, Agreement.OPPOSITE)
     ]
     paths = tuple(topic.path for topic in replaced)
     return Reconciliation(
         changes=(
-            _with_replaced(made, replaced) if replaced else change,
+            _with_replaced(added, replaced) if replaced else change,
             *(_removal(topic) for topic in replaced),
         ),
         replaced=paths,
@@ -655,11 +655,11 @@ def _compare_topic(said: str, topic: Topic) -> Agreement:
     return found
 
 
-def _confirm(known: Topic, made: Topic, now: str) -> MemoryChange:
+def _confirm(known: Topic, added: Topic, now: str) -> MemoryChange:
     """The known memory, said again: with the newer date, words and message."""
     given = known.provenance
     provenance = replace(
-        made.provenance, created=given.created, verified=now, replaces=given.replaces
+        added.provenance, created=given.created, verified=now, replaces=given.replaces
     )
     return MemoryChange(
         path=known.path,
@@ -668,13 +668,13 @@ def _confirm(known: Topic, made: Topic, now: str) -> MemoryChange:
     )
 
 
-def _with_replaced(made: Topic, replaced: Sequence[Topic]) -> MemoryChange:
+def _with_replaced(added: Topic, replaced: Sequence[Topic]) -> MemoryChange:
     """The new memory, which names those that it replaces and takes over their pin."""
-    provenance = replace(made.provenance, replaces=tuple(topic.path for topic in replaced))
-    topic = with_provenance(made, provenance)
+    provenance = replace(added.provenance, replaces=tuple(topic.path for topic in replaced))
+    topic = with_provenance(added, provenance)
     if any(each.pinned for each in replaced):
         topic = with_header(topic, {"pinned": "true"})
-    return MemoryChange(path=made.path, before=None, after=encode_text(topic.text()))
+    return MemoryChange(path=added.path, before=None, after=encode_text(topic.text()))
 
 
 def _removal(topic: Topic) -> MemoryChange:

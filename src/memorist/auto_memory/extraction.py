@@ -275,9 +275,9 @@ class MemoryExtraction:
         """
         at = message.timestamp or self._runtime.clock.now()
         if statement.act != "forget":
-            taken = self._memory.headers_by_path()
+            headers = self._memory.headers_by_path()
             return self._memory, plan_addition(
-                statement, taken, session=self._context.id, timestamp=at
+                statement, headers, session=self._context.id, timestamp=at
             )
         plans = [
             (memory, plan_removal(statement, memory.read_topics()))
@@ -369,7 +369,7 @@ class MemoryExtraction:
             return
         await self._wait_until_scanned()
         overlay = OverlayFiles(self._runtime.files)
-        means, spec = (
+        runtime, spec = (
             self._runtime,
             replace(self._build_fork_spec(model, parent, messages), requested_by_user=asked),
         )
@@ -377,9 +377,9 @@ class MemoryExtraction:
             spec,
             model=model,
             files=overlay,
-            clock=means.clock,
-            governor=means.governor,
-            record=means.record_receipt,
+            clock=runtime.clock,
+            governor=runtime.governor,
+            record=runtime.record_receipt,
         )
         if receipt.outcome is ForkOutcome.BLOCKED or self._is_stopped:
             return  # the cursor stays, so the next run sees these messages
@@ -415,16 +415,16 @@ class MemoryExtraction:
                 changes.append(MemoryChange(path=name, before=before, after=after))
         if not changes:
             return WriteResult()
-        held = collect_write_evidence(self._context.id, messages)
-        held = replace(held, outside_texts=(*self._outside_texts, *held.outside_texts))
+        evidence = collect_write_evidence(self._context.id, messages)
+        evidence = replace(evidence, outside_texts=(*self._outside_texts, *evidence.outside_texts))
         what = ", ".join(change.path for change in changes[:3]) + (" …" if len(changes) > 3 else "")
         why = ChangeReason(
             actor="extraction",
             what=render_headline("extract", what),
             session=self._context.id,
-            messages=tuple(id for id, _ in held.user_messages)[-5:],
+            messages=tuple(id for id, _ in evidence.user_messages)[-5:],
         )
-        return self._memory.write(changes, why, held, tell=self._runtime.emit)
+        return self._memory.write(changes, why, evidence, tell=self._runtime.emit)
 
     def _build_fork_spec(
         self, model: Model, parent: ParentCall | None, messages: Sequence[Message]

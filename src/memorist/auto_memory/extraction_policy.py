@@ -163,7 +163,7 @@ def build_extraction_form(
     manifest = render_manifest(headers, limit=settings.scan_files) or "(none yet)"
     asked = _render_user_requests(task, prompts)
     about = f"Today is {task.today}. Look at the newest {task.count} messages."
-    taken = {header.path.casefold() for header in headers}
+    used_paths = {header.path.casefold() for header in headers}
     text: JsonObject = {"type": "string"}
     fields = {"kind": {"type": "string", "enum": list(MemoryKind)}} | dict.fromkeys(
         ("description", "text", "quote"), text
@@ -174,7 +174,7 @@ def build_extraction_form(
         topics = [
             topic
             for each in (given if isinstance(given, list) else ())
-            if isinstance(each, dict) and (topic := _read_memory(each, taken)) is not None
+            if isinstance(each, dict) and (topic := _read_memory(each, used_paths)) is not None
         ]
         writes = {str(task.folder / topic.path): topic.text() for topic in topics}
         return TextEdits(tuple(WriteFileCall(path, whole) for path, whole in writes.items()))
@@ -202,7 +202,7 @@ def build_extraction_form(
     )
 
 
-def _read_memory(given: JsonObject, taken: set[str]) -> Topic | None:
+def _read_memory(given: JsonObject, used_paths: set[str]) -> Topic | None:
     """A new memory from what a model filled in; None for one without a text."""
     description, text, quote = (
         " ".join(str(given.get(key) or "").split()) if key != "text" else str(given.get(key) or "")
@@ -211,7 +211,7 @@ def _read_memory(given: JsonObject, taken: set[str]) -> Topic | None:
     if not text.strip():
         return None
     title = " ".join(redact(description or text).text.split()[:MAX_TITLE_WORDS])
-    path = _find_free_name(make_file_name(title), taken)
+    path = _find_free_name(make_file_name(title), used_paths)
     return create_topic(
         path,
         kind=parse_kind(str(given.get("kind"))),

@@ -117,9 +117,9 @@ def _write_folder(store: BaseObjectStore, files: Mapping[bytes, bytes]) -> Objec
                 % (FOLDER_MODE, name, bytes.fromhex(_write_folder(store, inner).decode())),
             )
         )
-    made = objects.ShaFile.from_raw_string(KINDS["tree"], b"".join(row for _, row in sorted(rows)))
-    store.add_object(made)
-    return made.id
+    tree = objects.ShaFile.from_raw_string(KINDS["tree"], b"".join(row for _, row in sorted(rows)))
+    store.add_object(tree)
+    return tree.id
 
 
 def build_commit(tree: ObjectID, parent: ObjectID | None, text: str, timestamp: float) -> Commit:

@@ -120,15 +120,15 @@ class HistoryRewrite:
 
     def _copy_commit(self, commit: Commit, objects: dict[ObjectID, UnpackedObject]) -> None:
         recorded = self._history.read_change(commit)
-        gone = bool(self._purged_paths.intersection(recorded.paths))
-        self.touched_changes += gone
+        is_purged = bool(self._purged_paths.intersection(recorded.paths))
+        self.touched_changes += is_purged
         tree = self._filter_tree(commit.tree, b"", objects)
         if tree == self._tree:
             return
         # The commit message quotes the purged memory as well.
         why = (
             ChangeReason(actor=recorded.why.actor, what="(forgotten for good)")
-            if gone
+            if is_purged
             else recorded.why
         )
         paths = [
@@ -136,7 +136,7 @@ class HistoryRewrite:
             for path in recorded.paths
             if path.encode("utf-8", "surrogateescape") not in self._dropped_names
         ]
-        made = build_commit(
+        rewritten = build_commit(
             tree,
             self._head,
             self._clean(
@@ -144,9 +144,9 @@ class HistoryRewrite:
             ).decode(),
             recorded.at,
         )
-        self._add_object(KINDS["commit"], made.as_raw_string(), objects)
-        self._ids[recorded.id] = made.id.decode()
-        self._tree, self._head = tree, made.id
+        self._add_object(KINDS["commit"], rewritten.as_raw_string(), objects)
+        self._ids[recorded.id] = rewritten.id.decode()
+        self._tree, self._head = tree, rewritten.id
 
     def _add_object(
         self, kind: int, data: bytes, objects: dict[ObjectID, UnpackedObject]
@@ -181,5 +181,7 @@ class HistoryRewrite:
                     copied = self._add_object(KINDS["blob"], self._clean(data), objects)
                     self._copied_blobs[sha] = bytes.fromhex(copied.decode())
                 rows.append(b"%s %s\0%s" % (mode, name, self._copied_blobs[sha]))
-        made = self._trees[tree, above] = self._add_object(KINDS["tree"], b"".join(rows), objects)
-        return made
+        filtered = self._trees[tree, above] = self._add_object(
+            KINDS["tree"], b"".join(rows), objects
+        )
+        return filtered

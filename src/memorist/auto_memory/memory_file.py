@@ -255,8 +255,8 @@ def create_topic(
     if kind is not None:
         values["type"] = kind.value
     front = update_front_matter(None, values)
-    made = Topic(path=path, document=MarkdownDocument(front, f"\n{body.strip()}\n"))
-    return with_provenance(made, provenance)
+    topic = Topic(path=path, document=MarkdownDocument(front, f"\n{body.strip()}\n"))
+    return with_provenance(topic, provenance)
 
 
 def with_provenance(topic: Topic, provenance: Provenance) -> Topic:

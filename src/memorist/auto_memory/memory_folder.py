@@ -513,13 +513,13 @@ class ScannedFolder:
         ]
 
     def _scan_path(self, path: str, *, foreign: bool = False) -> tuple[ScannedFile, bytes] | None:
-        place = self.layout.folder / path
-        facts = self._files.facts(place)
+        file_path = self.layout.folder / path
+        facts = self._files.facts(file_path)
         if facts is None or not facts.is_file:
             return None
         whole = facts.size <= MAX_FILE_BYTES
         try:
-            data = self._files.read(place, limit=MAX_FILE_BYTES + 1 if whole else HEAD_BYTES)
+            data = self._files.read(file_path, limit=MAX_FILE_BYTES + 1 if whole else HEAD_BYTES)
         except FileNotFoundError:
             return None
         blob = compute_blob_id(data) if whole else ""
@@ -599,15 +599,15 @@ class ScannedFolder:
 
     def _rebuild_indexes(self) -> dict[str, bytes]:
         """Rebuild the indexes that changed; returns their bytes for the history."""
-        made: dict[str, bytes] = {}
+        rebuilt: dict[str, bytes] = {}
         for below in ("", TEAM_PREFIX) if self._has_team_folder() else ("",):
             present = self.read_index_text(below)
             text = self.build_index(present, below).text
             if text != present:
-                made[below + INDEX_NAME] = encode_text(text)
+                rebuilt[below + INDEX_NAME] = encode_text(text)
                 self._files.write(self.layout.folder / below / INDEX_NAME, encode_text(text))
                 self._update_scan_entry(below + INDEX_NAME)
-        return made
+        return rebuilt
 
     def _has_team_folder(self) -> bool:
         """Whether there is a team folder; a link in its place is not one."""
@@ -783,9 +783,9 @@ class MemoryFolder(ScannedFolder):
 
     def _check_changes(self, changes: Sequence[MemoryChange]) -> None:
         """Check every path and every current content before the first write."""
-        taken = frozenset(path for path in self._loaded_scan().files if path != INDEX_NAME)
+        used_paths = frozenset(path for path in self._loaded_scan().files if path != INDEX_NAME)
         for change in changes:
-            problem = find_path_problem(change.path, taken)
+            problem = find_path_problem(change.path, used_paths)
             if problem:
                 raise InputError(f"{change.path!r} cannot be a memory. {problem}")
             if not self._is_inside(change.path):
@@ -820,13 +820,13 @@ class MemoryFolder(ScannedFolder):
                 rewrite.catch_up()
                 rewrite.replace_history()
                 # A history moved aside as damaged may contain them too.
-                made = [
+                purged = [
                     path
                     for path in self._files.walk(self.layout.state)
                     if path.relative_to(self.layout.state).parts[0].startswith(_DERIVED_PREFIXES)
                 ]
                 known = self._loaded_scan()
-                for derived in (self.layout.scan_state, self.layout.pending_change, *made):
+                for derived in (self.layout.scan_state, self.layout.pending_change, *purged):
                     remove_if_exists(self._files, derived)
                 left = {
                     path: seen

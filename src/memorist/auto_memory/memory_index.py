@@ -582,8 +582,10 @@ def render_for_reader(topic: Topic) -> str:
     front = topic.document.front
     if front is None:
         return f"{topic.name}\n{topic.description}\n{topic.body}"
-    beside = {key: value for key, value in front.values.items() if key not in _KNOWN_HEADER_KEYS}
-    beside |= {
+    extra_values = {
+        key: value for key, value in front.values.items() if key not in _KNOWN_HEADER_KEYS
+    }
+    extra_values |= {
         MEMORIST_KEY: {
             key: value
             for key, value in front.mapping_value(MEMORIST_KEY).items()
@@ -596,7 +598,7 @@ def render_for_reader(topic: Topic) -> str:
             topic.name,
             topic.description,
             topic.body,
-            *(text for text in _header_texts(beside) if text != MEMORIST_KEY),
+            *(text for text in _header_texts(extra_values) if text != MEMORIST_KEY),
             *remarks,
         ]
     )

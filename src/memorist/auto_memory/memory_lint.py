@@ -167,8 +167,8 @@ def _dropped_line_problems(built: MemoryIndex, paths: Collection[str]) -> list[L
 
     Lines of withheld memories are reported with the memory itself.
     """
-    gone = len(built.text.splitlines()) - filter_visible_index(built, paths).lines
-    what = f"{gone} of its lines read like orders planted for an agent, and are not shown"
+    hidden_lines = len(built.text.splitlines()) - filter_visible_index(built, paths).lines
+    what = f"{hidden_lines} of its lines read like orders planted for an agent, and are not shown"
     return (
         [
             LintProblem(
@@ -177,7 +177,7 @@ def _dropped_line_problems(built: MemoryIndex, paths: Collection[str]) -> list[L
                 "say it in other words, or keep it as a memory: `memorist memory add`",
             )
         ]
-        if gone > 0
+        if hidden_lines > 0
         else []
     )
 

@@ -79,7 +79,7 @@ class ProjectFiles:
         if self._root is None or not anchors:
             return AnchorChanges(kept=len(anchors))
         changed: list[str] = []
-        gone: list[str] = []
+        missing: list[str] = []
         moved: list[tuple[str, str]] = []
         kept = 0
         for anchor in anchors:
@@ -96,9 +96,9 @@ class ProjectFiles:
                 moved.append((anchor.name, new))
                 kept += 1
             else:
-                gone.append(anchor.name)
+                missing.append(anchor.name)
         return AnchorChanges(
-            changed=tuple(changed), gone=tuple(gone), moved=tuple(moved), kept=kept
+            changed=tuple(changed), gone=tuple(missing), moved=tuple(moved), kept=kept
         )
 
     def _resolve(self, name: str) -> str:

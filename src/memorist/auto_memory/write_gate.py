@@ -143,20 +143,24 @@ def judge_change(change: MemoryChange, context: GateContext) -> GateVerdict:
     trust, provenance = _determine_origin(shown, change, context, messages)
     # From here on only the cleaned text with the proven origin counts; `topic` is still the raw
     # text, in which hidden orders can be seen.
-    made = with_provenance(shown, provenance)
-    cleaned = MemoryChange(path=change.path, before=change.before, after=encode_text(made.text()))
-    clash = _team_conflict_reasons(made, change, context)
+    stamped = with_provenance(shown, provenance)
+    cleaned = MemoryChange(
+        path=change.path, before=change.before, after=encode_text(stamped.text())
+    )
+    clash = _team_conflict_reasons(stamped, change, context)
     if context.actor in USER_ACTORS:
         return AcceptedChange(cleaned, trust, (*remarks, *clash))
     proven = change.path in context.evidence.proven_paths
-    reasons = (*(() if proven else clash), *_sharing_reasons(made, change, context, messages))
-    reasons += () if proven or context.actor == "team" else _overwrite_reasons(made, change, trust)
-    if compute_content_seal(made) not in context.reviewed_seals:
+    reasons = (*(() if proven else clash), *_sharing_reasons(stamped, change, context, messages))
+    reasons += (
+        () if proven or context.actor == "team" else _overwrite_reasons(stamped, change, trust)
+    )
+    if compute_content_seal(stamped) not in context.reviewed_seals:
         reasons = (
             *([topic.header_problem] if topic.header_problem else ()),
             *find_planted_orders(topic),
             *reasons,
-            *(() if proven else _unbacked_reasons(made, change, trust, context)),
+            *(() if proven else _unbacked_reasons(stamped, change, trust, context)),
         )
     return (
         NeedsReview(cleaned, trust, (*reasons, *remarks))
@@ -436,14 +440,14 @@ def _has_outside_instruction(
     """Whether any part that came from outside tells the reader what to do."""
     text = render_for_reader(topic)
     known = normalize_for_comparison(render_for_reader(before)) if before is not None else ""
-    taken = (
+    instructions = (
         sentence
         for sentence in find_borrowed_sentences(text, case.evidence)
         if normalize_for_comparison(sentence) not in known
     )
     if trust is Trust.TEAM and (waives_confirmation(text) or is_risky_order(text)):
         return True
-    return (trust is Trust.OUTSIDE and may_bind(text)) or any(map(may_bind, taken))
+    return (trust is Trust.OUTSIDE and may_bind(text)) or any(map(may_bind, instructions))
 
 
 def _has_same_content(one: Topic, other: Topic) -> bool:

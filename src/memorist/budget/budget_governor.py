@@ -125,7 +125,7 @@ class BudgetGovernor:
                     self._session,
                     work.label,
                     largest_use(limits),
-                    made=now,
+                    reserved=now,
                     expires=expires,
                 )
                 self._open[work.label].append(number)

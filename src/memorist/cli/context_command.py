@@ -247,7 +247,7 @@ def _folder_listing(call: ContextOptions, settings: Settings) -> ContextListing:
         )
     folder = call.place.absolute() if call.place != Path() else Path.cwd()
     skills, missed = _skill_sections(folder, family, call.model, settings)
-    made = assemble_first_context(
+    context = assemble_first_context(
         folder,
         family,
         Runtime(settings=settings),
@@ -258,8 +258,8 @@ def _folder_listing(call: ContextOptions, settings: Settings) -> ContextListing:
         family=family,
         turn=1,
         model=call.model,
-        pieces=recount_tokens(made.pieces, call.model),
-        left_out=(*made.left_out, *missed),
+        pieces=recount_tokens(context.pieces, call.model),
+        left_out=(*context.left_out, *missed),
     )
 
 
@@ -293,7 +293,7 @@ def _skill_sections(
     )
     known = find_price({"model": model}, settings) or ModelPrice()
     window = min(settings.compaction.window or sys.maxsize, known.window or DEFAULT_WINDOW)
-    made = build_catalogue(
+    catalogue = build_catalogue(
         found.skills,
         family,
         load_skill_prompts(),
@@ -302,9 +302,9 @@ def _skill_sections(
         factor=_factor(model),
     )
     limit = f"{settings.skills.share:.0%} of a window of {window:,} tokens"
-    section = wrap_catalogue(made, family, limit)
+    section = wrap_catalogue(catalogue, family, limit)
     return () if section is None else (section,), list_left_out_skills(
-        found.skills, made, found.problems, limit
+        found.skills, catalogue, found.problems, limit
     )
 
 

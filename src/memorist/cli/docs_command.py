@@ -88,8 +88,8 @@ def docs_list_command(project: Path | None, as_json: bool) -> None:
     """
     scope = _docs_dependencies(project)
     rows = [
-        _describe_doc(scope, place.path, (place.why,) if place.why else ())
-        for place in find_documents(scope)
+        _describe_doc(scope, document.path, (document.why,) if document.why else ())
+        for document in find_documents(scope)
     ]
     if as_json:
         output.print_json({"documents": rows})
@@ -121,12 +121,15 @@ def docs_check_command(files: Sequence[Path], project: Path | None, as_json: boo
     scope = _docs_dependencies(project)
     rows = []
     for path in [path.absolute() for path in files] or [
-        place.path for place in find_documents(scope)
+        document.path for document in find_documents(scope)
     ]:
-        place = inspect_document(scope, str(path))
+        document = inspect_document(scope, str(path))
         rows.append(
             _describe_doc(
-                scope, path, (place.why,) if place is not None and place.why else (), judged=True
+                scope,
+                path,
+                (document.why,) if document is not None and document.why else (),
+                judged=True,
             )
         )
     if as_json:
@@ -169,11 +172,11 @@ def docs_update_command(
         )
     scope = _docs_dependencies(project)
     for path in files:
-        place = inspect_document(scope, str(path.absolute()))
-        if place is None or place.why:
+        document = inspect_document(scope, str(path.absolute()))
+        if document is None or document.why:
             unknown = "it cannot be read, or has no line `# MAGIC DOC: title`"
-            raise InputError(f"{path} is not kept: {unknown if place is None else place.why}")
-        conversation.on_file_read(str(place.path))
+            raise InputError(f"{path} is not kept: {unknown if document is None else document.why}")
+        conversation.on_file_read(str(document.path))
     done = asyncio.run(_update_docs(found.name, conversation, scope, settings, asked))
     if as_json:
         output.print_json(done)

@@ -49,7 +49,7 @@ def open_dreams(
     settings = load_project_settings(model)
     engine = Memorist(settings=settings, model="structural")
     clock = SystemClock()
-    means = open_model(model or settings.model, settings.models, clock=clock)
+    opened_model = open_model(model or settings.model, settings.models, clock=clock)
     try:
         traces = SessionTracer(settings.telemetry, "", clock)
         governor = BudgetGovernor(
@@ -62,7 +62,7 @@ def open_dreams(
         runtime = Runtime(
             settings=settings,
             clock=clock,
-            model=means,
+            model=opened_model,
             open_database=engine.database,
             governor=governor,
             emit=traces.on_event,
@@ -213,13 +213,13 @@ def dream_archive_command(as_json: bool) -> None:
         rows: dict[str, dict[str, object]] = {}
         for each in history.log():
             for path in each.paths:
-                gone = (
+                archived = (
                     each.why.actor == "dream"
                     and path not in present
                     and path not in rows
                     and path != INDEX_NAME
                 )
-                if gone and history.read_file(path, each.id) is None:
+                if archived and history.read_file(path, each.id) is None:
                     data = history.read_file(path, history.find_parent_id(each.id)) or b""
                     rows[path] = {
                         "path": path,

@@ -162,11 +162,11 @@ def _write_resumable(text: str, target: str) -> tuple[Path, tuple[str, ...]]:
         "codex": os.environ.get("CODEX_HOME") or home / ".codex",
     }
     moment = datetime.fromtimestamp(SystemClock().now(), UTC)
-    made = render_resumable_session(client, text, id=uuid4(), cwd=cwd, at=moment)
-    path = Path(folders[client], made.path).absolute()
-    if not DiskFiles().create(path, made.data):
+    written = render_resumable_session(client, text, id=uuid4(), cwd=cwd, at=moment)
+    path = Path(folders[client], written.path).absolute()
+    if not DiskFiles().create(path, written.data):
         raise InputError(f"{path} exists already")
-    return path, made.arguments
+    return path, written.arguments
 
 
 def _first_prompt(path: Path) -> str:

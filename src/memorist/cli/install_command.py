@@ -244,8 +244,8 @@ def find_launch_command(home: Path) -> LaunchCommand:
     """
     usual = home == Path("~/.memorist").expanduser()
     called = Path(sys.argv[0])
-    beside = Path(sys.executable).parent / "memorist"
-    for path in (called.absolute(), beside):
+    sibling = Path(sys.executable).parent / "memorist"
+    for path in (called.absolute(), sibling):
         if path.name == "memorist" and os.access(path, os.X_OK) and path.is_file():
             return LaunchCommand(arguments=(str(path),), home="" if usual else str(home))
     return LaunchCommand(

@@ -79,7 +79,7 @@ def machines_sync_command() -> None:
     _sync()
 
 
-def _begin(place: str, key: str) -> None:
+def _begin(location: str, key: str) -> None:
     name = re.sub(r"[^A-Za-z0-9-]+", "-", platform.node()).strip("-")[:30] or "machine"
     machine = f"{name}-{draw_bytes(3).hex()}"
     probe = seal_snapshot(key, MachineSnapshot(machine=machine), draw_bytes(NONCE_BYTES))
@@ -90,9 +90,9 @@ def _begin(place: str, key: str) -> None:
                 f"this machine shares already, by {engine.layout.machines / 'own'}; remove that "
                 f"file to begin anew"
             )
-        if not place.startswith("git:"):
-            place = str(Path(place).expanduser().absolute())
-        save_identity(engine.layout, MachineIdentity(machine=machine, place=place, key=key))
+        if not location.startswith("git:"):
+            location = str(Path(location).expanduser().absolute())
+        save_identity(engine.layout, MachineIdentity(machine=machine, place=location, key=key))
 
 
 def _sync() -> None:

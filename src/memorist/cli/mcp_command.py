@@ -89,9 +89,9 @@ def _serve_stdio(project: Path | None, working: Path) -> None:
     # The reader waits where no KeyboardInterrupt reaches; being killed loses nothing.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     handshake = importlib.import_module("memorist.mcp_server.handshake")
-    held = handshake.answer_first_requests()
-    if held is not None:
-        with handshake.replay_handshake(held):
+    backlog = handshake.answer_first_requests()
+    if backlog is not None:
+        with handshake.replay_handshake(backlog):
             _load_server("memorist.mcp_server.stdio_server").serve_stdio(project, working)
 
 

@@ -211,9 +211,9 @@ def compact_command(**options: Any) -> None:  # noqa: ANN401 - click passes the 
             )
         _print_clearing_edit(recorded, as_json=options["as_json"])
         return
-    made = _compact(recorded, source, options)
-    if isinstance(made, UnchangedHistory):
-        made = (
+    outcome = _compact(recorded, source, options)
+    if isinstance(outcome, UnchangedHistory):
+        outcome = (
             CompactedHistory(
                 strategy="unchanged",
                 messages=recorded.messages,
@@ -221,18 +221,18 @@ def compact_command(**options: Any) -> None:  # noqa: ANN401 - click passes the 
                 tokens_after=_count_tokens(recorded),
             )
             if options["as_json"]
-            else _raise_nothing_to_do(made)
+            else _raise_nothing_to_do(outcome)
         )
     if options["target"] and not options["dry_run"]:
-        _write(options["target"], recorded, made)
+        _write(options["target"], recorded, outcome)
     if options["as_json"]:
-        output.print_json(_result_object(recorded, made))
+        output.print_json(_result_object(recorded, outcome))
     else:
-        _print_result(recorded, made, quiet=options["dry_run"])
+        _print_result(recorded, outcome, quiet=options["dry_run"])
 
 
-def _raise_nothing_to_do(made: UnchangedHistory) -> CompactedHistory:
-    raise NothingToDo(made.why)
+def _raise_nothing_to_do(outcome: UnchangedHistory) -> CompactedHistory:
+    raise NothingToDo(outcome.why)
 
 
 def _print_clearing_edit(recorded: RecordedWindow, *, as_json: bool) -> None:
@@ -317,12 +317,12 @@ async def _summarize_with_model(
     model = open_model(name, settings.models)
     if model is None:
         raise UsageError(f"{name!r} is no model that can be asked")
-    held = measure_conversation(
+    measured = measure_conversation(
         recorded.messages,
         user_texts=[words for words in map(user_text, recorded.all_messages) if words],
         factor=how.factor,
     )
-    request = build_summary_request(held, how.texts, instructions, hand_over=hand_over)
+    request = build_summary_request(measured, how.texts, instructions, hand_over=hand_over)
     runtime = Runtime(settings=settings, model=model)
     with closing(open_database(runtime.layout.database)) as database:
         governor = BudgetGovernor(database, "", clock=runtime.clock, settings=settings.spend)
@@ -338,61 +338,62 @@ async def _summarize_with_model(
             await model.close()
     if isinstance(summary, UnusableSummary):
         return summary
-    reviewed = review_summary(summary, held.messages, held.messages, factor=how.factor)
+    reviewed = review_summary(summary, measured.messages, measured.messages, factor=how.factor)
     return reviewed if isinstance(reviewed, UnusableSummary) else reviewed.text
 
 
-def _write(target: Path, recorded: RecordedWindow, made: CompactedHistory) -> None:
+def _write(target: Path, recorded: RecordedWindow, outcome: CompactedHistory) -> None:
     if target.exists():
         raise InputError(f"{target} exists already; name a new file")
     writer = TranscriptWriter(target)
     try:
         writer.append(recorded.head or SessionHead(session=target.stem, format="memorist"))
-        ours = tuple(message for message in made.messages if message.id.startswith("memorist"))
+        ours = tuple(message for message in outcome.messages if message.id.startswith("memorist"))
         writer.append(
             CompactionBoundary(
-                id=made.strategy,
+                id=outcome.strategy,
                 line=0,
                 trigger="manual",
-                tokens_before=made.tokens_before,
+                tokens_before=outcome.tokens_before,
                 replacement=ours,
             )
         )
-        for message in made.messages:
+        for message in outcome.messages:
             writer.append(message)
     finally:
         writer.close()
 
 
-def _result_object(recorded: RecordedWindow, made: CompactedHistory) -> dict[str, Any]:
+def _result_object(recorded: RecordedWindow, outcome: CompactedHistory) -> dict[str, Any]:
     return {
-        "strategy": made.strategy,
+        "strategy": outcome.strategy,
         "at": recorded.last_message,
-        "tokens_before": made.tokens_before,
-        "tokens_after": made.tokens_after,
+        "tokens_before": outcome.tokens_before,
+        "tokens_after": outcome.tokens_after,
         "messages": find_codec("anthropic").encode_messages(
-            normalize_history(made.messages, "anthropic", tool_tokens=UNLIMITED_TOKENS)
+            normalize_history(outcome.messages, "anthropic", tool_tokens=UNLIMITED_TOKENS)
         ),
-        "cut": [{"id": cut.id, "tokens": cut.tokens, "why": cut.why} for cut in made.cut],
+        "cut": [{"id": cut.id, "tokens": cut.tokens, "why": cut.why} for cut in outcome.cut],
         "restored": [
-            {"kind": back.kind, "what": back.what, "tokens": back.tokens} for back in made.restored
+            {"kind": back.kind, "what": back.what, "tokens": back.tokens}
+            for back in outcome.restored
         ],
     }
 
 
-def _print_result(recorded: RecordedWindow, made: CompactedHistory, *, quiet: bool) -> None:
-    ours = [message for message in made.messages if message.id.startswith("memorist")]
-    kept = len(made.messages) - len(ours)
+def _print_result(recorded: RecordedWindow, outcome: CompactedHistory, *, quiet: bool) -> None:
+    ours = [message for message in outcome.messages if message.id.startswith("memorist")]
+    kept = len(outcome.messages) - len(ours)
     if not quiet:
         for message in ours:
             click.echo(message.text + "\n")
     click.echo(
-        f"{made.strategy} at message {recorded.last_message}: {made.tokens_before:,} tokens "
-        f"become {made.tokens_after:,};"
-        f" {kept} of {len(recorded.messages)} messages stay as they are, {len(made.cut)} are cut"
+        f"{outcome.strategy} at message {recorded.last_message}: {outcome.tokens_before:,} tokens "
+        f"become {outcome.tokens_after:,};"
+        f" {kept} of {len(recorded.messages)} messages stay as they are, {len(outcome.cut)} are cut"
     )
-    for back in made.restored:
+    for back in outcome.restored:
         click.echo(f"  brought back: {back.kind} {back.what} ({back.tokens:,} tokens)")
-    newest: list[Message] = [message for message in made.messages if message not in ours][-1:]
+    newest: list[Message] = [message for message in outcome.messages if message not in ours][-1:]
     if newest and not quiet:
         click.echo(f"  newest message: {newest[0].role}, {newest[0].text[:100]!r}")

@@ -105,8 +105,8 @@ def _print_results(query: str, found: SearchResults) -> None:
         for who, text in (("you", turn.said), ("agent", turn.answered), ("work", turn.work)):
             _print_excerpt(who, text, words)
     for section in found.sections:
-        place = f"{output.make_readable(section.document.path)}:{section.line}"
-        click.echo(f"{section.document.kind:<11} {place}")
+        location = f"{output.make_readable(section.document.path)}:{section.line}"
+        click.echo(f"{section.document.kind:<11} {location}")
         _print_excerpt("", section.text, words)
     if not found:
         click.echo("nothing found")

@@ -72,8 +72,8 @@ def sessions_command(everywhere: bool, limit: int, as_json: bool) -> None:
         return
     for each in found[:limit]:
         day = datetime.fromtimestamp(each.updated).astimezone().strftime("%Y-%m-%d %H:%M")
-        place = f"{Path(each.project).name}: " if everywhere else ""
-        title = output.make_one_line(place + (each.title or "(nothing was asked)"))
+        prefix = f"{Path(each.project).name}: " if everywhere else ""
+        title = output.make_one_line(prefix + (each.title or "(nothing was asked)"))
         click.echo(
             f"{day}  {each.id[:13]:<13}  {each.agent:<11}  {'notes' if each.notes else '     '}  "
             f"{shorten(title, TITLE_CHARACTERS)}"
@@ -118,9 +118,9 @@ def find_outcomes(ids: Iterable[str]) -> dict[str, str]:
         state = SqliteState(database, SystemClock().now)
         found = {id: find_extract(state, id) for id in ids}
     return {
-        id: parse_raw_memory(made.extracted.raw_memory).outcome
-        for id, made in found.items()
-        if made is not None and not made.extracted.is_empty
+        id: parse_raw_memory(outcome.extracted.raw_memory).outcome
+        for id, outcome in found.items()
+        if outcome is not None and not outcome.extracted.is_empty
     }
 
 

@@ -249,9 +249,11 @@ def skills_skillify_command(**options: object) -> None:
 
 
 def _save_draft(draft: SkillDraft, call: _SkillifyOptions) -> Path:
-    places = find_skill_locations(Path.cwd(), read_environment(), _load_settings().home)
+    locations = find_skill_locations(Path.cwd(), read_environment(), _load_settings().home)
     folder = (
-        Path(call.to).expanduser().absolute() if call.to else find_drafts_folder(places, call.scope)
+        Path(call.to).expanduser().absolute()
+        if call.to
+        else find_drafts_folder(locations, call.scope)
     )
     if not call.yes:
         click.confirm(f"Save this as {folder / draft.name / 'SKILL.md'}?", abort=True)

@@ -93,8 +93,8 @@ def find_due_rollouts(context: DueContext) -> list[DueWork]:
         state.close()
 
 
-def _due_rollouts(place: DueContext, state: StateDatabase) -> Iterator[DueWork]:
-    settings, now = place.settings, int(place.now)
+def _due_rollouts(context: DueContext, state: StateDatabase) -> Iterator[DueWork]:
+    settings, now = context.settings, int(context.now)
     by_itself = (
         ""
         if settings.uses_rollouts
@@ -120,7 +120,10 @@ def _due_rollouts(place: DueContext, state: StateDatabase) -> Iterator[DueWork]:
         )
     known = list_jobs(state)
     consolidation = next((job for job in known if job.kind == "consolidate"), None)
-    if consolidation is not None and (due := _due_consolidation(consolidation, place)) is not None:
+    if (
+        consolidation is not None
+        and (due := _due_consolidation(consolidation, context)) is not None
+    ):
         yield due
     given_up = list_exhausted_jobs(state)
     for job in given_up[:MAX_NAMED]:
@@ -137,12 +140,12 @@ def _due_rollouts(place: DueContext, state: StateDatabase) -> Iterator[DueWork]:
         )
 
 
-def _due_consolidation(job: Job, place: DueContext) -> DueWork | None:
+def _due_consolidation(job: Job, context: DueContext) -> DueWork | None:
     """The consolidation, if something was requested since it last succeeded."""
     if job.last_error is None and (job.last_success or 0) >= job.watermark:
         return None
     refused = find_consolidation_refusal(
-        job, build_claim_terms(place.settings.rollouts), int(place.now)
+        job, build_claim_terms(context.settings.rollouts), int(context.now)
     )
     if refused is None:
         return DueWork(
@@ -194,17 +197,19 @@ def find_due_dreams(context: DueContext) -> list[DueWork]:
 
 
 def _open_gate(
-    place: DueContext, where: MemoryLayout, sessions: Sequence[PastSession]
+    context: DueContext, where: MemoryLayout, sessions: Sequence[PastSession]
 ) -> GateOpen | None:
     known = GateFacts(
-        now=place.now, host=HostConditions(), last=DreamLock(where, SystemClock()).last_dream_time()
+        now=context.now,
+        host=HostConditions(),
+        last=DreamLock(where, SystemClock()).last_dream_time(),
     )
-    verdict = judge_gates(known, place.settings.dream)
+    verdict = judge_gates(known, context.settings.dream)
     if isinstance(verdict, NeedsScan):
         seen = list_session_activity(sessions, DiskFiles())
         verdict = judge_gates(
             replace(known, sessions=select_new_sessions(seen, current="", since=verdict.since)),
-            place.settings.dream,
+            context.settings.dream,
         )
     return verdict if isinstance(verdict, GateOpen) else None
 
@@ -275,13 +280,13 @@ def read_status(
             blocked=tuple(list_blocked_since(database, span.start)),
             failures=tuple(list_failures_since(database, float(span.start * DAY_SECONDS))),
         )
-        place = DueContext(
+        context = DueContext(
             layout=Layout(Path(settings.home).expanduser()),
             settings=settings,
             database=database,
             now=now,
         )
-        due = [each for tell in DUE_SOURCES for each in tell(place)]
+        due = [each for tell in DUE_SOURCES for each in tell(context)]
     except sqlite3.Error as error:
         raise StoreError(
             f"the database cannot be read ({error}); memorist doctor says more"

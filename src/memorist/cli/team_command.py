@@ -64,14 +64,14 @@ def team_group() -> None:
 @contextmanager
 def _open_sync() -> Iterator[tuple[Memorist, AutoMemory, TeamSync]]:
     with open_project_memory() as (engine, memory):
-        place = read_remote_location(DiskFiles(), memory.layout.team, engine.settings.team)
-        if place is None:
+        location = read_remote_location(DiskFiles(), memory.layout.team, engine.settings.team)
+        if location is None:
             raise NothingToDo(
                 "this project has no place for its team's memories; choose one: memorist team "
                 "init git:origin"
             )
         remote = open_remote(
-            memory.layout.team, place, Path.cwd(), engine.settings.team, read_environment()
+            memory.layout.team, location, Path.cwd(), engine.settings.team, read_environment()
         )
         try:
             yield (
@@ -104,14 +104,14 @@ def team_init_command(remote: str, branch: str, folder: str | None, space: str) 
     Example: memorist team init git:origin
     """
     with open_project_memory() as (engine, memory):
-        place = RemoteLocation(
+        location = RemoteLocation(
             remote=recognize_remote(remote), branch=branch, folder=folder, space=space
         )
         found = open_remote(
-            memory.layout.team, place, Path.cwd(), engine.settings.team, read_environment()
+            memory.layout.team, location, Path.cwd(), engine.settings.team, read_environment()
         )
         found.close()
-        save_remote_location(DiskFiles(), memory.layout.team, place)
+        save_remote_location(DiskFiles(), memory.layout.team, location)
         click.echo(f"the team's memories of this project are kept at {found.name}")
         click.echo(
             "bring them here with `memorist team pull`; share one with `memorist team share PATH`"
@@ -361,9 +361,9 @@ def _report_object(report: TeamSyncReport, sync: TeamSync) -> dict[str, Any]:
 
 
 @contextmanager
-def _open_store(place: str, most: int = MAX_KEYS) -> Iterator[TeamStore]:
+def _open_store(location: str, most: int = MAX_KEYS) -> Iterator[TeamStore]:
     with open_project_memory() as (engine, _):
-        own = place or str(engine.layout.home / "team-server" / "team.sqlite")
+        own = location or str(engine.layout.home / "team-server" / "team.sqlite")
     store = open_team_store(
         own if "://" in own else str(Path(own).expanduser().absolute()), most=most
     )

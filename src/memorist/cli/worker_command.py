@@ -101,7 +101,7 @@ async def _work_until_stopped(
     stop, pace = asyncio.Event(), WorkerPace()
     processes.call_on_end_signals(asyncio.get_running_loop(), stop.set)
     rollouts, many = past.settings.rollouts, is_shared(past.settings.state)
-    means = past.worker_dependencies(
+    dependencies = past.worker_dependencies(
         rollouts, on_event, terms=build_claim_terms(rollouts, lease=pace.lease if many else None)
     )
     number_at_once = at_once or rollouts.running
@@ -109,10 +109,10 @@ async def _work_until_stopped(
         # Loaded only here: it needs the extra `postgres`.
         together = import_module("memorist.rollouts.shared_worker").run_shared_worker
         await together(
-            means, past.settings.state, stop, pace=pace, at_once=number_at_once, once=once
+            dependencies, past.settings.state, stop, pace=pace, at_once=number_at_once, once=once
         )
     else:
-        await run_worker(means, stop, at_once=number_at_once, once=once)
+        await run_worker(dependencies, stop, at_once=number_at_once, once=once)
 
 
 def _format_event(what: JobEvent) -> str:

@@ -93,12 +93,12 @@ def add_breakpoints(
     automatic = isinstance(body.get("cache_control"), dict)
     free = MAX_BREAKPOINTS - len(host) - automatic
     marks: dict[BlockPosition, CacheLifetime] = {}
-    for place in _find_wanted_positions(body, unchanged_entries, automatic=automatic):
-        if not (known_cacheable and place.part == 2) and not _is_cacheable(body, place):
+    for position in _find_wanted_positions(body, unchanged_entries, automatic=automatic):
+        if not (known_cacheable and position.part == 2) and not _is_cacheable(body, position):
             continue
-        lifetime = _choose_lifetime(place, host, ttl) if host else ttl
-        if len(marks) < free and place not in host and lifetime is not None:
-            marks[place] = lifetime
+        lifetime = _choose_lifetime(position, host, ttl) if host else ttl
+        if len(marks) < free and position not in host and lifetime is not None:
+            marks[position] = lifetime
     return _insert_breakpoints(body, marks, copy_list) if marks else body
 
 
@@ -260,17 +260,17 @@ def _insert_breakpoints(
     once: the history may be long.
     """
     marked = dict(body)
-    for place, ttl in marks.items():
+    for position, ttl in marks.items():
         control: JsonObject = (
             {"type": "ephemeral"} if ttl == "5m" else {"type": "ephemeral", "ttl": ttl}
         )
-        key = "system" if place.part == 1 else "messages"
+        key = "system" if position.part == 1 else "messages"
         value = marked[key]
         if isinstance(value, str):
             value = marked[key] = [{"type": "text", "text": value}]
         elif value is body[key]:
-            value = marked[key] = copied(value) if place.part == 2 else list(value)
-        value[place.entry] = _mark_entry(value[place.entry], place, control)
+            value = marked[key] = copied(value) if position.part == 2 else list(value)
+        value[position.entry] = _mark_entry(value[position.entry], position, control)
     return marked
 
 

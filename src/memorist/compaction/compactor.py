@@ -470,17 +470,17 @@ class Compactor(SessionExtension):
             str(self._layout.transcript),
             self._tracker.meter.calibrated_factor,
         )
-        self._conversation = held = measure_conversation(
+        self._conversation = measured = measure_conversation(
             call.messages,
             user_texts=self._user_texts,
             transcript=transcript,
             factor=factor,
             before=self._conversation,
         )
-        saved = await self._clear_for_cost(call, held, now)
+        saved = await self._clear_for_cost(call, measured, now)
         result = saved if isinstance(saved, CompactedHistory) else None
         steps = plan_compaction(
-            self._window_state(call, held, result), self._breaker, self._settings
+            self._window_state(call, measured, result), self._breaker, self._settings
         )
         if (
             not call.forced
@@ -496,13 +496,13 @@ class Compactor(SessionExtension):
                     result is None or result.strategy == "micro"
                 ) and not is_provider_attempt(step):
                     tried = True
-                    made = await self._try_strategy(strategy, held, call)
-                    if isinstance(made, CompactedHistory):
-                        result = made
+                    outcome = await self._try_strategy(strategy, measured, call)
+                    if isinstance(outcome, CompactedHistory):
+                        result = outcome
                     else:
-                        why = made.why
+                        why = outcome.why
                         model_failed = model_failed or (
-                            made.asked and strategy in {"full", "inline"}
+                            outcome.asked and strategy in {"full", "inline"}
                         )
                 case CompactionAttempt():
                     pass  # an earlier attempt succeeded
@@ -546,7 +546,7 @@ class Compactor(SessionExtension):
     def _window_state(
         self,
         call: CompactionRequest,
-        held: MeasuredConversation,
+        measured: MeasuredConversation,
         cleared: CompactedHistory | None,
     ) -> WindowState:
         used = self._tracker.tokens
@@ -554,7 +554,7 @@ class Compactor(SessionExtension):
         return WindowState(
             used=max(used, call.limits.auto) if call.forced else used,
             freed=0 if call.forced else freed,
-            prefix=max(0, used - held.tokens),
+            prefix=max(0, used - measured.tokens),
             limits=call.limits,
             manual=call.manual,
             instructions=bool(call.instructions),
@@ -564,63 +564,64 @@ class Compactor(SessionExtension):
         )
 
     async def _clear_for_cost(
-        self, call: CompactionRequest, held: MeasuredConversation, now: float
+        self, call: CompactionRequest, measured: MeasuredConversation, now: float
     ) -> CompactionResult:
         """Clear what a cold cache makes free to clear, or what saves money."""
         settings = self._settings
         if call.manual or call.forced:
             return UnchangedHistory("Asked for in another way.")
-        made = tool_result_budget.clear_when_idle(
-            held.messages,
+        cleared = tool_result_budget.clear_when_idle(
+            measured.messages,
             now=now,
             last_reply=self._last_reply,
             settings=settings,
-            factor=held.factor,
+            factor=measured.factor,
         )
         if (
-            isinstance(made, CompactedHistory)
+            isinstance(cleared, CompactedHistory)
             or call.price is None
             or settings.schedule != "price"
             or call.provider_compacts
         ):
-            return made
+            return cleared
         money, limit = self._cost_state(call.price, now), call.limits.auto
         paying = find_profitable_edit(
-            held,
+            measured,
             money,
             used=self._tracker.tokens,
             limit=limit,
             settings=settings,
-            replaceable=self._replaceable_history(held),
+            replaceable=self._replaceable_history(measured),
         )
         if paying is not None and paying.notes:
             smaller = await self._try_strategy(
-                "session-memory" if self._has_model_notes() else "structural", held, call
+                "session-memory" if self._has_model_notes() else "structural", measured, call
             )
-            made = smaller if isinstance(smaller, CompactedHistory) else made
-        if paying is None or isinstance(made, CompactedHistory):
-            return made
+            cleared = smaller if isinstance(smaller, CompactedHistory) else cleared
+        if paying is None or isinstance(cleared, CompactedHistory):
+            return cleared
         return tool_result_budget.clear_results(
-            held.messages, paying.ids, factor=held.factor, sizes=held.sizes
+            measured.messages, paying.ids, factor=measured.factor, sizes=measured.sizes
         )
 
-    def _replaceable_history(self, held: MeasuredConversation) -> ReplaceableHistory | None:
+    def _replaceable_history(self, measured: MeasuredConversation) -> ReplaceableHistory | None:
         """The history that the notes, or the extractive summary, could replace now."""
         if self._session_memory.way is None:
             return None
         if not self._has_model_notes():
-            budget = min(held.tokens // 2, self._settings.keep_maximum_tokens)
-            return ReplaceableHistory(len(held.messages) - 1, budget)
+            budget = min(measured.tokens // 2, self._settings.keep_maximum_tokens)
+            return ReplaceableHistory(len(measured.messages) - 1, budget)
         text, cursor = self._session_memory.read_notes(), self._session_memory.read_cursor()
         if text is None or cursor is None:
             return None
-        start = session_memory_module.find_keep_index(held, cursor.message, self._settings)
-        if isinstance(start, UnchangedHistory) or start >= len(held.messages):
+        start = session_memory_module.find_keep_index(measured, cursor.message, self._settings)
+        if isinstance(start, UnchangedHistory) or start >= len(measured.messages):
             return None
-        said = sum(estimate_text_tokens(words, held.factor) for words in self._user_texts)
+        said = sum(estimate_text_tokens(words, measured.factor) for words in self._user_texts)
         return ReplaceableHistory(
             start,
-            estimate_text_tokens(text, held.factor) + min(said, self._settings.inline_user_tokens),
+            estimate_text_tokens(text, measured.factor)
+            + min(said, self._settings.inline_user_tokens),
         )
 
     def _has_model_notes(self) -> bool:
@@ -643,16 +644,16 @@ class Compactor(SessionExtension):
         )
 
     async def _try_strategy(
-        self, strategy: str, held: MeasuredConversation, call: CompactionRequest
+        self, strategy: str, measured: MeasuredConversation, call: CompactionRequest
     ) -> CompactionResult:
         if strategy == "micro":
             return tool_result_budget.clear_results(
-                held.messages,
-                tool_result_budget.find_old_results(held.messages, self._settings.micro_keep),
-                factor=held.factor,
+                measured.messages,
+                tool_result_budget.find_old_results(measured.messages, self._settings.micro_keep),
+                factor=measured.factor,
             )
         apart = split_preamble(
-            held, max(1, call.limits.auto - max(0, self._tracker.tokens - held.tokens))
+            measured, max(1, call.limits.auto - max(0, self._tracker.tokens - measured.tokens))
         )
         settings = self._settings
         facts = replace(
@@ -674,7 +675,9 @@ class Compactor(SessionExtension):
         )
         return reattach_preamble(
             restore_missing_items(
-                await self._rewrite_rest(strategy, apart, held, call, terms), terms, held.factor
+                await self._rewrite_rest(strategy, apart, measured, call, terms),
+                terms,
+                measured.factor,
             ),
             apart,
         )
@@ -687,32 +690,32 @@ class Compactor(SessionExtension):
         call: CompactionRequest,
         terms: RewriteOptions,
     ) -> CompactionResult:
-        held = apart.rest
+        measured = apart.rest
         match strategy:
             case "session-memory":
-                return await self._compact_with_notes(held, terms)
+                return await self._compact_with_notes(measured, terms)
             case "full" | "inline":
-                return await self._compact_with_model(strategy, (held, whole), call, terms)
+                return await self._compact_with_model(strategy, (measured, whole), call, terms)
             case "structural":
-                return await self._compact_structurally(held, terms.limit)
+                return await self._compact_structurally(measured, terms.limit)
             case "tail":
                 return ensure_user_first(
                     keep_tail(
-                        held.messages,
+                        measured.messages,
                         max(
-                            min(terms.limit, held.tokens) // 2,
-                            self._round_budget(held, terms.limit),
+                            min(terms.limit, measured.tokens) // 2,
+                            self._round_budget(measured, terms.limit),
                         ),
-                        factor=held.factor,
+                        factor=measured.factor,
                     ),
                     self._prompts.cut_marker,
-                    held.factor,
+                    measured.factor,
                 )
             case _:
                 return UnchangedHistory(f"The way {strategy!r} is not open for this request.")
 
     async def _compact_with_notes(
-        self, held: MeasuredConversation, terms: RewriteOptions
+        self, measured: MeasuredConversation, terms: RewriteOptions
     ) -> CompactionResult:
         await self._session_memory.wait_until_current()
         text, cursor = self._session_memory.read_notes(), self._session_memory.read_cursor()
@@ -726,14 +729,14 @@ class Compactor(SessionExtension):
             last_summarised=upto,
             section_tokens=self._runtime.settings.session_memory.section_tokens,
         )
-        made = session_memory_module.compact_with_notes(held, notes, terms)
-        if isinstance(made, CompactedHistory) and all(
-            message.id.startswith("memorist") for message in made.messages
+        compacted = session_memory_module.compact_with_notes(measured, notes, terms)
+        if isinstance(compacted, CompactedHistory) and all(
+            message.id.startswith("memorist") for message in compacted.messages
         ):
             return UnchangedHistory(
                 "The newest step alone is too large to be kept beside the notes."
             )
-        return made
+        return compacted
 
     async def _compact_with_model(
         self,
@@ -743,7 +746,7 @@ class Compactor(SessionExtension):
         terms: RewriteOptions,
     ) -> CompactionResult:
         # The model is asked about the whole conversation; its summary replaces only a part.
-        held, whole = both
+        measured, whole = both
         request = build_summary_request(
             whole, self._prompts, call.instructions, hand_over=strategy == "inline"
         )
@@ -753,7 +756,7 @@ class Compactor(SessionExtension):
         reviewed = review_summary(
             summary,
             whole.messages,
-            held.messages,
+            measured.messages,
             cwd=self._tracker.ledger.cwd,
             factor=whole.factor,
         )
@@ -765,7 +768,7 @@ class Compactor(SessionExtension):
             else full_compaction.compact_with_summary
         )
         return full_compaction.record_dropped_lines(
-            rewrite(held, reviewed.text, terms), reviewed.dropped
+            rewrite(measured, reviewed.text, terms), reviewed.dropped
         )
 
     async def _request_summary(
@@ -797,40 +800,43 @@ class Compactor(SessionExtension):
                     return found
         return await ask(self._runtime)
 
-    def _round_budget(self, held: MeasuredConversation, limit: int) -> int:
+    def _round_budget(self, measured: MeasuredConversation, limit: int) -> int:
         """Tokens with which what the model has not answered yet stays whole, beside the digest; at
         most what the limit allows.
         """
         kept = keep_unanswered(
-            held.messages, find_unanswered_start(held.messages), held.tokens, held.factor
+            measured.messages,
+            find_unanswered_start(measured.messages),
+            measured.tokens,
+            measured.factor,
         )
-        size = estimate_messages_tokens(kept, held.factor)
+        size = estimate_messages_tokens(kept, measured.factor)
         return min(size + MIN_PAST_TOKENS, int(limit * MAX_ROUND_SHARE)) if kept else 0
 
     async def _compact_structurally(
-        self, held: MeasuredConversation, limit: int
+        self, measured: MeasuredConversation, limit: int
     ) -> CompactionResult:
         """Compact without a model, beside the loop: a long history takes seconds, in which the
         host's other conversations go on.
         """
-        usual = min(limit // 2, held.tokens // 2, self._settings.keep_maximum_tokens)
-        budget = max(usual, self._round_budget(held, limit))
-        if held.tokens < MIN_SUMMARIZABLE_TOKENS:
+        usual = min(limit // 2, measured.tokens // 2, self._settings.keep_maximum_tokens)
+        budget = max(usual, self._round_budget(measured, limit))
+        if measured.tokens < MIN_SUMMARIZABLE_TOKENS:
             return UnchangedHistory(
-                f"The conversation has {held.tokens:,} tokens; there is nothing to be gained."
+                f"The conversation has {measured.tokens:,} tokens; there is nothing to be gained."
             )
         cwd = self._tracker.ledger.cwd
-        made: CompactedHistory = await self._runtime.run_heavy(
+        compacted: CompactedHistory = await self._runtime.run_heavy(
             build_extractive_summary,
-            held.messages,
+            measured.messages,
             budget,
             user_texts=tuple(self._user_texts),
-            transcript=held.transcript,
+            transcript=measured.transcript,
             cwd=cwd,
-            factor=held.factor,
+            factor=measured.factor,
         )
         return (
-            made
-            if made.tokens_after < held.tokens
+            compacted
+            if compacted.tokens_after < measured.tokens
             else UnchangedHistory("The result would not be smaller than what it replaces.")
         )

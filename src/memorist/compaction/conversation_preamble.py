@@ -124,14 +124,14 @@ def _split_message(message: Message) -> tuple[Message | None, Message | None]:
         return None, message
     if len(injected) == len(message.blocks):
         return message, None
-    beside = Message(
+    remainder = Message(
         id=PREAMBLE_ID,
         role="user",
         blocks=tuple(TextBlock(block.text) for block in injected),
         origin=Origin.INJECTED,
     )
     wire = None if message.wire is None else replace(message.wire, plain=False)
-    return beside, replace(
+    return remainder, replace(
         message, blocks=tuple(block for block in message.blocks if block not in injected), wire=wire
     )
 

@@ -296,7 +296,7 @@ def _group_edits(
         group = [lead]
         for other in worthy:
             if other.first_changed_token >= lead.first_changed_token and not any(
-                _do_edits_overlap(other, taken) for taken in group
+                _do_edits_overlap(other, chosen) for chosen in group
             ):
                 group.append(other)
         groups.append(tuple(sorted(group, key=lambda edit: edit.first_changed_token)))
@@ -514,9 +514,9 @@ def _build_notes_edit(
     removed = starts[replaceable.start] - starts[0]
     if removed <= replaceable.tokens:
         return
-    gone = range(replaceable.start)
-    carried = sum(conversation.sizes[index] * calls[index] for index in gone)
-    results = sum(len(conversation.messages[index].tool_results) for index in gone)
+    dropped = range(replaceable.start)
+    carried = sum(conversation.sizes[index] * calls[index] for index in dropped)
+    results = sum(len(conversation.messages[index].tool_results) for index in dropped)
     yield HistoryEdit(
         kind="session-memory",
         first_changed_token=starts[0],

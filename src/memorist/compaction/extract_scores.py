@@ -246,7 +246,7 @@ def score_extracts(
     found: Iterable[SourceBlock], history: ExtractHistory
 ) -> list[tuple[Extract, float]]:
     """The extracts of these blocks, each with its score."""
-    made: list[tuple[Extract, float]] = []
+    scored: list[tuple[Extract, float]] = []
     for block in found:
         weights = EXTRACT_WEIGHTS[block.source.kind]
         base = sum(map(mul, BLOCK_WEIGHTS[block.source.kind], block_features(block, history)))
@@ -259,5 +259,5 @@ def score_extracts(
                     extract_features(extract, find_names(extract.text), history, len(extracts)),
                 )
             )
-            made.append((extract, exp(min(value, _MAX_LOG_SCORE))))
-    return made
+            scored.append((extract, exp(min(value, _MAX_LOG_SCORE))))
+    return scored

@@ -292,8 +292,8 @@ def build_extractive_summary(
     including what an earlier compaction removed. `transcript` is the path of the full transcript;
     `cwd` is the session's folder, relative to which paths are shown.
     """
-    held = measure_conversation(messages, user_texts=user_texts, factor=factor)
-    before = held.tokens
+    measured = measure_conversation(messages, user_texts=user_texts, factor=factor)
+    before = measured.tokens
     if before <= budget:
         return CompactedHistory(
             strategy="structural",
@@ -301,10 +301,10 @@ def build_extractive_summary(
             tokens_before=before,
             tokens_after=before,
         )
-    kept = choose_newest_messages(messages, held.sizes, budget, factor)
+    kept = choose_newest_messages(messages, measured.sizes, budget, factor)
     material = _gather_material(messages, kept, user_texts, cwd)
     text = _render_summary(material, int((budget - kept.tokens) / factor) - 1, transcript)
-    made = (
+    summary = (
         Message(
             id=EXTRACTIVE_SUMMARY_ID, role="user", blocks=(TextBlock(text),), origin=Origin.SUMMARY
         ),
@@ -312,10 +312,10 @@ def build_extractive_summary(
     )
     return CompactedHistory(
         strategy="structural",
-        messages=made,
+        messages=summary,
         tokens_before=before,
-        tokens_after=estimate_messages_tokens(made, factor),
-        cut=find_removed_items(held, kept.messages, "only extracts of it are in the digest"),
+        tokens_after=estimate_messages_tokens(summary, factor),
+        cut=find_removed_items(measured, kept.messages, "only extracts of it are in the digest"),
     )
 
 

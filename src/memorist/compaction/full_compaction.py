@@ -218,8 +218,8 @@ def assemble_history(
     start = min(replaced.start, unanswered)
     if not start:
         return UnchangedHistory("There is nothing before what still waits for an answer.")
-    taken = estimate_text_tokens(replaced.text, conversation.factor) + REMARKS_TOKENS
-    room = options.limit - options.limit // USER_TEXTS_PART - taken
+    used_tokens = estimate_text_tokens(replaced.text, conversation.factor) + REMARKS_TOKENS
+    room = options.limit - options.limit // USER_TEXTS_PART - used_tokens
     kept = keep_unanswered(
         conversation.messages,
         start,
@@ -308,7 +308,7 @@ def record_dropped_lines(outcome: CompactionResult, lines: Sequence[str]) -> Com
     if isinstance(outcome, UnchangedHistory) or not lines:
         return outcome
     why = "neither the user's words nor a fact"
-    gone = (
+    dropped = (
         RemovedItem(
             MODEL_SUMMARY_ID,
             estimate_text_tokens(line),
@@ -316,7 +316,7 @@ def record_dropped_lines(outcome: CompactionResult, lines: Sequence[str]) -> Com
         )
         for line in lines
     )
-    return replace(outcome, cut=(*outcome.cut, *gone))
+    return replace(outcome, cut=(*outcome.cut, *dropped))
 
 
 def render_transcript_remark(conversation: MeasuredConversation, texts: CompactionPrompts) -> str:

@@ -89,8 +89,8 @@ def render_handoff(source: HandoffSource, template: str, budget: int) -> str:
         "state": _render_state(recorded, work.tasks.values()),
         "sections": "",
     }
-    taken = estimate_text_tokens(render_template(template, values, strict=True) + front)
-    room = max(int(budget * MIN_TALK_SHARE), budget - taken)
+    used_tokens = estimate_text_tokens(render_template(template, values, strict=True) + front)
+    room = max(int(budget * MIN_TALK_SHARE), budget - used_tokens)
     values["sections"] = front + _render_talk(source, room)
     return redact(render_template(template, values, strict=True)).text
 
@@ -121,7 +121,7 @@ def _render_state(recorded: RecordedWindow, tasks: Iterable[TaskItem]) -> str:
 def _render_talk(source: HandoffSource, budget: int) -> str:
     """What was said and done, and the newest messages as text."""
     recorded = source.recorded
-    made = build_extractive_summary(
+    digest = build_extractive_summary(
         [message for message in recorded.all_messages if not is_scaffold(message)],
         budget,
         transcript=source.transcript,
@@ -129,10 +129,10 @@ def _render_talk(source: HandoffSource, budget: int) -> str:
     )
     summary = "".join(
         each.text.removeprefix(SUMMARY_OPENING)
-        for each in made.messages
+        for each in digest.messages
         if each.id == EXTRACTIVE_SUMMARY_ID
     )
-    newest = [each for each in made.messages if each.id != EXTRACTIVE_SUMMARY_ID]
+    newest = [each for each in digest.messages if each.id != EXTRACTIVE_SUMMARY_ID]
     return summary + render_summary_section("The newest messages", _render_messages(newest))
 
 

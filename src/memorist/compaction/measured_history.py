@@ -55,11 +55,11 @@ def measure_conversation(
     `before` is the previously measured conversation: its messages, if they are the same objects,
     are not measured again.
     """
-    held = tuple(messages)
+    kept_messages = tuple(messages)
     words = (
         tuple(user_texts)
         if user_texts is not None
-        else tuple(text for text in map(user_text, held) if text)
+        else tuple(text for text in map(user_text, kept_messages) if text)
     )
     # Keyed by id: `before` keeps its messages alive, so no id can have been reused.
     known = (
@@ -70,11 +70,11 @@ def measure_conversation(
     sizes = tuple(
         [
             known[id(message)] if id(message) in known else estimate_message_tokens(message, factor)
-            for message in held
+            for message in kept_messages
         ]
     )
     return MeasuredConversation(
-        messages=held, sizes=sizes, user_texts=words, transcript=transcript, factor=factor
+        messages=kept_messages, sizes=sizes, user_texts=words, transcript=transcript, factor=factor
     )
 
 
@@ -259,8 +259,8 @@ def _find_first_kept(
     if excess is None:
         # The rounds begin at 0, so that dropping k of them starts at the k-th further start.
         return starts[min(max(1, math.floor(count)), len(starts)) - 1]
-    gone = [0, *accumulate(sizes)]
-    return next((start for start in starts if gone[start] >= excess), starts[-1])
+    removed_sizes = [0, *accumulate(sizes)]
+    return next((start for start in starts if removed_sizes[start] >= excess), starts[-1])
 
 
 # Ensure that a history begins with a user message: the APIs demand it (claude-code.md section

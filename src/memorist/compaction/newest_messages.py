@@ -152,8 +152,8 @@ def _fit_last_request(messages: Sequence[Message], room: int, factor: float) -> 
         return ()
     if estimate_message_tokens(request, factor) <= room:
         return (request,)
-    made = shorten_messages((request,), int(room / factor))
-    return made if estimate_messages_tokens(made, factor) <= room else ()
+    shortened = shorten_messages((request,), int(room / factor))
+    return shortened if estimate_messages_tokens(shortened, factor) <= room else ()
 
 
 def is_user_request(message: Message) -> bool:

@@ -79,25 +79,25 @@ def compact_offline(
     gets a result that says so, a result without its call is text, and the user speaks first.
     """
     recorded = replace(recorded, messages=close_open_calls(recorded.messages))
-    held = measure_conversation(
+    measured = measure_conversation(
         recorded.messages,
         user_texts=[words for words in map(user_text, recorded.all_messages) if words],
         transcript=options.source,
         factor=options.factor,
     )
     if strategy != "auto":
-        return _compact_by(strategy, recorded, held, options)
-    if held.tokens <= options.budget:
+        return _compact_by(strategy, recorded, measured, options)
+    if measured.tokens <= options.budget:
         return UnchangedHistory(
-            f"The conversation has {held.tokens:,} tokens, which is within the budget of "
+            f"The conversation has {measured.tokens:,} tokens, which is within the budget of "
             f"{options.budget:,}."
         )
-    made: CompactionResult = UnchangedHistory("No way made the conversation smaller.")
+    outcome: CompactionResult = UnchangedHistory("No way made the conversation smaller.")
     for each in AUTO_ORDER:
-        made = _compact_by(each, recorded, held, options)
-        if isinstance(made, CompactedHistory) and made.tokens_after <= options.budget:
-            return made
-    return made
+        outcome = _compact_by(each, recorded, measured, options)
+        if isinstance(outcome, CompactedHistory) and outcome.tokens_after <= options.budget:
+            return outcome
+    return outcome
 
 
 def _compact_by(
@@ -156,7 +156,7 @@ def _drop_scaffolds(conversation: MeasuredConversation) -> MeasuredConversation:
 def _rewrite_spoken(
     strategy: CompactionStrategy,
     recorded: RecordedWindow,
-    held: MeasuredConversation,
+    measured: MeasuredConversation,
     options: OfflineOptions,
 ) -> CompactionResult:
     """Rewrite what was said and done with the strategy."""
@@ -173,45 +173,47 @@ def _rewrite_spoken(
                 template=options.template,
                 last_summarised=None,
             )
-            return session_memory_compaction.compact_with_notes(held, notes, terms)
+            return session_memory_compaction.compact_with_notes(measured, notes, terms)
         case "full":
             return full_compaction.compact_with_summary(
-                held, options.summary or _build_notes(recorded, options), terms
+                measured, options.summary or _build_notes(recorded, options), terms
             )
         case "inline":
             return inline_compaction.compact_inline(
-                held, options.summary or _build_notes(recorded, options), terms
+                measured, options.summary or _build_notes(recorded, options), terms
             )
         case "structural":
             return build_extractive_summary(
-                held.messages,
+                measured.messages,
                 budget,
-                user_texts=held.user_texts,
+                user_texts=measured.user_texts,
                 transcript=options.source,
                 cwd=cwd,
                 factor=options.factor,
             )
         case _:
-            return _keep_tail_or_round(held, options)
+            return _keep_tail_or_round(measured, options)
 
 
-def _keep_tail_or_round(held: MeasuredConversation, options: OfflineOptions) -> CompactedHistory:
+def _keep_tail_or_round(
+    measured: MeasuredConversation, options: OfflineOptions
+) -> CompactedHistory:
     """The newest messages that fit; the newest round, cut in the middle, where not even that
     fits.
     """
-    messages = pair_tool_calls(held.messages)
-    made = keep_tail(messages, options.budget, factor=options.factor)
-    if made.messages or not messages:
-        return made
+    messages = pair_tool_calls(measured.messages)
+    outcome = keep_tail(messages, options.budget, factor=options.factor)
+    if outcome.messages or not messages:
+        return outcome
     newest = messages[find_newest_round(messages) :]
     room = int(options.budget / options.factor) - len(newest)
     room -= estimate_message_tokens(opening_message(options.texts.cut_marker))
     kept = shorten_messages(newest, room)
     return replace(
-        made,
+        outcome,
         messages=kept,
         tokens_after=estimate_messages_tokens(kept, options.factor),
-        cut=find_removed_items(held, kept, "older than the window"),
+        cut=find_removed_items(measured, kept, "older than the window"),
     )
 
 

@@ -77,18 +77,18 @@ def find_keep_index(
 
 
 def _expand_kept(
-    held: MeasuredConversation, starts: Sequence[int], settings: CompactionSettings
+    measured: MeasuredConversation, starts: Sequence[int], settings: CompactionSettings
 ) -> int:
     keep = starts[-1]
-    tokens = sum(held.sizes[keep:])
-    texts = sum(map(has_message_text, held.messages[keep:]))
+    tokens = sum(measured.sizes[keep:])
+    texts = sum(map(has_message_text, measured.messages[keep:]))
     for earlier in reversed(starts[:-1]):
         enough = tokens >= settings.keep_minimum_tokens and texts >= settings.keep_minimum_texts
-        more = sum(held.sizes[earlier:keep])
+        more = sum(measured.sizes[earlier:keep])
         if enough or tokens + more > settings.keep_maximum_tokens:
             break
         tokens += more
-        texts += sum(map(has_message_text, held.messages[earlier:keep]))
+        texts += sum(map(has_message_text, measured.messages[earlier:keep]))
         keep = earlier
     return keep
 

@@ -44,7 +44,7 @@ class SummaryReview(Struct, frozen=True):
 def review_summary(
     summary: str,
     messages: Sequence[Message],
-    held: Sequence[Message],
+    kept: Sequence[Message],
     *,
     cwd: str = "",
     factor: float = 1.0,
@@ -54,7 +54,7 @@ def review_summary(
     stays. `cwd` and `factor` are those of `build_extractive_summary`.
     """
     size = max(MIN_EXTRACT_TOKENS, estimate_text_tokens(summary, factor))
-    extract = build_extractive_summary(held, size, cwd=cwd, factor=factor)
+    extract = build_extractive_summary(kept, size, cwd=cwd, factor=factor)
     reviewed = drop_invented_lines(summary, LineCheck(render_source_text(messages), ""))
     # What stays as messages beside the extract would stay beside the summary as well.
     replaced = "\n".join(each.text for each in extract.messages if each.origin is Origin.SUMMARY)
@@ -121,10 +121,10 @@ def find_loss(summary: str, extract: str) -> UnusableSummary | None:
     if len(wanted) < MIN_NAMES:
         return None
     present = NameOccurrences(summary)
-    held = sum(present[name] for name in wanted)
-    if held >= len(wanted) * MIN_NAME_SHARE:
+    present_count = sum(present[name] for name in wanted)
+    if present_count >= len(wanted) * MIN_NAME_SHARE:
         return None
     return UnusableSummary(
-        f"The model's summary names {held} of {len(wanted)} identifiers that an extract of its "
-        f"size holds."
+        f"The model's summary names {present_count} of {len(wanted)} identifiers that an extract "
+        f"of its size holds."
     )

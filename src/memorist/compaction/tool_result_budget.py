@@ -150,18 +150,18 @@ def _choose_offloaded(
         for each in undecided
         if len(each.text) > _result_limit(names.get(each.tool_use_id, ""), settings)
     ]
-    taken = {each.tool_use_id for each in chosen}
+    offloaded = {each.tool_use_id for each in chosen}
     total = sum(
         len(decisions.replaced.get(each.tool_use_id, each.text))
         for each in results
-        if each.tool_use_id not in taken
+        if each.tool_use_id not in offloaded
     )
     for each in sorted(undecided, key=lambda each: -len(each.text)):
         if total <= settings.message_result_characters:
             break
         # A result that its preview would not shrink saves nothing.
         if (
-            each.tool_use_id in taken
+            each.tool_use_id in offloaded
             or _limits_itself(names.get(each.tool_use_id, ""))
             or len(each.text) <= settings.preview_bytes
         ):
@@ -363,7 +363,7 @@ def clear_results(
     """
     wanted = set(ids)
     cut: list[RemovedItem] = []
-    made = tuple(_clear_message(message, wanted, cut, factor) for message in messages)
+    cleared = tuple(_clear_message(message, wanted, cut, factor) for message in messages)
     if not cut:
         return UnchangedHistory("There is no old tool result that would save anything.")
     known = (
@@ -373,11 +373,13 @@ def clear_results(
     )
     before = sum(known)
     changed = [
-        (size, new) for size, new, old in zip(known, made, messages, strict=True) if new is not old
+        (size, new)
+        for size, new, old in zip(known, cleared, messages, strict=True)
+        if new is not old
     ]
     after = before + sum(estimate_message_tokens(new, factor) - size for size, new in changed)
     return CompactedHistory(
-        strategy="micro", messages=made, tokens_before=before, tokens_after=after, cut=tuple(cut)
+        strategy="micro", messages=cleared, tokens_before=before, tokens_after=after, cut=tuple(cut)
     )
 
 

@@ -423,11 +423,11 @@ def _file_native_world_sections(snapshot: ContextSnapshot) -> Iterator[WorldSect
     )
     for file in snapshot.instructions.loaded:
         text = render_claude_file(file)
-        gone = f"[memorist] No longer in force: the instructions from {file.path}."
+        retraction = f"[memorist] No longer in force: the instructions from {file.path}."
         yield WorldSection(
             f"{INSTRUCTIONS_SECTION} {file.path}",
             hash_text(text),
-            _text_renderer(text, gone),
+            _text_renderer(text, retraction),
             "user",
         )
 
@@ -441,12 +441,12 @@ def _environment_renderer(tag: str, family: Family) -> SectionRenderer:
             before.value if before.state == "known" and isinstance(before.value, Mapping) else {}
         )
         lines = [str(line) for name, line in now.items() if known.get(name) != line]
-        gone = [str(name) for name in known if name not in now]
+        removed = [str(name) for name in known if name not in now]
         if tag:
             kind = find_row(tag, family)
-            lines += [f"  <{name} />" for name in gone]
+            lines += [f"  <{name} />" for name in removed]
             return wrap_in_tag(kind, escape_closing_tag("\n".join(lines), kind)) if lines else ""
-        lines += [f"{name}: no longer given" for name in gone]
+        lines += [f"{name}: no longer given" for name in removed]
         return "\n".join(["[memorist] From here on:", *lines]) if lines else ""
 
     return tell
@@ -469,10 +469,10 @@ def _model_renderer(template: str) -> SectionRenderer:
     return tell
 
 
-def _text_renderer(text: str, gone: str) -> SectionRenderer:
+def _text_renderer(text: str, retraction: str) -> SectionRenderer:
     def tell(value: object, before: PriorValue) -> str:
         del before
-        return gone if value is None else text
+        return retraction if value is None else text
 
     return tell
 
@@ -492,9 +492,9 @@ def _host_world_sections(sections: Sequence[Given], family: Family) -> Iterator[
             if kind.tag == REMINDER_TAG
             else render_section(section, kind).text
         )
-        gone = f"[memorist] No longer in force: {kind.tag}, from {section.source}."
+        retraction = f"[memorist] No longer in force: {kind.tag}, from {section.source}."
         role: Role = "developer" if kind.role == "system" else kind.role
-        yield WorldSection(id, hash_text(text), _text_renderer(text, gone), role)
+        yield WorldSection(id, hash_text(text), _text_renderer(text, retraction), role)
 
 
 def add_removed_sections(

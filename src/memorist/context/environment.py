@@ -104,16 +104,18 @@ def render_environment_context(environment: SessionEnvironment) -> str:
     return "\n".join(render_environment_fields(environment).values())
 
 
-def _environment_lines(places: Sequence[CommandEnvironment]) -> list[str]:
-    if len(places) <= 1:
-        return [line for place in places for line in _one_environment(place, "  ")]
+def _environment_lines(environments: Sequence[CommandEnvironment]) -> list[str]:
+    if len(environments) <= 1:
+        return [
+            line for environment in environments for line in _one_environment(environment, "  ")
+        ]
     lines = ["  <environments>"]
-    for number, place in enumerate(places):
+    for number, environment in enumerate(environments):
         primary = ' primary="true"' if number == 0 else ""
         lines.append(
-            f"    <environment id={quote_attribute(place.name or str(number + 1))}{primary}>"
+            f"    <environment id={quote_attribute(environment.name or str(number + 1))}{primary}>"
         )
-        lines += [*_one_environment(place, "      "), "    </environment>"]
+        lines += [*_one_environment(environment, "      "), "    </environment>"]
     return [*lines, "  </environments>"]
 
 
@@ -163,7 +165,7 @@ def render_env_fields(environment: SessionEnvironment) -> dict[str, str]:
     found = {
         "Working folder": first.folder,
         "Git repository": "yes" if environment.is_repository else "no",
-        "Further folders": ", ".join(place.folder for place in environment.environments[1:]),
+        "Further folders": ", ".join(each.folder for each in environment.environments[1:]),
         "Platform": environment.platform,
         "Shell": first.shell,
         "System": environment.system,

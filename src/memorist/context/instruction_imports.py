@@ -78,14 +78,14 @@ def _blank_code_spans(text: str) -> str:
     if "`" not in text:
         return text
     runs = [match.span() for match in _BACKTICK_RUN.finditer(text)]
-    places: dict[int, list[int]] = defaultdict(list)
+    positions: dict[int, list[int]] = defaultdict(list)
     for number, (start, end) in reversed(list(enumerate(runs))):
-        places[end - start].append(number)
+        positions[end - start].append(number)
     kept: list[str] = []
     done = number = 0
     while number < len(runs):
         start, end = runs[number]
-        later = places[end - start]
+        later = positions[end - start]
         while later and later[-1] <= number:
             later.pop()
         if later:
@@ -145,9 +145,9 @@ def expand_braces(patterns: Iterable[str]) -> tuple[str, ...]:
         if "{" not in pattern or len(pattern) > _MAX_PATTERN_CHARACTERS:
             done.append(pattern)
             continue
-        made = _expand_pattern(pattern, room)
-        room -= len(made) if made else 0
-        done += made or [pattern]
+        expanded = _expand_pattern(pattern, room)
+        room -= len(expanded) if expanded else 0
+        done += expanded or [pattern]
     return tuple(done)
 
 

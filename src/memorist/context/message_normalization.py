@@ -283,7 +283,7 @@ def pair_calls(messages: Sequence[Message], rules: NormalizationRules) -> Paired
     """Give each call its result, and drop results without a call; messages left empty are dropped
     too.
     """
-    found, places = list[Message](), dict[str, int]()
+    found, positions = list[Message](), dict[str, int]()
     matching = _CallMatcher(rules)
     before = ""
     for message in messages:
@@ -298,9 +298,9 @@ def pair_calls(messages: Sequence[Message], rules: NormalizationRules) -> Paired
             continue
         for block in blocks:
             if isinstance(block, ToolResult):
-                places[block.tool_use_id] = len(found)
+                positions[block.tool_use_id] = len(found)
         found.append(message if blocks == message.blocks else replace(message, blocks=blocks))
-    return PairedMessages(found, places)
+    return PairedMessages(found, positions)
 
 
 def _pair_blocks(message: Message, matching: _CallMatcher) -> tuple[Block, ...]:
@@ -496,11 +496,11 @@ def _move_outputs_behind_replies(
         for name, (call, message) in calls.items():
             if name in found:
                 continue
-            place = pairs.positions.get(name)
+            position = pairs.positions.get(name)
             output = (
                 build_missing_output(call, message, rules)
-                if place is None
-                else _extract_output(messages[place], name)
+                if position is None
+                else _extract_output(messages[position], name)
             )
             if output is not None:
                 yield output

@@ -268,13 +268,13 @@ def render_attachment(attachment: dict[str, Any]) -> str:
     """Render an attachment: its location and its text, or its data as JSON if it has no text."""
     words = _collect_words(attachment)
     removed = attachment.get("removedNames") or attachment.get("removedTypes")
-    gone = (
+    dropped = (
         [f"No longer there: {', '.join(each for each in removed if isinstance(each, str))}"]
         if isinstance(removed, list) and removed
         else []
     )
-    if words or gone:
-        return "\n".join([*([words] if words else []), *gone])
+    if words or dropped:
+        return "\n".join([*([words] if words else []), *dropped])
     data = {key: value for key, value in attachment.items() if key != "type"}
     return json.dumps(data, ensure_ascii=False) if data else ""
 
@@ -412,9 +412,9 @@ def _message_pieces(message: Message, family: Family) -> Iterator[ContextPiece]:
             yield from _text_pieces(block, message, family, source)
         else:
             tag, text = describe_block(block)
-            made = build_piece(message.role, tag, text, source=source, why=CONVERSATION_PARTS[tag])
+            piece = build_piece(message.role, tag, text, source=source, why=CONVERSATION_PARTS[tag])
             yield msgspec.structs.replace(
-                made,
+                piece,
                 tokens=estimate_message_tokens(msgspec.structs.replace(message, blocks=(block,))),
             )
 

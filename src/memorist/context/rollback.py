@@ -75,8 +75,8 @@ def _outside_spans(
 ) -> list[TranscriptEntry]:
     """Return the entries outside the spans (first, one past the last; in order, disjoint)."""
     found: list[TranscriptEntry] = []
-    place = 0
+    start = 0
     for first, after in stretches:
-        found += entries[place:first]
-        place = after
-    return found + entries[place:]
+        found += entries[start:first]
+        start = after
+    return found + entries[start:]

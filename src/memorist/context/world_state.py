@@ -222,9 +222,9 @@ def diff_state(state: WorldState, sections: Sequence[WorldSection]) -> WorldStat
         if state.marks.get(section.id) != marks.get(section.id) or state.unknown
     ]
     changes += [
-        WorldChange(gone, f"{gone}: no longer in force.", "developer", removed=True)
-        for gone in state.marks
-        if gone not in latest
+        WorldChange(removed, f"{removed}: no longer in force.", "developer", removed=True)
+        for removed in state.marks
+        if removed not in latest
     ]
     whole = state.unknown or not state.marks
     record = WorldStateRecord(

@@ -165,11 +165,11 @@ def apply_hunks(text: str, hunks: tuple[PatchHunk, ...]) -> str | PatchRejected:
         lines.pop()
     cursor = 0
     for hunk in hunks:
-        place = _find_hunk(lines, hunk, cursor)
-        if isinstance(place, PatchRejected):
-            return place
-        lines[place : place + len(hunk.old)] = hunk.new
-        cursor = place + len(hunk.new)
+        position = _find_hunk(lines, hunk, cursor)
+        if isinstance(position, PatchRejected):
+            return position
+        lines[position : position + len(hunk.old)] = hunk.new
+        cursor = position + len(hunk.new)
     return newline.join(lines) + (newline if ends_with_newline and lines else "")
 
 
@@ -187,24 +187,24 @@ def _find_hunk(lines: list[str], hunk: PatchHunk, cursor: int) -> int | PatchRej
     if not hunk.old:
         return start if hunk.after else len(lines)
     size = len(hunk.old)
-    places = [
+    positions = [
         index
         for index in range(start, len(lines) - size + 1)
         if tuple(lines[index : index + size]) == hunk.old
     ]
     if hunk.at_end:
-        places = [place for place in places if place + size == len(lines)]
-    if not places:
+        positions = [position for position in positions if position + size == len(lines)]
+    if not positions:
         return PatchRejected(
             "These lines do not stand in the file as written: " + " / ".join(hunk.old)[:200]
         )
-    if len(places) > 1 and not hunk.after:
-        numbers = ", ".join(str(place + 1) for place in places[:10])
+    if len(positions) > 1 and not hunk.after:
+        numbers = ", ".join(str(position + 1) for position in positions[:10])
         return PatchRejected(
             f"These lines stand in the file at more than one place (lines {numbers}): give "
             f"more lines around them."
         )
-    return places[0]
+    return positions[0]
 
 
 # Patches in the `apply_patch` form (codex.md section 6), as a tool's input or inside a shell

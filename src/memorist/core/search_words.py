@@ -70,11 +70,11 @@ def stem_word(word: str) -> str:
 
 def _letter_shape(part: str) -> str:
     """Render the part as consonants and vowels: `toy` is `cvc`; y after a consonant is a vowel."""
-    made = ""
+    shape = ""
     for letter in part:
-        vowel = letter in "aeiou" or (letter == "y" and made[-1:] == "c")
-        made += "v" if vowel else "c"
-    return made
+        vowel = letter in "aeiou" or (letter == "y" and shape[-1:] == "c")
+        shape += "v" if vowel else "c"
+    return shape
 
 
 def _measure(part: str) -> int:

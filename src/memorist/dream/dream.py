@@ -229,29 +229,29 @@ class Dream(SessionExtension):
             return replace(
                 await self._run_locked(why, sessions, asked=asked, dry_run=True), why=why
             )
-        taken = self._lock.acquire()
-        if isinstance(taken, DreamLockBusy):
-            return DreamReport(ran=False, why=taken.why)
+        acquired = self._lock.acquire()
+        if isinstance(acquired, DreamLockBusy):
+            return DreamReport(ran=False, why=acquired.why)
         ended = False
         try:
             dreamt = await self._run_locked(why, sessions, asked=asked)
             ended = not dreamt.failed
         finally:
-            taken.complete() if ended else taken.abandon()
+            acquired.complete() if ended else acquired.abandon()
         return dreamt
 
     @trace_work(DREAM_LABEL)
     async def _run_locked(
         self, why: str, sessions: Sequence[str], *, asked: bool, dry_run: bool = False
     ) -> DreamReport:
-        means, began = self._runtime, self._clock.monotonic()
+        runtime, began = self._runtime, self._clock.monotonic()
         workspace = self._workspace()
         fork = _DreamForkResult()
-        if means.model is not None:
+        if runtime.model is not None:
             prepared = await asyncio.to_thread(
                 prepare_dream, workspace, self._past_sessions(), sessions
             )
-            fork = await self._run_fork(means.model, prepared, why, asked=asked)
+            fork = await self._run_fork(runtime.model, prepared, why, asked=asked)
         receipt = fork.receipt and discarded_receipt(fork.receipt)
         try:
             dreamt, events = await _run_uninterrupted(
@@ -264,10 +264,10 @@ class Dream(SessionExtension):
             )
         finally:
             if receipt is not None:
-                means.record_receipt(receipt)
+                runtime.record_receipt(receipt)
         dreamt = replace(
             dreamt,
-            way="structural" if means.model is None else "model",
+            way="structural" if runtime.model is None else "model",
             why=why,
             said=fork.said,
             failed=fork.failed,
@@ -307,9 +307,9 @@ class Dream(SessionExtension):
 
         Nothing of it reaches the disk here.
         """
-        means = self._runtime
-        folder = means.files.resolve(self._layout.folder)
-        overlay = OverlayFiles(means.files)
+        runtime = self._runtime
+        folder = runtime.files.resolve(self._layout.folder)
+        overlay = OverlayFiles(runtime.files)
         for (
             path,
             data,
@@ -337,13 +337,13 @@ class Dream(SessionExtension):
             model=model,
             files=overlay,
             clock=self._clock,
-            governor=means.governor,
-            record=means.record_receipt,
+            governor=runtime.governor,
+            record=runtime.record_receipt,
         )
         if receipt.outcome is ForkOutcome.BLOCKED:
             return _DreamForkResult(failed=receipt.said, is_reportable=False)
         if receipt.outcome not in COMPLETED_OUTCOMES:
-            means.record_receipt(discarded_receipt(receipt))
+            runtime.record_receipt(discarded_receipt(receipt))
             return _DreamForkResult(failed=receipt.said or receipt.outcome.value)
         return _DreamForkResult(
             made=self._review_fork(overlay, prepared, material),

@@ -64,7 +64,7 @@ def review_model_changes(
     shown. What the model takes out is gone only where another memory says it.
     """
     written: list[MemoryChange] = []
-    gone: list[MemoryChange] = []
+    removed: list[MemoryChange] = []
     asked: list[tuple[MemoryChange, str]] = []
     acts: list[DreamAct] = []
     dropped: list[tuple[str, str]] = []
@@ -91,10 +91,10 @@ def review_model_changes(
             if stated or not _is_said_elsewhere(path, old, before, changed):
                 asked.append((change, f"the dream would retire it: {why}"))
             else:
-                gone.append(change)
+                removed.append(change)
                 acts.append(DreamAct(path=path, did="retired", why=why))
-    after = _apply_changes(before, (*written, *gone))
-    count = len(gone) + len(asked) + _count_gutted(written, before, _folder_words(after))
+    after = _apply_changes(before, (*written, *removed))
+    count = len(removed) + len(asked) + _count_gutted(written, before, _folder_words(after))
     refused = _find_too_many_retired(count, len(before), settings) or _find_too_many_words_lost(
         _folder_words(before), _folder_words(after), settings
     )
@@ -102,7 +102,7 @@ def review_model_changes(
         ModelChanges(refused=refused)
         if refused
         else ModelChanges(
-            changes=(*written, *gone),
+            changes=(*written, *removed),
             questions=tuple(asked),
             acts=tuple(acts),
             dropped=tuple(dropped),
@@ -176,11 +176,11 @@ def max_retired(present: int, settings: DreamSettings) -> int:
     return min(settings.retired, max(MIN_RETIRED_LIMIT, present // MAX_RETIRED_SHARE))
 
 
-def _find_too_many_retired(gone: int, present: int, settings: DreamSettings) -> str:
+def _find_too_many_retired(removed: int, present: int, settings: DreamSettings) -> str:
     most = max_retired(present, settings)
     return (
-        f"it would take out {gone} of {present} memories, and at most {most} may go in one dream"
-        if gone > most
+        f"it would take out {removed} of {present} memories, and at most {most} may go in one dream"
+        if removed > most
         else ""
     )
 
@@ -242,17 +242,17 @@ def match_utterances(
     said_words = [frozenset(_significant_words(saying.text)) for saying in utterances]
     frequent = Counter(word for each in said_words for word in each)
     weight = {word: math.log(1 + len(said_words) / count) for word, count in frequent.items()}
-    places: dict[str, list[int]] = {}
+    positions: dict[str, list[int]] = {}
     for number, each in enumerate(said_words):
         for word in each:
-            places.setdefault(word, []).append(number)
+            positions.setdefault(word, []).append(number)
     ranked: list[tuple[float, int, str]] = []
     for topic in topics:
         mine = (
             frozenset(_significant_words(f"{topic.name} {topic.description} {topic.body}"))
             & weight.keys()
         )
-        shared: Counter[int] = Counter(number for word in mine for number in places[word])
+        shared: Counter[int] = Counter(number for word in mine for number in positions[word])
         near = [number for number, count in shared.items() if count >= MIN_SHARED_WORDS]
         scores = sorted(
             ((_score(mine & said_words[number], weight), number) for number in near), reverse=True

@@ -212,7 +212,7 @@ class _DreamWriter:
         rules = plan_dream(found, max_questions=self._place.dream.questions)
         mine = [change for change in self._model.changes if change.path not in found.kept]
         fresh = [change for change in mine if found.data.get(change.path) == change.before]
-        taken = {change.path for change in fresh}
+        written_paths = {change.path for change in fresh}
         stale = [
             (
                 change.path,
@@ -221,14 +221,14 @@ class _DreamWriter:
                 else "the person took back what a dream did to it",
             )
             for change in self._model.changes
-            if change.path not in taken
+            if change.path not in written_paths
         ]
-        proven = [change for change in rules.changes if change.path not in taken]
+        proven = [change for change in rules.changes if change.path not in written_paths]
         changes = sorted((*proven, *fresh), key=lambda change: change.after is None)
         acts = tuple(
             act
             for act in (*rules.acts, *self._model.acts)
-            if (act in self._model.acts) == (act.path in taken)
+            if (act in self._model.acts) == (act.path in written_paths)
         )
         said = replace(self._behind, proven_paths=tuple(change.path for change in proven))
         dreamt = DreamReport(acts=acts, remarks=rules.remarks, refused=tuple(stale))
@@ -307,18 +307,18 @@ class _DreamWriter:
         accepted = [
             each.change for each in verdicts if isinstance(each, AcceptedChange) and not review
         ]
-        held_up = [
+        blocked = [
             (each.change.path, "; ".join(each.reasons))
             for each in verdicts
             if isinstance(each, NeedsReview)
         ]
-        held_up += [
+        blocked += [
             (each.change.path, "the policy is review")
             for each in verdicts
             if review and isinstance(each, AcceptedChange)
         ]
-        held_up += [(each.path, each.why) for each in rules.questions]
-        held_up += [(change.path, why) for change, why in self._model.questions]
+        blocked += [(each.path, each.why) for each in rules.questions]
+        blocked += [(change.path, why) for change, why in self._model.questions]
         refused = [
             (each.path, merge_reasons([each]))
             for each in verdicts
@@ -328,7 +328,7 @@ class _DreamWriter:
         return replace(
             dreamt,
             acts=tuple(act for act in dreamt.acts if act.path in paths),
-            waiting=tuple(("", path, why) for path, why in held_up),
+            waiting=tuple(("", path, why) for path, why in blocked),
             refused=(*dreamt.refused, *((path, "; ".join(reasons)) for path, reasons in refused)),
             diff=render_diff(accepted),
         )

@@ -159,8 +159,10 @@ def _line_times(memory: AutoMemory, path: str, log: Sequence[RecordedChange]) ->
         (each.id, (history.read_file(path, each.id) or b"").decode("utf-8", "surrogateescape"))
         for each in changes
     ]
-    made = {each.id: (each.why.actor, each.at) for each in changes}
-    return prove_line_times([(line.text, line.change) for line in blame_lines(versions)], made)
+    changed_at = {each.id: (each.why.actor, each.at) for each in changes}
+    return prove_line_times(
+        [(line.text, line.change) for line in blame_lines(versions)], changed_at
+    )
 
 
 def read_instruction_sources(

@@ -153,10 +153,10 @@ def find_conflicts(memories: Sequence[DatedMemory]) -> Iterator[DreamQuestion]:
         statement = _first_statement(each.topic)
         if statement is None:
             continue
-        for place in (("rule", *statement.bare), ("head", *statement.head)):
-            if len(place) == 1:
+        for position in (("rule", *statement.bare), ("head", *statement.head)):
+            if len(position) == 1:
                 continue
-            for other, theirs in groups.setdefault(place, []):
+            for other, theirs in groups.setdefault(position, []):
                 pair = frozenset({each.topic.path, other.topic.path})
                 how = _compare_statements(statement, theirs)
                 if (
@@ -167,7 +167,7 @@ def find_conflicts(memories: Sequence[DatedMemory]) -> Iterator[DreamQuestion]:
                     continue
                 seen.add(pair)
                 yield _build_question(each, other, how)
-            groups[place].append((each, statement))
+            groups[position].append((each, statement))
 
 
 def _is_single_statement(one: DatedMemory, other: DatedMemory) -> bool:
@@ -224,18 +224,18 @@ def compare_with_instructions(
         for number, line in enumerate(file.text.splitlines(), 1):
             statement = _parse_statement(line)
             if statement is not None:
-                for place in {("rule", *statement.bare), ("head", *statement.head)} - {
+                for position in {("rule", *statement.bare), ("head", *statement.head)} - {
                     ("head",),
                     ("rule",),
                 }:
-                    lines.setdefault(place, []).append((file, number, statement))
+                    lines.setdefault(position, []).append((file, number, statement))
     for each in memories:
         mine = _first_statement(each.topic)
         if mine is not None:
             found = (
                 row
-                for place in (("rule", *mine.bare), ("head", *mine.head))
-                for row in lines.get(place, ())
+                for position in (("rule", *mine.bare), ("head", *mine.head))
+                for row in lines.get(position, ())
             )
             answer = next(
                 (
@@ -480,8 +480,8 @@ def date_description(description: str, text: str, times: Mapping[str, float]) ->
     """
     for line in text.splitlines():
         if line in times and description and line.strip().startswith(description):
-            made = make_dates_absolute(description, times[line])
-            return made if _date_line(line, times).strip().startswith(made) else description
+            dated = make_dates_absolute(description, times[line])
+            return dated if _date_line(line, times).strip().startswith(dated) else description
     return description
 
 
@@ -561,7 +561,7 @@ def _repair_line(path: str, line: str, links: LinkTargets) -> str:
     code = [match.span() for match in _CODE_SPAN.finditer(line)]
     dead = 0
 
-    def put(match: re.Match[str], gone: Callable[[str], str]) -> str:
+    def put(match: re.Match[str], replace_with: Callable[[str], str]) -> str:
         nonlocal dead
         if any(start <= match.start() < end for start, end in code):
             return match[0]
@@ -571,7 +571,7 @@ def _repair_line(path: str, line: str, links: LinkTargets) -> str:
         if target in links.present or target not in links.known_paths:
             return match[0]
         dead += 1
-        return gone(match["label"] or match["text"] or match["name"])
+        return replace_with(match["label"] or match["text"] or match["name"])
 
     bare = _LINK.sub(lambda match: put(match, lambda _: "\0"), line)
     if dead and _ONLY_LINKS.fullmatch(bare):
@@ -659,7 +659,7 @@ def plan_dream(snapshot: MemorySnapshot, *, max_questions: int) -> DreamPlan:
     for path, times in snapshot.times.items():
         if path not in (*snapshot.foreign, *snapshot.kept):
             topic = now[path]
-            made = _edit_topic(
+            edited = _edit_topic(
                 topic,
                 date_lines(topic.body, times),
                 date_description(_header_description(topic), topic.body, times),
@@ -667,7 +667,7 @@ def plan_dream(snapshot: MemorySnapshot, *, max_questions: int) -> DreamPlan:
             _replace_topic(
                 now,
                 acts,
-                made,
+                edited,
                 "dated",
                 "relative dates made absolute by the day on which they were written",
             )
@@ -677,7 +677,7 @@ def plan_dream(snapshot: MemorySnapshot, *, max_questions: int) -> DreamPlan:
         for path, topic in now.items()
     ]
     real = [change for change in changes if change.before != change.after]
-    gone = [MemoryChange(path=path, before=snapshot.data[path], after=None) for path in moved]
+    removals = [MemoryChange(path=path, before=snapshot.data[path], after=None) for path in moved]
     known = [
         DatedMemory(topic, snapshot.changed.get(path, 0.0))
         for path, topic in sorted(now.items())
@@ -693,7 +693,7 @@ def plan_dream(snapshot: MemorySnapshot, *, max_questions: int) -> DreamPlan:
         ):
             asked.setdefault(each.path, each)
     return DreamPlan(
-        changes=(*real, *gone),
+        changes=(*real, *removals),
         acts=tuple(dict.fromkeys(act for act in acts if act.did == "merged" or act.path in now)),
         questions=tuple(asked.values())[:max_questions],
         remarks=tuple(each for each in found if isinstance(each, DreamRemark)),
@@ -701,28 +701,34 @@ def plan_dream(snapshot: MemorySnapshot, *, max_questions: int) -> DreamPlan:
 
 
 def _repair_and_merge(
-    now: dict[str, Topic], acts: list[DreamAct], held: MemorySnapshot
+    now: dict[str, Topic], acts: list[DreamAct], snapshot: MemorySnapshot
 ) -> dict[str, str]:
     """Repair links and merge duplicates until neither finds anything: memories may say the same
     once their links do. Return where each merged one went.
     """
     names: dict[str, str] = {}
-    for topic in held.topics:
+    for topic in snapshot.topics:
         names.setdefault(topic.name, topic.path)
     moved: dict[str, str] = {}
     while True:
-        links = LinkTargets(present=frozenset(now), names=names, known_paths=held.ever, moved=moved)
-        for path in sorted(now.keys() - frozenset(held.foreign) - frozenset(held.kept)):
+        links = LinkTargets(
+            present=frozenset(now), names=names, known_paths=snapshot.ever, moved=moved
+        )
+        for path in sorted(now.keys() - frozenset(snapshot.foreign) - frozenset(snapshot.kept)):
             topic = now[path]
-            made = _edit_topic(
+            edited = _edit_topic(
                 topic,
                 repair_links(path, topic.body, links),
                 repair_links(path, _header_description(topic), links),
             )
             _replace_topic(
-                now, acts, made, "unlinked", "links to memories that are gone or merged were mended"
+                now,
+                acts,
+                edited,
+                "unlinked",
+                "links to memories that are gone or merged were mended",
             )
-        merged = _merge_duplicates(now, acts, held)
+        merged = _merge_duplicates(now, acts, snapshot)
         if not merged:
             return moved
         moved = {path: merged.get(to, to) for path, to in moved.items()} | merged
@@ -736,46 +742,52 @@ def _header_description(topic: Topic) -> str:
 
 def _edit_topic(topic: Topic, body: str, description: str) -> Topic:
     """Return the memory with another text and description. Neither is ever emptied."""
-    made = with_body(topic, f"\n{body.strip()}\n") if body != topic.body and body.strip() else topic
+    edited = (
+        with_body(topic, f"\n{body.strip()}\n") if body != topic.body and body.strip() else topic
+    )
     new = " ".join(description.split())
     return (
-        with_header(made, {"description": new})
+        with_header(edited, {"description": new})
         if new and description != _header_description(topic)
-        else made
+        else edited
     )
 
 
 def _replace_topic(
-    now: dict[str, Topic], acts: list[DreamAct], made: Topic, did: str, why: str
+    now: dict[str, Topic], acts: list[DreamAct], replacement: Topic, did: str, why: str
 ) -> None:
     """Replace a memory by its edited version if they differ."""
-    if made != now[made.path]:
-        now[made.path] = made
-        acts.append(DreamAct(path=made.path, did=did, why=why))
+    if replacement != now[replacement.path]:
+        now[replacement.path] = replacement
+        acts.append(DreamAct(path=replacement.path, did=did, why=why))
 
 
-def _unnumbered_original(topic: Topic, now: Mapping[str, Topic], held: MemorySnapshot) -> Topic:
+def _unnumbered_original(topic: Topic, now: Mapping[str, Topic], snapshot: MemorySnapshot) -> Topic:
     """Return the memory itself; or the one whose name it has but for a number appended by memorist,
     if both are fully equal.
     """
     base = (
         None
-        if topic.path in held.foreign or merge_key(topic) is None
+        if topic.path in snapshot.foreign or merge_key(topic) is None
         else now.get(unnumbered_path(topic))
     )
     return (
-        base if base is not None and base.path not in held.kept and is_equal(base, topic) else topic
+        base
+        if base is not None and base.path not in snapshot.kept and is_equal(base, topic)
+        else topic
     )
 
 
 def _merge_duplicates(
-    now: dict[str, Topic], acts: list[DreamAct], held: MemorySnapshot
+    now: dict[str, Topic], acts: list[DreamAct], snapshot: MemorySnapshot
 ) -> dict[str, str]:
     """Remove all but one of the memories that say the same; return where each went."""
     groups: dict[tuple[object, ...], list[Topic]] = {}
     for topic in now.values():
         found = (
-            None if topic.path in held.kept else merge_key(_unnumbered_original(topic, now, held))
+            None
+            if topic.path in snapshot.kept
+            else merge_key(_unnumbered_original(topic, now, snapshot))
         )
         if found is not None:
             groups.setdefault(found, []).append(topic)
@@ -789,7 +801,7 @@ def _merge_duplicates(
         kept, *others = sorted(
             shown,
             key=lambda topic: (
-                topic.path in held.foreign,
+                topic.path in snapshot.foreign,
                 not topic.pinned,
                 _TRUST_RANK[topic.provenance.trust],
                 bool(unnumbered_path(topic)),

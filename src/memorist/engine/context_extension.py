@@ -243,12 +243,12 @@ class ContextExtension(SessionExtension):
         seen = FolderContext(
             family=self._family, instructions=now.instructions, environment=now.environment
         )
-        made = build_first_context(
+        context = build_first_context(
             seen,
             given,
             status_characters=self._settings.status_characters,
         )
-        self.pieces, self.omitted = made.pieces, made.left_out
+        self.pieces, self.omitted = context.pieces, context.left_out
         self._compared_sections = None
         self._world_state = self._first_state = state_from_values(
             {section.id: section.value for section in self._sections}
@@ -332,9 +332,9 @@ class ContextExtension(SessionExtension):
         self._compared_sections = self._sections
         if step.record is None:
             return
-        place = user_message or view.last_message
+        position = user_message or view.last_message
         for message in changes_to_messages(
-            step.changes, self._family, place.id if place is not None else ""
+            step.changes, self._family, position.id if position is not None else ""
         ):
             view.insert(message, before=user_message)
         self._log.add_entry(step.record)

@@ -17,10 +17,10 @@ class DiskCircuitBreaker:
         self._clock = clock
         self._paused_until: dict[str, float] = {}
 
-    def is_paused(self, *places: str) -> bool:
+    def is_paused(self, *folders: str) -> bool:
         """Whether one of these homes or sessions is not to be touched now."""
         now = self._clock.monotonic()
-        return any(self._paused_until.get(place, now) > now for place in places)
+        return any(self._paused_until.get(folder, now) > now for folder in folders)
 
     def on_failure(self, error: BaseException, *, home: str, session: str) -> None:
         """Pause the home after a failure of its disk, the session after one of its own files."""
@@ -29,7 +29,7 @@ class DiskCircuitBreaker:
         elif isinstance(error, StoreError):
             self._pause(session)
 
-    def _pause(self, place: str) -> None:
+    def _pause(self, folder: str) -> None:
         now = self._clock.monotonic()
         still = {name: until for name, until in self._paused_until.items() if until > now}
-        self._paused_until = {**still, place: now + PAUSE_SECONDS}
+        self._paused_until = {**still, folder: now + PAUSE_SECONDS}

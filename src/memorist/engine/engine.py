@@ -414,9 +414,9 @@ class Memorist:
         """The skill search of a working folder; what it has read is kept for the next session
         there.
         """
-        places = find_skill_locations(Path(folder), self.environment, self.settings.home)
+        locations = find_skill_locations(Path(folder), self.environment, self.settings.home)
         return self._skill_searches.get_or_create(
-            folder, lambda: SkillDiscovery(places, self.settings.skills)
+            folder, lambda: SkillDiscovery(locations, self.settings.skills)
         )
 
     def replay_session(
@@ -475,8 +475,8 @@ class Memorist:
         while True:
             try:
                 return open_log()
-            except SessionInUse as held:
-                if not held.releases_lease or loop.time() >= until:
+            except SessionInUse as in_use:
+                if not in_use.releases_lease or loop.time() >= until:
                     raise
             await asyncio.sleep(HANDOVER_STEP_SECONDS)
 
@@ -540,18 +540,18 @@ class Memorist:
         location is configured.
         """
         memory = self._memory_for(context) if self.settings.team.enabled else None
-        place = (
+        location = (
             None
             if memory is None
             else read_remote_location(self._files, memory.layout.team, self.settings.team)
         )
-        if memory is None or place is None:
+        if memory is None or location is None:
             return None
 
         def opening() -> tuple[TeamSync, Callable[[], None]]:
             remote = open_remote(
                 memory.layout.team,
-                place,
+                location,
                 Path(context.project),
                 self.settings.team,
                 self.environment,

@@ -232,7 +232,7 @@ class HostHistory:
         return self._items[index]
 
     def _add_entries(self, items: Sequence[Any]) -> tuple[HostEntry, ...]:
-        taken = []
+        added = []
         for item in items:
             kept = replace_lone_surrogates(to_plain_json(item))
             index = len(self._items)
@@ -244,9 +244,9 @@ class HostHistory:
             new = tuple(message for message in messages if message.id not in self._known_ids)
             self._known_ids.update(message.id for message in new)
             self._items.append(kept)
-            taken.append(HostEntry(index, messages, new))
+            added.append(HostEntry(index, messages, new))
         self._expected_echoes.clear()
-        return tuple(taken)
+        return tuple(added)
 
     def _is_of_another_user(self, item: object) -> bool:
         """Whether an entry of Chat Completions names another author than the first that is named;

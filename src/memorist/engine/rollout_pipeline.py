@@ -203,13 +203,13 @@ class RolloutPipeline(RolloutStore):
         self._restore_from_files()
         usual = default_source_folders(self.layout, self._environment)
         by_path = {each.folder: each for each in usual}
-        places = [
+        searched = [
             by_path.get(folder) or SourceFolder(folder, is_named=True) for folder in folders
         ] or usual
         if not folders:
             self._uncopied = copy_opencode_sessions(self.layout, self._environment)
         passed = self.layout.rollouts_state / "passed.json"
-        found = find_rollouts(places, [*list_rollouts(self.state), *load_skipped_files(passed)])
+        found = find_rollouts(searched, [*list_rollouts(self.state), *load_skipped_files(passed)])
         off = read_off_sessions(self._files, self.layout)
         found = replace(
             found,
@@ -232,12 +232,12 @@ class RolloutPipeline(RolloutStore):
             self._uncopied = copy_opencode_sessions(self.layout, self._environment)
         elif agent == "cursor":
             self._uncopied = copy_cursor_chats(self.layout, self._environment)
-        places = agent_folders(agent, self.layout, self._environment)
-        found = [each.folder for each in places if each.folder.exists()]
+        folders = agent_folders(agent, self.layout, self._environment)
+        found = [each.folder for each in folders if each.folder.exists()]
         if not found:
             raise NothingToDo(
                 f"there are no sessions of {agent} here: none in "
-                f"{find_database_folder(agent, self._environment) or places[0].folder}"
+                f"{find_database_folder(agent, self._environment) or folders[0].folder}"
             )
         return found
 
@@ -324,10 +324,10 @@ class RolloutPipeline(RolloutStore):
     ) -> RolloutExtract:
         with self._open_runtime(rollouts, rollouts.model) as runtime:
             parent = await asyncio.to_thread(find_parent_session, self.state, thread, counts)
-            made = await extract_session(thread, runtime, final=final, parent=parent)
-        if made.outside and rollouts.pollutes:
+            outcome = await extract_session(thread, runtime, final=final, parent=parent)
+        if outcome.outside and rollouts.pollutes:
             set_memory_mode(self.state, thread.id, "polluted", self.claim_terms)
-        return made
+        return outcome
 
     async def _consolidate(
         self, rollouts: RolloutsSettings, renew: Callable[[], bool]
@@ -335,10 +335,10 @@ class RolloutPipeline(RolloutStore):
         rows = list_extracts(self.state)
         emptied = not rows and self._are_all_excluded()
         with self._open_runtime(rollouts, rollouts.consolidation_model, rollouts.model) as runtime:
-            made = self._last_consolidation = await consolidate_folder(
+            consolidation = self._last_consolidation = await consolidate_folder(
                 runtime, rows, _ConsolidationLease(renew), emptied=emptied
             )
-        return made.selected
+        return consolidation.selected
 
     def worker_dependencies(
         self,
@@ -390,7 +390,7 @@ class RolloutPipeline(RolloutStore):
                 "--sessions DIR"
             )
         only = frozenset(each.id for each in mine) if folders or repository is not None else None
-        means = replace(
+        dependencies = replace(
             self.worker_dependencies(rollouts, lambda _: None),
             stages=self.stages(rollouts, only),
             find_sessions=lambda: None,
@@ -399,8 +399,8 @@ class RolloutPipeline(RolloutStore):
         return RolloutSyncPlan(
             found=found,
             sessions=len(mine),
-            eligible=tuple(find_eligible_threads(means)),
-            worker_dependencies=means,
+            eligible=tuple(find_eligible_threads(dependencies)),
+            worker_dependencies=dependencies,
         )
 
     def _search_settings(

@@ -189,16 +189,16 @@ class Session:
         objects are never changed. Takes time in proportion to what is new in the history. Raises
         FormatError when the request is not of the session's format.
         """
-        news = await self._add_history(self._history_items(request))
+        new_messages = await self._add_history(self._history_items(request))
         following = self._log.tracker
         following.meter.factor = token_factor(str(request.get("model", "")))
-        back = self._view.find_rollback(news)
+        back = self._view.find_rollback(new_messages)
         if back is not None:
             self._log.record_rollback(back.turns, len(back.messages))
-        elif news.rewritten and following.messages:
+        elif new_messages.rewritten and following.messages:
             kept = tuple(
                 message
-                for entry in news.entries
+                for entry in new_messages.entries
                 for message in entry.messages
                 if message not in entry.new
             )
@@ -206,8 +206,8 @@ class Session:
                 CompactionBoundary(id="", line=0, trigger="host", kept=len(kept)), kept
             )
             self._extensions.on_history_replaced("rewritten")
-        await self._add_messages(news.messages)
-        self._view.add_request(news, back)
+        await self._add_messages(new_messages.messages)
+        self._view.add_request(new_messages, back)
         if back is not None:
             self._extensions.on_history_replaced("rolled back")
             self._log.flush()
@@ -220,8 +220,8 @@ class Session:
             self._log.runtime.clock.now(), self._limits
         ):
             await self._compact()
-        await self._run_extensions(request, news.messages)
-        return self._build_request(request, rewritten=news.rewritten)
+        await self._run_extensions(request, new_messages.messages)
+        return self._build_request(request, rewritten=new_messages.rewritten)
 
     async def _add_history(self, items: Sequence[Any]) -> HistoryUpdate:
         """Find what is new in a history; one that is long and new as a whole is decoded in a

@@ -219,10 +219,10 @@ class SessionPool(Generic[Key, Item]):
         is_current: Callable[[Item], bool],
     ) -> Item:
         """Return the item of an entry whose lock the caller holds."""
-        is_held = self._is_shared and entry.users > 1
+        is_shared = self._is_shared and entry.users > 1
         if (
             entry.item is not None
-            and not is_held
+            and not is_shared
             and (entry.is_discarded or not is_current(entry.item))
         ):
             self._begin_close(key, entry)

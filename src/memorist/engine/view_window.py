@@ -139,7 +139,7 @@ class ViewWindow:
             ),
             len(self._entries),
         )
-        gone = tuple(
+        removed = tuple(
             f"{WORLD_STATE_ID_PREFIX}{each.id}"
             for shown in self._entries[end : end + 1]
             for each in shown.messages
@@ -147,7 +147,7 @@ class ViewWindow:
         while (
             end
             and self._entries[end - 1].host_index is None
-            and any(each.id.startswith(gone) for each in self._entries[end - 1].messages)
+            and any(each.id.startswith(removed) for each in self._entries[end - 1].messages)
         ):
             end -= 1
         self._replace_entries(
@@ -193,8 +193,8 @@ class ViewWindow:
         return next(
             (
                 message
-                for place in range(at - 1, -1, -1)
-                for message in reversed(self._entries[place].messages)
+                for position in range(at - 1, -1, -1)
+                for message in reversed(self._entries[position].messages)
             ),
             None,
         )

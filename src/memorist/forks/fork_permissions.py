@@ -146,35 +146,35 @@ def _check_folder(permission: FolderAccess, ask: PermissionRequest) -> Permissio
 
 
 def _check_folder_read(
-    permission: FolderAccess, place: ResolvedPath | UnresolvedPath
+    permission: FolderAccess, target: ResolvedPath | UnresolvedPath
 ) -> PermissionDenied | None:
-    if isinstance(place, UnresolvedPath):
-        return PermissionDenied(place.why)
-    if place.kind is PathKind.OTHER:
-        return PermissionDenied(f"{place.requested} is not a regular file.")
-    if not permission.read_anywhere and not place.path.is_relative_to(permission.folder):
+    if isinstance(target, UnresolvedPath):
+        return PermissionDenied(target.why)
+    if target.kind is PathKind.OTHER:
+        return PermissionDenied(f"{target.requested} is not a regular file.")
+    if not permission.read_anywhere and not target.path.is_relative_to(permission.folder):
         return PermissionDenied(
-            f"Reading is allowed only inside {permission.folder}; {place.requested} leads to "
-            f"{place.path}."
+            f"Reading is allowed only inside {permission.folder}; {target.requested} leads to "
+            f"{target.path}."
         )
     return None
 
 
 def _check_folder_write(
-    permission: FolderAccess, place: ResolvedPath | UnresolvedPath
+    permission: FolderAccess, target: ResolvedPath | UnresolvedPath
 ) -> PermissionDenied | None:
     if not permission.write:
         return PermissionDenied("Only reading is allowed here.")
-    if isinstance(place, UnresolvedPath):
-        return PermissionDenied(place.why)
-    if place.path == permission.folder or not place.path.is_relative_to(permission.folder):
+    if isinstance(target, UnresolvedPath):
+        return PermissionDenied(target.why)
+    if target.path == permission.folder or not target.path.is_relative_to(permission.folder):
         return PermissionDenied(
-            f"Writing is allowed only inside {permission.folder}; {place.requested} leads to "
-            f"{place.path}."
+            f"Writing is allowed only inside {permission.folder}; {target.requested} leads to "
+            f"{target.path}."
         )
     hidden = [
         part
-        for part in place.path.relative_to(permission.folder).parts
+        for part in target.path.relative_to(permission.folder).parts
         if _normalize("NFKC", part).startswith(".")
     ]
     if hidden:
@@ -182,7 +182,7 @@ def _check_folder_write(
             f"{hidden[0]} begins with a dot: hidden files and folders hold settings and "
             f"history and are not changed here."
         )
-    return _check_target(place)
+    return _check_target(target)
 
 
 def _check_folder_shell(permission: FolderAccess, command: str) -> PermissionDenied | None:
@@ -199,12 +199,12 @@ def _check_folder_shell(permission: FolderAccess, command: str) -> PermissionDen
     )
 
 
-def _check_target(place: ResolvedPath) -> PermissionDenied | None:
-    if place.kind in (PathKind.FOLDER, PathKind.OTHER):
-        return PermissionDenied(f"{place.requested} is not a regular file.")
-    if place.links > 1:
+def _check_target(target: ResolvedPath) -> PermissionDenied | None:
+    if target.kind in (PathKind.FOLDER, PathKind.OTHER):
+        return PermissionDenied(f"{target.requested} is not a regular file.")
+    if target.links > 1:
         return PermissionDenied(
-            f"{place.requested} has a second name elsewhere (a hard link), and a change here "
+            f"{target.requested} has a second name elsewhere (a hard link), and a change here "
             f"would be a change there."
         )
     return None

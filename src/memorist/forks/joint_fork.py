@@ -56,8 +56,8 @@ class JointFork:
         """Run the fork to its end by `start`, with others or alone, and return its own receipt.
         What the run took stands in the receipt of the first; `record` is as for `run_fork`.
         """
-        place = id(spec.parent.reply) if spec.parent else 0
-        waiting = self._waiting.get(place, [])
+        key = id(spec.parent.reply) if spec.parent else 0
+        waiting = self._waiting.get(key, [])
         if (
             spec.form is None
             or spec.requested_by_user
@@ -66,8 +66,8 @@ class JointFork:
             return await start(spec, model=model, files=files, record=record)
         result: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
         if not waiting:
-            self._waiting[place] = waiting
-            run = asyncio.create_task(self._gather(place, model, start))
+            self._waiting[key] = waiting
+            run = asyncio.create_task(self._gather(key, model, start))
             self._runs.add(run)
             run.add_done_callback(self._runs.discard)
         waiting.append(_JoinedFork(spec, spec.form, files, result))
@@ -80,9 +80,9 @@ class JointFork:
         record(receipt)
         return receipt
 
-    async def _gather(self, place: int, model: Model, start: ForkStart) -> None:
+    async def _gather(self, key: int, model: Model, start: ForkStart) -> None:
         await self._clock.sleep(GATHER_SECONDS)
-        joined = [each for each in self._waiting.pop(place) if not each.result.done()]
+        joined = [each for each in self._waiting.pop(key) if not each.result.done()]
         if not joined:
             return
         run = asyncio.create_task(_run_joined(joined, model, start))
@@ -135,8 +135,8 @@ async def _make_edits(each: _JoinedFork, answer: JsonObject, receipt: Receipt) -
     try:
         executor = ToolExecutor(each.spec.permission, each.files, each.spec.known_files)
         for call in edits.calls:
-            made = await executor.execute(call)
-            problems += [f"{call.path}: {made.text}"] if made.is_error else []
+            outcome = await executor.execute(call)
+            problems += [f"{call.path}: {outcome.text}"] if outcome.is_error else []
         files = executor.changes()
     except StoreError as error:
         return replace(receipt, outcome=ForkOutcome.FAILED, said=str(error))

@@ -237,22 +237,22 @@ class ToolExecutor:
         self._read_digests[path] = sha256(data).digest()
 
     async def _read_file(self, call: ReadFileCall) -> ToolAnswer:
-        place = self._resolve_path(call.path)
-        refused = self._check_request(ReadRequest(place))
-        if refused or isinstance(place, UnresolvedPath):
+        target = self._resolve_path(call.path)
+        refused = self._check_request(ReadRequest(target))
+        if refused or isinstance(target, UnresolvedPath):
             return refused or _error_answer("The path cannot be used.")
-        if place.kind is PathKind.FOLDER:
-            return ToolAnswer(text=await list_files(self._files, place.path, ListFilesCall()))
-        if place.kind is PathKind.MISSING:
-            return _error_answer(f"There is no file {place.path}.")
-        data = self._files.read(place.path, limit=MAX_TOOL_FILE_BYTES + 1)
+        if target.kind is PathKind.FOLDER:
+            return ToolAnswer(text=await list_files(self._files, target.path, ListFilesCall()))
+        if target.kind is PathKind.MISSING:
+            return _error_answer(f"There is no file {target.path}.")
+        data = self._files.read(target.path, limit=MAX_TOOL_FILE_BYTES + 1)
         if len(data) > MAX_TOOL_FILE_BYTES:
             return _error_answer(
                 f"The file is larger than {MAX_TOOL_FILE_BYTES} bytes: search it instead."
             )
         if b"\0" in data:
             return _error_answer("The file is not text.")
-        self._remember_read(place.path, data)
+        self._remember_read(target.path, data)
         return ToolAnswer(
             text=render_file_lines(
                 data.decode("utf-8", "replace"),
@@ -263,18 +263,18 @@ class ToolExecutor:
         )
 
     async def _search(self, call: SearchCall | ListFilesCall) -> ToolAnswer:
-        place = self._resolve_path(call.path or ".")
-        refused = self._check_request(ReadRequest(place))
-        if refused or isinstance(place, UnresolvedPath):
+        target = self._resolve_path(call.path or ".")
+        refused = self._check_request(ReadRequest(target))
+        if refused or isinstance(target, UnresolvedPath):
             return refused or _error_answer("The path cannot be used.")
-        if place.kind is PathKind.MISSING:
-            return _error_answer(f"There is nothing at {place.path}.")
+        if target.kind is PathKind.MISSING:
+            return _error_answer(f"There is nothing at {target.path}.")
         if isinstance(call, SearchCall):
-            return ToolAnswer(text=await search_files(self._files, place.path, call))
+            return ToolAnswer(text=await search_files(self._files, target.path, call))
         return (
-            _error_answer(f"{place.path} is a file.")
-            if place.kind is PathKind.FILE
-            else ToolAnswer(text=await list_files(self._files, place.path, call))
+            _error_answer(f"{target.path} is a file.")
+            if target.kind is PathKind.FILE
+            else ToolAnswer(text=await list_files(self._files, target.path, call))
         )
 
     async def _run_shell(self, call: ShellCall) -> ToolAnswer:
@@ -283,8 +283,8 @@ class ToolExecutor:
         if refused or isinstance(judged, CommandRefused) or self.folder is None:
             return refused or _error_answer("Commands cannot be run here.")
         if call.workdir:
-            place = self._resolve_path(call.workdir)
-            if isinstance(place, UnresolvedPath) or place.path != self.folder:
+            target = self._resolve_path(call.workdir)
+            if isinstance(target, UnresolvedPath) or target.path != self.folder:
                 return _error_answer(
                     f"Commands run in {self.folder}: leave the folder out, and name other "
                     f"paths in full."
@@ -308,14 +308,14 @@ class ToolExecutor:
         )
 
     def _apply_patch(self, files: Sequence[FilePatch]) -> ToolAnswer:
-        gone = [
+        removed = [
             file.path
             for file in files
             if isinstance(file, DeleteFilePatch)
             or (isinstance(file, UpdateFilePatch) and file.move_to)
         ]
-        if gone:
-            return self._check_request(RemoveRequest(gone[0])) or _error_answer(
+        if removed:
+            return self._check_request(RemoveRequest(removed[0])) or _error_answer(
                 "Files are not deleted or moved here."
             )
         return self._apply_changes(
@@ -326,15 +326,15 @@ class ToolExecutor:
         """Check and compute every change before the first is written."""
         changes: list[PlannedWrite] = []
         for asked, whole, make in wanted:
-            place = self._resolve_path(asked)
-            refused = self._check_request(WriteRequest(place, whole))
-            if refused or isinstance(place, UnresolvedPath):
+            target = self._resolve_path(asked)
+            refused = self._check_request(WriteRequest(target, whole))
+            if refused or isinstance(target, UnresolvedPath):
                 return refused or _error_answer("The path cannot be used.")
-            change = self._plan_write(place, whole, make)
+            change = self._plan_write(target, whole, make)
             if isinstance(change, PatchRejected):
-                return _error_answer(f"{place.path}: {change.why}")
+                return _error_answer(f"{target.path}: {change.why}")
             if any(change.path == other.path for other in changes):
-                return _error_answer(f"{place.path} is named twice: put its changes together.")
+                return _error_answer(f"{target.path} is named twice: put its changes together.")
             changes.append(change)
         # Nothing is written until every change is allowed and computed.
         for change in changes:
@@ -344,12 +344,12 @@ class ToolExecutor:
         )
 
     def _plan_write(
-        self, place: ResolvedPath, whole: bool, make: TextTransform
+        self, target: ResolvedPath, whole: bool, make: TextTransform
     ) -> PlannedWrite | PatchRejected:
-        before = self._read_present(place.path)
+        before = self._read_present(target.path)
         text = None
         if before is not None:
-            seen = self._read_digests.get(place.path)
+            seen = self._read_digests.get(target.path)
             if seen is None:
                 return PatchRejected("Read the file before you change it.")
             if whole and seen != sha256(before).digest():
@@ -368,7 +368,7 @@ class ToolExecutor:
         return (
             PatchRejected(f"The file would be larger than {MAX_TOOL_FILE_BYTES} bytes.")
             if len(data) > MAX_TOOL_FILE_BYTES
-            else PlannedWrite(place.path, before, data)
+            else PlannedWrite(target.path, before, data)
         )
 
     def _write_planned(self, change: PlannedWrite) -> None:

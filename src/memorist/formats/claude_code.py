@@ -79,30 +79,30 @@ class _ClaudeCodeReader:
         """For each position, whether it is the last record of its reply."""
         last = bytearray(len(self.chain.order))
         seen: set[int] = set()
-        for place in reversed(range(len(last))):
-            number = self.chain.order[place]
+        for position in reversed(range(len(last))):
+            number = self.chain.order[position]
             reply = self.index.reply_hashes[number]
             if self.index.flags[number] & ASSISTANT and (not reply or reply not in seen):
-                last[place] = 1
+                last[position] = 1
                 seen.add(reply)
         return last
 
     def entries(self, lines: RecordedLines) -> Iterator[TranscriptEntry]:
         """Every entry but the head."""
-        size, places = len(self.positions), self.positions
+        size, positions = len(self.positions), self.positions
         for line in lines:
             number = line.number
             if number >= size:
                 break  # the file has grown since the first pass
-            place = places[number]
-            if place == self.next_position:
-                yield from self._live_entries(line.data, place)
+            position = positions[number]
+            if position == self.next_position:
+                yield from self._live_entries(line.data, position)
                 if self.held:
                     yield from self._release()
-            elif place < 0:
+            elif position < 0:
                 yield from self._other_entry(line)
             else:
-                self._hold(place, line.data)
+                self._hold(position, line.data)
         while self.next_position < len(self.chain.order):
             before = self.next_position
             yield from self._read_again(lines)
@@ -112,12 +112,12 @@ class _ClaudeCodeReader:
     def _read_again(self, lines: RecordedLines) -> Iterator[TranscriptEntry]:
         """One more pass, for positions that did not fit the buffer."""
         for line in lines:
-            place = self.positions[line.number] if line.number < len(self.positions) else -1
-            if place == self.next_position:
-                yield from self._live_entries(line.data, place)
+            position = self.positions[line.number] if line.number < len(self.positions) else -1
+            if position == self.next_position:
+                yield from self._live_entries(line.data, position)
                 yield from self._release()
-            elif place > self.next_position and place not in self.held:
-                self._hold(place, line.data)
+            elif position > self.next_position and position not in self.held:
+                self._hold(position, line.data)
 
     def _hold(self, position: int, data: bytes) -> None:
         """Buffer a line; beyond the limit the lines that are due last are dropped and read again

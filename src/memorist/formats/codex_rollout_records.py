@@ -483,6 +483,6 @@ class TurnTracker:
         while self.rolled_back_lines and self.rolled_back_lines[-1][0] >= cut.line:
             self.rolled_back_lines.pop()
         self.rolled_back_lines.append((cut.line, line))
-        gone = self.messages - cut.messages
+        removed = self.messages - cut.messages
         self.messages, self._segment, self._context = cut.messages, None, None
-        return len(dropped), gone
+        return len(dropped), removed

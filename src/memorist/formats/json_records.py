@@ -95,12 +95,12 @@ def read_document(lines: RecordedLines) -> JsonDocument | None:
 class _DocumentCursor:
     """Goes through the text of a document, value by value."""
 
-    def __init__(self, text: str, place: int) -> None:
+    def __init__(self, text: str, position: int) -> None:
         self.text = text
-        self.place = place
+        self.place = position
         self.remarks: list[SkippedLine | RepairedLine] = []
-        self._line = 1 + text.count("\n", 0, place)
-        self._counted = place
+        self._line = 1 + text.count("\n", 0, position)
+        self._counted = position
 
     def read(self) -> tuple[JsonObject, list[JsonRecord]]:
         """Fields and messages up to the end or the tear."""
@@ -145,10 +145,10 @@ class _DocumentCursor:
 
     def _next_sign(self) -> str:
         """Skip space, commas and colons; the sign there, empty at the end."""
-        while (place := _skip_space(self.text, self.place)) < len(self.text):
-            self.place = place
-            if self.text[place] not in ",:":
-                return self.text[place]
+        while (position := _skip_space(self.text, self.place)) < len(self.text):
+            self.place = position
+            if self.text[position] not in ",:":
+                return self.text[position]
             self.place += 1
         self.place = len(self.text)
         return ""
@@ -159,10 +159,10 @@ class _DocumentCursor:
         return self._line
 
 
-def _skip_space(text: str, place: int) -> int:
-    while place < len(text) and text[place] in " \t\r\n\0":
-        place += 1
-    return place
+def _skip_space(text: str, position: int) -> int:
+    while position < len(text) and text[position] in " \t\r\n\0":
+        position += 1
+    return position
 
 
 # Fields that may hold anything.

@@ -144,21 +144,21 @@ def _read_assistant(item: JsonObject, name: str) -> Message | None:
     content = _read_content(item)
     if content is None:
         return None
-    taken = {"role", "content"}
+    read_keys = {"role", "content"}
     blocks: list[Block] = []
     for key in REASONING_KEYS:
         if isinstance(item.get(key), str):
             blocks.append(ThinkingBlock(item[key], None, {"key": key}))
-            taken.add(key)
+            read_keys.add(key)
     blocks += content[0]
     if isinstance(item.get("refusal"), str):
         blocks.append(TextBlock(item["refusal"], None, _REFUSAL_EXTRA))
-        taken.add("refusal")
+        read_keys.add("refusal")
     calls = _read_calls(item.get("tool_calls"))
     if calls:
         blocks += calls
-        taken.add("tool_calls")
-    extra = collect_extra(item, taken)
+        read_keys.add("tool_calls")
+    extra = collect_extra(item, read_keys)
     return Message(
         id=name,
         role="assistant",
@@ -392,12 +392,12 @@ def replace_custom_tools(body: JsonObject) -> JsonObject:
     """
     messages = body.get("messages")
     tools = body.get("tools")
-    made = dict(body)
+    rewritten = dict(body)
     if isinstance(messages, list):
-        made["messages"] = [_without_custom_calls(each) for each in messages]
+        rewritten["messages"] = [_without_custom_calls(each) for each in messages]
     if isinstance(tools, list):
-        made["tools"] = [_as_function_tool(each) for each in tools]
-    return made
+        rewritten["tools"] = [_as_function_tool(each) for each in tools]
+    return rewritten
 
 
 def _without_custom_calls(message: object) -> object:
@@ -618,8 +618,8 @@ class OpenAIChatCodec(BaseCodec):
 
     def schema_fields(self, schema: JsonObject) -> JsonObject:
         """What holds an answer to a schema."""
-        held = {"name": ANSWER_NAME, "schema": schema, "strict": True}
-        return {"response_format": {"type": "json_schema", "json_schema": held}}
+        json_schema = {"name": ANSWER_NAME, "schema": schema, "strict": True}
+        return {"response_format": {"type": "json_schema", "json_schema": json_schema}}
 
 
 def _first_choice(reply: JsonObject) -> JsonObject:

@@ -331,17 +331,17 @@ def _read_call(item: JsonObject, kind: str, name: str) -> Message | None:
     ):
         return None
     namespace = item.get("namespace")
-    taken = {"type", "call_id", "name" if not call.tool else "type"}
+    read_keys = {"type", "call_id", "name" if not call.tool else "type"}
     if isinstance(namespace, str):
-        taken.add("namespace")
+        read_keys.add("namespace")
     block_input: JsonObject = {}
     arguments: str | None = None
     if isinstance(given, str) and call.text:
-        taken.add(call.arguments)
+        read_keys.add(call.arguments)
         arguments = given
         block_input = parse_tool_arguments(given) or {}
     elif isinstance(given, dict):
-        taken.add(call.arguments)
+        read_keys.add(call.arguments)
         block_input = given
     block = ToolUse(
         identity,
@@ -349,9 +349,9 @@ def _read_call(item: JsonObject, kind: str, name: str) -> Message | None:
         block_input,
         arguments,
         namespace if isinstance(namespace, str) else None,
-        collect_extra(item, taken),
+        collect_extra(item, read_keys),
     )
-    odd = call.arguments not in taken
+    odd = call.arguments not in read_keys
     return Message(
         id=name, role="assistant", blocks=(block,), origin=Origin.MODEL, wire=_WIRES[kind, odd]
     )
@@ -363,19 +363,21 @@ def _read_output(item: JsonObject, kind: str, name: str) -> Message | None:
     identity, value = item.get(identity_key), item.get(key)
     if not isinstance(identity, str):
         return None
-    taken = {"type", identity_key, key} if isinstance(value, str | list) else {"type", identity_key}
+    read_keys = (
+        {"type", identity_key, key} if isinstance(value, str | list) else {"type", identity_key}
+    )
     if isinstance(value, str):
         content: tuple[TextBlock | UnknownBlock, ...] = (TextBlock(value),)
-        block = ToolResult(identity, content, extra=collect_extra(item, taken))
+        block = ToolResult(identity, content, extra=collect_extra(item, read_keys))
     elif isinstance(value, list):
         block = ToolResult(
             identity,
             tuple([read_part(part, "input_text") for part in value]),
             plain=False,
-            extra=collect_extra(item, taken),
+            extra=collect_extra(item, read_keys),
         )
     else:
-        block = ToolResult(identity, (), extra=collect_extra(item, taken))
+        block = ToolResult(identity, (), extra=collect_extra(item, read_keys))
     return Message(
         id=name,
         role="tool",
@@ -730,8 +732,8 @@ class OpenAIResponsesCodec(BaseCodec):
 
     def schema_fields(self, schema: JsonObject) -> JsonObject:
         """What holds an answer to a schema."""
-        held = {"type": "json_schema", "name": ANSWER_NAME, "schema": schema, "strict": True}
-        return {"text": {"format": held}}
+        json_schema = {"type": "json_schema", "name": ANSWER_NAME, "schema": schema, "strict": True}
+        return {"text": {"format": json_schema}}
 
 
 CODEC = OpenAIResponsesCodec()

@@ -476,7 +476,7 @@ class BaseCodec(ABC):
         ]
         system = self.read_system(body[self.system_key]) if self.system_key in body else ()
         tools = read_tools(body.get("tools"), self.read_tool)
-        taken = {
+        read_keys = {
             self.body_key,
             "tools" if tools else self.body_key,
             self.system_key if system else self.body_key,
@@ -485,7 +485,7 @@ class BaseCodec(ABC):
             system=system,
             tools=tools,
             messages=tuple(messages),
-            params={key: value for key, value in body.items() if key not in taken},
+            params={key: value for key, value in body.items() if key not in read_keys},
             wire=WireInfo(self.name, "request", isinstance(body[self.body_key], str)),
         )
 
@@ -566,10 +566,10 @@ def group_into_sides(
 def _add_translated(found: list[SideGroup], asked: dict[str, int], message: Message) -> None:
     answers = message.tool_results
     for answer in answers:
-        place = asked.get(answer.tool_use_id)
+        position = asked.get(answer.tool_use_id)
         turn = (
-            found[place]
-            if place is not None and place < len(found)
+            found[position]
+            if position is not None and position < len(found)
             else _last_group(found, assistant=False)
         )
         turn.tool_results.append(answer)
@@ -630,10 +630,10 @@ def document_text(document: DocumentBlock) -> str | None:
 def document_name(document: DocumentBlock) -> str:
     """The document's file name, or a default; OpenAI requires one with inline bytes."""
     holder = document.source.get("file")
-    places = (document.extra, document.source, holder if isinstance(holder, dict) else None)
-    for place in places:
+    holders = (document.extra, document.source, holder if isinstance(holder, dict) else None)
+    for source in holders:
         for key in ("filename", "title"):
-            if place is not None and (name := _nonempty_text(place.get(key))):
+            if source is not None and (name := _nonempty_text(source.get(key))):
                 return name
     return "document.pdf"
 

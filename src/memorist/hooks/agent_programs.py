@@ -291,13 +291,13 @@ def _server_entry(name: AgentName, program: LaunchCommand) -> dict[str, object]:
     entry = build_server_entry(program)
     match name:
         case "opencode":
-            made: dict[str, object] = {
+            server: dict[str, object] = {
                 "type": "local",
                 "command": [*program.arguments, "mcp"],
                 "enabled": True,
             }
             home = {HOME_VARIABLE: program.home}
-            return made | ({"environment": home} if program.home else {})
+            return server | ({"environment": home} if program.home else {})
         case "claude-code":
             return entry
         case _:

@@ -148,8 +148,8 @@ def add_hooks(text: str, wanted: Mapping[str, object]) -> str:
         if _own_groups(text, event) == [entry]:
             continue
         text = _remove_event(text, event)
-        text, place = ensure_json_path(text, ("hooks", event), list)
-        text = add_json_member(text, place, "", entry)
+        text, position = ensure_json_path(text, ("hooks", event), list)
+        text = add_json_member(text, position, "", entry)
     return text
 
 
@@ -219,10 +219,10 @@ def _remove_event(text: str, event: str, keep: Sequence[str] = ()) -> str:
         entry = next((each for each in _find_own_hooks(text) if each[0] == event), None)
         if entry is None:
             return text
-        _, _, groups, group, place = entry
+        _, _, groups, group, position = entry
         inner = group.get("hooks")
         if inner is not None and len(inner.members) > 1:
-            text = remove_json_member(text, inner, place)
+            text = remove_json_member(text, inner, position)
         elif len(groups.members) > 1:
             text = remove_json_member(
                 text, groups, next(i for i, each in enumerate(groups.members) if each.node is group)
@@ -266,9 +266,9 @@ def _update_entry(there: Mapping[str, object], entry: Mapping[str, object]) -> d
     )
     ours = entry.get("env")
     environment = kept | (dict(ours) if isinstance(ours, Mapping) else {})
-    made = {**there, **entry}
-    made.pop("env", None)
-    return made | ({"env": environment} if environment else {})
+    merged = {**there, **entry}
+    merged.pop("env", None)
+    return merged | ({"env": environment} if environment else {})
 
 
 def add_json_server(text: str, entry: Mapping[str, object], container: str = SERVERS_KEY) -> str:
@@ -315,11 +315,11 @@ def add_toml_server(text: str, program: LaunchCommand) -> str:
     there = _server_tables(said).get(MCP_SERVER_NAME)
     entry = {key: value for key, value in build_server_entry(program).items() if key != "type"}
     if there is None:
-        made = toml_edit.append_toml_table(
+        edited = toml_edit.append_toml_table(
             text, f"[{'.'.join(_SERVER_TABLE)}]\n{_format_assignments(entry)}"
         )
         return _verify_toml(
-            made,
+            edited,
             [_replace_servers(said, {**_server_tables(said), MCP_SERVER_NAME: entry})],
             _NOT_ADDED,
         )
@@ -328,10 +328,10 @@ def add_toml_server(text: str, program: LaunchCommand) -> str:
     wanted = _update_entry(there, entry)
     if there == wanted:
         return text
-    made = toml_edit.remove_toml_tables(text, (*_SERVER_TABLE, "env"))
+    edited = toml_edit.remove_toml_tables(text, (*_SERVER_TABLE, "env"))
     own = [
         table
-        for table in toml_edit.find_toml_tables(toml_edit.split_toml_lines(made), _SERVER_TABLE)
+        for table in toml_edit.find_toml_tables(toml_edit.split_toml_lines(edited), _SERVER_TABLE)
         if table.path == _SERVER_TABLE
     ]
     env = wanted.get("env", {})
@@ -343,7 +343,7 @@ def add_toml_server(text: str, program: LaunchCommand) -> str:
         raise InputError(_OTHER_FORM)
     said_of_it = _format_assignments({key: wanted[key] for key in _SERVER_KEYS if key in wanted})
     return _verify_toml(
-        toml_edit.rewrite_toml_table(made, own[0], said_of_it, _SERVER_KEYS),
+        toml_edit.rewrite_toml_table(edited, own[0], said_of_it, _SERVER_KEYS),
         [_replace_servers(said, {**_server_tables(said), MCP_SERVER_NAME: wanted})],
         _OTHER_FORM,
     )
@@ -371,10 +371,10 @@ def list_trust_keys(path: Path, text: str) -> list[str]:
     file, event, and the places of group and entry. Raises InputError.
     """
     keys = []
-    for event, _, groups, group, place in _find_own_hooks(text):
+    for event, _, groups, group, position in _find_own_hooks(text):
         label = re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
         number = [each.node for each in groups.members].index(group)
-        keys.append(f"{path}:{label}:{number}:{place}")
+        keys.append(f"{path}:{label}:{number}:{position}")
     return keys
 
 
@@ -386,10 +386,10 @@ def remove_toml_trust(text: str, keys: Sequence[str]) -> str:
     state = said.get("hooks", {}).get("state", {})
     for key in (each for each in keys if each in state):
         left = {name: value for name, value in state.items() if name != key}
-        made = toml_edit.remove_toml_tables(text, ("hooks", "state", key))
-        now = toml_edit.parse_toml(made).get("hooks", {}).get("state", {})
+        edited = toml_edit.remove_toml_tables(text, ("hooks", "state", key))
+        now = toml_edit.parse_toml(edited).get("hooks", {}).get("state", {})
         if now == left:
-            text, state = made, left
+            text, state = edited, left
     return text
 
 
@@ -406,11 +406,11 @@ def _format_assignments(entry: Mapping[str, Any]) -> str:
     return "".join(toml_edit.format_toml_assignment(key, value) for key, value in entry.items())
 
 
-def _verify_toml(made: str, wanted: Sequence[object], otherwise: str) -> str:
+def _verify_toml(edited: str, wanted: Sequence[object], otherwise: str) -> str:
     """Return the edited text if it parses to one of the wanted values. Raises InputError."""
     try:
-        if toml_edit.parse_toml(made) in wanted:
-            return made
+        if toml_edit.parse_toml(edited) in wanted:
+            return edited
     except InputError as error:
         raise InputError(otherwise) from error
     raise InputError(otherwise)

@@ -134,8 +134,8 @@ def add_json_member(text: str, container: JsonNode, key: str, value: object) -> 
         else piece
     )
     if container.members:
-        place = container.members[-1].node.end
-        return f"{text[:place]},{before}{piece}{text[place:]}"
+        position = container.members[-1].node.end
+        return f"{text[:position]},{before}{piece}{text[position:]}"
     closing = end_of_line + outer if lines else ""
     return f"{text[: container.start + 1]}{before}{piece}{closing}{text[container.end - 1 :]}"
 
@@ -183,12 +183,12 @@ def ensure_json_path(
     """
     node = parse_json_tree(text)
     for depth, key in enumerate(path):
-        made = {} if depth < len(path) - 1 else kind()
+        value = {} if depth < len(path) - 1 else kind()
         found = node.get(key)
         if found is None:
-            text = add_json_member(text, node, key, made)
+            text = add_json_member(text, node, key, value)
             return ensure_json_path(text, path, kind)
-        if type(found.value) is not type(made):
+        if type(found.value) is not type(value):
             raise InputError(
                 f"“{'.'.join(path[: depth + 1])}” in it is of another kind than the agent expects"
             )

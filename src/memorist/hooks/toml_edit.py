@@ -93,12 +93,12 @@ def _last_value_line(lines: Sequence[str], start: int, end: int) -> int:
 def remove_toml_tables(text: str, path: TomlPath) -> str:
     """Remove the tables of a path and below it, and one blank line before each."""
     lines = split_toml_lines(text)
-    gone: set[int] = set()
+    removed: set[int] = set()
     for table in find_toml_tables(lines, path):
-        gone.update(range(table.start, table.end))
+        removed.update(range(table.start, table.end))
         if table.start and not lines[table.start - 1].strip():
-            gone.add(table.start - 1)
-    return "".join(line for number, line in enumerate(lines) if number not in gone)
+            removed.add(table.start - 1)
+    return "".join(line for number, line in enumerate(lines) if number not in removed)
 
 
 def append_toml_table(text: str, block: str) -> str:

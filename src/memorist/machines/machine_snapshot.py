@@ -128,5 +128,5 @@ def _resolve(
     if merged is not None:
         return {path: _succeed(merged, own, other)}
     first, second = sorted((own.text, other.text), key=compute_checksum)
-    beside = f"{path.removesuffix('.md')}-{compute_checksum(second)[:6]}.md"
-    return {path: _succeed(first, own, other), beside: MemoryEntry(second)}
+    second_path = f"{path.removesuffix('.md')}-{compute_checksum(second)[:6]}.md"
+    return {path: _succeed(first, own, other), second_path: MemoryEntry(second)}

@@ -81,18 +81,18 @@ def sync_machines(layout: Layout, memories: Mapping[str, AutoMemory]) -> Machine
     """
     own = load_identity(layout)
     with hold_lock(layout.machines / "lock"):
-        place = open_machine_remote(own.place, layout.machines / "mirror")
-        snapshots, troubles = _read_snapshots(own, place.read_files())
+        remote = open_machine_remote(own.place, layout.machines / "mirror")
+        snapshots, troubles = _read_snapshots(own, remote.read_files())
         published = snapshots.pop(own.machine, MachineSnapshot(machine=own.machine)).projects
-        projects, taken = dict(published), {}
+        projects, received = dict(published), {}
         for name, memory in memories.items():
             others = [each.projects.get(name, {}) for each in snapshots.values()]
-            projects[name], taken[name] = _merge_project(memory, published.get(name, {}), others)
+            projects[name], received[name] = _merge_project(memory, published.get(name, {}), others)
         now = MachineSnapshot(machine=own.machine, projects=projects)
         if projects != published or own.machine not in snapshots:
-            place.write_file(own.machine, seal_snapshot(own.key, now, draw_bytes(NONCE_BYTES)))
+            remote.write_file(own.machine, seal_snapshot(own.key, now, draw_bytes(NONCE_BYTES)))
     return MachineSyncReport(
-        received={name: paths for name, paths in taken.items() if paths},
+        received={name: paths for name, paths in received.items() if paths},
         machines=len(snapshots),
         troubles=troubles,
     )

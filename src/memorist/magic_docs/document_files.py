@@ -105,13 +105,13 @@ def inspect_document(scope: DocumentScope, path: str) -> FoundDocument | None:
         header = None if data is None else find_header(data.decode("utf-8", "replace"))
         if header is None:
             return None
-        place = resolve_document(scope, path)
+        location = resolve_document(scope, path)
     except StoreError:
         return None
     return (
-        FoundDocument(path=named, why=place)
-        if isinstance(place, str)
-        else FoundDocument(path=place, title=header.title)
+        FoundDocument(path=named, why=location)
+        if isinstance(location, str)
+        else FoundDocument(path=location, title=header.title)
     )
 
 
@@ -126,7 +126,7 @@ def find_documents(scope: DocumentScope) -> list[FoundDocument]:
         for name, _ in scope.files.scan(root, limit=MAX_FILES_LISTED)
         if is_markdown(name) and not _THIRD_PARTY_FOLDERS & set(name.split("/"))
     ]
-    return [place for name in names if (place := inspect_document(scope, name)) is not None]
+    return [document for name in names if (document := inspect_document(scope, name)) is not None]
 
 
 def find_missing_paths(

@@ -192,23 +192,23 @@ class MagicDocs(SessionExtension):
 
     async def _register_read_files(self, scope: DocumentScope) -> None:
         """Inspect the files read since the last time, in a thread."""
-        taken, most = self._conversation.take_read_files(), self._settings.documents
-        for place in await asyncio.to_thread(
-            lambda: [inspect_document(scope, asked) for asked in taken]
+        read_files, most = self._conversation.take_read_files(), self._settings.documents
+        for document in await asyncio.to_thread(
+            lambda: [inspect_document(scope, asked) for asked in read_files]
         ):
-            if place is None or place.path in self._known:
+            if document is None or document.path in self._known:
                 continue
-            if place.why:
-                self._report_skipped(place.path, (place.why,))
+            if document.why:
+                self._report_skipped(document.path, (document.why,))
             elif len(self._known) >= most:
                 self._report_skipped(
-                    place.path,
+                    document.path,
                     (f"this session keeps {most} documents already (magic_docs.documents)",),
                 )
             else:
-                self._known[place.path] = _DocumentState()
-                self._registry.remove_leftovers(place.path, self._runtime.clock.now())
-                self._runtime.emit(MagicDocFound(str(place.path), place.title))
+                self._known[document.path] = _DocumentState()
+                self._registry.remove_leftovers(document.path, self._runtime.clock.now())
+                self._runtime.emit(MagicDocFound(str(document.path), document.title))
 
     def _report_skipped(self, path: Path, reasons: tuple[str, ...]) -> None:
         """Report once why a document was skipped."""
@@ -223,11 +223,11 @@ class MagicDocs(SessionExtension):
         and is forgotten.
         """
         try:
-            gone = resolve_document(scope, str(path)) != path
-            data = b"" if gone else scope.files.read(path, limit=scope.max_bytes + 1)
+            is_moved = resolve_document(scope, str(path)) != path
+            data = b"" if is_moved else scope.files.read(path, limit=scope.max_bytes + 1)
         except (StoreError, FileNotFoundError):
-            gone, data = True, b""
-        found = "" if gone else read_document(data, scope.max_bytes)
+            is_moved, data = True, b""
+        found = "" if is_moved else read_document(data, scope.max_bytes)
         if isinstance(found, MagicDocument):
             return data, found
         if found:
@@ -235,7 +235,9 @@ class MagicDocs(SessionExtension):
         else:
             self._known.pop(path, None)
             self._runtime.emit(
-                MagicDocForgotten(str(path), "it is gone" if gone else "it has no header any more")
+                MagicDocForgotten(
+                    str(path), "it is gone" if is_moved else "it has no header any more"
+                )
             )
         return None
 
@@ -285,23 +287,23 @@ class MagicDocs(SessionExtension):
             self._known[path] = _DocumentState(upto, refused)
 
     async def _write_update(
-        self, scope: DocumentScope, made: DocumentUpdate
+        self, scope: DocumentScope, update: DocumentUpdate
     ) -> tuple[str, ...] | None:
         """Write an acceptable update.
 
         Return why it was not written; empty if all is well; None if it is to be tried again.
         """
-        if made.after is None or made.after == made.before:
+        if update.after is None or update.after == update.before:
             return ()
         said = collect_write_evidence(self._session, self._conversation.messages)
         said = replace(said, outside_texts=select_newest_texts(said.outside_texts))
         # Comparing a long document with a long conversation takes a second: beside the host's loop.
         verdict = await asyncio.to_thread(
-            judge_update, made.document, made.after, said, scope.max_bytes
+            judge_update, update.document, update.after, said, scope.max_bytes
         )
         if isinstance(verdict, AcceptedUpdate):
             lost = find_missing_paths(
-                scope, made.path, made.document.text, verdict.data.decode("utf-8")
+                scope, update.path, update.document.text, verdict.data.decode("utf-8")
             )
             verdict = (
                 RejectedUpdate(tuple(f"it would name {name}, which is not there" for name in lost))
@@ -310,21 +312,21 @@ class MagicDocs(SessionExtension):
             )
         match verdict:
             case RejectedUpdate(reasons=reasons):
-                self._runtime.emit(MagicDocUnchanged(str(made.path), reasons))
+                self._runtime.emit(MagicDocUnchanged(str(update.path), reasons))
                 return reasons
             case UnchangedUpdate():
                 return ("it would say the same in another layout",)
             case AcceptedUpdate(data=data):
-                return self._replace_file(scope, made, data)
+                return self._replace_file(scope, update, data)
 
     def _replace_file(
-        self, scope: DocumentScope, made: DocumentUpdate, data: bytes
+        self, scope: DocumentScope, update: DocumentUpdate, data: bytes
     ) -> tuple[str, ...] | None:
-        path = made.path
+        path = update.path
         trouble = ""
         try:
             if resolve_document(scope, str(path)) == path:
-                scope.files.write(path, data, expect=made.before)
+                scope.files.write(path, data, expect=update.before)
             else:
                 trouble = CONFLICT_REASON
         except WriteConflict:
@@ -335,7 +337,7 @@ class MagicDocs(SessionExtension):
             self._runtime.emit(MagicDocUnchanged(str(path), (trouble,)))
             return None
         self._runtime.emit(
-            MagicDocUpdated(str(path), made.document.header.title, len(made.before), len(data))
+            MagicDocUpdated(str(path), update.document.header.title, len(update.before), len(data))
         )
         return ()
 

@@ -96,7 +96,7 @@ def judge_update(
         return RejectedUpdate(("it would not be UTF-8 text",))
     if after.split() == before.text.split():
         return UnchangedUpdate()
-    made = after.encode("utf-8")
+    encoded = after.encode("utf-8")
     if not after.startswith(before.header.frame) or find_header(after) != before.header:
         return RejectedUpdate(
             ("it would change the title, the instruction under it, or what stands above them",)
@@ -104,12 +104,12 @@ def judge_update(
     body = after[len(before.header.frame) :]
     added, removed = diff_lines(before.body, body)
     reasons = (
-        *_size_problems(before, body, len(made), max_bytes),
+        *_size_problems(before, body, len(encoded), max_bytes),
         *_secret_problems(before.text, after),
         *_hidden_character_problems(added, removed),
         *_order_problems(before, added, removed, evidence),
     )
-    return RejectedUpdate(reasons) if reasons else AcceptedUpdate(made)
+    return RejectedUpdate(reasons) if reasons else AcceptedUpdate(encoded)
 
 
 def preserve_line_endings(before: str, after: str) -> str:

@@ -174,7 +174,7 @@ class OpenProject:
     def memory_tools(self, client: str) -> MemoryTools:
         """The memory tools, for the client of that name."""
         folder = str(self.memory.layout.folder)
-        means = MemoryToolDependencies(
+        dependencies = MemoryToolDependencies(
             client=client,
             clock=self.clock,
             settings=self.settings.recall,
@@ -182,7 +182,7 @@ class OpenProject:
             find_quote=self.sessions.find_quote,
             record_uses=lambda uses: record_uses(self.database(), folder, uses),
         )
-        return MemoryTools(self.memory, means)
+        return MemoryTools(self.memory, dependencies)
 
     def close(self) -> None:
         """Close its files."""
@@ -281,11 +281,13 @@ class ToolDispatcher:
                 {"session": to_one_line(known.id), "notes": cut_page(sanitize_data(text))},
                 strict=True,
             )
-        wish = f"The user adds: {to_one_line(instructions, 2_000)}" if instructions.strip() else ""
+        request = (
+            f"The user adds: {to_one_line(instructions, 2_000)}" if instructions.strip() else ""
+        )
         return limit_answer(
             render_template(
                 load_prompt("mcp/compact"),
-                {"instructions": wish, "notes": notes.strip()},
+                {"instructions": request, "notes": notes.strip()},
                 strict=True,
             ).strip()
         )

@@ -77,7 +77,7 @@ def answer_first_requests() -> McpHandshake | None:
     """Answer on standard output what constants can answer, until another request comes; None when
     the client leaves before.
     """
-    held, rest, answered = b"", b"", False
+    received, rest, answered = b"", b"", False
     while True:
         line, found, rest = rest.partition(b"\n")
         if not found:
@@ -94,9 +94,9 @@ def answer_first_requests() -> McpHandshake | None:
         if method == "initialize" and result is not None:
             answered = True
         if method == "initialize" or result is None:
-            held += line + b"\n"
+            received += line + b"\n"
         if result is None and method != "notifications/initialized":
-            return McpHandshake(held + rest, answered)
+            return McpHandshake(received + rest, answered)
 
 
 def _decode(line: bytes) -> dict[str, Any]:
@@ -174,15 +174,15 @@ def _relay_output(source: int, target: int, drop_first: bool) -> None:
     """Copy the server's answers, without the first line if it is the second answer to
     `initialize`: nothing else can come before it.
     """
-    held = b""
+    received = b""
     try:
         while part := os.read(source, CHUNK_BYTES):
-            held += part.removesuffix(END_MARK)
-            if drop_first and b"\n" in held:
-                held, drop_first = held.partition(b"\n")[2], False
+            received += part.removesuffix(END_MARK)
+            if drop_first and b"\n" in received:
+                received, drop_first = received.partition(b"\n")[2], False
             if not drop_first:
-                _write(target, held)
-                held = b""
+                _write(target, received)
+                received = b""
             if part.endswith(END_MARK):
                 return
     except OSError:

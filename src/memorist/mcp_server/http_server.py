@@ -113,9 +113,9 @@ def serve_http(
     folder: Path | None, working_folder: Path, listener: socket.socket, policy: McpAccessPolicy
 ) -> None:
     """Serve until the process receives SIGINT or SIGTERM."""
-    reception = McpServer(folder, working_folder)
-    config = BoundedConfig(build_app(reception, policy), lifespan="on")
+    server = McpServer(folder, working_folder)
+    config = BoundedConfig(build_app(server, policy), lifespan="on")
     try:
         uvicorn.Server(config).run(sockets=[listener])
     finally:
-        reception.close()
+        server.close()

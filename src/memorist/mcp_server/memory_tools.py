@@ -182,7 +182,7 @@ class MemoryTools:
                 topic, doubts = self._memory.read_with_suspicions(match.path)
                 if not doubts and any(is_order_when_joined(body, topic.body) for body in bodies):
                     doubts = (JOINT_ORDER_REASON,)
-                made = render_memory(
+                rendered = render_memory(
                     topic,
                     heads[match.path],
                     folder=MEMORY_URI,
@@ -194,14 +194,18 @@ class MemoryTools:
                     withheld += 1
                     uses.append(self._build_use(match.path, "withheld", "; ".join(doubts)))
                     continue
-                if len(made.text) > room:
+                if len(rendered.text) > room:
                     break
-                room -= len(made.text)
-                shown.append(sanitize_data(made.text))
+                room -= len(rendered.text)
+                shown.append(sanitize_data(rendered.text))
                 bodies.append(topic.body)
                 uses.append(
                     self._build_use(
-                        match.path, "shown", f"searched for: {match.why}", match.score, made.size
+                        match.path,
+                        "shown",
+                        f"searched for: {match.why}",
+                        match.score,
+                        rendered.size,
                     )
                 )
         self._record_uses(uses)
@@ -275,7 +279,7 @@ class MemoryTools:
         description = " ".join(arguments.description.split()) or first[:150]
         for _ in range(MAX_NAME_ATTEMPTS):
             path = self._memory.find_free_path(description[:60])
-            made = create_topic(
+            topic = create_topic(
                 path,
                 kind=MemoryKind(arguments.kind),
                 name=path.removesuffix(".md"),
@@ -285,7 +289,7 @@ class MemoryTools:
             )
             with contextlib.suppress(WriteConflict):  # another process took the name
                 return self._write_judged(
-                    MemoryChange(path=path, before=None, after=encode_text(made.text())),
+                    MemoryChange(path=path, before=None, after=encode_text(topic.text())),
                     arguments,
                     source,
                 )
@@ -310,13 +314,13 @@ class MemoryTools:
             if arguments.description.strip()
             else {}
         )
-        made = with_header(with_body(before, f"\n{arguments.text.strip()}\n"), dict(header))
-        made = with_provenance(made, replace(before.provenance, quote=arguments.quote))
+        changed = with_header(with_body(before, f"\n{arguments.text.strip()}\n"), dict(header))
+        changed = with_provenance(changed, replace(before.provenance, quote=arguments.quote))
         return self._write_judged(
             MemoryChange(
                 path=before.path,
                 before=encode_text(before.text()),
-                after=encode_text(made.text()),
+                after=encode_text(changed.text()),
             ),
             arguments,
             source,
@@ -360,12 +364,14 @@ class MemoryTools:
             if arguments.quote.strip()
             else None
         )
-        means_it = evidence is not None and self._is_meant(memory, topic.path, evidence.statements)
+        is_explicit = evidence is not None and self._is_meant(
+            memory, topic.path, evidence.statements
+        )
         why = ChangeReason(
-            actor="said" if means_it else "agent",
+            actor="said" if is_explicit else "agent",
             what=render_headline(f"{self._dependencies.client} forgets", topic.path),
             session=evidence.session if evidence else self._session_label,
-            quote=arguments.quote if means_it else "",
+            quote=arguments.quote if is_explicit else "",
         )
         return self._add_quote_remark(
             render_write_result(memory.forget([topic.path], why), "forgotten"),

@@ -373,8 +373,8 @@ def serve_stdio(folder: Path | None, working_folder: Path) -> None:
     """Serve one client on standard input and output, until it disconnects."""
     # The reader waits in a thread that no KeyboardInterrupt reaches; being killed loses nothing.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    reception = McpServer(folder, working_folder)
-    server = reception.build_server()
+    memory_server = McpServer(folder, working_folder)
+    server = memory_server.build_server()
 
     async def serve() -> None:
         async with stdio_server() as (reading, writing):
@@ -383,4 +383,4 @@ def serve_stdio(folder: Path | None, working_folder: Path) -> None:
     try:
         anyio.run(serve)
     finally:
-        reception.close()
+        memory_server.close()

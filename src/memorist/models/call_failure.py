@@ -211,8 +211,10 @@ def failure_from_status(
     said = str(error.get("message") or message)
     size = read_refused_size(said, error)
     if 300 <= status < 400:
-        place = headers.get("location") or "another address"
-        said = f"the server redirects to {place}; name that address itself, no redirect is followed"
+        location = headers.get("location") or "another address"
+        said = (
+            f"the server redirects to {location}; name that address itself, no redirect is followed"
+        )
         return CallFailure(kind="status", message=said, code=code, status=status, retry=False)
     if status < 400:
         return CallFailure(

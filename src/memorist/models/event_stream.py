@@ -234,9 +234,11 @@ class StreamingModel(ABC):
             outcome = await self._attempt(self._limit_output(self._without_schema(body)))
         if isinstance(outcome, CallFailure) and is_too_long(outcome):
             self.learn_window(outcome.size.window)
-        news = report_of_failure(self._name, outcome) if isinstance(outcome, CallFailure) else None
-        if news is not None and self._listener is not None:
-            self._listener(news)
+        report = (
+            report_of_failure(self._name, outcome) if isinstance(outcome, CallFailure) else None
+        )
+        if report is not None and self._listener is not None:
+            self._listener(report)
         return outcome
 
     def _refuses_schema(self, body: JsonObject, failure: CallFailure) -> bool:

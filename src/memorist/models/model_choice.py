@@ -202,8 +202,8 @@ def open_sibling(model: Model, wire_name: str, settings: ModelSettings) -> Model
         choice = parse_model_name(model.name)
         if not isinstance(choice, AnthropicChoice | OpenAIChoice | OpenAIChatChoice):
             return None
-        place = f"@{choice.base_url}" if choice.base_url else ""
-        return open_model(f"{model.name.partition(':')[0]}:{wire_name}{place}", settings)
+        suffix = f"@{choice.base_url}" if choice.base_url else ""
+        return open_model(f"{model.name.partition(':')[0]}:{wire_name}{suffix}", settings)
     except ModelNameError:
         return None
 

@@ -43,18 +43,18 @@ def build_past(query: str, page: int) -> PageView:
     """Past sessions: what became of each, and the way to leave one out."""
 
     def read(past: RolloutStore) -> tuple[list[Rollout], dict[str, StoredExtract]]:
-        made = {each.extracted.thread: each for each in list_extracts(past.state)}
-        return list_rollouts(past.state), made
+        extracts = {each.extracted.thread: each for each in list_extracts(past.state)}
+        return list_rollouts(past.state), extracts
 
-    found, made = with_past_state(read)
+    found, extracts = with_past_state(read)
     words = query.casefold().split()
     found = [
         each
         for each in sorted(found, key=lambda each: -each.updated)
-        if all(word in _past_text(each, made.get(each.id)) for word in words)
+        if all(word in _past_text(each, extracts.get(each.id)) for word in words)
     ]
     rows = [
-        _past_row(each, made.get(each.id))
+        _past_row(each, extracts.get(each.id))
         for each in found[(page - 1) * PAGE_ROWS : page * PAGE_ROWS]
     ]
     return PageView(
@@ -85,8 +85,8 @@ def build_past(query: str, page: int) -> PageView:
     )
 
 
-def _past_text(each: Rollout, made: StoredExtract | None) -> str:
-    learned = made.extracted.raw_memory if made is not None else ""
+def _past_text(each: Rollout, extract: StoredExtract | None) -> str:
+    learned = extract.extracted.raw_memory if extract is not None else ""
     return f"{each.first_words} {each.repository} {each.cwd} {each.id} {learned}".casefold()
 
 
@@ -94,14 +94,14 @@ def build_past_session(id: str) -> PageView:
     """What one past session left: each task with its outcome, what was learned, what failed and
     what mended it.
     """
-    made = with_past_state(
+    extracts = with_past_state(
         lambda past: next(
             (each for each in list_extracts(past.state) if each.extracted.thread == id), None
         )
     )
-    if made is None or made.extracted.is_empty:
+    if extracts is None or extracts.extracted.is_empty:
         raise InputError(f"nothing was kept of the session {id}")
-    extract = made.extracted
+    extract = extracts.extracted
     raw = parse_raw_memory(extract.raw_memory)
     blocks: list[PageBlock] = [
         NumberBlock(
@@ -109,7 +109,7 @@ def build_past_session(id: str) -> PageView:
                 (say("outcome"), raw.outcome),
                 (say("tasks"), f"{len(raw.tasks):,}"),
                 (say("made by"), say("a model") if extract.way == "model" else say("structure")),
-                (say("times cited"), f"{made.uses:,}"),
+                (say("times cited"), f"{extracts.uses:,}"),
             ]
         ),
         LinkBlock(
@@ -159,15 +159,15 @@ def _bullet_address(bullet: MemoryBullet, id: str) -> str:
     return address_of("message", id=id, line=line) if line.isdigit() else ""
 
 
-def _past_row(each: Rollout, made: StoredExtract | None) -> PageRow:
+def _past_row(each: Rollout, extract: StoredExtract | None) -> PageRow:
     out = each.mode == "disabled"
     state = PageCell(say("not yet"))
     outcome = PageCell("—")
-    if made is not None and made.extracted.is_empty:
+    if extract is not None and extract.extracted.is_empty:
         state = PageCell(say("nothing worth keeping"))
-    elif made is not None:
+    elif extract is not None:
         state = PageCell(say("yes"), address_of("past-session", id=each.id))
-        raw = parse_raw_memory(made.extracted.raw_memory)
+        raw = parse_raw_memory(extract.extracted.raw_memory)
         outcome = outcome_cell(raw.outcome)
     if each.mode != "enabled":
         state = PageCell(say("left out") if out else say("held web content"), tone="note")
@@ -178,7 +178,7 @@ def _past_row(each: Rollout, made: StoredExtract | None) -> PageRow:
             PageCell(base_name(each.repository or each.cwd) or "—"),
             outcome,
             state,
-            PageCell(str(made.uses) if made is not None else "0"),
+            PageCell(str(extract.uses) if extract is not None else "0"),
         ],
         actions=[
             PageAction(
@@ -330,10 +330,10 @@ def sync_own_machines() -> str:
     """Bring the user's machines in line, and say what came."""
     with open_memories() as (layout, memories):
         report = sync_machines(layout, memories)
-    taken = sum(len(paths) for paths in report.received.values())
+    received = sum(len(paths) for paths in report.received.values())
     done = say(
         "In line with {machines} other machines, {count:,} memories came",
         machines=report.machines,
-        count=taken,
+        count=received,
     )
     return "; ".join([done, *report.troubles])

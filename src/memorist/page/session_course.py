@@ -111,8 +111,8 @@ class CourseTracer:
         if usage is not None and key not in self._counted:
             self._counted.add(key)
             turn = self._add_call(turn, message, usage)
-        beside = max(0, turn.context - self._window.total())
-        self._turns[-1] = structs.replace(turn, parts={**self._window, BESIDE: beside})
+        other_tokens = max(0, turn.context - self._window.total())
+        self._turns[-1] = structs.replace(turn, parts={**self._window, BESIDE: other_tokens})
 
     def _add_call(self, turn: SessionTurn, message: Message, usage: Usage) -> SessionTurn:
         loss = _find_loss(self._last, usage, message, len(self._turns))
@@ -167,6 +167,6 @@ def render_notes_at(entries: Iterable[TranscriptEntry], turn: int) -> str:
 def compare_lines(before: str, now: str) -> tuple[list[str], list[str]]:
     """The lines that went and the lines that came, without empty ones."""
     old, new = before.splitlines(), now.splitlines()
-    gone = [line for line in old if line.strip() and line not in set(new)]
+    removed = [line for line in old if line.strip() and line not in set(new)]
     come = [line for line in new if line.strip() and line not in set(old)]
-    return gone, come
+    return removed, come

@@ -442,8 +442,8 @@ def build_window(course: SessionCourse, id: str) -> BarBlock:
     for each in course.turns:
         sums.update(each.parts)
     names = _name_kinds()
-    beside = sums.pop(BESIDE, 0)
-    parts = [BESIDE] * bool(beside) + [kind for kind, _ in sums.most_common(WINDOW_PARTS)]
+    other_tokens = sums.pop(BESIDE, 0)
+    parts = [BESIDE] * bool(other_tokens) + [kind for kind, _ in sums.most_common(WINDOW_PARTS)]
     return BarBlock(
         heading=say("What filled the window, turn by turn"),
         unit=say("tokens when each turn ended"),
@@ -552,7 +552,7 @@ def build_session_notes(id: str, turn: int | None) -> PageView:
         raise InputError(f"the session has {count} turns, and none with the number {turn}")
     before = render_notes_at(entries, turn - 1) if turn > 1 else ""
     now = render_notes_at(entries, turn)
-    gone, come = compare_lines(before, now)
+    removed, come = compare_lines(before, now)
     ways = [n for n in (turn - 1, turn + 1) if 1 <= n <= count]
     words = {turn - 1: say("Turn before"), turn + 1: say("Next turn")}
     return PageView(
@@ -596,7 +596,7 @@ def build_session_notes(id: str, turn: int | None) -> PageView:
                     ),
                     *(
                         PageRow(cells=[PageCell(say("went"), tone="note"), PageCell(x)])
-                        for x in gone
+                        for x in removed
                     ),
                 ],
                 empty=say("Nothing: the notes stayed as they were."),

@@ -98,12 +98,12 @@ def _build_memory_view(name: str, context: PageContext, query: Query, page: int)
         "dreams": lambda: inbox_views.build_dreams(context, query.get("change", "")),
         "spend": lambda: spend_view.build_spend(context),
     }
-    made = views[name]()
+    view = views[name]()
     projects = list_projects_with_memory(context.engine)
     if name not in {"memory", "spend", "session"} and len(projects) > 1:
         links = project_links(name, projects, context.project)
-        made = msgspec.structs.replace(made, blocks=[links, *made.blocks])
-    return made
+        view = msgspec.structs.replace(view, blocks=[links, *view.blocks])
+    return view
 
 
 def _count_waiting(query: Query) -> int:

@@ -57,9 +57,9 @@ def listen(path: str, queued: int) -> tuple[_socket.socket, bytes]:
         line.bind(path if HAS_UNIX else (_LOOPBACK, 0))
         line.listen(queued)
         if token:
-            made = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-            os.write(made, b"%d %s" % (line.getsockname()[1], token))
-            os.close(made)
+            descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+            os.write(descriptor, b"%d %s" % (line.getsockname()[1], token))
+            os.close(descriptor)
     except OSError:
         line.close()
         raise

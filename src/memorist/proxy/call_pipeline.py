@@ -90,12 +90,12 @@ class ProxyEngines:
             return await self._engines.open(
                 conversation.tenant, id, project=name, format=format, host=host
             )
-        beside = f"{id}{BESIDE_HOOKS}"
-        if not any(self._engines.layout.projects.glob(f"*/{folder_name(beside)}")):
+        separate_id = f"{id}{BESIDE_HOOKS}"
+        if not any(self._engines.layout.projects.glob(f"*/{folder_name(separate_id)}")):
             with suppress(SessionInUse):
                 return await self._engines.open(id, project=project, format=format, host=host)
         return await self._engines.open(
-            beside, project=project, format=format, host=HostInfo(main=False)
+            separate_id, project=project, format=format, host=HostInfo(main=False)
         )
 
 
@@ -333,11 +333,11 @@ def has_tool_calls(format: str, reply: JsonObject) -> bool:
 
 def _innermost_frame(error: BaseException) -> str:
     """Module and line of the innermost frame of an error, without any data it worked on."""
-    trace, place = error.__traceback__, "?"
+    trace, location = error.__traceback__, "?"
     while trace is not None:
-        place = f"{trace.tb_frame.f_globals.get('__name__', '?')}:{trace.tb_lineno}"
+        location = f"{trace.tb_frame.f_globals.get('__name__', '?')}:{trace.tb_lineno}"
         trace = trace.tb_next
-    return place
+    return location
 
 
 MAX_HOMES = 1_000
@@ -516,14 +516,14 @@ class CallPipeline:
         """
         if prepared_call.call is None:
             return
-        lane, call = prepared_call.call.conversation, prepared_call.call
+        conversation, call = prepared_call.call.conversation, prepared_call.call
 
         def read() -> JsonObject | None:
-            reply = parse_upstream_reply(lane.format, content_type, data)
+            reply = parse_upstream_reply(conversation.format, content_type, data)
             if isinstance(reply, CallFailure):
                 return None
             try:
-                find_codec(lane.format).decode_reply(reply)
+                find_codec(conversation.format).decode_reply(reply)
             except FormatError:
                 log.warning("a reply has an unknown format; it was passed on unchanged")
                 return None
@@ -531,21 +531,23 @@ class CallPipeline:
 
         try:
             if (
-                lane.scope or lane.format == "openai_responses"
+                conversation.scope or conversation.format == "openai_responses"
             ):  # the next request is matched by this reply, so it is decoded at once
                 reply = run_guarded(read)
                 if reply is not None:
-                    home = self._home(lane.tenant)
+                    home = self._home(conversation.tenant)
                     run_guarded(
                         lambda: home.matcher.on_reply(
-                            call, reply, find_codec(lane.format).decode_reply(reply).messages
+                            call,
+                            reply,
+                            find_codec(conversation.format).decode_reply(reply).messages,
                         )
                     )
-                    home.save(lane)
+                    home.save(conversation)
                 if prepared_call.prepared is not None:
-                    self.pool.observe(lane, prepared_call.prepared, lambda: reply)
+                    self.pool.observe(conversation, prepared_call.prepared, lambda: reply)
             elif prepared_call.prepared is not None:
-                self.pool.observe(lane, prepared_call.prepared, read)
+                self.pool.observe(conversation, prepared_call.prepared, read)
         except EngineCallFailed as error:
             log.warning("an answer is not taken in: %s", error)
 

@@ -264,11 +264,11 @@ class ConversationMatcher:
         key = (name, asked.format, folder or "")
         conversation = self._named.get(key)
         if conversation is None:
-            taken = any(
+            is_claimed = any(
                 (name, other, folder or "") in self._named
                 for other in ("anthropic", "openai_responses", "openai_chat")
             )
-            id = f"{name} ({asked.format})" if taken else name
+            id = f"{name} ({asked.format})" if is_claimed else name
             conversation = self._named[key] = ProxyConversation(
                 id=id,
                 format=asked.format,

@@ -229,7 +229,7 @@ def filter_request_headers(
     the body was replaced and is not compressed.
     """
     pairs = list(headers)
-    gone = (
+    dropped = (
         _HOP_HEADERS
         | _connection_headers(pairs)
         | {"host", "content-length", "expect"}
@@ -238,7 +238,7 @@ def filter_request_headers(
     kept = []
     for name, value in pairs:
         lowered = name.lower()
-        if lowered in gone or lowered == _OWN_PREFIX or lowered.startswith(f"{_OWN_PREFIX}-"):
+        if lowered in dropped or lowered == _OWN_PREFIX or lowered.startswith(f"{_OWN_PREFIX}-"):
             continue
         kept.append(
             (name, _readable_encodings(value) if read and lowered == "accept-encoding" else value)
@@ -249,8 +249,8 @@ def filter_request_headers(
 def filter_reply_headers(headers: Iterable[tuple[str, str]]) -> HeaderPairs:
     """The provider's headers for the client, in order."""
     pairs = list(headers)
-    gone = _HOP_HEADERS | _connection_headers(pairs)
-    return [(name, value) for name, value in pairs if name.lower() not in gone]
+    dropped = _HOP_HEADERS | _connection_headers(pairs)
+    return [(name, value) for name, value in pairs if name.lower() not in dropped]
 
 
 def _connection_headers(pairs: HeaderPairs) -> set[str]:

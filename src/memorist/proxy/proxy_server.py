@@ -105,11 +105,11 @@ class Proxy:
             return _error_response(400, "a path with `.` or `..` in it is not passed on")
         began = time.monotonic()
         unknown = self._tenancy.has_tenants and not tenant
-        means = ExchangeDependencies(
+        dependencies = ExchangeDependencies(
             pipeline=self.pipeline, upstream=self._upstream, settings=self._settings, tenant=tenant
         )
         exchange = ProxyExchange(
-            request, headers, replace(way, format="") if unknown else way, means
+            request, headers, replace(way, format="") if unknown else way, dependencies
         )
         if unknown:
             exchange.outcome = "passed: it is of no tenant that is known"

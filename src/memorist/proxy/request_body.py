@@ -110,17 +110,17 @@ def _parse_whole(raw: bytes, key: str) -> RequestBody:
     except msgspec.DecodeError:
         data = replace_lone_surrogate_escapes(raw)
         top = _decode_object(data)
-    places = _locate_keys(data, top, 0)
+    key_spans = _locate_keys(data, top, 0)
     spans: list[tuple[int, int]] = []
     values: JsonObject = {}
     for name, value in top.items():
-        if name == key and data[places[name].start : places[name].start + 1] == b"[":
+        if name == key and data[key_spans[name].start : key_spans[name].start + 1] == b"[":
             entries = _decode_list(value)
-            spans = _locate_entries(data, entries, places[name].start + 1)
+            spans = _locate_entries(data, entries, key_spans[name].start + 1)
             values[name] = [_decode_value(entry) for entry in entries]
         else:
             values[name] = _decode_value(value)
-    return RequestBody(raw, key, values, places, spans)
+    return RequestBody(raw, key, values, key_spans, spans)
 
 
 def replace_lone_surrogate_escapes(raw: bytes) -> bytes:
@@ -130,16 +130,16 @@ def replace_lone_surrogate_escapes(raw: bytes) -> bytes:
 
 def _locate_keys(data: bytes, top: Mapping[str, msgspec.Raw], at: int) -> dict[str, KeySpan]:
     """The positions of consecutive keys from `at` to the end of the body."""
-    places = {}
+    spans = {}
     for name, value in top.items():
         found = _NAME.match(data, at)
         if found is None or _decode_value(found[1]) != name:
             raise FormatError("a request that repeats a key is not read")
         at = found.end() + len(memoryview(value))
-        places[name] = KeySpan(found.start(1), found.end(), at)
+        spans[name] = KeySpan(found.start(1), found.end(), at)
     if _END.fullmatch(data, at) is None:
         raise FormatError("a request that repeats a key is not read")
-    return places
+    return spans
 
 
 def _locate_entries(data: bytes, entries: list[msgspec.Raw], at: int) -> list[tuple[int, int]]:
@@ -169,26 +169,28 @@ def _parse_grown(raw: bytes, before: RequestBody) -> RequestBody | None:
     walked = _locate_keys(data, top, 0)
     entries = _decode_list(top[before.history_key])[1:]
     after = _locate_entries(data, entries, len(opening))
-    values, places = dict[str, Any](), dict[str, KeySpan]()
-    for name, place in before.key_spans.items():
+    values, key_spans = dict[str, Any](), dict[str, KeySpan]()
+    for name, span in before.key_spans.items():
         if name == before.history_key:
             break
-        values[name], places[name] = before.values[name], place
-    for name, place in walked.items():
-        if name in places:
+        values[name], key_spans[name] = before.values[name], span
+    for name, span in walked.items():
+        if name in key_spans:
             return None
         values[name] = (
-            _reuse_value(before, name, data[place.start : place.end])
+            _reuse_value(before, name, data[span.start : span.end])
             if name != before.history_key
             else None
         )
-        places[name] = KeySpan(place.key_start + moved, place.start + moved, place.end + moved)
+        key_spans[name] = KeySpan(span.key_start + moved, span.start + moved, span.end + moved)
     values[before.history_key] = [
         *before.items[:count],
         *(_decode_value(entry) for entry in entries),
     ]
     old = before.key_spans[before.history_key]
-    places[before.history_key] = KeySpan(old.key_start, old.start, places[before.history_key].end)
+    key_spans[before.history_key] = KeySpan(
+        old.key_start, old.start, key_spans[before.history_key].end
+    )
     spans = [*before.entry_spans[:count], *((start + moved, stop + moved) for start, stop in after)]
     written = {
         key: found
@@ -196,7 +198,14 @@ def _parse_grown(raw: bytes, before: RequestBody) -> RequestBody | None:
         if isinstance(found[1], bytes) or found[1] < count
     }
     return RequestBody(
-        raw, before.history_key, values, places, spans, count, before.equal_entries[:count], written
+        raw,
+        before.history_key,
+        values,
+        key_spans,
+        spans,
+        count,
+        before.equal_entries[:count],
+        written,
     )
 
 
@@ -218,8 +227,8 @@ def count_shared_entries(raw: bytes, earlier: RequestBody) -> int:
 
 
 def _reuse_value(before: RequestBody, name: str, data: bytes) -> object:
-    place = before.key_spans.get(name)
-    if place is not None and before.raw[place.start : place.end] == data:
+    span = before.key_spans.get(name)
+    if span is not None and before.raw[span.start : span.end] == data:
         return before.values[name]
     return _decode_value(data)
 
@@ -238,13 +247,13 @@ def rewrite_body(body: RequestBody, request: JsonObject) -> bytes | None:
     A request that lost a key is encoded from scratch.
     """
     edits: list[tuple[int, int, bytes]] = []
-    for name, place in body.key_spans.items():
+    for name, span in body.key_spans.items():
         if name not in request:
             return _encode_json(request)
         if name == body.history_key and body.entry_spans and isinstance(request[name], list):
             edits += _edit_history(body, request[name])
         elif request[name] is not body.values[name] and request[name] != body.values[name]:
-            edits.append((place.start, place.end, _encode_json(request[name])))
+            edits.append((span.start, span.end, _encode_json(request[name])))
     added = {name: value for name, value in request.items() if name not in body.key_spans}
     if not edits and not added:
         return None

@@ -288,7 +288,7 @@ def _clean_entry(entry: SearchEntry) -> SearchEntry:
         and not (entry.title or entry.description or entry.body or entry.author)
     ):
         return entry  # one that the index has already, by its fingerprint
-    place = entry.position and EntryPosition(
+    position = entry.position and EntryPosition(
         _storable_text(entry.position.group),
         entry.position.number,
         _storable_text(entry.position.heading),
@@ -297,7 +297,7 @@ def _clean_entry(entry: SearchEntry) -> SearchEntry:
         name: _storable_text(getattr(entry, name))
         for name in ("title", "description", "body", "author", "fingerprint")
     }
-    return SearchEntry(id=_storable_text(entry.id), position=place, **fields)
+    return SearchEntry(id=_storable_text(entry.id), position=position, **fields)
 
 
 def _storable_text(text: str) -> str:
@@ -502,7 +502,7 @@ def adjust_scores(
     weights: RankingWeights = DEFAULT_WEIGHTS,
 ) -> dict[int, float]:
     """Adjust the scores by author, time, and entries that are short or ask a question."""
-    made = {}
+    adjusted = {}
     for number, score in scores.items():
         flags = collection.flags[number]
         more = 0.0
@@ -516,8 +516,8 @@ def adjust_scores(
             )
             if flags & ENDS_WITH_QUESTION:
                 more -= weights.question_penalty
-        made[number] = score + more
-    return made
+        adjusted[number] = score + more
+    return adjusted
 
 
 class QueryCoverage:
@@ -527,8 +527,8 @@ class QueryCoverage:
         self, words: Sequence[str], postings: QueryPostings, collection: EntryColumns
     ) -> None:
         self._postings = postings
-        held, count = dict(postings), collection.entry_count
-        self._rarities = {word: _rarity(len(held.get(word, ())), count) for word in words}
+        known, count = dict(postings), collection.entry_count
+        self._rarities = {word: _rarity(len(known.get(word, ())), count) for word in words}
         self._whole = sum(self._rarities.values())
 
     def measure(self, number: int) -> tuple[float, tuple[str, ...]]:

@@ -117,15 +117,17 @@ def render_memory(
     )
 
 
-def with_change_remark(made: RenderedMemory, what: str, prompts: RecallPrompts) -> RenderedMemory:
+def with_change_remark(
+    rendered: RenderedMemory, what: str, prompts: RecallPrompts
+) -> RenderedMemory:
     """The memory with a remark on what it names and what changed since; as it is where nothing
     did.
     """
     if not what:
-        return made
-    heading, _, rest = made.text.partition("\n")
+        return rendered
+    heading, _, rest = rendered.text.partition("\n")
     remark = render_template(prompts.moved, {"what": neutralize_markup(what)}, strict=True)
-    return replace(made, text=f"{heading}{remark.rstrip()}\n{rest}")
+    return replace(rendered, text=f"{heading}{remark.rstrip()}\n{rest}")
 
 
 def _trust_remark(trust: Trust) -> str:

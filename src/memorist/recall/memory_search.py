@@ -130,17 +130,17 @@ class FolderSearch:
         try:
             with (
                 build_alone(str(path), self._stopping.is_set) as is_free,
-                Ranker(path, embedder=embedder) as beside,
+                Ranker(path, embedder=embedder) as temporary,
             ):
                 if not is_free:
                     return
-                embedded = beside.read_embedded()
+                embedded = temporary.read_embedded()
                 missing = [
                     self._build_entry(path, mark, whole=True)
                     for path, mark in marks.items()
                     if mark not in embedded
                 ]
-                while not self._stopping.is_set() and beside.embed(
+                while not self._stopping.is_set() and temporary.embed(
                     missing, at_most=EMBEDDING_BATCH
                 ):
                     pass  # the next process embeds the rest

@@ -361,20 +361,20 @@ class Ranker:
         }
         old = self._index.fingerprints()
         changed = [id for id, (fingerprint, _) in wanted.items() if old.get(id) != fingerprint]
-        gone = [id for id in old if id not in wanted]
-        self._index.remove(gone)
+        removed = [id for id in old if id not in wanted]
+        self._index.remove(removed)
         for start in range(0, len(changed), BATCH_ENTRIES):
             self._index.write(
                 [build_index_row(id, *wanted[id]) for id in changed[start : start + BATCH_ENTRIES]]
             )
-        if gone or changed:
+        if removed or changed:
             self._index.drop_stale_vectors()
         rebuilt, self._index.rebuilt = self._index.rebuilt, False
         own = [id for id in changed if not is_heading_id(id)]
         return IndexSync(
             added=sum(1 for id in own if id not in old),
             changed=sum(1 for id in own if id in old),
-            removed=sum(1 for id in gone if not is_heading_id(id)),
+            removed=sum(1 for id in removed if not is_heading_id(id)),
             unchanged=sum(1 for id in wanted if not is_heading_id(id)) - len(own),
             rebuilt=rebuilt,
             unembedded=len(self._find_unembedded(wanted)),
@@ -426,12 +426,12 @@ class Ranker:
         """Return fingerprint and entry of what has no vector, each fingerprint once."""
         if self._embedder is None:
             return []
-        held = self.read_embedded()
+        embedded = self.read_embedded()
         return list(
             {
                 key: entry
                 for id, (key, entry) in wanted.items()
-                if key not in held and not is_heading_id(id)
+                if key not in embedded and not is_heading_id(id)
             }.items()
         )
 

@@ -397,13 +397,13 @@ class MemoryRecall:
         uses: list[MemoryUse] = []
         shown: list[RenderedMemory] = []
         bodies: list[tuple[str, bool]] = []
-        taken = self._chosen_sizes
-        room = min(settings.turn_bytes, settings.session_bytes - sum(taken.values()))
-        for pick in [pick for pick in picks if pick.path not in taken]:
+        chosen_sizes = self._chosen_sizes
+        room = min(settings.turn_bytes, settings.session_bytes - sum(chosen_sizes.values()))
+        for pick in [pick for pick in picks if pick.path not in chosen_sizes]:
             with contextlib.suppress(InputError):
                 topic, doubts = self._memory.read_with_suspicions(pick.path)
                 changes = self._memory.project_files.compare(read_anchors(topic))
-                made = render_memory(
+                rendered = render_memory(
                     topic,
                     heads[pick.path],
                     folder=str(self._memory.layout.folder),
@@ -411,8 +411,8 @@ class MemoryRecall:
                     prompts=self._prompts,
                     settings=settings,
                 )
-                made = with_change_remark(
-                    made, describe_changes(changes, topic.verified_day), self._prompts
+                rendered = with_change_remark(
+                    rendered, describe_changes(changes, topic.verified_day), self._prompts
                 )
                 if changes.is_void and heads[pick.path].trust not in USER_TRUST:
                     doubts = ("nothing that it names is there any more", *doubts)
@@ -428,7 +428,7 @@ class MemoryRecall:
                     doubts = (
                         "together with another memory it reads like an order planted for an agent",
                     )
-                fits = made.size <= room
+                fits = rendered.size <= room
                 what: MemoryUseKind = "withheld" if doubts else "shown"
                 if doubts or fits:
                     uses.append(
@@ -438,13 +438,13 @@ class MemoryRecall:
                             message,
                             "; ".join(doubts) or pick.why,
                             pick.score,
-                            0 if doubts else made.size,
+                            0 if doubts else rendered.size,
                         )
                     )
                 if fits and not doubts:
-                    shown.append(made)
+                    shown.append(rendered)
                     bodies.append((topic.body, is_users))
-                    room -= made.size
+                    room -= rendered.size
         self._record_uses([use for use in uses if use.what != "shown"])
         if shown:
             sizes = {each.path: each.size for each in shown}
@@ -524,14 +524,14 @@ class MemoryRecall:
             edit_method=EditMethod.ANSWER,
         )
         with contextlib.suppress(MemoristError):
-            means = self._runtime
+            runtime = self._runtime
             receipt = await run_with_budget(
                 spec,
                 model=model,
-                files=means.files,
-                clock=means.clock,
-                governor=means.governor,
-                record=means.record_receipt,
+                files=runtime.files,
+                clock=runtime.clock,
+                governor=runtime.governor,
+                record=runtime.record_receipt,
             )
             answered = receipt.outcome in (ForkOutcome.UNCHANGED, ForkOutcome.OVER_LIMIT)
             names = parse_selection(receipt.said, left, settings.limit) if answered else None

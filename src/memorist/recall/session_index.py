@@ -262,14 +262,14 @@ class SessionIndex:
                 "join sessions on sessions.number = session where project = ? order by at desc",
                 (project,),
             ).fetchall()
-        held = ranker.read_embedded()
-        rows = [row for row in rows if "{}#{}#{}#said".format(*row) not in held]
+        embedded = ranker.read_embedded()
+        rows = [row for row in rows if "{}#{}#{}#said".format(*row) not in embedded]
         for start in range(0, len(rows), EMBEDDED_PASSAGES):
             entries = [
                 entry
                 for row in rows[start : start + EMBEDDED_PASSAGES]
                 for entry in self._read_entries(*row)
-                if not entry.id.endswith("#work") and entry.fingerprint not in held
+                if not entry.id.endswith("#work") and entry.fingerprint not in embedded
             ]
             while ranker.embed(entries, at_most=EMBEDDING_BATCH):
                 if should_stop() or time.monotonic() > deadline:
@@ -403,7 +403,7 @@ class SessionIndex:
         best = sorted(found.items(), key=lambda item: -item[1][0])[:limit]
         asked = parse_query(query).words
         with self._translate_errors("read"):
-            matches = (self._read_match(*place, *scores, asked) for place, scores in best)
+            matches = (self._read_match(*position, *scores, asked) for position, scores in best)
             return tuple(match for match in matches if match is not None)
 
     def _list_projects(self) -> list[str]:

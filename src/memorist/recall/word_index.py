@@ -228,11 +228,11 @@ class WordIndex:
             old.values()
         )
         free = (number for number in itertools.count(1) if number not in used)
-        edits, made = _PostingEdits(self._database), []
+        edits, inserted = _PostingEdits(self._database), []
         for row in rows:
             number = old.get(row.id) or next(free)
             words = " ".join(row.words)
-            made.append(
+            inserted.append(
                 (
                     number,
                     row.id,
@@ -247,7 +247,9 @@ class WordIndex:
             )
             for word, weight in row.words.items():
                 edits.add(word, number << 8 | weight)
-        self._database.executemany("insert into entries values (?, ?, ?, ?, ?, ?, ?, ?, ?)", made)
+        self._database.executemany(
+            "insert into entries values (?, ?, ?, ?, ?, ?, ?, ?, ?)", inserted
+        )
         edits.apply()
 
 
@@ -267,14 +269,14 @@ class _PostingEdits:
 
     def apply(self) -> None:
         for key in sorted(self._additions.keys() | self._removals.keys()):
-            packed, gone = array("I"), self._removals.get(key, set())
+            packed, removed = array("I"), self._removals.get(key, set())
             found = self._database.execute(
                 "select entries from words where word = ? and shelf = ?", key
             ).fetchone()
             if found:
                 packed.frombytes(found["entries"])
             left = sorted(
-                [each for each in packed if each >> 8 not in gone] + self._additions.get(key, [])
+                [each for each in packed if each >> 8 not in removed] + self._additions.get(key, [])
             )
             if left:
                 self._database.execute(

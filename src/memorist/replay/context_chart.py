@@ -139,7 +139,7 @@ def describe_chart(session: SessionRecord) -> str:
         f"The peak is {peak.tokens:,} at message {peak.message:,}.",
     ]
     if session.updates:
-        places = ", ".join(f"{update.index:,}" for update in session.updates[:_MAX_LISTED])
+        updates = ", ".join(f"{update.index:,}" for update in session.updates[:_MAX_LISTED])
         rest = (
             f" and {len(session.updates) - _MAX_LISTED:,} more"
             if len(session.updates) > _MAX_LISTED
@@ -147,7 +147,7 @@ def describe_chart(session: SessionRecord) -> str:
         )
         said.append(
             f"{format_count(len(session.updates), 'update')} of the notes, after message "
-            f"{places}{rest}."
+            f"{updates}{rest}."
         )
     if session.compactions:
         said.append(f"{format_count(len(session.compactions), 'compaction')}.")
@@ -209,13 +209,13 @@ def _threshold(plane: ChartPlane, start_tokens: int) -> Iterator[Markup]:
 
 
 def _context_line(plane: ChartPlane, points: Sequence[ContextPoint]) -> Iterator[Markup]:
-    places = [f"{plane.x(point.message):.1f},{plane.y(point.tokens):.1f}" for point in points]
+    coordinates = [f"{plane.x(point.message):.1f},{plane.y(point.tokens):.1f}" for point in points]
     first, last = points[0], points[-1]
     ends = plane.x(first.message), plane.base, plane.x(last.message), plane.base
     yield Markup('<path class="area" d="M{:.1f},{} L{} L{:.1f},{} Z"/>').format(
-        ends[0], ends[1], " ".join(places), ends[2], ends[3]
+        ends[0], ends[1], " ".join(coordinates), ends[2], ends[3]
     )
-    yield Markup('<polyline class="context" points="{}"/>').format(" ".join(places))
+    yield Markup('<polyline class="context" points="{}"/>').format(" ".join(coordinates))
     yield Markup(
         '<circle class="last" cx="{:.1f}" cy="{:.1f}" r="3.5"><title>{}</title></circle>'
     ).format(

@@ -160,11 +160,11 @@ def _clear_partial(out: Path) -> None:
     for left in out.glob(f"{PARTIAL_PREFIX}*"):
         shutil.rmtree(left, ignore_errors=True)
     for left in out.glob(".old-*"):
-        place = out / left.name.removeprefix(".old-")
-        if place.exists():
+        target = out / left.name.removeprefix(".old-")
+        if target.exists():
             shutil.rmtree(left, ignore_errors=True)
         else:
-            left.rename(place)
+            left.rename(target)
 
 
 async def _replay_one(
@@ -216,9 +216,9 @@ async def _replay_one(
         await session.close()
         files.flush()
     record = _build_record(path, head, gathering, session, notes)
-    place = options.out / name
-    _publish(partial, place, session.loss)
-    shown = str(place / session.layout.notes.relative_to(partial)) if notes else ""
+    target = options.out / name
+    _publish(partial, target, session.loss)
+    shown = str(target / session.layout.notes.relative_to(partial)) if notes else ""
     return replace(record, notes_path=shown, seconds=time.perf_counter() - began)
 
 

@@ -45,8 +45,8 @@ def render_report(record: ReplayRecord, start_tokens: int = START_TOKENS) -> str
         blocks=blocks,
     )
     by = f"with {record.model}" if record.model else "without a model"
-    made = f"Made by memorist {record.version}, {by}."
-    return render_page(view, PageFrame(saved=True, made=made))
+    footer = f"Made by memorist {record.version}, {by}."
+    return render_page(view, PageFrame(saved=True, made=footer))
 
 
 def build_chapter(session: SessionRecord, key: str, start_tokens: int) -> list[PageBlock]:

@@ -390,7 +390,7 @@ class SessionRecorder:
                     )
                 )
             case ConversationCompacted():
-                made = CompactionRecord(
+                record = CompactionRecord(
                     self.messages,
                     0,
                     event.trigger,
@@ -399,7 +399,7 @@ class SessionRecorder:
                     "memorist",
                     event.strategy,
                 )
-                self.compactions.append(made)
+                self.compactions.append(record)
                 self.prefix.on_compaction(event.strategy)
             case MemoryChanged(what=what, paths=paths):
                 self.memory_steps.append(MemoryChangeRecord(self.messages, "written", paths, what))

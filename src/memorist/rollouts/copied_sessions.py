@@ -168,11 +168,11 @@ def _list_chats(database: sqlite3.Connection) -> Iterator[JsonObject]:
 
 def _read_bubbles(database: sqlite3.Connection, chat: JsonObject) -> Iterator[JsonRecord]:
     """The messages of a chat: within its record, as once, or in rows of their own."""
-    held = get_objects(chat, "conversation")
+    chats = get_objects(chat, "conversation")
     number = 0
-    for number, bubble in enumerate(held, 1):
+    for number, bubble in enumerate(chats, 1):
         yield JsonRecord(number, bubble)
-    for header in () if held else get_objects(chat, "fullConversationHeadersOnly"):
+    for header in () if chats else get_objects(chat, "fullConversationHeadersOnly"):
         id = get_text(header, "bubbleId")
         row = database.execute(
             "select value from cursorDiskKV where key = ?",
@@ -186,18 +186,18 @@ def _read_bubbles(database: sqlite3.Connection, chat: JsonObject) -> Iterator[Js
 def _find_chat_folders(storage: Path) -> dict[str, str]:
     """The project's folder of each chat, as the workspaces tell it."""
     found: dict[str, str] = {}
-    for told in sorted(storage.glob("*/workspace.json")):
+    for workspace_file in sorted(storage.glob("*/workspace.json")):
         with suppress(OSError, sqlite3.Error):
-            place = urlsplit(get_text(_parse_row(read_regular(told)), "folder"))
-            if place.scheme != "file":
+            folder = urlsplit(get_text(_parse_row(read_regular(workspace_file)), "folder"))
+            if folder.scheme != "file":
                 continue
-            with closing(_open_for_reading(told.with_name("state.vscdb"))) as database:
+            with closing(_open_for_reading(workspace_file.with_name("state.vscdb"))) as database:
                 row = database.execute(
                     "select value from ItemTable where key = 'composer.composerData'"
                 ).fetchone()
             chats = get_objects(_parse_row(row["value"] if row else None), "allComposers")
             found |= dict.fromkeys(
-                (get_text(each, "composerId") for each in chats), unquote(place.path)
+                (get_text(each, "composerId") for each in chats), unquote(folder.path)
             )
     return found
 

@@ -56,9 +56,9 @@ class FolderBaseline:
     def _report_damage(self, history: FolderHistory, why: str) -> dict[str, bytes]:
         history.close()
         self.clear()
-        told = why.partition(";")[0]
+        damage = why.partition(";")[0]
         self.damaged = (
-            f"the last accepted state was damaged and is made anew ({told}); changes by "
+            f"the last accepted state was damaged and is made anew ({damage}); changes by "
             f"hand since then could not be told apart"
         )
         return {}

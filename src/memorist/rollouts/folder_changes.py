@@ -161,13 +161,13 @@ def find_hand_edits(base: HandbookFiles, present: HandbookFiles) -> HandEdits:
             _summary_entries(getattr(present.summary, name)),
         )
         new = {key: entry for key, entry in now.items() if key not in was}
-        gone = was.keys() - now.keys()
+        removed = was.keys() - now.keys()
         added += len(new)
-        dropped |= {claim_fingerprint(place, was[place, key].text) for place, key in gone}
+        dropped |= {claim_fingerprint(applies, was[applies, key].text) for applies, key in removed}
         handbook = _add_entries(
             handbook, "preferences" if into == "preferences" else "knowledge", new
         )
-        handbook = _remove_entries(handbook, gone)
+        handbook = _remove_entries(handbook, removed)
     topics = _new_topics(base.summary, present.summary)
     added += len(topics)
     handbook = _add_entries(handbook, "knowledge", topics)
@@ -204,7 +204,7 @@ def _new_topics(
             for line in lines
             if (text := line.strip().removeprefix("- ").strip())
         ]
-    return {(place, claim_key(text)): HandbookEntry(text=text) for place, text in found}
+    return {(applies, claim_key(text)): HandbookEntry(text=text) for applies, text in found}
 
 
 def add_user_entries(
@@ -277,22 +277,24 @@ def _summary_entries(
 ) -> dict[tuple[str, tuple[str, ...]], HandbookEntry]:
     """Return the entries of a part of the summary by place and claim."""
     entries = ((part.place, parse_entry(text, ())) for part in parts for text in part.entries)
-    return {(place, claim_key(entry.text)): entry for place, entry in entries}
+    return {(applies, claim_key(entry.text)): entry for applies, entry in entries}
 
 
 def _add_entries(
     handbook: Handbook, into: EntryList, new: Mapping[tuple[str, tuple[str, ...]], HandbookEntry]
 ) -> Handbook:
-    for (place, key), entry in new.items():
-        group = handbook.find_group(place)
+    for (folder, key), entry in new.items():
+        group = handbook.find_group(folder)
         own = replace(entry, by="user") if entry.by == "sessions" else entry
         if group is None:
             applies = (
-                f"cwd={'any' if place == EVERYWHERE else f'`{place}`'}; reuse_rule=the "
+                f"cwd={'any' if folder == EVERYWHERE else f'`{folder}`'}; reuse_rule=the "
                 f"user's own words"
             )
-            made = HandbookSection(title=place, applies=applies, folders=group_folders(place))
-            handbook = replace(handbook, groups=(*handbook.groups, replace(made, **{into: (own,)})))
+            section = HandbookSection(title=folder, applies=applies, folders=group_folders(folder))
+            handbook = replace(
+                handbook, groups=(*handbook.groups, replace(section, **{into: (own,)}))
+            )
         elif not any(
             claim_key(each.text) == key and each.by != "sessions"
             for name in ENTRY_LISTS
@@ -307,9 +309,9 @@ def _add_entries(
     return handbook
 
 
-def _remove_entries(handbook: Handbook, gone: Iterable[tuple[str, tuple[str, ...]]]) -> Handbook:
-    for place, key in gone:
-        group = handbook.find_group(place)
+def _remove_entries(handbook: Handbook, removed: Iterable[tuple[str, tuple[str, ...]]]) -> Handbook:
+    for applies, key in removed:
+        group = handbook.find_group(applies)
         if group is not None and any(
             claim_key(each.text) == key for name in ENTRY_LISTS for each in group.entries(name)
         ):

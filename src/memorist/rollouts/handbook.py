@@ -292,10 +292,10 @@ def parse_handbook(text: str) -> Handbook:
     before, found = parse_handbook_groups(text)
     lines = "\n".join(part.text for part in before).split("\n")
     titles = (CONSOLIDATED_PREFIX, CONSOLIDATED_PREFIX.removeprefix("# "))
-    made = next((line for line in lines if line.startswith(titles)), "")
-    preamble = "\n".join(line for line in lines if line != made or not made).strip("\n")
+    title_line = next((line for line in lines if line.startswith(titles)), "")
+    preamble = "\n".join(line for line in lines if line != title_line or not title_line).strip("\n")
     return Handbook(
-        made=made, preamble=preamble, groups=tuple(_parse_group(block) for block in found)
+        made=title_line, preamble=preamble, groups=tuple(_parse_group(block) for block in found)
     )
 
 
@@ -344,15 +344,15 @@ def _fill_group(group: HandbookSection, parts: Sequence[HeadedSection]) -> Handb
         else:
             other.append([part.text])
             inside = "other"
-    made = replace(
+    filled = replace(
         group,
         works=_inherit_sources(works),
         other=tuple("\n".join(each).strip("\n") for each in other),
     )
     return replace(
-        made,
+        filled,
         **{
-            name: tuple(parse_entry(text, made.works) for text in texts)
+            name: tuple(parse_entry(text, filled.works) for text in texts)
             for name, texts in listed.items()
         },
     )
@@ -400,13 +400,13 @@ def _parse_source(text: str) -> HandbookSource | None:
     if not found.get("thread_id"):
         return None
     path = text.split(" (", 1)[0].strip("` ")
-    place = found.get("cwd", ""), found.get("rollout_path", "")
+    location = found.get("cwd", ""), found.get("rollout_path", "")
     return HandbookSource(
         path=path,
         thread=found["thread_id"],
         updated=found.get("updated_at", ""),
-        cwd=place[0],
-        rollout=place[1],
+        cwd=location[0],
+        rollout=location[1],
     )
 
 
@@ -423,20 +423,20 @@ def parse_entry(text: str, works: Iterable[HandbookTask]) -> HandbookEntry:
     """Parse an entry and the tags at its end; its support is looked up in the tasks of its
     group.
     """
-    made = HandbookEntry(text=text.strip())
+    entry = HandbookEntry(text=text.strip())
     support: set[str] = set()
     tasks: set[int] = set()
-    while tag := _TAG.search(made.text):
+    while tag := _TAG.search(entry.text):
         proven, note = _PROOF.fullmatch(tag[1]), _NOTE.fullmatch(tag[1])
-        rest = made.text[: tag.start()]
+        rest = entry.text[: tag.start()]
         if not rest.strip():
             break
         if proven:
-            made = replace(made, proof=_parse_proof(proven[1]), date=proven[2] or "")
+            entry = replace(entry, proof=_parse_proof(proven[1]), date=proven[2] or "")
         elif note:
-            made = replace(made, by="note", note=note[1] or "")
+            entry = replace(entry, by="note", note=note[1] or "")
         elif tag[1] == USER_TAG:
-            made = replace(made, by="user")
+            entry = replace(entry, by="user")
         elif _FROM.fullmatch(tag[1]):
             pass  # the summary names sessions by their signs, for citations
         elif _SUPPORT.match(tag[1]):
@@ -445,8 +445,8 @@ def parse_entry(text: str, works: Iterable[HandbookTask]) -> HandbookEntry:
                 support |= threads
         else:
             break
-        made = replace(made, text=rest.rstrip())
-    return replace(made, support=tuple(sorted(support)), works=tuple(sorted(tasks)))
+        entry = replace(entry, text=rest.rstrip())
+    return replace(entry, support=tuple(sorted(support)), works=tuple(sorted(tasks)))
 
 
 def _parse_proof(text: str) -> ClaimProof:

@@ -165,13 +165,13 @@ def _review_summary(draft: MemorySummary, text: str) -> MemorySummary | Rejected
     problem = find_summary_problem(text)
     if problem:
         return RejectedDraft(f"{SUMMARY_FILE} is not valid: {problem}")
-    made = parse_summary(text)
+    summary = parse_summary(text)
     known = {topic.text for topic in draft.topics}
-    if made.profile != draft.profile and (
-        is_planted_order(made.profile) or len(made.profile.split()) > MAX_PROFILE_WORDS
+    if summary.profile != draft.profile and (
+        is_planted_order(summary.profile) or len(summary.profile.split()) > MAX_PROFILE_WORDS
     ):
         return RejectedDraft("its profile of the user is too long or reads like an order")
-    new = [topic for topic in made.topics if topic.text not in known]
+    new = [topic for topic in summary.topics if topic.text not in known]
     if any(is_planted_order(topic.text) or len(topic.text) > _MAX_LINE_CHARACTERS for topic in new):
         return RejectedDraft(
             "a topic in the summary reads like an order planted for an agent, or is too long"
@@ -179,9 +179,9 @@ def _review_summary(draft: MemorySummary, text: str) -> MemorySummary | Rejected
     profile = (
         draft.profile
         if draft.profile.endswith(USER_PROFILE_MARK)
-        else made.profile.removesuffix(USER_PROFILE_MARK).strip()
+        else summary.profile.removesuffix(USER_PROFILE_MARK).strip()
     )
-    return replace(draft, profile=profile, topics=made.topics)
+    return replace(draft, profile=profile, topics=summary.topics)
 
 
 class _HandbookReview:
@@ -193,9 +193,9 @@ class _HandbookReview:
         self.unsupported = 0
         self.rejection = ""
 
-    def review(self, made: Handbook) -> Handbook:
+    def review(self, reworded: Handbook) -> Handbook:
         """Return the acceptable handbook; `rejection` says why none of it is acceptable."""
-        titles = [group.title for group in made.groups]
+        titles = [group.title for group in reworded.groups]
         drafted = {group.title: group for group in self._draft.groups}
         strange = next((title for title in titles if title not in drafted), None)
         if strange is not None or len(set(titles)) < len(titles):
@@ -203,7 +203,9 @@ class _HandbookReview:
                 f"it made a task group that no session is from ({strange or titles[0]})"
             )
             return self._draft
-        groups = {group.title: self._group(drafted[group.title], group) for group in made.groups}
+        groups = {
+            group.title: self._group(drafted[group.title], group) for group in reworded.groups
+        }
         claims = sum(
             entry.by == "sessions"
             for group in self._draft.groups
@@ -227,32 +229,36 @@ class _HandbookReview:
             groups=tuple(groups.get(group.title, group) for group in self._draft.groups),
         )
 
-    def _group(self, draft: HandbookSection, made: HandbookSection) -> HandbookSection:
-        if made.raw == (draft.raw or None) or _is_same_group(draft, made):
+    def _group(self, draft: HandbookSection, reworded: HandbookSection) -> HandbookSection:
+        if reworded.raw == (draft.raw or None) or _is_same_group(draft, reworded):
             return draft
         known = {name: draft.entries(name) for name in ENTRY_LISTS}
         if any(
-            len(made.entries(name)) > 2 * max(MAX_LIST_ENTRIES, len(known[name]))
+            len(reworded.entries(name)) > 2 * max(MAX_LIST_ENTRIES, len(known[name]))
             for name in ENTRY_LISTS
         ):
             self.rejection = f"it lists more claims in {draft.title} than a list may hold"
             return draft
-        lists = {name: [*self._claims(draft, made, name)] for name in ENTRY_LISTS}
+        lists = {name: [*self._claims(draft, reworded, name)] for name in ENTRY_LISTS}
         everything = [entry for entries in lists.values() for entry in entries]
         for name in ENTRY_LISTS:
             missing = [entry for entry in known[name] if not _is_covered(entry, everything)]
             self.restored += sum(entry.by == "sessions" for entry in missing)
             lists[name] += missing
         kept = {name: _user_entries_first(lists[name]) for name in ENTRY_LISTS}
-        works = {work.number: work for work in made.works}
-        joined = _find_joined_tasks(draft.works, made.works)
+        works = {work.number: work for work in reworded.works}
+        joined = _find_joined_tasks(draft.works, reworded.works)
         worded = tuple(
             self._work(_with_sessions(work, draft.works, joined), works.get(work.number))
             for work in draft.works
             if work.number not in joined
         )
         kept = {name: _renumber_tasks(entries, joined) for name, entries in kept.items()}
-        scope = made.scope if made.scope and not is_planted_order(made.scope) else draft.scope
+        scope = (
+            reworded.scope
+            if reworded.scope and not is_planted_order(reworded.scope)
+            else draft.scope
+        )
         return replace(
             draft,
             scope=" ".join(scope.split())[:_MAX_LINE_CHARACTERS],
@@ -261,26 +267,26 @@ class _HandbookReview:
             **kept,
         )
 
-    def _work(self, draft: HandbookTask, made: HandbookTask | None) -> HandbookTask:
+    def _work(self, draft: HandbookTask, reworded: HandbookTask | None) -> HandbookTask:
         """Return a task in the model's words, with its true sessions and outcome."""
-        if made is None or not made.title.strip() or len(made.title) > 300:
+        if reworded is None or not reworded.title.strip() or len(reworded.title) > 300:
             return draft
-        if made.title != draft.title and is_planted_order(made.title):
+        if reworded.title != draft.title and is_planted_order(reworded.title):
             self.rejection = "the name of a task reads like an order planted for an agent"
         words = tuple(
             word
-            for word in made.keywords
+            for word in reworded.keywords
             if word in draft.keywords or (len(word) <= 80 and not is_planted_order(word))
         )
-        return replace(draft, title=made.title, keywords=words[:40] or draft.keywords)
+        return replace(draft, title=reworded.title, keywords=words[:40] or draft.keywords)
 
     def _claims(
-        self, draft: HandbookSection, made: HandbookSection, name: EntryList
+        self, draft: HandbookSection, reworded: HandbookSection, name: EntryList
     ) -> Sequence[HandbookEntry]:
         everything = [entry for each in ENTRY_LISTS for entry in draft.entries(each)]
         by_key = {claim_key(entry.text): entry for entry in everything}
         found: dict[tuple[str, ...], HandbookEntry] = {}
-        for entry in made.entries(name):
+        for entry in reworded.entries(name):
             key = claim_key(entry.text)
             known = by_key.get(key)
             claim = self._claim(entry, known, draft, everything)
@@ -345,19 +351,19 @@ def _limit_lists(group: HandbookSection) -> HandbookSection:
 
 
 def _find_joined_tasks(
-    draft: Sequence[HandbookTask], made: Sequence[HandbookTask]
+    draft: Sequence[HandbookTask], reworded: Sequence[HandbookTask]
 ) -> dict[int, int]:
     """The tasks that a model joined to another one, by number: it took the task away and lists all
     of its sessions below the other. A task whose sessions are missing anywhere stays as it was.
     """
-    stands = {work.number for work in made}
+    stands = {work.number for work in reworded}
     known = {work.number for work in draft}
     joined: dict[int, int] = {}
     for work in draft:
         threads = {source.thread for source in work.sources}
         homes = [
             other.number
-            for other in made
+            for other in reworded
             if other.number in known and threads <= {source.thread for source in other.sources}
         ]
         if work.number not in stands and threads and homes:
@@ -389,21 +395,21 @@ def _renumber_tasks(
     )
 
 
-def _is_same_group(draft: HandbookSection, made: HandbookSection) -> bool:
-    return replace(draft, raw="") == replace(made, raw="")
+def _is_same_group(draft: HandbookSection, reworded: HandbookSection) -> bool:
+    return replace(draft, raw="") == replace(reworded, raw="")
 
 
-def _is_covered(entry: HandbookEntry, made: Sequence[HandbookEntry]) -> bool:
+def _is_covered(entry: HandbookEntry, reworded: Sequence[HandbookEntry]) -> bool:
     """Tell whether a claim of the draft is among the model's: in its own words, or reworded on the
     same sessions.
     """
     key = claim_key(entry.text)
-    same = [each for each in made if claim_key(each.text) == key]
+    same = [each for each in reworded if claim_key(each.text) == key]
     if same or entry.by != "sessions":
         return any(each.by == entry.by for each in same)
     near = [
         each.text
-        for each in made
+        for each in reworded
         if each.by == "sessions" and (set(each.support) & set(entry.support) or not entry.support)
     ]
     return find_nearest(entry.text, near, min_share=_MIN_SHARED_WORDS) is not None

@@ -164,14 +164,14 @@ def _tidy_task(task: RawMemoryTask) -> RawMemoryTask | None:
     name = to_one_line(task.name)
     if not name and not any(lists.values()):
         return None
-    made = replace(
+    tidied = replace(
         task,
         name=name,
         group=to_one_line(task.group),
         cwd=to_one_line(task.cwd) or UNKNOWN_FOLDER,
         keywords=_tidy_keywords(task.keywords),
     )
-    return replace(made, **lists)
+    return replace(tidied, **lists)
 
 
 def _tidy_bullet(bullet: MemoryBullet) -> MemoryBullet | None:

@@ -112,15 +112,15 @@ def summary_paths(rows: Iterable[RolloutExtract]) -> dict[str, str]:
 
     Names that a file system could confuse are numbered.
     """
-    taken: set[str] = set()
+    used_paths: set[str] = set()
     found = {}
     for row in sorted(rows, key=lambda row: row.thread):
         name, number = summary_stem(row), 1
         wanted = name
-        while wanted.casefold() in taken:
+        while wanted.casefold() in used_paths:
             number += 1
             wanted = f"{name}-{number}"
-        taken.add(wanted.casefold())
+        used_paths.add(wanted.casefold())
         found[row.thread] = f"{SUMMARIES_FOLDER}{wanted}.md"
     return found
 
@@ -164,9 +164,9 @@ def render_raw_memories(
     the file.
     """
     parts = [_TITLE, ""]
-    held = [row for row in sorted(rows, key=lambda row: row.thread) if row.raw_memory.strip()]
-    parts.append(_INTRO if held else _EMPTY_TEXT)
-    for row in held:
+    kept_rows = [row for row in sorted(rows, key=lambda row: row.thread) if row.raw_memory.strip()]
+    parts.append(_INTRO if kept_rows else _EMPTY_TEXT)
+    for row in kept_rows:
         facts = {
             "updated_at": format_timestamp(row.updated),
             "cwd": row.cwd,
@@ -251,11 +251,11 @@ def parse_artifacts(files: Mapping[str, bytes]) -> tuple[RolloutExtract, ...]:
     found = dict(raw)
     for row in summaries:
         if row is not None:
-            held = raw.get(row.thread)
+            existing = raw.get(row.thread)
             found[row.thread] = replace(
                 row,
-                raw_memory=held.raw_memory
-                if held is not None and held.updated == row.updated
+                raw_memory=existing.raw_memory
+                if existing is not None and existing.updated == row.updated
                 else "",
             )
     return tuple(found[thread] for thread in sorted(found))

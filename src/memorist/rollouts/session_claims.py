@@ -136,11 +136,13 @@ def drop_superseded(entries: Sequence[HandbookEntry]) -> tuple[HandbookEntry, ..
     for at, entry in enumerate(entries):
         for key in {_split_subject(entry.text)[0], _split_polarity(entry.text)[0]} - {()}:
             alike.setdefault(key, []).append(at)
-    gone = set()
-    for places in alike.values():
-        last = max(places, key=lambda at: (entries[at].date, at))
-        gone |= {at for at in places if at != last and supersedes(entries[last], entries[at])}
-    return tuple(entry for at, entry in enumerate(entries) if at not in gone)
+    superseded = set()
+    for positions in alike.values():
+        last = max(positions, key=lambda at: (entries[at].date, at))
+        superseded |= {
+            at for at in positions if at != last and supersedes(entries[last], entries[at])
+        }
+    return tuple(entry for at, entry in enumerate(entries) if at not in superseded)
 
 
 def merge_entries(known: HandbookEntry, new: HandbookEntry) -> HandbookEntry:

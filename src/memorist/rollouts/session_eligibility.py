@@ -183,13 +183,13 @@ ROUND_TOKENS = 40_000
 
 
 def split_rounds(
-    chosen: Sequence[StoredExtract], held: Collection[str]
+    chosen: Sequence[StoredExtract], known: Collection[str]
 ) -> list[tuple[StoredExtract, ...]]:
     """Return the selections of the rounds, each with more of the sessions that the folder does not
     hold yet, by their ids: the oldest first, so that a model is shown each and chooses what stays.
     """
     fresh = sorted(
-        (row for row in chosen if row.extracted.thread not in held),
+        (row for row in chosen if row.extracted.thread not in known),
         key=lambda row: (row.extracted.updated, row.extracted.thread),
     )
     ends, tokens, first = [], 0, 0

@@ -178,9 +178,9 @@ class EvidenceRows:
         chosen: list[tuple[int, EvidenceRow]] = []
         for tier in EvidenceTier:
             for number, row, size in reversed(self._kept[tier]):
-                fits, taken = _fit_row(row, size, left)
-                if taken <= left:
-                    left -= taken
+                fits, used = _fit_row(row, size, left)
+                if used <= left:
+                    left -= used
                     chosen.append((number, fits))
         chosen.sort(key=lambda pair: pair[0])
         return SelectedEvidence(

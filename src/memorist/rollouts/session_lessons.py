@@ -95,20 +95,20 @@ def choose_lessons(
     caps = {section: int(share * budget) for section, share in _SHARES.items()}
     floors = {section: int(share * budget) for section, share in _FLOORS.items()}
     chosen = select_lines(lines, budget, caps, floors).lines
-    by_place: dict[tuple[str, int], list[NoteLine]] = {}
+    by_position: dict[tuple[str, int], list[NoteLine]] = {}
     for each in sorted(chosen, key=lambda each: each.order):
         key = each.order[0] if each.section in (TASK_SECTION, RESULTS_SECTION) else id(each)
-        by_place.setdefault((each.section, key), []).append(each)
+        by_position.setdefault((each.section, key), []).append(each)
     found = []
-    for (section, place), parts in by_place.items():
+    for (section, position), parts in by_position.items():
         if section == TASK_SECTION:
-            ask = ledger.dialogue.asks[place]
+            ask = ledger.dialogue.asks[position]
             found.append(
                 Lesson(
                     section=section,
                     text=f"“{_join_sentences(parts, len(ask.sentences))}”",
                     turn=ask.turn,
-                    act=asks[place],
+                    act=asks[position],
                 )
             )
         elif section == RESULTS_SECTION:
@@ -116,8 +116,8 @@ def choose_lessons(
                 Lesson(
                     section=section,
                     text=f"{REPORTED_PREFIX}{_join_sentences(parts, 0)}",
-                    turn=place,
-                    line=log.reply_lines.get(place, 0),
+                    turn=position,
+                    line=log.reply_lines.get(position, 0),
                 )
             )
         else:
@@ -199,7 +199,7 @@ def _place_report(line: NoteLine, order: tuple[int, ...]) -> NoteLine:
 def _build_failure_lines(log: TaskLogBuilder) -> list[NoteLine]:
     root = find_display_root(log.ledger.cwd, log.ledger.work_record.files.files)
     explained = map(_drop_unproved_parts, log.ledger.work_record.commands.failures)
-    told = [each for each in explained if _is_telling(each)]
+    explained_by_text = [each for each in explained if _is_telling(each)]
     return [
         _build_entry_line(
             ERRORS_SECTION,
@@ -207,7 +207,7 @@ def _build_failure_lines(log: TaskLogBuilder) -> list[NoteLine]:
             (each.turn, at, 0),
             1.8 if each.resolved_by or each.diagnosis else 1.2,
         )
-        for at, each in enumerate(told)
+        for at, each in enumerate(explained_by_text)
     ]
 
 

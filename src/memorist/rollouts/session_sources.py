@@ -211,11 +211,13 @@ def _copy_rank(thread: Rollout) -> tuple[int, int, bool, str]:
     return thread.updated, thread.size, "archived" not in thread.path, thread.path
 
 
-def _walk_files(places: Sequence[SourceFolder]) -> Iterator[tuple[str, os.stat_result | None, str]]:
+def _walk_files(
+    folders: Sequence[SourceFolder],
+) -> Iterator[tuple[str, os.stat_result | None, str]]:
     """Yield path and stat of each regular file; for anything else no stat, and the reason."""
     seen: set[str] = set()
-    for place in places:
-        root = os.path.realpath(place.folder)
+    for source in folders:
+        root = os.path.realpath(source.folder)
         waiting = [(root, 0)]
         while waiting:
             folder, depth = waiting.pop()
@@ -232,7 +234,7 @@ def _walk_files(places: Sequence[SourceFolder]) -> Iterator[tuple[str, os.stat_r
                         if depth < MAX_DEPTH and entry.name not in _SKIPPED_FOLDERS
                         else []
                     )
-                elif _is_candidate(entry.name, place):
+                elif _is_candidate(entry.name, source):
                     yield from _walk_entry(entry, root)
 
 
@@ -255,11 +257,11 @@ def _list_folder(folder: str) -> tuple[list[os.DirEntry[str]], str]:
         return [], f"the folder cannot be listed ({error.strerror or error})"
 
 
-def _is_candidate(name: str, place: SourceFolder) -> bool:
-    if place.is_named:
+def _is_candidate(name: str, folder: SourceFolder) -> bool:
+    if folder.is_named:
         return not name.startswith(".")
-    if place.pattern:
-        return fnmatchcase(name, place.pattern)
+    if folder.pattern:
+        return fnmatchcase(name, folder.pattern)
     return name.endswith((".jsonl", ".jsonl.zst")) and name not in (
         "events.jsonl",
         "inserts.jsonl",

@@ -235,8 +235,8 @@ def _supporting_sessions(commands: Sequence[str], rows: Sequence[RolloutExtract]
     texts = {
         row.thread: " ".join(f"{row.raw_memory}\n{row.rollout_summary}".split()) for row in rows
     }
-    held = [{thread for thread, text in texts.items() if each in text} for each in commands]
-    return set().union(*held) if all(held) else set()
+    sessions = [{thread for thread, text in texts.items() if each in text} for each in commands]
+    return set().union(*sessions) if all(sessions) else set()
 
 
 def kept_model_skills(

@@ -85,12 +85,12 @@ class TranscriptPass(Struct, frozen=True):
 
 def scan_transcript(lines: RecordedLines, parent: RecordedLines | None = None) -> TranscriptPass:
     """Scan a session without what it copied of its `parent`. Raises UnreadableSession."""
-    task_log, maker = TaskLogBuilder(), EvidenceRowBuilder()
+    task_log, row_builder = TaskLogBuilder(), EvidenceRowBuilder()
     weights = [0]
     for entry in read_own_entries(lines, parent):
         task_log.add(entry)
-        for row in maker.add(entry):
-            if row.tier is EvidenceTier.USER and maker.turns > len(weights) - 1:
+        for row in row_builder.add(entry):
+            if row.tier is EvidenceTier.USER and row_builder.turns > len(weights) - 1:
                 weights.append(0)
             if row.tier <= EvidenceTier.COMMENTARY:
                 weights[-1] += row_bytes(row)
@@ -110,14 +110,18 @@ def collect_evidence(
         after += turns
         ends.append(after)
     found = [EvidenceRows(size) for _ in ends]
-    maker, at = EvidenceRowBuilder(), 0
+    row_builder, at = EvidenceRowBuilder(), 0
     for entry in read_own_entries(lines, parent):
-        for row in maker.add(entry):
+        for row in row_builder.add(entry):
             # The turns before the first message of the user count as one.
-            while at < len(ends) - 1 and row.tier is EvidenceTier.USER and maker.turns >= ends[at]:
+            while (
+                at < len(ends) - 1
+                and row.tier is EvidenceTier.USER
+                and row_builder.turns >= ends[at]
+            ):
                 at += 1
             found[at].add(row)
-    for row in maker.finish():
+    for row in row_builder.finish():
         found[-1].add(row)
     return found
 
@@ -160,11 +164,11 @@ def read_live_entries(lines: RecordedLines) -> Iterator[TranscriptEntry]:
     )
     first, after = next(stretches, (-1, -1))
     number = 1
-    for place, entry in enumerate(entries, 1):
+    for position, entry in enumerate(entries, 1):
         number += not isinstance(entry, RepairedLine)
-        while 0 <= after <= place:
+        while 0 <= after <= position:
             first, after = next(stretches, (-1, -1))
-        if not first <= place < after:
+        if not first <= position < after:
             # Its messages may tell the line of another file, which they were first read from.
             yield replace(entry, line=number) if isinstance(entry, Message) else entry
 
@@ -197,14 +201,14 @@ async def extract_session(
     """
     lines = LineFile(Path(thread.path))
     before = None if parent is None else LineFile(Path(parent.path))
-    gone = await asyncio.to_thread(scan_transcript, lines, before)
-    proven = build_structural_result(gone.task_log, thread)
+    scanned = await asyncio.to_thread(scan_transcript, lines, before)
+    proven = build_structural_result(scanned.task_log, thread)
     stage, problem, added = proven, "", 0
-    ask_model = runtime.model is not None and gone.task_log.has_exchange
+    ask_model = runtime.model is not None and scanned.task_log.has_exchange
     if runtime.model is not None and ask_model:
         await discover_window(runtime.model)
         found = await _ModelExtraction(thread, runtime, runtime.model, proven).run(
-            lines, gone, before
+            lines, scanned, before
         )
         if isinstance(found, JudgedAnswer):
             stage, added = found.stage, found.added
@@ -215,12 +219,12 @@ async def extract_session(
             )
         else:
             problem = found.why
-    made = to_extracted(stage, thread, now=runtime.clock.now())
+    extracted = to_extracted(stage, thread, now=runtime.clock.now())
     return replace(
-        made,
+        extracted,
         way="model" if added else "structural",
         problem=problem,
-        outside=gone.task_log.saw_outside_content,
+        outside=scanned.task_log.saw_outside_content,
         forked_from="" if parent is None else parent.id,
     )
 
@@ -270,11 +274,11 @@ class _ModelExtraction:
         self._room = evidence_budget(model.window, reserved=self._output + fixed)
 
     async def run(
-        self, lines: LineFile, gone: TranscriptPass, before: LineFile | None
+        self, lines: LineFile, scanned: TranscriptPass, before: LineFile | None
     ) -> JudgedAnswer | StageOneFailed:
         """Return the acceptable part of what the model makes of the session."""
         size = tokens_to_bytes(self._room, self._factor)
-        parts = await asyncio.to_thread(collect_evidence, lines, gone.weights, size, before)
+        parts = await asyncio.to_thread(collect_evidence, lines, scanned.weights, size, before)
         stage = JudgedAnswer(stage=StageOneResult(RawMemory()))
         for number, rows in enumerate(parts, 1):
             part = StageOnePart(

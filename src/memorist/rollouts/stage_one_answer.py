@@ -174,7 +174,7 @@ def render_part_material(part: StageOnePart) -> str:
 
 def build_part_instruction(prompts: StageOnePrompts, part: StageOnePart, thread: Rollout) -> str:
     """Render the instruction."""
-    place = (
+    intro = (
         filled(prompts.part, {"number": str(part.number), "count": str(part.count)}, strict=True)
         if part.count > 1
         else ""
@@ -183,7 +183,7 @@ def build_part_instruction(prompts: StageOnePrompts, part: StageOnePart, thread:
         "cwd": clean_line(thread.cwd) or UNKNOWN_FOLDER,
         "path": clean_line(thread.path),
         "branch": clean_line(thread.branch) or UNKNOWN_FOLDER,
-        "part": place,
+        "part": intro,
     }
     again = "\n" + filled(prompts.again, {"why": part.why}, strict=True) if part.why else ""
     return filled(prompts.task, values, strict=True) + again
@@ -231,7 +231,7 @@ def judge_answer(answer: StageOneAnswer, session: JudgedSession) -> JudgedAnswer
         return JudgedAnswer(stage=session.proven)
     judge = _AnswerJudge(session)
     raw = clean_raw_memory(parse_raw_memory(answer.raw_memory))
-    tasks = [made for task in raw.tasks if (made := judge.judge_task(task)) is not None]
+    tasks = [judged for task in raw.tasks if (judged := judge.judge_task(task)) is not None]
     proven, thread = session.proven, session.thread
     memory = clean_raw_memory(
         replace(
@@ -367,7 +367,7 @@ class _AnswerJudge:
             cwd=task.cwd
             if task.cwd.startswith(self._thread.cwd or "\0")
             else self._thread.cwd or UNKNOWN_FOLDER,
-            preferences=self._judge_bullets(task.preferences, wish=True),
+            preferences=self._judge_bullets(task.preferences, is_preference=True),
             knowledge=self._judge_bullets(task.knowledge),
             failures=self._judge_bullets(task.failures),
             references=self._judge_bullets(task.references),
@@ -375,9 +375,13 @@ class _AnswerJudge:
         )
 
     def _judge_bullets(
-        self, bullets: Sequence[MemoryBullet], *, wish: bool = False
+        self, bullets: Sequence[MemoryBullet], *, is_preference: bool = False
     ) -> tuple[MemoryBullet, ...]:
-        found = [made for bullet in bullets for made in self._judge_bullet(bullet, wish=wish)]
+        found = [
+            judged
+            for bullet in bullets
+            for judged in self._judge_bullet(bullet, is_preference=is_preference)
+        ]
         # Later facts replace earlier ones by their day, so that one without a day has the
         # session's.
         return tuple(
@@ -385,13 +389,13 @@ class _AnswerJudge:
             for bullet in found
         )
 
-    def _judge_bullet(self, bullet: MemoryBullet, *, wish: bool) -> list[MemoryBullet]:
+    def _judge_bullet(self, bullet: MemoryBullet, *, is_preference: bool) -> list[MemoryBullet]:
         """Return the entry with its verified proof: the quoted sentence as the user's words, what
         the model wrote about it as an inference. Nothing of it where neither is acceptable.
         """
         quote, quoted = self._find_user_words(bullet.text)
         if quoted is None:
-            kept = self._judge_inference(bullet, wish=wish)
+            kept = self._judge_inference(bullet, is_preference=is_preference)
             self.dropped += kept is None
             return [kept] if kept is not None else []
         said = " ".join(quoted.sentences)
@@ -402,19 +406,19 @@ class _AnswerJudge:
                 text=bullet.text if whole else f"The user said: “{said}”",
                 proof="said",
                 evidence=quoted.messages[0] or _parse_pointer(bullet.evidence),
-                scope="global" if wish and applies_everywhere(said) else None,
+                scope="global" if is_preference and applies_everywhere(said) else None,
             )
         ]
         rest = _USER_SAID.sub("", bullet.text.replace(quote, "")).strip(" \t-–—>→:;,.\"'“”„‘’«»")
         if rest and not whole:
-            more = self._judge_inference(replace(bullet, text=rest), wish=False)
+            more = self._judge_inference(replace(bullet, text=rest), is_preference=False)
             orders = more is not None and is_instruction(rest)
             self.dropped += more is None or orders
             found += [more] if more is not None and not orders else []
         return found
 
-    def _judge_inference(self, bullet: MemoryBullet, *, wish: bool) -> MemoryBullet | None:
-        if (wish and not self._rests_on_user(bullet)) or not self.accept(bullet.text):
+    def _judge_inference(self, bullet: MemoryBullet, *, is_preference: bool) -> MemoryBullet | None:
+        if (is_preference and not self._rests_on_user(bullet)) or not self.accept(bullet.text):
             return None
         return replace(
             bullet, proof="inferred", evidence=_parse_pointer(bullet.evidence), scope=None
@@ -463,8 +467,12 @@ class _AnswerJudge:
                 self.dropped += 1
             elif not proven or not (frame or known.covers(line)):
                 kept.append(line.rstrip())
-        told = "\n".join(kept).strip()
-        found = f"{proven.strip()}\n\n{TOLD_TITLE}\n\n{told}" if proven and told else proven or told
+        summary = "\n".join(kept).strip()
+        found = (
+            f"{proven.strip()}\n\n{TOLD_TITLE}\n\n{summary}"
+            if proven and summary
+            else proven or summary
+        )
         found = found.strip()[:MAX_SUMMARY_CHARACTERS]
         return f"{found}\n" if found else ""
 

@@ -248,13 +248,13 @@ class _ConsolidationRun:
         be forgotten. Call under the lock.
         """
         is_real_folder(self._files, self._folder)
-        for place in (
+        for path in (
             self._state,
             self._folder,
             self._folder / "rollout_summaries",
             *self._folder.glob("skills/*"),
         ):
-            remove_leftovers(place)
+            remove_leftovers(path)
         accepted = finish_swap(self._files, self._folder, self._journal)
         if accepted is None:
             return False
@@ -323,26 +323,28 @@ class _ConsolidationRun:
             return draft, "structural", f"no model was asked: {receipt.said}", receipt
         if receipt.outcome not in (ForkOutcome.CHANGED, ForkOutcome.UNCHANGED):
             return draft, "structural", f"the model did not finish: {receipt.said}", receipt
-        made = {
+        reworded = {
             path.relative_to(self._folder).as_posix(): pair
             for path, pair in overlay.changes().items()
         }
         huge = next(
-            filter(None, (find_size_problem(path, *pair) for path, pair in made.items())), ""
+            filter(None, (find_size_problem(path, *pair) for path, pair in reworded.items())), ""
         )
         verdict = (
             RejectedDraft(huge)
             if huge
             else review_draft(
                 draft.values,
-                {path: after for path, (_, after) in made.items()},
+                {path: after for path, (_, after) in reworded.items()},
                 [row.extracted for row in given.rows],
             )
         )
         if isinstance(verdict, RejectedDraft):
             return draft, "structural", f"the model's work was refused: {verdict.why}", receipt
         self._remarks += (
-            [] if made else ["the model changed nothing of the draft that was made by structure"]
+            []
+            if reworded
+            else ["the model changed nothing of the draft that was made by structure"]
         )
         self._remarks += (
             [f"the model also wrote {', '.join(verdict.ignored)}, which is ignored"]

@@ -160,9 +160,9 @@ def consolidate_handbook(present: Handbook, inputs: ConsolidationInput) -> Conso
             groups.append(known)
             continue
         touched.add(title)
-        made = change.build(uses)
+        draft = change.build(uses)
         counts = {name: count + change.counts.get(name, 0) for name, count in counts.items()}
-        groups += [] if made.is_empty else [made]
+        groups += [] if draft.is_empty else [draft]
     ordered = tuple(sorted(groups, key=_group_order))
     before = (
         frozenset().union(*(group.threads for group in present.groups))
@@ -178,20 +178,20 @@ def consolidate_handbook(present: Handbook, inputs: ConsolidationInput) -> Conso
     report = ConsolidationReport(
         sessions=len(fresh), gone=len(before - alive.keys()), withheld=withheld, **counts
     )
-    made_line = _status_line(report, inputs.today) if touched else present.made
+    date_line = _status_line(report, inputs.today) if touched else present.made
     return ConsolidatedHandbook(
-        replace(present, made=made_line, groups=ordered), report, frozenset(touched)
+        replace(present, made=date_line, groups=ordered), report, frozenset(touched)
     )
 
 
 def _new_titles(given: ConsolidationInput) -> list[str]:
-    places = [
+    new_sections = [
         done.place
         for each in given.session_claims
         for done in each.tasks
         if not _is_dropped_session(each, done.place, given)
     ]
-    return [*places, *(note.place for note in given.notes)]
+    return [*new_sections, *(note.place for note in given.notes)]
 
 
 def _status_line(report: ConsolidationReport, today: str) -> str:
@@ -307,13 +307,13 @@ class _GroupUpdate:
             and not is_dropped_claim(given.dropped, group.title, note.entry.text)
         ]
         self._notes = {entry.note: entry for entry in noted}
-        held = {
+        existing = {
             entry.note
             for name in ENTRY_LISTS
             for entry in group.entries(name)
             if entry.by == "note" and entry.note
         }
-        self.is_due = bool(self._stale or self._fresh or held ^ self._notes.keys())
+        self.is_due = bool(self._stale or self._fresh or existing ^ self._notes.keys())
         self.counts: dict[str, int] = {}
 
     def build(self, uses: Mapping[str, int]) -> HandbookSection:
@@ -539,7 +539,7 @@ def build_draft(draft_input: DraftInput) -> FolderDraft:
     """Build the draft. Deterministic; a result fed back changes nothing."""
     rows = [row.extracted for row in draft_input.rows]
     named = summary_paths(rows)
-    made = build_artifacts(rows, raw=not draft_input.lean)
+    artifacts = build_artifacts(rows, raw=not draft_input.lean)
     edits = (
         find_hand_edits(
             _parse_handbook_files(draft_input.accepted_files),
@@ -579,14 +579,14 @@ def build_draft(draft_input: DraftInput) -> FolderDraft:
         ),
     )
     own = present.summary.profile.endswith(USER_PROFILE_MARK)
-    gone = before.keys() - {row.thread for row in rows}
-    kept = present.summary if own or not gone else replace(present.summary, profile="")
+    removed = before.keys() - {row.thread for row in rows}
+    kept = present.summary if own or not removed else replace(present.summary, profile="")
     summary = _compose_draft_summary(draft_input, found, kept)
     fresh = frozenset(
         row.thread for row in rows if row.thread not in before or row.thread in changed
     )
-    report = replace(found.report, gone=len(gone), sessions=len(fresh))
-    files = made | ({} if draft_input.lean else _draft_skills(draft_input, rows, named))
+    report = replace(found.report, gone=len(removed), sessions=len(fresh))
+    files = artifacts | ({} if draft_input.lean else _draft_skills(draft_input, rows, named))
     draft = FolderDraft(
         files=_compose_draft_files(draft_input, files, notes),
         values=HandbookFiles(found.handbook, summary),

@@ -264,8 +264,8 @@ def build_structural_result(task_log: TaskLogBuilder, thread: Rollout) -> StageO
         )
         for at, each in enumerate(kept)
     ]
-    told = [at for at, task in enumerate(tasks) if has_entries(task)]
-    kept, tasks = [kept[at] for at in told], [tasks[at] for at in told]
+    with_entries = [at for at, task in enumerate(tasks) if has_entries(task)]
+    kept, tasks = [kept[at] for at in with_entries], [tasks[at] for at in with_entries]
     if not _is_worth_keeping(task_log, tasks):
         return StageOneResult(RawMemory())
     memory = clean_raw_memory(

@@ -116,7 +116,7 @@ def parse_note(path: str, data: bytes) -> UserNote:
         _HEADING.sub("", redact(neutralize_markup(strip_hidden_characters(said))).text).split()
     )
     timed = _DATE.match(path.removeprefix(NOTES_FOLDER))
-    place = front.text_value("place") if front else ""
+    folder = front.text_value("place") if front else ""
     return UserNote(
         path=path,
         text=parse_entry(
@@ -125,7 +125,7 @@ def parse_note(path: str, data: bytes) -> UserNote:
             else plain[: MAX_NOTE_CHARACTERS - 1].rstrip() + "…",
             (),
         ).text,
-        place=place if group_folders(place) else EVERYWHERE,
+        place=folder if group_folders(folder) else EVERYWHERE,
         date=timed[1] if timed else "",
         merged=front.text_value("merged") if front else "",
         orders=tuple(sorted(find_injection_rules(said) | find_injection_rules(path))),
@@ -350,11 +350,11 @@ def _render_parts(parts: Sequence[SummaryPart]) -> list[str]:
 def _render_topics(topics: Sequence[SummaryTopic]) -> list[str]:
     """Render recent topics by place and day, then older ones by place."""
     lines: list[str] = []
-    place = day = ""
+    folder = day = ""
     for topic in (topic for topic in topics if topic.day):
-        if topic.place != place:
-            place, day = topic.place, ""
-            lines.append(f"### {place}")
+        if topic.place != folder:
+            folder, day = topic.place, ""
+            lines.append(f"### {folder}")
         if topic.day != day:
             day = topic.day
             lines.append(f"#### {day}")
@@ -420,13 +420,15 @@ def _drop_entries(summary: MemorySummary, number: int) -> MemorySummary:
         *(("tip", at) for at in tips),
         *(("topic", at) for at in recent),
     ]
-    gone = set([*order, *(("preference", at) for at in preferences)][:number])
+    dropped = set([*order, *(("preference", at) for at in preferences)][:number])
     return replace(
         summary,
-        topics=tuple(topic for at, topic in enumerate(summary.topics) if ("topic", at) not in gone),
-        tips=_keep_entries(summary.tips, {at for name, at in gone if name == "tip"}),
+        topics=tuple(
+            topic for at, topic in enumerate(summary.topics) if ("topic", at) not in dropped
+        ),
+        tips=_keep_entries(summary.tips, {at for name, at in dropped if name == "tip"}),
         preferences=_keep_entries(
-            summary.preferences, {at for name, at in gone if name == "preference"}
+            summary.preferences, {at for name, at in dropped if name == "preference"}
         ),
         left_out=summary.left_out + number,
     )
@@ -444,10 +446,10 @@ def _removal_order(parts: Sequence[SummaryPart]) -> list[int]:
     return [number for _, number in sorted(found, reverse=True)]
 
 
-def _keep_entries(parts: Sequence[SummaryPart], gone: set[int]) -> tuple[SummaryPart, ...]:
+def _keep_entries(parts: Sequence[SummaryPart], dropped: set[int]) -> tuple[SummaryPart, ...]:
     kept, number = [], 0
     for part in parts:
-        entries = tuple(entry for at, entry in enumerate(part.entries, number) if at not in gone)
+        entries = tuple(entry for at, entry in enumerate(part.entries, number) if at not in dropped)
         number += len(part.entries)
         kept += [SummaryPart(part.place, entries)] if entries else []
     return tuple(kept)
@@ -568,11 +570,11 @@ def _build_topic(
     return SummaryTopic(group.title, day, known.get(topic_key(group.title, text), text))
 
 
-def topic_key(place: str, text: str) -> tuple[str, str]:
+def topic_key(folder: str, text: str) -> tuple[str, str]:
     """Return a topic's identity, however the rest is worded: its place, and its name before the
     keywords.
     """
-    return place, text.split("\n", 1)[0].split(": ", 1)[0].strip()
+    return folder, text.split("\n", 1)[0].split(": ", 1)[0].strip()
 
 
 def _topic_text(group: HandbookSection, work: HandbookTask) -> str:

@@ -83,10 +83,14 @@ def render_summary_view(
         if summary.partition("\n")[0].strip() == SUMMARY_VERSION
         else MemorySummary()
     )
-    held = _with_notes(_applicable_entries(whole, view.location), notes, view.location)
+    applicable = _with_notes(_applicable_entries(whole, view.location), notes, view.location)
     elsewhere = _count_shown(whole) - _count_shown(_applicable_entries(whole, view.location))
-    fit = _drop_planted_orders(held)
-    withheld = _count_shown(held) - _count_shown(fit) + (bool(held.profile) and not fit.profile)
+    fit = _drop_planted_orders(applicable)
+    withheld = (
+        _count_shown(applicable)
+        - _count_shown(fit)
+        + (bool(applicable.profile) and not fit.profile)
+    )
     small = _drop_long_entries(fit, view.tokens // _MAX_ENTRY_SHARE)
     small = replace(small, left_out=_count_shown(fit) - _count_shown(small))
     cut = fit_summary(small, view.tokens, _count_tokens)
@@ -142,8 +146,8 @@ def _applicable_entries(summary: MemorySummary, here: SessionLocation) -> Memory
     Sections unknown to the layout have no place, and are not shown.
     """
 
-    def holding(place: str) -> bool:
-        return applies_at(place, parse_absolute_folders(place), here)
+    def holding(folder: str) -> bool:
+        return applies_at(folder, parse_absolute_folders(folder), here)
 
     return replace(
         summary,
@@ -169,11 +173,12 @@ def _with_notes(
         SummaryPart(note.place, (f"{note.text} [noted {note.date}]" if note.date else note.text,))
         for note in reversed(waiting)
     ]
-    places: dict[str, tuple[str, ...]] = {}
+    folders: dict[str, tuple[str, ...]] = {}
     for part in (*parts, *summary.preferences):
-        places[part.place] = (*places.get(part.place, ()), *part.entries)
+        folders[part.place] = (*folders.get(part.place, ()), *part.entries)
     return replace(
-        summary, preferences=tuple(SummaryPart(place, entries) for place, entries in places.items())
+        summary,
+        preferences=tuple(SummaryPart(folder, entries) for folder, entries in folders.items()),
     )
 
 

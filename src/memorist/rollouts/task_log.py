@@ -482,12 +482,12 @@ def _build_preference(statement: Statement, message: Message) -> MemoryBullet:
     About the user, or about all projects, it holds everywhere (RO-7).
     """
     everywhere = applies_everywhere(statement.quote)
-    made = _build_bullet(make_dates_absolute(statement.text, message.timestamp), message)
+    bullet = _build_bullet(make_dates_absolute(statement.text, message.timestamp), message)
     return MemoryBullet(
-        text=made.text,
+        text=bullet.text,
         proof="said",
-        date=made.date,
-        evidence=made.evidence,
+        date=bullet.date,
+        evidence=bullet.evidence,
         scope="global" if everywhere else None,
     )
 

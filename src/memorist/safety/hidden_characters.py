@@ -161,12 +161,12 @@ def _is_needed(text: str, at: int, kind: str) -> bool:
         return _is_within(before, _JOINING_SCRIPTS) and (
             _is_within(after, _JOINING_SCRIPTS) or not after.isalnum()
         )
-    at_its_place = {
+    allowed_here = {
         "\r": after == "\n",
         "\ufeff": at == 0,
         "\u1160": "\u1100" <= before <= "\u11ff",
     }
-    return at_its_place.get(character, False)
+    return allowed_here.get(character, False)
 
 
 def _takes_variation(before: str, character: str) -> bool:
@@ -233,13 +233,13 @@ def fold_text(text: str) -> FoldedText:
             text.translate({ord(character): value for character, value in alone.items()})
         )
     kept: list[str] = []
-    places: list[int] = []
+    positions: list[int] = []
     for at, character in enumerate(text):
         if at not in unseen:
             value = alone[character]
             kept.append(value)
-            places += [at] * len(value)
-    return FoldedText("".join(kept), tuple(places))
+            positions += [at] * len(value)
+    return FoldedText("".join(kept), tuple(positions))
 
 
 @lru_cache(maxsize=4096)

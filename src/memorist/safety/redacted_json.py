@@ -46,15 +46,15 @@ def _redact_value(value: object, *, named: bool) -> object:
         return redact(value).text
     if isinstance(value, dict):
         legible = named or value.get("type") == "text"
-        same, made = True, {}
+        same, redacted = True, {}
         for key, inner in value.items():
             shown = conceal_id(key) if named and isinstance(key, str) else key
             clean = _redact_member(
                 key, inner, named=named or key in _ARGUMENT_KEYS, legible=legible
             )
-            made[shown] = clean
+            redacted[shown] = clean
             same = same and clean is inner and shown is key
-        return value if same else made
+        return value if same else redacted
     if isinstance(value, list | tuple):
         items = [_redact_value(inner, named=named) for inner in value]
         return value if all(map(is_, items, value)) else items

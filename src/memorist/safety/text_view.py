@@ -41,7 +41,7 @@ class TextView(Struct, frozen=True):
         return self.original_from[part] + at - self.shown_from[part]
 
 
-def strip_colors(text: str, places: Iterable[int]) -> TextView:
+def strip_colors(text: str, positions: Iterable[int]) -> TextView:
     """The text without colour codes; the text itself, as the same object, where it has none.
     `places`: where a sign of one stands, in order.
     """
@@ -49,7 +49,7 @@ def strip_colors(text: str, places: Iterable[int]) -> TextView:
     shown_from: list[int] = []
     original_from: list[int] = []
     done = size = 0
-    for at in places:
+    for at in positions:
         code = _COLOR.match(text, at) if at >= done else None
         if code is None:
             continue

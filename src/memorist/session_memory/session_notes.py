@@ -419,7 +419,7 @@ class SessionMemory(SessionExtension):
     def _fork_spec(
         self, model: Model, before: str, due: NotesDue, parent: ParentCall | None, *, asked: bool
     ) -> ForkSpec:
-        path, means = self._layout.notes, self._runtime
+        path, runtime = self._layout.notes, self._runtime
         settings = self._settings()
         shares = parent is not None and shares_prefix(model.name, model.format, parent)
         shown = replace_surrogates(before)
@@ -430,9 +430,9 @@ class SessionMemory(SessionExtension):
             parent=parent if shares else None,
             history_summary=None if shares else self._conversation_brief(),
             instruction=render_update_prompt(shown, str(path), self._prompts, settings),
-            form=self._build_form(shown, settings) if means.fills_forms(shares=shares) else None,
+            form=self._build_form(shown, settings) if runtime.fills_forms(shares=shares) else None,
             permission=SingleFileEdit(path),
-            limits=means.settings.forks,
+            limits=runtime.settings.forks,
             known_files=(path,),
             one_round=True,
         )
@@ -456,22 +456,22 @@ class SessionMemory(SessionExtension):
         """Run the fork. Its receipt is recorded after the review, that of a cancelled or refused
         run at once.
         """
-        means = self._runtime
+        runtime = self._runtime
         ran: list[Receipt] = []
         receipt: Receipt | None = None
         try:
             receipt = await run_with_budget(
                 spec,
                 model=model,
-                files=means.files,
-                clock=means.clock,
-                governor=means.governor,
+                files=runtime.files,
+                clock=runtime.clock,
+                governor=runtime.governor,
                 record=ran.append,
             )
         finally:
             if receipt is None or receipt.outcome is ForkOutcome.BLOCKED:
                 for each in ran:
-                    means.record_receipt(each)
+                    runtime.record_receipt(each)
         return receipt
 
     def _conversation_brief(self) -> str:

@@ -197,9 +197,9 @@ def build_task_lines(ledger: TranscriptLedger) -> list[NoteLine]:
             must.add(id(ask))
             left -= price
     for at, ask in enumerate(ledger.dialogue.asks):
-        made_for = (at, id(ask) in must)
-        if ask.lines_key != made_for:
-            ask.lines_key, ask.lines = made_for, _build_request_lines(ask, at, must=made_for[1])
+        key = (at, id(ask) in must)
+        if ask.lines_key != key:
+            ask.lines_key, ask.lines = key, _build_request_lines(ask, at, must=key[1])
         lines.extend(ask.lines)
     return lines
 
@@ -219,11 +219,11 @@ def _build_request_lines(ask: DialogueRequest, at: int, *, must: bool) -> list[N
         build_sentence_line(
             TASK_SECTION,
             each,
-            (at, place),
-            2.6 if place < 12 else 2.0,
+            (at, position),
+            2.6 if position < 12 else 2.0,
             must=must and id(each) in first,
         )
-        for place, each in enumerate(ask.sentences)
+        for position, each in enumerate(ask.sentences)
     ]
 
 
@@ -443,17 +443,17 @@ def build_worklog_lines(ledger: TranscriptLedger, root: str) -> tuple[list[NoteL
 
 def _cached_turn_line(turn: TurnRecord, root: str, now: int) -> str:
     """The line of a turn; that of a finished turn is rendered once."""
-    made_for = (root, turn.number != now)
-    if turn.number == now or turn.line_cache[0] != made_for:
-        turn.line_cache = (made_for, _render_turn(turn, root, with_steps=turn.number != now))
+    key = (root, turn.number != now)
+    if turn.number == now or turn.line_cache[0] != key:
+        turn.line_cache = (key, _render_turn(turn, root, with_steps=turn.number != now))
     return turn.line_cache[1]
 
 
 def _cached_step_line(step: WorkStep, words: str, root: str) -> str:
     """The line of a step, rendered again only after an action was added to it."""
-    made_for = (root, words, len(step.actions))
-    if step.line_cache[0] != made_for:
-        step.line_cache = (made_for, _render_step(step, words, root))
+    key = (root, words, len(step.actions))
+    if step.line_cache[0] != key:
+        step.line_cache = (key, _render_step(step, words, root))
     return step.line_cache[1]
 
 

@@ -118,33 +118,33 @@ def build_file_lines(ledger: TranscriptLedger, root: str) -> list[NoteLine]:
 
 def _build_changed_lines(changed: list[FileRecord], root: str) -> list[NoteLine]:
     """One line for each changed file, many deletions in one, and what was added last."""
-    gone = [each for each in changed if each.fate == "deleted"]
+    deleted = [each for each in changed if each.fate == "deleted"]
     single = (
         changed
-        if len(gone) <= _SEPARATE_DELETIONS
+        if len(deleted) <= _SEPARATE_DELETIONS
         else [each for each in changed if each.fate != "deleted"]
     )
     lines = [
         _build_changed_line(each, display_path(each.path, root), at)
         for at, each in enumerate(single[:30])
     ]
-    if len(gone) > _SEPARATE_DELETIONS:
+    if len(deleted) > _SEPARATE_DELETIONS:
         lines.append(
             build_line(
                 FILES_SECTION,
-                f"Deleted: {_join_paths([each.path for each in gone], root, 12)}",
+                f"Deleted: {_join_paths([each.path for each in deleted], root, 12)}",
                 (1, 0),
                 2.0,
                 must=True,
             )
         )
     for at, each in enumerate(changed[:8]):
-        for place, words in enumerate(each.added):
+        for position, words in enumerate(each.added):
             lines.append(
                 build_line(
                     FILES_SECTION,
                     f"`{display_path(each.path, root).rsplit('/', 1)[-1]}` now says: {words}",
-                    (1, at, place),
+                    (1, at, position),
                     0.8,
                 )
             )
@@ -209,15 +209,15 @@ def build_workflow_lines(ledger: TranscriptLedger) -> list[NoteLine]:
         by_kind.setdefault(each.kind, []).append(each)
     for at, kind in enumerate(_PURPOSES):
         found = by_kind.get(kind, [])[: 4 if kind == "test" else 3]
-        for place, note in enumerate(found):
+        for position, note in enumerate(found):
             weight = 1.6 if kind in _CHECKS else 1.1
-            must = place == 0 and kind in _CHECKS
+            must = position == 0 and kind in _CHECKS
             lines.append(
                 build_line(
                     WORKFLOW_SECTION,
                     f"{kind}: {_render_command(note)}",
-                    (at, place),
-                    weight - 0.2 * place,
+                    (at, position),
+                    weight - 0.2 * position,
                     must=must,
                 )
             )
@@ -280,7 +280,7 @@ def build_error_lines(ledger: TranscriptLedger, root: str) -> list[NoteLine]:
         for each in ledger.work_record.commands.failures
         if each.kind != "look" or each.diagnosis
     ][-14:]
-    told = [
+    error_lines = [
         each
         for each in failures
         if each.kind not in ("look", "edit") and (each.line or each.diagnosis)
@@ -291,7 +291,7 @@ def build_error_lines(ledger: TranscriptLedger, root: str) -> list[NoteLine]:
             render_failure(each, root),
             (each.turn, at),
             1.5 if each.resolved_by else 1.8,
-            must=each in told,
+            must=each in error_lines,
         )
         for at, each in enumerate(failures)
     ]
@@ -302,11 +302,15 @@ def build_error_lines(ledger: TranscriptLedger, root: str) -> list[NoteLine]:
         (at, ask, ask.correction) for at, ask in enumerate(ledger.dialogue.asks) if ask.correction
     ]
     last = len(put_right) - _REQUIRED_CORRECTIONS
-    for place, (at, ask, words) in enumerate(put_right):
+    for position, (at, ask, words) in enumerate(put_right):
         who = f"The user, {ask.how}" if ask.how else "The user"
         lines.append(
             build_line(
-                ERRORS_SECTION, f"{who}: “{words}”", (ask.turn, -100 + at), 2.0, must=place >= last
+                ERRORS_SECTION,
+                f"{who}: “{words}”",
+                (ask.turn, -100 + at),
+                2.0,
+                must=position >= last,
             )
         )
     return lines

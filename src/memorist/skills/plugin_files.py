@@ -80,7 +80,7 @@ def parse_installed_plugins(text: str, project: str) -> tuple[dict[str, str], st
     """
     found, problem = _parse_json_object(text)
     plugins = found.get("plugins")
-    places = {}
+    installed = {}
     for key, given in plugins.items() if isinstance(plugins, dict) else ():
         entries = [
             entry
@@ -98,8 +98,8 @@ def parse_installed_plugins(text: str, project: str) -> tuple[dict[str, str], st
             "",
         )
         if path:
-            places[key] = path
-    return places, problem
+            installed[key] = path
+    return installed, problem
 
 
 def parse_enabled_plugins(texts: Iterable[str]) -> tuple[str, ...]:

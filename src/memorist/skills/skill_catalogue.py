@@ -118,7 +118,11 @@ def build_catalogue(
     return min(
         plain,
         short,
-        key=lambda made: (len(made.left_out), made.cut_characters, budget.size(made.text)),
+        key=lambda catalogue: (
+            len(catalogue.left_out),
+            catalogue.cut_characters,
+            budget.size(catalogue.text),
+        ),
     )
 
 
@@ -150,8 +154,10 @@ def _with_short_root(item: _CatalogueItem, roots: Sequence[str]) -> _CatalogueIt
     skill = item.skill
     if skill.root not in roots or not skill.path.startswith(skill.root + "/"):
         return item
-    place = f"r{roots.index(skill.root)}{skill.path[len(skill.root) :]}"
-    return replace(item, path=place if item.path == skill.path else _neutralise_line(place))
+    short_path = f"r{roots.index(skill.root)}{skill.path[len(skill.root) :]}"
+    return replace(
+        item, path=short_path if item.path == skill.path else _neutralise_line(short_path)
+    )
 
 
 def _neutralise_line(text: str) -> str:

@@ -237,7 +237,7 @@ class SkillDiscovery:
             key = (shown, facts, root, near)
             found = self._previous_cache.get(key) or self._cache.get(key)
             if found is None:
-                beside = _read_interface(near)
+                interface = _read_interface(near)
                 text = read_limited_text(facts.path, limit)
                 skill = parse_skill(
                     text.replace("\r\n", "\n") if "\r" in text else text,
@@ -245,15 +245,15 @@ class SkillDiscovery:
                     root.scope,
                     root.path,
                     root.plugin,
-                    beside,
+                    interface,
                 )
                 wrong = (
                     (
                         SkillProblem(
-                            printable_path(f"{folder}/{BESIDE_NAME}"), root.scope, beside.problem
+                            printable_path(f"{folder}/{BESIDE_NAME}"), root.scope, interface.problem
                         ),
                     )
-                    if beside.problem
+                    if interface.problem
                     else ()
                 )
                 found = (skill, *wrong)
@@ -307,10 +307,10 @@ def save_draft(draft: SkillDraft, folder: Path, files: FileSystem) -> Path:
         )
     path = folder / draft.name / SKILL_FILE
     try:
-        made = files.create(path, draft.text.encode("utf-8", "replace"))
+        created = files.create(path, draft.text.encode("utf-8", "replace"))
     except StoreError as error:
         raise StoreError(f"{error} The draft was not saved.") from error
-    if not made:
+    if not created:
         raise InputError(f"{path} exists and stays as it is; give the skill another --name")
     return path
 

@@ -317,21 +317,21 @@ def list_plugin_roots(
 
 
 def _list_claude_plugins(
-    places: SkillLocations, problems: list[SkillProblem]
+    locations: SkillLocations, problems: list[SkillProblem]
 ) -> Iterator[tuple[str, str]]:
     """Yield folder and name of each plugin of Claude Code."""
-    if not places.claude_home:
+    if not locations.claude_home:
         return
-    path = f"{places.claude_home}/plugins/installed_plugins.json"
-    settings = [f"{places.claude_home}/settings.json"]
+    path = f"{locations.claude_home}/plugins/installed_plugins.json"
+    settings = [f"{locations.claude_home}/settings.json"]
     settings += (
-        [f"{places.project}/.claude/{name}" for name in ("settings.json", "settings.local.json")]
-        if places.project
+        [f"{locations.project}/.claude/{name}" for name in ("settings.json", "settings.local.json")]
+        if locations.project
         else []
     )
     text, problem = _read_plugin_text(path)
     installed, wrong = (
-        parse_installed_plugins(text, places.project) if text is not None else ({}, problem)
+        parse_installed_plugins(text, locations.project) if text is not None else ({}, problem)
     )
     if wrong:
         problems.append(SkillProblem(path, "user", wrong))
@@ -348,13 +348,13 @@ def _list_claude_plugins(
 
 
 def _list_codex_plugins(
-    places: SkillLocations, problems: list[SkillProblem]
+    locations: SkillLocations, problems: list[SkillProblem]
 ) -> Iterator[tuple[str, str]]:
     """Yield folder and name of each plugin of Codex."""
-    cache = Path(places.codex_home) / "plugins" / "cache"
-    if not places.codex_home or not cache.is_dir():
+    cache = Path(locations.codex_home) / "plugins" / "cache"
+    if not locations.codex_home or not cache.is_dir():
         return
-    path = f"{places.codex_home}/config.toml"
+    path = f"{locations.codex_home}/config.toml"
     text, problem = _read_plugin_text(path)
     enabled, wrong = parse_codex_plugins(text) if text is not None else ((), problem)
     if wrong:

@@ -112,12 +112,12 @@ def collect_steps(ledger: TranscriptLedger, root: str) -> list[SkillStep]:
             found[key] = SkillStep(
                 action.kind, what, action.line, earlier_failure=failed.get(key, "")
             )
-    taken_back = {
+    undone = {
         display_path(path, root)
         for path, note in ledger.work_record.files.files.items()
         if note.reverted
     }
-    return [step for step in found.values() if step.kind != "edit" or step.what not in taken_back]
+    return [step for step in found.values() if step.kind != "edit" or step.what not in undone]
 
 
 def build_skeleton(

@@ -218,8 +218,14 @@ class DiskFiles:
             prefix, below = waiting.pop()
             # Only the folder itself may be missing: what vanishes below it while we look is not
             # there, and the rest is.
-            gone = contextlib.suppress(FileNotFoundError) if prefix else contextlib.nullcontext()
-            with gone, _translate_os_errors("list", Path(below)), os.scandir(below) as entries:
+            suppression = (
+                contextlib.suppress(FileNotFoundError) if prefix else contextlib.nullcontext()
+            )
+            with (
+                suppression,
+                _translate_os_errors("list", Path(below)),
+                os.scandir(below) as entries,
+            ):
                 for entry in entries:
                     if entry.name.startswith("."):
                         continue

@@ -497,9 +497,9 @@ def _expire_dead_worker(
     return left
 
 
-def _is_same_task(held: str, worker: str) -> bool:
+def _is_same_task(owner: str, worker: str) -> bool:
     """Whether a claim is of the same worker, or of the same task of the queue."""
-    return held.partition("@")[0] == worker.partition("@")[0]
+    return owner.partition("@")[0] == worker.partition("@")[0]
 
 
 def _write_claim(
@@ -518,7 +518,7 @@ def _write_claim(
         attempt=job.attempts + 1,
         last_attempt=left <= 1,
     )
-    taken = msgspec.structs.replace(
+    claimed = msgspec.structs.replace(
         job,
         status="running",
         watermark=watermark,
@@ -531,7 +531,7 @@ def _write_claim(
     _save_job(
         state,
         msgspec.structs.replace(
-            taken, lease_until=claim.lease_until, finished=None, retry_at=None, last_error=None
+            claimed, lease_until=claim.lease_until, finished=None, retry_at=None, last_error=None
         ),
     )
     return claim
@@ -599,16 +599,16 @@ def release_dead_leases(state: StateDatabase) -> list[tuple[JobKind, str]]:
         name: state.is_worker_dead(name)
         for name in {process_of_worker(row["worker"] or "") for row in rows}
     }
-    held = [row for row in rows if dead[process_of_worker(row["worker"] or "")]]
-    if held:
+    dead_rows = [row for row in rows if dead[process_of_worker(row["worker"] or "")]]
+    if dead_rows:
         with state.transaction():
-            ended = [{"token": row["token"], "now": state.now()} for row in held]
+            ended = [{"token": row["token"], "now": state.now()} for row in dead_rows]
             state.execute_many(
                 "update jobs set lease_until = :now where status = 'running' and token = :token"
                 " and lease_until > :now",
                 ended,
             )
-    return [(row["kind"], row["key"]) for row in held]
+    return [(row["kind"], row["key"]) for row in dead_rows]
 
 
 def process_of_worker(worker: str) -> str:
@@ -644,17 +644,17 @@ def set_memory_mode(
 
 
 def _forget_extracts(state: StateDatabase, ids: Sequence[str], terms: LeasePolicy) -> bool:
-    held = False
+    is_claimed = False
     for id in ids:
-        held = (
+        is_claimed = (
             bool(
                 state.query(
                     "select thread from extracts where thread = :id and selected = 1", {"id": id}
                 )
             )
-            or held
+            or is_claimed
         )
         remove_extract(state, id)
-    if held:
+    if is_claimed:
         request_consolidation(state, state.now(), terms)
-    return held
+    return is_claimed

@@ -161,8 +161,8 @@ class WriteBackFiles:
 
     def read(self, path: Path, *, limit: int | None = None) -> bytes:
         """As `DiskFiles.read`."""
-        held = self._held.get(path)
-        return self._disk.read(path, limit=limit) if held is None else held[:limit]
+        content = self._held.get(path)
+        return self._disk.read(path, limit=limit) if content is None else content[:limit]
 
     def write(self, path: Path, data: bytes, *, expect: bytes | None = None) -> None:
         """As `DiskFiles.write`, but held back."""

@@ -215,7 +215,7 @@ def reserve_amount(
     label: str,
     amount: ResourceAmount,
     *,
-    made: float,
+    reserved: float,
     expires: float,
 ) -> int:
     """Reserve an amount until the receipt arrives or until it expires; returns its number. Part of
@@ -223,7 +223,7 @@ def reserve_amount(
     """
     database.execute(
         "delete from reservations where expires <= ? or made > ?",
-        (made, made + CLOCK_LENIENCE_SECONDS),
+        (reserved, reserved + CLOCK_LENIENCE_SECONDS),
     )
     cursor = database.execute(
         "insert into reservations (session, label, made, expires, requests, tokens, cost_usd, "
@@ -231,7 +231,7 @@ def reserve_amount(
         (
             session,
             label,
-            made,
+            reserved,
             expires,
             amount.requests,
             amount.tokens,

@@ -106,10 +106,10 @@ def _replace(path: Path, forms: list[bytes]) -> bool:
     """Put a mark in the place of the texts; False where the file is in use or no text file."""
     if path.suffix not in _TEXT_SUFFIXES:
         return False
-    with contextlib.suppress(StoreError, OSError), contextlib.ExitStack() as held:
+    with contextlib.suppress(StoreError, OSError), contextlib.ExitStack() as locks:
         transcript = SessionLayout(path.parent).transcript
         if transcript.exists():
-            held.callback(TranscriptWriter(transcript).close)
+            locks.callback(TranscriptWriter(transcript).close)
         DiskFiles().write(path, _mark_forms(path.read_bytes(), forms))
         return True
     return False

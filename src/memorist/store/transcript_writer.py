@@ -328,9 +328,9 @@ def _acquire_writer_lock(path: Path) -> int:
         os.close(descriptor)
         raise store_error("lock", lock, error) from error
     if not is_ours:
-        held = read_at(descriptor, _OFFER_OFFSET + 1, 0)
-        holder = held[:_OFFER_OFFSET].split(b"\n")[0].decode("ascii", "replace").strip()
-        releases_lease = held[_OFFER_OFFSET:] == _OFFERED
+        offer = read_at(descriptor, _OFFER_OFFSET + 1, 0)
+        holder = offer[:_OFFER_OFFSET].split(b"\n")[0].decode("ascii", "replace").strip()
+        releases_lease = offer[_OFFER_OFFSET:] == _OFFERED
         if releases_lease:
             with suppress(OSError):
                 write_at(descriptor, _WANTED, _OFFER_OFFSET + 1)
@@ -361,12 +361,12 @@ def _repair_last_line(path: Path, descriptor: int) -> int:
     if _is_complete_record(torn):
         os.write(descriptor, b"\n")
         return size + 1
-    beside = os.open(
+    temporary = os.open(
         path.with_name(f"{path.name}.torn"),
         os.O_WRONLY | os.O_CREAT | os.O_APPEND | PRIVATE,
         0o600,
     )
-    with os.fdopen(beside, "ab") as kept:
+    with os.fdopen(temporary, "ab") as kept:
         kept.write(torn + b"\n")
     os.ftruncate(descriptor, start)
     return start

@@ -190,10 +190,10 @@ class GitRemote:
         if not self._tip:
             return ()
         prefix = f"{self._branch.folder}/" if self._branch.folder else ""
-        place = ["--", f":(literal){prefix}{key}"] if prefix or key else []
+        pathspec = ["--", f":(literal){prefix}{key}"] if prefix or key else []
         return parse_revisions(
             self._git(
-                "log", f"--max-count={MAX_REVISIONS}", *REVISION_LOG_OPTIONS, self._tip, *place
+                "log", f"--max-count={MAX_REVISIONS}", *REVISION_LOG_OPTIONS, self._tip, *pathspec
             ),
             prefix,
         )[:MAX_REVISIONS]
@@ -399,10 +399,10 @@ class GitRemote:
         """Run Git without hooks, prompts, or another repository's environment, within the time
         limit.
         """
-        place = ("--git-dir", str(self._mirror)) if inside else ()
+        git_dir = ("--git-dir", str(self._mirror)) if inside else ()
         command = [
             "git",
-            *place,
+            *git_dir,
             "-c",
             "core.hooksPath=/dev/null",
             "-c",

@@ -283,11 +283,11 @@ class TeamStore:
         return str(rows[0]["hash"]) if rows else ""
 
     def _ensure_space(self, space: str) -> tuple[str, int]:
-        made = {"space": space, "id": secrets.token_hex(16)}
+        record = {"space": space, "id": secrets.token_hex(16)}
         self._state.execute(
             "insert into team_spaces (name, id, version) values (:space, :id, 0) on conflict "
             "(name) do nothing",
-            made,
+            record,
         )
         found = self._state.query(
             "select id, version from team_spaces where name = :space", {"space": space}

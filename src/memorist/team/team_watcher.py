@@ -89,8 +89,8 @@ class TeamWatcher:
             now, marks = time.monotonic(), self._file_marks(sync)
             if marks != seen:
                 seen, moved = marks, now
-            resting = closing or now - moved >= self._settings.pause_seconds
-            if now >= due or (seen != alike and resting):
+            is_quiet = closing or now - moved >= self._settings.pause_seconds
+            if now >= due or (seen != alike and is_quiet):
                 stopped, wrote = self._sync_once(sync, last=closing)
                 seen = self._file_marks(sync)
                 # What somebody wrote while it ran is not sent yet; only its own writing is.

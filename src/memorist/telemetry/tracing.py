@@ -126,7 +126,7 @@ class SessionTracer:
                 )
                 if span is not None:
                     (_current_work.get() or _TracedWork("")).emit_span(
-                        span, lambda made: _emit_span(api, made)
+                        span, lambda data: _emit_span(api, data)
                     )
 
     def on_receipt(self, receipt: Receipt) -> None:
@@ -164,7 +164,7 @@ def _emit_span(api: ModuleType, span: Span, parent: object = None) -> object:
     provider = api.get_tracer_provider()
     if isinstance(provider, api.ProxyTracerProvider):  # none is set
         return None
-    made = provider.get_tracer(SCOPE).start_span(
+    opened = provider.get_tracer(SCOPE).start_span(
         span.name,
         context=None if parent is None else api.set_span_in_context(parent),
         kind=api.SpanKind.CLIENT if span.is_outgoing else api.SpanKind.INTERNAL,
@@ -172,6 +172,6 @@ def _emit_span(api: ModuleType, span: Span, parent: object = None) -> object:
         start_time=round(span.start * NANOSECONDS),
     )
     if span.error:
-        made.set_status(api.StatusCode.ERROR, span.error_text or None)
-    made.end(round(span.end * NANOSECONDS))
-    return made
+        opened.set_status(api.StatusCode.ERROR, span.error_text or None)
+    opened.end(round(span.end * NANOSECONDS))
+    return opened

@@ -177,9 +177,9 @@ def _check_conflicts(files: FileSystem, folder: Path) -> None:
     path = folder / "a.md"
     files.write(path, b"one")
     files.write(path, b"two", expect=b"one")
-    for place in (path, folder / "absent.md"):
+    for target in (path, folder / "absent.md"):
         try:
-            files.write(place, b"three", expect=b"one")
+            files.write(target, b"three", expect=b"one")
         except WriteConflict:
             continue
         raise AssertionError("A write that expects other bytes raises WriteConflict.")

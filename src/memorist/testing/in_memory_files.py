@@ -58,15 +58,15 @@ class InMemoryFiles:
 
     def touch(self, path: Path, modified_ns: int) -> None:
         """Set the modification time of a file, in nanoseconds. Raises FileNotFoundError."""
-        place, found = self._find_file(path)
-        self._entries[place] = _File(found.data, modified_ns)
+        target, found = self._find_file(path)
+        self._entries[target] = _File(found.data, modified_ns)
 
     def read(self, path: Path, *, limit: int | None = None) -> bytes:
         """The bytes of a file, at most `limit` of them. Raises FileNotFoundError and StoreError."""
-        place, found = self._find_file(path)
+        target, found = self._find_file(path)
         self._check_allowed(
             self.unreadable,
-            place,
+            target,
             f"Cannot read {path}: permission is denied; give yourself access to it.",
         )
         return found.data if limit is None else found.data[:limit]
@@ -229,8 +229,8 @@ class InMemoryFiles:
         if self.capacity is not None and used + len(data) > self.capacity:
             raise StoreError(f"Cannot write {path}: the disk is full; free space and try again.")
 
-    def _check_allowed(self, places: set[Path], folder: Path, why: str) -> None:
-        if any(folder.is_relative_to(refused) for refused in places):
+    def _check_allowed(self, folders: set[Path], folder: Path, why: str) -> None:
+        if any(folder.is_relative_to(refused) for refused in folders):
             raise StoreError(why)
 
     def _make_parents(self, path: Path) -> None:

@@ -150,12 +150,12 @@ def split_anthropic_blocks(body: JsonObject) -> list[PrefixBlock]:
     blocks: list[PrefixBlock] = []
     tokens = 0
     in_messages = False
-    for place, raw in _raw_blocks(body):
-        if place.startswith("message") and not in_messages:
+    for position, raw in _raw_blocks(body):
+        if position.startswith("message") and not in_messages:
             in_messages = True
             digest.update(_encode({key: body.get(key) for key in _MESSAGE_KEYS}))
         text = _encode(_remove_mark(raw))
-        digest.update(place.encode() + b"\0" + text + b"\0")
+        digest.update(position.encode() + b"\0" + text + b"\0")
         tokens += estimate_text_tokens(text.decode())
         blocks.append(PrefixBlock(digest.hexdigest(), tokens, mark_lifetime(raw)))
     automatic = body.get("cache_control")

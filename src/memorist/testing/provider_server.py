@@ -539,8 +539,10 @@ class ScriptedServer:
             self.requests.append(msgspec.structs.replace(request, number=number, format=spoken))
             self._changed.notify_all()
         if spoken is not None:
-            made = self._answer_model(spoken, request.body)
-            return number, msgspec.structs.replace(made, headers={**made.headers, **self.headers})
+            answered = self._answer_model(spoken, request.body)
+            return number, msgspec.structs.replace(
+                answered, headers={**answered.headers, **self.headers}
+            )
         if (description := self.descriptions.get(request.path.partition("?")[0])) is not None:
             return number, build_json_reply(200, description)
         return number, self._answer_other(request.method, plain, request.body)
@@ -631,12 +633,12 @@ def _build_reply(
     body: JsonObject,
 ) -> OutgoingReply:
     answer = step.step if isinstance(step, DelayReply | CutReply) else step
-    made = build_reply_body(wire, answer, build_reply_facts(counted, answer, body))
+    reply = build_reply_body(wire, answer, build_reply_facts(counted, answer, body))
     if isinstance(step, CutReply):
-        return build_broken_reply(wire, step, made, body)
+        return build_broken_reply(wire, step, reply, body)
     plain = isinstance(answer, RawReply) and answer.plain
     return build_whole_reply(
-        wire, made, body, delay=step.seconds if isinstance(step, DelayReply) else 0.0, plain=plain
+        wire, reply, body, delay=step.seconds if isinstance(step, DelayReply) else 0.0, plain=plain
     )
 
 

@@ -487,15 +487,15 @@ def _build_usage(usage: Usage) -> JsonObject:
 
 
 def _build_tool_call(call: CallTool, number: int, index: int) -> JsonObject:
-    made = call.id or f"call_{number:04d}_{index}"
+    call_id = call.id or f"call_{number:04d}_{index}"
     if call.custom:
         return {
-            "id": made,
+            "id": call_id,
             "type": "custom",
             "custom": {"name": call.name, "input": call_arguments(call)},
         }
     return {
-        "id": made,
+        "id": call_id,
         "type": "function",
         "function": {"name": call.name, "arguments": call_arguments(call)},
     }

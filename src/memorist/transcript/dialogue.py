@@ -149,13 +149,13 @@ class Dialogue:
 
     def on_assistant_text(self, text: str) -> None:
         """The assistant addressed the user."""
-        made = self.pool.add_text(SAID, self._turns.current_turn.number, text)
-        if not made:
+        statement = self.pool.add_text(SAID, self._turns.current_turn.number, text)
+        if not statement:
             self._commands.record_explanation(_brief_statement(text))
             return
-        self.tail.extend(made)
+        self.tail.extend(statement)
         del self.tail[:-_TAIL_LIMIT]
-        spoken = [each for each in made if not each.sentence.table]
+        spoken = [each for each in statement if not each.sentence.table]
         self._commands.record_explanation(
             next((each.sentence.text for each in spoken if each.source == SAID), "")
         )

@@ -148,13 +148,13 @@ def select_lines(
         if each.must:
             chosen.add(each)
     rest = sorted([each for each in lines if not each.must], key=line_worth, reverse=True)
-    taken = _fill_floors(chosen, rest, floors)
+    filled = _fill_floors(chosen, rest, floors)
     left: list[NoteLine] = []
     for each in rest:
         if chosen.is_full:
             return chosen
         if (
-            id(each) not in taken
+            id(each) not in filled
             and chosen.fits(each)
             and not (chosen.says_new(each) and chosen.add(each))
         ):
@@ -178,15 +178,15 @@ def _fill_floors(
     for each in rest:
         if each.section in of_section:
             of_section[each.section].append(each)
-    taken: set[int] = set()
+    filled: set[int] = set()
     for section, floor in floors.items():
-        taken |= _fill_section(chosen, of_section[section], floor)
-    return taken
+        filled |= _fill_section(chosen, of_section[section], floor)
+    return filled
 
 
 def _fill_section(chosen: LineSelection, lines: list[NoteLine], floor: int) -> set[int]:
     """Add the best lines of one section up to its floor; returns the ids of those added."""
-    taken: set[int] = set()
+    filled: set[int] = set()
     for each in lines:
         used = chosen.per_section.get(each.section, 0)
         if used + MIN_LINE_TOKENS > floor or chosen.is_full:
@@ -197,5 +197,5 @@ def _fill_section(chosen: LineSelection, lines: list[NoteLine], floor: int) -> s
             and chosen.says_new(each)
             and chosen.add(each)
         ):
-            taken.add(id(each))
-    return taken
+            filled.add(id(each))
+    return filled

@@ -136,17 +136,17 @@ class StatementPool:
 
     def add_text(self, source: str, turn: int, text: str) -> list[StatementCandidate]:
         """Add the sentences of a text; returns the candidates created."""
-        made = []
+        added = []
         for kind, found, weight in (
             _weigh_cached_statements if len(text) <= TEXT_LIMIT else _weigh_statements
         )(source, text):
             self._order += 1
-            made.append(StatementCandidate(kind, turn, self._order, found, weight, found.cue))
+            added.append(StatementCandidate(kind, turn, self._order, found, weight, found.cue))
             self.count_names(found.names, weight)
-        self.candidates.extend(made)
+        self.candidates.extend(added)
         if len(self.candidates) > 2 * POOL_LIMIT:
             self._drop_weakest()
-        return made
+        return added
 
     def add_whole(self, source: str, turn: int, text: str) -> None:
         """Add a text as a single sentence, unchanged."""

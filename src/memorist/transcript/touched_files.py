@@ -116,9 +116,9 @@ class SessionFiles:
             )
         elif change.kind != "edit":
             note.fate = {"add": "created", "delete": "deleted", "move": "moved"}[change.kind]
-        gone, came = _compare_lines(change)
-        _record_replacement(note, gone, came)
-        _record_declarations(note, gone, came)
+        removed, came = _compare_lines(change)
+        _record_replacement(note, removed, came)
+        _record_declarations(note, removed, came)
         for words in _find_added_prose(came):
             if len(note.added) < _ADDED_LIMIT:
                 note.added[words] = None
@@ -129,7 +129,7 @@ class SessionFiles:
         )
         fresh, former = (
             find_identifiers(_first_whole_lines(came, 2_500)),
-            find_identifiers(_first_whole_lines(gone, 1_200)),
+            find_identifiers(_first_whole_lines(removed, 1_200)),
         )
         for name in fresh:
             if name not in former and len(note.touched) < _TOUCHED_LIMIT and 3 < len(name) < 50:
@@ -174,12 +174,12 @@ def _copy_record(note: FileRecord) -> FileRecord:
     return structs.replace(note, came=dict(note.came), **parts)
 
 
-def _record_replacement(note: FileRecord, gone: list[str], came: list[str]) -> None:
+def _record_replacement(note: FileRecord, removed: list[str], came: list[str]) -> None:
     """Record what a change replaces. A line that was added and removed again leaves no trace; one
     replaced twice keeps its first form.
     """
     old, new = (
-        [line.strip() for line in gone if line.strip()],
+        [line.strip() for line in removed if line.strip()],
         [line.strip() for line in came if line.strip()],
     )
     single = (
@@ -200,9 +200,9 @@ def _record_replacement(note: FileRecord, gone: list[str], came: list[str]) -> N
         del note.came[line]
 
 
-def _record_declarations(note: FileRecord, gone: list[str], came: list[str]) -> None:
+def _record_declarations(note: FileRecord, removed: list[str], came: list[str]) -> None:
     """Record the functions and types that a change declares, and remove those it deletes."""
-    for symbol in _DECLARATION.findall("\n".join(gone)):
+    for symbol in _DECLARATION.findall("\n".join(removed)):
         note.symbols.pop(symbol, None)
     for symbol in _DECLARATION.findall("\n".join(came)):
         if len(note.symbols) < _SYMBOL_LIMIT:
@@ -344,11 +344,11 @@ def find_shown_code(text: str, path: str) -> ShownCode:
     signatures: list[str] = []
     comments: list[str] = []
     for raw in _interesting_lines(text):
-        place, code = _locate_line(raw, path)
+        position, code = _locate_line(raw, path)
         if len(code) > _SHOWN_LINE_LIMIT or len(code) < 12:
             continue
         if len(signatures) < _SIGNATURES and _SHOWN_DECLARATION.match(code):
-            signatures.append(f"`{code.strip().rstrip('{ ').strip()}`{place}")
+            signatures.append(f"`{code.strip().rstrip('{ ').strip()}`{position}")
         elif (
             prose
             and len(comments) < _COMMENTS

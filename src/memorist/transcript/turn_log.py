@@ -92,12 +92,12 @@ class TurnLog:
     def begin_step(self, words: StatementCandidate | None) -> WorkStep:
         """The assistant's announcement begins a step."""
         self._order += 1
-        made = WorkStep(self.current_turn.number, self._order, words)
-        self.steps.append(made)
+        step = WorkStep(self.current_turn.number, self._order, words)
+        self.steps.append(step)
         self.current_turn.steps += 1
         if len(self.steps) > 2 * STEP_LIMIT:
             self.steps = self.steps[-STEP_LIMIT:]
-        return made
+        return step
 
     def record_action(self, action: StepAction) -> None:
         """Record an action in the current step."""

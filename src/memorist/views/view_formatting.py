@@ -28,8 +28,8 @@ def make_legible(text: str) -> str:
 
 def shorten_text(text: str, limit: int) -> str:
     """Cut a text to `limit` characters and say how many are missing."""
-    gone = len(text) - limit
-    return text if gone <= 0 else f"{text[:limit].rstrip()} … ({gone:,} more characters)"
+    left_out = len(text) - limit
+    return text if left_out <= 0 else f"{text[:limit].rstrip()} … ({left_out:,} more characters)"
 
 
 def format_number(number: int) -> str:

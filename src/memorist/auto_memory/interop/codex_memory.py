@@ -171,9 +171,9 @@ def _add_entries(
     """Add a section's entries; below a heading that names folders they apply to those only."""
     entries, others = parse_bullets(part.lines)
     topics = [create_entry_topic(_strip_entry_tags(each), kind, used_paths) for each in entries]
-    places = parse_absolute_folders(part.title) if part.level > 2 else ()
+    folders = parse_absolute_folders(part.title) if part.level > 2 else ()
     found.topics.extend(topics)
-    found.folders.update({topic.path: places for topic in topics if places})
+    found.folders.update({topic.path: folders for topic in topics if folders})
     found.ignored.extend(_ignored_lines(f"{path}: {part.title}", others))
 
 
@@ -339,13 +339,13 @@ def read_codex(files: Mapping[str, bytes]) -> DialectImport:
         elif path == RAW_MEMORIES_FILE:
             left.append(IgnoredEntry(path, "what the handbook is made of; the handbook is read"))
         else:
-            place = next((each for each in _FOLDER_DESCRIPTIONS if path.startswith(each)), path)
-            counts[place] = counts.get(place, 0) + 1
+            group = next((each for each in _FOLDER_DESCRIPTIONS if path.startswith(each)), path)
+            counts[group] = counts.get(group, 0) + 1
     left += [
         IgnoredEntry(
-            place, f"{_FOLDER_DESCRIPTIONS.get(place, 'no file of the layout')} ({count} files)"
+            group, f"{_FOLDER_DESCRIPTIONS.get(group, 'no file of the layout')} ({count} files)"
         )
-        for place, count in counts.items()
+        for group, count in counts.items()
     ]
     return DialectImport(topics=tuple(topics), ignored=tuple(left), folders=folders)
 
@@ -354,7 +354,7 @@ def _read_note(path: str, text: str, used_paths: dict[str, int]) -> list[Topic]:
     """Read a note, named by its heading or by its file."""
     stem = path.removeprefix(NOTES_FOLDER).removesuffix(".md")
     timed = _NOTE_TIME.match(stem)
-    made = (
+    topic = (
         f"{timed['date']}T{timed['time'].replace('-', ':')}Z"
         if timed and not stem.startswith(_NO_TIME)
         else ""
@@ -364,7 +364,7 @@ def _read_note(path: str, text: str, used_paths: dict[str, int]) -> list[Topic]:
     if first.startswith("# ") and rest.strip():
         name, text = first[2:].strip(), rest
     return (
-        [create_entry_topic(text, None, used_paths, name=name, created=made)]
+        [create_entry_topic(text, None, used_paths, name=name, created=topic)]
         if text.strip()
         else []
     )

@@ -354,10 +354,10 @@ def describe_loss(topic: Topic, what: Sequence[str]) -> tuple[ExportLoss, ...]:
 def split_superseded(topics: Sequence[Topic]) -> tuple[list[Topic], tuple[ExportLoss, ...]]:
     """Split memories into active and superseded: most layouts cannot mark one as superseded."""
     active = [topic for topic in topics if topic.provenance.status == "active"]
-    gone = [topic for topic in topics if topic.provenance.status != "active"]
+    superseded = [topic for topic in topics if topic.provenance.status != "active"]
     return active, tuple(
         ExportLoss(
             topic.path, ("it was superseded, and the layout has no word for that",), whole=True
         )
-        for topic in gone
+        for topic in superseded
     )

@@ -51,13 +51,13 @@ def read_gemini(files: Mapping[str, bytes]) -> DialectImport:
     """
     topics: list[Topic] = []
     left: list[IgnoredEntry] = []
-    taken: dict[str, int] = {}
+    used_names: dict[str, int] = {}
     for path, data in sorted(files.items()):
         text = decode_text(data)
         start, end = find_section_span(text, GEMINI_HEADING)
         if start >= 0:
             found, others = create_list_topics(
-                text[start:end].split("\n")[1:], f"{path}: {GEMINI_HEADING}", None, taken
+                text[start:end].split("\n")[1:], f"{path}: {GEMINI_HEADING}", None, used_names
             )
             topics, left = topics + found, left + others
             text = text[:start] + text[end:]
@@ -66,7 +66,7 @@ def read_gemini(files: Mapping[str, bytes]) -> DialectImport:
                 [line for each in split_headed_sections(text) for line in each.lines],
                 path,
                 MemoryKind.PROJECT,
-                taken,
+                used_names,
             )
             topics, left = topics + found, left + others
         elif text.strip():

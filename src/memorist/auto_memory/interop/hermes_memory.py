@@ -70,12 +70,12 @@ def read_hermes(files: Mapping[str, bytes]) -> DialectImport:
     """Read every entry: those of `USER.md` are about the user, the others about the project."""
     topics: list[Topic] = []
     left: list[IgnoredEntry] = []
-    taken: dict[str, int] = {}
+    used_names: dict[str, int] = {}
     for path, data in sorted(files.items()):
         store = _hermes_store(path)
         if store:
             topics += [
-                create_entry_topic(each, _HERMES_KINDS[store], taken)
+                create_entry_topic(each, _HERMES_KINDS[store], used_names)
                 for each in split_hermes_entries(decode_text(data))
             ]
         else:

@@ -44,7 +44,7 @@ def read_instructions(files: Mapping[str, bytes]) -> DialectImport:
     """
     topics: list[Topic] = []
     left: list[IgnoredEntry] = []
-    taken: dict[str, int] = {}
+    used_names: dict[str, int] = {}
     for path, data in sorted(files.items()):
         text = decode_text(data)
         start, end = find_section_span(text, INSTRUCTION_HEADING)
@@ -53,7 +53,7 @@ def read_instructions(files: Mapping[str, bytes]) -> DialectImport:
                 text[start:end].split("\n")[1:],
                 f"{path}: {INSTRUCTION_HEADING}",
                 MemoryKind.FEEDBACK,
-                taken,
+                used_names,
             )
             topics, left = topics + found, left + others
             left += (
@@ -64,7 +64,10 @@ def read_instructions(files: Mapping[str, bytes]) -> DialectImport:
             continue
         for part in split_headed_sections(text):
             found, others = create_list_topics(
-                part.lines, f"{path}: {part.title or 'its beginning'}", MemoryKind.FEEDBACK, taken
+                part.lines,
+                f"{path}: {part.title or 'its beginning'}",
+                MemoryKind.FEEDBACK,
+                used_names,
             )
             topics, left = topics + found, left + others
     return DialectImport(topics=tuple(topics), ignored=tuple(left))

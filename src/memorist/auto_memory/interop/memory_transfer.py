@@ -172,8 +172,8 @@ def _plan_item(
     data = verdict.change.after or b""
     if size := describe_excess_size(len(data)):
         return f"it would have {size}"
-    made = parse_topic(topic.path, data)
-    where = known.find(made.body)
+    planned = parse_topic(topic.path, data)
+    where = known.find(planned.body)
     if where:
         return f"{where} says it already"
     waits = verdict.reasons if isinstance(verdict, NeedsReview) else ()
@@ -182,9 +182,9 @@ def _plan_item(
     remarks = () if isinstance(verdict, NeedsReview) else verdict.remarks
     return ImportItem(
         change=change,
-        name=made.name,
-        kind=made.kind,
-        description=made.description,
+        name=planned.name,
+        kind=planned.kind,
+        description=planned.description,
         review_reasons=waits,
         remarks=remarks,
     )
@@ -426,15 +426,17 @@ def plan_export(
     folder = files.resolve(target.parent if alone else target)
     names = {chosen.single_file: target.name} if alone else {}
     wrote = chosen.write(topics, _read_inspected_files(files, folder, chosen, names))
-    made = {names.get(path, path): data for path, data in wrote.files.items()}
+    planned = {names.get(path, path): data for path, data in wrote.files.items()}
     before = {
-        path: data for path in made if (data := _read_target_file(files, folder, path)) is not None
+        path: data
+        for path in planned
+        if (data := _read_target_file(files, folder, path)) is not None
     }
-    same = tuple(path for path, data in made.items() if before.get(path) == data)
+    same = tuple(path for path, data in planned.items() if before.get(path) == data)
     return ExportPlan(
         dialect=dialect,
         folder=folder,
-        files={path: data for path, data in made.items() if path not in same},
+        files={path: data for path, data in planned.items() if path not in same},
         existing={path: data for path, data in before.items() if path not in same},
         unchanged=same,
         losses=wrote.losses,
@@ -446,15 +448,15 @@ def _read_inspected_files(
 ) -> dict[str, bytes]:
     """Read the target's files that the dialect inspects."""
     found: dict[str, bytes] = {}
-    for place in dialect.inspected_paths:
-        if place and not place.endswith("/"):
-            data = _read_target_file(files, folder, names.get(place, place))
-            found |= {place: data} if data is not None else {}
+    for inspected in dialect.inspected_paths:
+        if inspected and not inspected.endswith("/"):
+            data = _read_target_file(files, folder, names.get(inspected, inspected))
+            found |= {inspected: data} if data is not None else {}
             continue
-        facts = files.facts(folder / place)
+        facts = files.facts(folder / inspected)
         if facts is not None and facts.is_folder:
-            inside, _ = _read_folder(files, folder / place)
-            found |= {place + path: data for path, data in inside.items()}
+            inside, _ = _read_folder(files, folder / inspected)
+            found |= {inspected + path: data for path, data in inside.items()}
     return found
 
 
@@ -463,17 +465,17 @@ def _read_target_file(files: FileSystem, folder: Path, path: str) -> bytes | Non
 
     Raises InputError where it is a link, a folder or too large.
     """
-    place = folder / path
-    if files.resolve(place) != place:
+    target = folder / path
+    if files.resolve(target) != target:
         raise InputError(
-            f"{place} leads elsewhere through a link; remove the link or name another folder"
+            f"{target} leads elsewhere through a link; remove the link or name another folder"
         )
-    facts = files.facts(place)
+    facts = files.facts(target)
     if facts is None:
         return None
     if not facts.is_file or facts.size > MAX_SIZE:
-        raise InputError(f"{place} is no file of at most {MAX_SIZE:,} bytes; name another folder")
-    return files.read(place, limit=MAX_SIZE)
+        raise InputError(f"{target} is no file of at most {MAX_SIZE:,} bytes; name another folder")
+    return files.read(target, limit=MAX_SIZE)
 
 
 def write_export(files: FileSystem, plan: ExportPlan, *, force: bool = False) -> None:
@@ -489,8 +491,8 @@ def write_export(files: FileSystem, plan: ExportPlan, *, force: bool = False) ->
             f"another folder."
         )
     for path, data in plan.files.items():
-        place = plan.folder / path
+        target = plan.folder / path
         if path in plan.existing:
-            files.write(place, data, expect=plan.existing[path])
-        elif not files.create(place, data):
-            raise WriteConflict(f"{place} was made by somebody else meanwhile; repeat the export.")
+            files.write(target, data, expect=plan.existing[path])
+        elif not files.create(target, data):
+            raise WriteConflict(f"{target} was made by somebody else meanwhile; repeat the export.")

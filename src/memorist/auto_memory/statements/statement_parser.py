@@ -268,9 +268,9 @@ def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
     if text.startswith("!") or _ANY_COMMAND.fullmatch(text):
         return
     for sentence in split_prose_sentences(text):
-        taken = _statement_in_sentence(sentence)
-        if taken is not None:
-            yield taken
+        statement = _statement_in_sentence(sentence)
+        if statement is not None:
+            yield statement
 
 
 def _whole_message_statements(text: str) -> list[tuple[StatementAct, str, str]] | None:
@@ -300,13 +300,13 @@ def _statement_in_sentence(sentence: ProseSentence) -> tuple[StatementAct, str, 
         return None
     if _REMEMBER_THAT.fullmatch(masked):
         return _statement_before(sentence)
-    taken = _match_patterns(_FORGETS, sentence, start) or _match_patterns(
+    statement = _match_patterns(_FORGETS, sentence, start) or _match_patterns(
         _REMEMBERS, sentence, start
     )
-    if taken is None and sentence.in_list:
+    if statement is None and sentence.in_list:
         return _statement_in_list_item(sentence)
     return (
-        taken
+        statement
         or _match_correction(sentence, start)
         or _match_patterns(_CORRECTIONS, sentence, start)
         or _match_patterns(_RULES, sentence, start)

@@ -140,11 +140,11 @@ def _check_sessions(context: DoctorContext, known: set[str]) -> Iterator[CheckRe
         yield repair_or_report(
             context, what, FIX_COMMAND, lambda: _register_sessions(context, lost)
         )
-    gone = [folder for folder in known if not Path(folder).exists()]
-    if gone:
+    missing = [folder for folder in known if not Path(folder).exists()]
+    if missing:
         yield CheckResult(
             "note",
-            f"the folders of {pluralize(len(gone), 'session')} are gone from the disk; what "
+            f"the folders of {pluralize(len(missing), 'session')} are gone from the disk; what "
             f"they cost stays in the books",
         )
     if found and not lost:
@@ -155,7 +155,7 @@ def _check_sessions(context: DoctorContext, known: set[str]) -> Iterator[CheckRe
 
 def _register_sessions(context: DoctorContext, transcripts: list[Path]) -> str:
     database = open_database(context.layout.database)
-    taken = 0
+    registered = 0
     try:
         for path in transcripts:
             head = _read_head(path)
@@ -169,12 +169,12 @@ def _register_sessions(context: DoctorContext, transcripts: list[Path]) -> str:
                 format="anthropic",
                 now=path.stat().st_mtime,
             )
-            taken += 1
+            registered += 1
     finally:
         database.close()
-    return f"{pluralize(taken, 'session')} taken in" + (
-        f", {len(transcripts) - taken} without a readable beginning left"
-        if taken < len(transcripts)
+    return f"{pluralize(registered, 'session')} taken in" + (
+        f", {len(transcripts) - registered} without a readable beginning left"
+        if registered < len(transcripts)
         else ""
     )
 

@@ -109,14 +109,14 @@ def _check_settings_file(client: Client, path: Path) -> Iterator[CheckResult]:
         return
     if not commands:
         return
-    gone = sorted(
+    outdated = sorted(
         {
             program
             for program in map(_program_of, commands.values())
             if not os.access(program, os.X_OK)
         }
     )
-    for program in gone:
+    for program in outdated:
         yield CheckResult(
             "wrong",
             f"{path} names {program}, which is not there: no hook of {client} does anything",
@@ -135,7 +135,7 @@ def _check_settings_file(client: Client, path: Path) -> Iterator[CheckResult]:
             f"{client} has memorist as a plugin and by hooks in {path}: all is done twice",
             f"Run memorist uninstall {client}, or remove the plugin.",
         )
-    if not gone and not missing:
+    if not outdated and not missing:
         yield CheckResult("good", f"hooks of {client} are installed in {path}")
 
 

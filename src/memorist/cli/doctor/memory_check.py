@@ -214,15 +214,15 @@ def _check_recall_index(
         what = f"the index of recall {where.recall_index} is damaged ({answer})"
         yield repair_or_report(context, what, FIX_COMMAND, _rebuild_recall_index(context, folder))
         return
-    gone = sorted(name for name in entries if not (where.folder / name).exists())
-    if gone and context.fix:
+    missing = sorted(name for name in entries if not (where.folder / name).exists())
+    if missing and context.fix:
         yield repair_or_report(
             context,
             f"the index of recall {where.recall_index} is behind the folder",
             FIX_COMMAND,
             _rebuild_recall_index(context, folder),
         )
-    elif gone:
+    elif missing:
         yield CheckResult(
             "note",
             f"the index of recall {where.recall_index} is behind the folder; the next search "

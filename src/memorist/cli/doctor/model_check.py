@@ -198,8 +198,8 @@ def _judge_calls(calls: tuple[ForkToolCall, ...]) -> str:
 
 
 def _judge_tool_calls(reply: Reply) -> str:
-    made = tuple(parse_tool_call(use) for message in reply.messages for use in message.tool_uses)
-    return _judge_calls(made or parse_written_calls(_reply_text(reply)).calls)
+    calls = tuple(parse_tool_call(use) for message in reply.messages for use in message.tool_uses)
+    return _judge_calls(calls or parse_written_calls(_reply_text(reply)).calls)
 
 
 def _judge_summary(reply: Reply) -> str:
@@ -210,9 +210,9 @@ def _judge_summary(reply: Reply) -> str:
     if dropped := drop_invented_lines(found, LineCheck(session, "")).dropped:
         return f"it names a file that does not exist: {dropped[0].strip()[:80]}"
     wanted, present = find_names(session), NameOccurrences(found)
-    held = sum(present[name] for name in wanted)
-    if held < len(wanted) * MIN_NAME_SHARE:
-        return f"it holds {held} of {len(wanted)} identifiers"
+    present_count = sum(present[name] for name in wanted)
+    if present_count < len(wanted) * MIN_NAME_SHARE:
+        return f"it holds {present_count} of {len(wanted)} identifiers"
     return ""
 
 

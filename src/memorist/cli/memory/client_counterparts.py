@@ -34,15 +34,15 @@ class FoundElsewhere(Struct, frozen=True):
 def find_elsewhere(engine: Memorist, memory: AutoMemory) -> dict[str, FoundElsewhere]:
     """Return what the agents' files say to each memory, by path; nothing for most of them."""
     own = ClientFiles(DiskFiles(), engine.settings.context, os.environ)
-    made: dict[str, FoundElsewhere] = {}
+    found_elsewhere: dict[str, FoundElsewhere] = {}
     for family in _FAMILIES:
         rules = own.read_rules(family, Path.cwd())
         for path, found in memory.compare_with_client(rules).items():
-            known = made.get(path, FoundElsewhere())
+            known = found_elsewhere.get(path, FoundElsewhere())
             also = (output.make_one_line(found.same.source),) if found.same is not None else ()
             conflict = output.make_one_line(render_client_conflict(found))
-            made[path] = FoundElsewhere(
+            found_elsewhere[path] = FoundElsewhere(
                 tuple(dict.fromkeys((*known.also_in, *also))),
                 tuple(dict.fromkeys(filter(None, (*known.conflicts, conflict)))),
             )
-    return made
+    return found_elsewhere

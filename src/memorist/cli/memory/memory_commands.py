@@ -468,7 +468,7 @@ def forget_for_good(
     )
     # Paths stay in the indexes, which are made anew by them.
     texts = [text for text in words if text not in named]
-    beside = remove_texts(
+    removed_elsewhere = remove_texts(
         engine.layout, texts, among=lambda path: path not in own and path.is_relative_to(folder)
     )
     forget_uses(engine.database(), str(folder), named)
@@ -476,8 +476,8 @@ def forget_for_good(
     after = remove_texts(engine.layout, words, among=lambda path: path != journal.path)
     journal.remove(named)
     removal = TextRemoval(
-        cleaned=before.cleaned + beside.cleaned + after.cleaned,
-        deleted=before.deleted + beside.deleted + after.deleted,
+        cleaned=before.cleaned + removed_elsewhere.cleaned + after.cleaned,
+        deleted=before.deleted + removed_elsewhere.deleted + after.deleted,
         remaining=after.remaining,
     )
     sessions = sorted({session for entry in entries for session in entry.sessions})

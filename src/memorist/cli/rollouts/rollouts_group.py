@@ -339,7 +339,7 @@ def rollouts_note_command(text: str, here: bool) -> None:
     """Note something for later sessions: shown at once, merged at the next consolidation."""
     if not text.strip():
         raise click.UsageError("the note is empty; say what is to be noted")
-    place = find_repository_root(str(Path.cwd())) if here else EVERYWHERE
+    applies = find_repository_root(str(Path.cwd())) if here else EVERYWHERE
     folder = Layout(Path(load_rollout_settings().home).expanduser().absolute()).rollouts
     now = datetime.fromtimestamp(SystemClock().now(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    click.echo(f"noted in {write_note(DiskFiles(), folder, text, now=now, group_title=place)}")
+    click.echo(f"noted in {write_note(DiskFiles(), folder, text, now=now, group_title=applies)}")
