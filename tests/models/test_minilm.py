@@ -82,3 +82,27 @@ def test_the_packaged_model_finds_by_meaning(tmp_path: Path) -> None:
         ranker.embed(entries)
 
         assert ranker.search("Is your dog sick?")[0].id == "pet"
+
+
+@pytest.mark.covers("RC-3")
+def test_a_question_asked_again_does_not_run_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memories and past sessions are asked the same question one after the other: the model, which
+    takes most of such a search, runs once, and another question gets a vector of its own.
+    """
+    if not is_embedder_installed():
+        pytest.skip("the extra `embed` is not installed")
+    model, runs = MiniLmEmbedder(), list[int]()
+    run = model._run
+
+    def count(batch: list[list[int]]) -> list[bytes]:
+        runs.append(len(batch))
+        return run(batch)
+
+    monkeypatch.setattr(model, "_run", count)
+
+    first = model.embed(["how do we release?"])
+    again = model.embed(["how do we release?"])
+    other = model.embed(["which database do we use?"])
+
+    assert again == first != other
+    assert runs == [1, 1]

@@ -603,9 +603,10 @@ class SayingSearch:
         if chosen:
             group = _find_group(chosen) or frozenset((chosen,))
             marks.append([*group, *_list_foreign(group)])
-        marks.sort(key=lambda each: sum(map(self._text.count, each)))
         if not marks:
             return self._all
+        # A long word is rare; to count each would read the whole text once for each word.
+        marks.sort(key=lambda each: min(map(len, each)), reverse=True)
         lines = {at for word in marks[0] for at in self._find_lines(word)}
         return {
             at
