@@ -127,7 +127,7 @@ class Memorist:
         `memorist worker` does that work too.
         """
         self.run_heavy: HeavyRunner = asyncio.to_thread
-        """Runs work of seconds beside the event loop."""
+        """Runs work of seconds outside the event loop."""
         self.extensions: list[Callable[[SessionContext], SessionExtension]] = []
         """What opens the host's own extensions of each live session: mostly subclasses of
         `memorist.SessionExtension` whose constructor takes the session's context. They follow
@@ -258,7 +258,7 @@ class Memorist:
         as hooks do.
 
         `loads` is the family of instruction files that the agent itself loads for the project: what
-        stands in them is not shown a second time. None compares with none.
+        is in them is not shown a second time. None compares with none.
 
         Raises as `open` does.
         """

@@ -116,7 +116,7 @@ class Tenants:
         environment.
         """
         self.run_heavy: HeavyRunner = asyncio.to_thread
-        """Runs work of seconds beside the event loop, for all tenants."""
+        """Runs work of seconds outside the event loop, for all tenants."""
         self._environment = {
             name: value for name, value in os.environ.items() if name not in _EXCLUDED_VARIABLES
         }

@@ -26,7 +26,7 @@ from memorist.recall.passages import (
     Passage,
     PassageMatch,
     list_search_keys,
-    split_passages,
+    split_session_passages,
 )
 from memorist.recall.ranker import EMBEDDING_BATCH, Ranker
 from memorist.recall.word_chance import measure_evidence
@@ -51,7 +51,7 @@ from memorist.transcript.invocation_log import (
 )
 
 SESSION_INDEX_VERSION = 6
-"""Version of the tables; a file of another version is made anew."""
+"""Version of the tables; a file of another version is rebuilt."""
 PARTS = ("said", "answered", "work")
 CANDIDATES_PER_TURN = 3
 """Entries that are asked of the ranker for each wanted turn: several are of one turn, and some of
@@ -87,7 +87,7 @@ create table unranked (project text primary key);
 
 
 def _prepare_tables(connection: sqlite3.Connection) -> None:
-    """Create the tables, anew where those of another version are there."""
+    """Create the tables, in place of those of another version."""
     if connection.execute("pragma user_version").fetchone()[0] == SESSION_INDEX_VERSION:
         return
     with transaction(connection):
@@ -488,6 +488,8 @@ def read_passages(path: Path, calls: SessionCalls | None = None) -> Iterator[Pas
             messages = (
                 entry for entry in read_session(LineFile(path)) if isinstance(entry, Message)
             )
-            yield from split_passages(messages if calls is None else map(calls.add, messages))
+            yield from split_session_passages(
+                messages if calls is None else map(calls.add, messages)
+            )
     except (OSError, UnreadableSession):
         return

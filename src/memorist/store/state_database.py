@@ -129,8 +129,8 @@ def open_sqlite_state(
 ) -> SqliteState:
     """Open the database of a home folder, and look whether it is sound.
 
-    One that is damaged is moved aside and begun anew, which leaves a remark (`remarks`): what stage
-    one made is then to be taken from its files (`rollouts.rebuild`). `waits_once` as of
+    One that is damaged is moved aside and a new one is begun, which leaves a remark (`remarks`):
+    what stage one made is then to be taken from its files (`rollouts.rebuild`). `waits_once` as of
     `open_database`. Raises StoreError when the disk refuses.
     """
     database = open_database(path, waits_once=waits_once)

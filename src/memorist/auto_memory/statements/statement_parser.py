@@ -143,7 +143,7 @@ class Statement(Struct, frozen=True):
     that"). Empty for an act `forget` that takes back what was just said.
     """
     quote: str
-    """The sentence exactly as it stands in the message."""
+    """The sentence exactly as it is in the message."""
     message_id: str
     """Id of the message."""
     certain: bool = True
