@@ -65,7 +65,8 @@ def config_show_command(names: tuple[str, ...], source: bool, as_json: bool) -> 
     resolved = apply_all_flags(configured, flags.values)
     ignored = [*resolved.ignored, *([flags.trouble] if flags.trouble else [])]
     values = flatten_settings(resolved.settings) | {
-        "state": redact_password(resolved.settings.state)
+        "state": redact_password(resolved.settings.state),
+        "shared_sessions": redact_password(resolved.settings.shared_sessions),
     }
     values = _select_settings(values, names)
     sources = {key: resolved.sources.get(key, "default") for key in values}

@@ -265,6 +265,7 @@ class Tenants:
             model=model or "structural", home=home, settings=settings, clock=self._clock
         )
         engine.environment, engine.starts_workers = variables, False
+        engine.owner = home.name
         engine.run_heavy = self.run_heavy
         return _Tenant(engine, model)
 

@@ -197,9 +197,14 @@ def is_shared(setting: str) -> bool:
     """
     if setting == SQLITE:
         return False
-    if not _POSTGRES_ADDRESS.match(setting):
+    if not is_postgres_address(setting):
         raise SettingsError(f"the setting `state` is {SQLITE} or postgresql://host/name")
     return True
+
+
+def is_postgres_address(setting: str) -> bool:
+    """Whether a setting is the address of a PostgreSQL database."""
+    return _POSTGRES_ADDRESS.match(setting) is not None
 
 
 def redact_password(setting: str) -> str:
