@@ -91,6 +91,10 @@ class MemoristCommands(LazyGroup):
     }
 
 
+_STAYING_COMMANDS = ("daemon", "hook", "mcp", "proxy", "ui", "worker")
+"""Those that wait for a locked database in ways of their own."""
+
+
 @click.group(cls=MemoristCommands, context_settings=CONTEXT_SETTINGS, invoke_without_command=True)
 @click.version_option(__version__, prog_name="memorist")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
@@ -127,6 +131,9 @@ def main() -> None:
     status 2 for wrong usage, 1 for other errors.
     """
     debug = "--debug" in sys.argv[1:]
+    command = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
+    if command not in _STAYING_COMMANDS:
+        import_module("memorist.store.database").wait_once_in_all()
     try:
         memorist_group(standalone_mode=True)
     except MemoristError as error:

@@ -32,9 +32,10 @@ from memorist.recall.ranker import EMBEDDING_BATCH, Ranker
 from memorist.recall.word_chance import measure_evidence
 from memorist.safety.secrets import redact
 from memorist.store.database import (
-    BUSY_SECONDS,
+    connect_database,
     create_private_file,
     is_damage,
+    is_locked,
     is_unwritable,
     move_aside,
     open_unsaved,
@@ -118,7 +119,7 @@ class SessionIndex:
                 move_aside(self._path)
                 return self._connect()
         except (sqlite3.Error, OSError) as error:
-            if is_unwritable(error, self._path):
+            if is_unwritable(error, self._path) or is_locked(error):
                 return open_unsaved(self._path, error, _prepare_tables)
             raise StoreError(
                 f"the index {self._path.name} cannot be opened ({error}); check the folder's "
@@ -127,9 +128,7 @@ class SessionIndex:
 
     def _connect(self) -> sqlite3.Connection:
         create_private_file(self._path)
-        connection = sqlite3.connect(
-            self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
-        )
+        connection = connect_database(self._path)
         try:
             connection.execute("pragma journal_mode = wal")
             connection.execute("pragma synchronous = normal")
