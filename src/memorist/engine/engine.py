@@ -259,9 +259,9 @@ class Memorist:
         """The share of a session that workers on several machines have, by the names of its
         folder and its owner.
         """
-        place = folder.relative_to(self.layout.projects).as_posix()
+        name = folder.relative_to(self.layout.projects).as_posix()
         shared = self._shared_sessions
-        return None if shared is None else SessionShare(shared, f"{self.owner}/{place}")
+        return None if shared is None else SessionShare(shared, f"{self.owner}/{name}")
 
     def _on_session_closed(self, session: Session) -> None:
         self._sessions.discard(session)

@@ -62,9 +62,9 @@ def find_lock_holder(path: Path) -> int | None:
         table = Path("/proc/locks").read_text("ascii").splitlines()
     except (OSError, UnicodeDecodeError):
         return None
-    place = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
+    inode = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
     for line in table:
         _, kind, _, mode, process, file, *_ = *line.split(), *[""] * 6
-        if kind == "POSIX" and mode == "WRITE" and file == place and int(process) > 0:
+        if kind == "POSIX" and mode == "WRITE" and file == inode and int(process) > 0:
             return int(process)
     return None
