@@ -386,7 +386,7 @@ def _parse_text_edits(
         case EditMethod.FORM if form is not None and (expected or text.strip()):
             return read_form(form, text)
         case EditMethod.TEXT | EditMethod.TOOLS:
-            if not (edits.calls or edits.problems):
+            if not (edits.calls or edits.reads or edits.problems):
                 edits = parse_written_calls(text)
             tolerant = way is EditMethod.TOOLS and not expected
             return TextEdits(edits.calls) if tolerant else edits
