@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from memorist.auto_memory.statements import chinese, english, european, plain_english
+from memorist.auto_memory.statements.required_words import StatementPatternIndex
 from memorist.auto_memory.statements.statement_filters import (
     StatementKind,
     classify_statement,
@@ -64,23 +65,26 @@ _LEANING = lazy_pattern(
 )
 """A sentence that cannot be read without the one before it."""
 
-_FORGETS = (
+_FORGETS = StatementPatternIndex(
     *english.ENGLISH_FORGET_PATTERNS,
     *chinese.CHINESE_FORGET_PATTERNS,
     *european.OTHER_FORGET_PATTERNS,
 )
-_REMEMBERS = (
+_REMEMBERS = StatementPatternIndex(
     *english.ENGLISH_REMEMBER_PATTERNS,
     *chinese.CHINESE_REMEMBER_PATTERNS,
     *european.OTHER_REMEMBER_PATTERNS,
 )
-_CORRECTIONS = (*english.ENGLISH_CORRECTION_PATTERNS, *chinese.CHINESE_CORRECTION_PATTERNS)
-_RULES = (
+_CORRECTIONS = StatementPatternIndex(
+    *english.ENGLISH_CORRECTION_PATTERNS, *chinese.CHINESE_CORRECTION_PATTERNS
+)
+_RULES = StatementPatternIndex(
     *english.ENGLISH_RULE_PATTERNS,
     *chinese.CHINESE_RULE_PATTERNS,
     *european.OTHER_RULE_PATTERNS,
     *plain_english.PLAIN_PATTERNS,
 )
+_WAITING = StatementPatternIndex(*WAITING_PATTERNS)
 _CONFIRMATION = lazy_pattern(plain_english.CONFIRMATION, re.IGNORECASE)
 
 _RETRACTION = lazy_pattern(
@@ -143,7 +147,7 @@ class Statement(Struct, frozen=True):
     that"). Empty for an act `forget` that takes back what was just said.
     """
     quote: str
-    """The sentence exactly as it is in the message."""
+    """The sentence exactly as it stands in the message."""
     message_id: str
     """Id of the message."""
     certain: bool = True
@@ -229,7 +233,7 @@ def _score_waiting(sentence: ProseSentence, typed: str, reply_before: str) -> fl
     start = find_lead_in_end(sentence.masked)
     if is_reported_speech(sentence.masked):
         return NEVER_WAITS
-    if _match_patterns(WAITING_PATTERNS, sentence, start) is not None:
+    if _match_patterns(_WAITING, sentence, start) is not None:
         return 0.0
     masked = sentence.masked[start:]
     if len(masked) < MIN_WAITING_CHARS or is_question(masked) or is_unfit_for_memory(masked):
@@ -346,11 +350,11 @@ def _statement_before(sentence: ProseSentence) -> tuple[StatementAct, str, str] 
 
 
 def _match_patterns(
-    sayings: tuple[StatementPattern, ...], sentence: ProseSentence, start: int
+    sayings: StatementPatternIndex, sentence: ProseSentence, start: int
 ) -> tuple[StatementAct, str, str] | None:
     """Return the first pattern that matches at `start` and is not filtered out."""
     masked = sentence.masked[start:]
-    for each in sayings:
+    for each in sayings.select_patterns(masked):
         match = each.match(masked)
         if match is None or not each.can_follow(sentence.before or sentence.masked):
             continue

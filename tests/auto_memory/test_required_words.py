@@ -1,0 +1,95 @@
+"""The words that tell which patterns are tried change nothing of what is found."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memorist.auto_memory.statements import (
+    chinese,
+    english,
+    european,
+    plain_english,
+    unconfirmed_patterns,
+)
+from memorist.auto_memory.statements.required_words import (
+    StatementPatternIndex,
+    find_required_words,
+    fold_case,
+)
+from memorist.auto_memory.statements.statement_patterns import StatementPattern
+
+pytestmark = pytest.mark.covers("AM-7")
+
+PATTERNS: tuple[StatementPattern, ...] = (
+    *english.ENGLISH_FORGET_PATTERNS,
+    *english.ENGLISH_REMEMBER_PATTERNS,
+    *english.ENGLISH_CORRECTION_PATTERNS,
+    *english.ENGLISH_RULE_PATTERNS,
+    *chinese.CHINESE_FORGET_PATTERNS,
+    *chinese.CHINESE_REMEMBER_PATTERNS,
+    *chinese.CHINESE_CORRECTION_PATTERNS,
+    *chinese.CHINESE_RULE_PATTERNS,
+    *european.OTHER_FORGET_PATTERNS,
+    *european.OTHER_REMEMBER_PATTERNS,
+    *european.OTHER_RULE_PATTERNS,
+    *plain_english.PLAIN_PATTERNS,
+    *unconfirmed_patterns.WAITING_PATTERNS,
+)
+INDEX = StatementPatternIndex(*PATTERNS)
+
+
+@st.composite
+def matched_sentences(draw: st.DrawFn) -> tuple[StatementPattern, str]:
+    """A pattern and a sentence that it matches, its letters in any case."""
+    pattern = draw(st.sampled_from(PATTERNS))
+    text = draw(st.from_regex(re.compile(pattern.pattern, re.IGNORECASE)))
+    flips = draw(st.integers(0, 2**24))
+    return pattern, "".join(
+        letter.swapcase() if flips >> at % 24 & 1 and len(letter.swapcase()) == 1 else letter
+        for at, letter in enumerate(text)
+    )
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(matched_sentences())
+def test_a_pattern_that_matches_is_tried(example: tuple[StatementPattern, str]) -> None:
+    """No pattern is left out that matches, whatever the sentence and the case of its letters."""
+    pattern, text = example
+    if pattern.match(text):
+        assert pattern in INDEX.select_patterns(text)
+
+
+def test_letters_that_match_without_case_fold_to_the_same() -> None:
+    """Wherever a regular expression takes two letters for one, so does the search for words."""
+    for code in [*range(0xD800), *range(0xE000, 0x20000)]:
+        letter = chr(code)
+        for other in {letter.lower(), letter.upper(), letter.casefold(), *"sikßåµ"} - {letter}:
+            if len(other) == 1 and (other.isascii() or other != letter):
+                same = re.fullmatch(re.escape(other), letter, re.IGNORECASE) is not None
+                assert not same or fold_case(other) == fold_case(letter), (letter, other)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        (r"(?:please )?(?:always|never) \w+", {"always", "never"}),
+        (r"(?P<text>(?:we|i) (?:don['’]?t|do not) use .+)", {" use "}),
+        (r"(?:we use|i am)?.*", set()),
+        (r"abc?d{0,2}(?!never)e+", {"ab"}),
+        (r"(?:a|b?)x", {"x"}),
+        (r"Straße|ſo", {"strasse", "so"}),
+    ],
+)
+def test_the_words_are_those_that_every_match_holds(pattern: str, words: set[str]) -> None:
+    """What may be missing from a match is required of none."""
+    assert find_required_words(pattern) == words
+
+
+def test_most_patterns_are_left_out() -> None:
+    """An ordinary request is tried on a small part of the patterns: that is what it is for."""
+    asked = "The importer reads a row, so fix the date in the second column and run it again."
+    assert len(INDEX.select_patterns(asked)) < len(PATTERNS) / 4
