@@ -524,12 +524,13 @@ def test_checks_of_a_task_are_one_entry() -> None:
     temporary file is nothing to run again.
     """
     talk = Talk().user("Mend the till.").edit().run("pytest -q", "3 passed").run("ruff check .")
-    talk.run("W=/tmp/x/y").run("W=/tmp/x/y").agent("Mended.")
+    talk.run("W=/tmp/x/y").run("W=/tmp/x/y")
+    talk.run("cd /home/dev/shop").run("cd /home/dev/shop").agent("Mended.")
     made = stage(talk)
     known = [each.text for task in made.memory.tasks for each in task.knowledge]
 
     assert "Checks passed with: `pytest -q`, `ruff check .`" in known
-    assert not any("/tmp/" in each for each in known)
+    assert not any("/tmp/" in each or "cd /home" in each for each in known)
 
 
 @pytest.mark.covers("RO-4", "WD-3")
@@ -545,9 +546,179 @@ def test_words_of_others_in_a_request_are_not_said_by_the_user(text: str) -> Non
     """A plan, a log or a pipe in a request is told as what the session was given; the user's own
     request stays theirs.
     """
-    talk = Talk().user("Mend the rounding of the till, please.").edit().run("make test")
+    asked = "Mend the rounding of the till before the spring sale opens, please."
+    talk = Talk().user(asked).edit().run("make test")
     task = first(talk.agent("Done.").user(text).edit().run("make lint").agent("Done."))
     said = [each.text for each in (*task.preferences, *task.knowledge) if each.proof == "said"]
 
     assert any("Mend the rounding" in each for each in said)
     assert not any("without tests" in each for each in said)
+
+
+def told(talk: Talk) -> list[str]:
+    """The entries of a session, of all its tasks."""
+    tasks = stage(talk).memory.tasks
+    return [each.text for task in tasks for each in (*task.knowledge, *task.failures)]
+
+
+@pytest.mark.covers("RO-4")
+@pytest.mark.parametrize(
+    ("said", "kept", "cut"),
+    [
+        (
+            "The tills of the north region round each line instead of the sum, so I'm now patching "
+            "their report.",
+            "The tills of the north region round each line instead of the sum",
+            "patching",
+        ),
+        (
+            "Once the tills of the north region have been counted, I'll write the report.",
+            "",
+            "counted",
+        ),
+        ("Let me look for the cause in the tills of the north region.", "", "north region"),
+        (
+            "The tills of the north region get one table of rates, and I'm leaving the others alone.",
+            "The tills of the north region get one table of rates, and I'm leaving the others alone.",
+            "Let me",
+        ),
+    ],
+)
+def test_what_the_agent_was_about_to_do_is_cut_and_what_it_found_stays(
+    said: str, kept: str, cut: str
+) -> None:
+    """A later session needs what was found and what was proposed, not that somebody was about to
+    look; half a sentence that hangs on what was cut goes with it.
+    """
+    talk = Talk().user("Find out why the spring report of the tills is off by a few cents.")
+    found = told(talk.agent(said).edit().run("make test", "3 passed").agent("The report is right."))
+
+    assert any(kept in each for each in found)
+    assert not any(cut in each for each in found)
+
+
+@pytest.mark.covers("RO-4")
+def test_a_request_that_the_title_tells_is_not_told_again() -> None:
+    """What the heading of a task says in full is no entry below it."""
+    talk = Talk().user("Mend the rounding of the till.").edit().run("make test", "3 passed")
+    made = stage(talk.agent("Each line was rounded; now only the sum is."))
+
+    assert made.memory.tasks[0].name.startswith("Mend the rounding of the till")
+    assert not any("Mend the rounding" in each.text for each in made.memory.tasks[0].knowledge)
+
+
+@pytest.mark.covers("RO-4")
+def test_a_wish_stays_though_the_title_has_its_words() -> None:
+    """How something is to be done stands as the person's words, not only as a heading."""
+    talk = Talk().user("Make sure the till runs.").edit().run("make test", "3 passed")
+
+    assert any("Make sure the till runs" in each for each in told(talk.agent("It runs now.")))
+
+
+@pytest.mark.covers("RO-4")
+def test_the_steps_that_bring_work_in_are_one_entry() -> None:
+    """How the project's work is brought up to date and handed in is kept, without texts and values;
+    what only tells, what every session does and what is about a temporary file is not.
+    """
+    talk = Talk().user("Mend the till's rounding and hand it in for review.").edit()
+    talk.run("git pull --rebase upstream stable", "Updating 1..2").run("git status", "clean")
+    talk.run("mkdir -p build", "").run("./tools/stamp release --out /tmp/x", "ok")
+    talk.run('gh pr create --base stable --title "Round the sum"', "https://example.com/pull/1")
+    found = [
+        each for each in told(talk.agent("Handed in.")) if each.startswith("Steps that worked")
+    ]
+
+    assert found == [
+        "Steps that worked: `git pull --rebase upstream stable`, `gh pr create --base stable`"
+    ]
+
+
+@pytest.mark.covers("RO-4")
+@pytest.mark.parametrize(
+    ("command", "answer", "line"),
+    [
+        (
+            "git push",
+            "To example.com:shop\n ! [rejected]  stable -> stable (fetch first)\n"
+            "error: failed to push some refs to 'example.com:shop'",
+            "[rejected] stable -> stable (fetch first)",
+        ),
+        (
+            "npm run build",
+            "src/till.ts:3:1 - error TS2322: Type 'string' is no number\n"
+            "npm ERR! Command failed with exit code 2",
+            "TS2322",
+        ),
+        (
+            "cargo build",
+            "error: could not read the rates:\n  no file rates.toml\nerror: script failed (code 1)",
+            "no file rates.toml",
+        ),
+    ],
+)
+def test_a_failure_tells_the_line_that_says_what_failed(
+    command: str, answer: str, line: str
+) -> None:
+    """Not the last line, which only says that something did."""
+    talk = Talk().user("Bring the till's rounding in, as we said.").edit()
+    talk.run(command, answer, code=1).run("make rates", "made").run(command, "ok")
+    failures = [each for each in told(talk.agent("It is in.")) if "failed" in each]
+
+    assert any(line in each for each in failures)
+    assert not any("Command failed with" in each or "some refs" in each for each in failures)
+
+
+@pytest.mark.covers("RO-4")
+def test_what_ran_between_a_failure_and_its_cure_is_told() -> None:
+    """Where no file was changed, the commands between that may have mended it are the cure; a look
+    is none.
+    """
+    talk = Talk().user("Run the till's checks on this machine for me.")
+    talk.run("pytest -q", "ModuleNotFoundError: No module named 'rates'", code=1)
+    talk.run("cat setup.cfg", "[options]").run("pip install rates", "Successfully installed rates")
+    talk.run("pytest -q", "3 passed")
+    failures = [each for each in told(talk.agent("They pass.")) if "mended" in each]
+
+    assert len(failures) == 1
+    assert "mended after `pip install rates`: the same command passed" in failures[0]
+
+
+@pytest.mark.covers("RO-4")
+def test_a_bare_count_of_errors_is_no_lesson() -> None:
+    """How much failed teaches nothing without what failed."""
+    talk = (
+        Talk()
+        .user("Mend the till's rounding before the sale.")
+        .run("ruff check .", "Found 3 errors.", code=1)
+    )
+    found = told(talk.edit().run("ruff check .", "All checks passed!").agent("Mended."))
+
+    assert not any("Found 3 errors" in each for each in found)
+
+
+@pytest.mark.covers("RO-4")
+def test_what_a_reply_says_to_its_client_is_no_statement() -> None:
+    """Citations of memory and directives are read by the client and never shown."""
+    talk = Talk().user("Why is the spring report of the tills off by a few cents?").edit()
+    said = (
+        'The tills round each line of the report.\n::stage-file{path="till.py"}\n'
+        "<oai-mem-citation>\nMEMORY.md:1-4|note=[rounding of the northern tills]\n</oai-mem-citation>"
+    )
+    found = told(talk.agent(said))
+
+    assert any("round each line" in each for each in found)
+    assert not any("northern" in each or "stage-file" in each for each in found)
+
+
+@pytest.mark.covers("RO-4")
+def test_the_link_to_what_a_directive_made_is_kept() -> None:
+    """A pull request that a client's directive names is found by a later session."""
+    talk = Talk().user("Hand in the rounding of the tills, as a draft for review.").edit()
+    said = (
+        "The rounding of the tills is handed in as a draft.\n"
+        '::make-request{branch="rounding" url="https://example.com/shop/pull/58" isDraft=true}'
+    )
+    found = told(talk.agent(said))
+
+    assert any("https://example.com/shop/pull/58" in each for each in found)
+    assert not any("isDraft" in each for each in found)

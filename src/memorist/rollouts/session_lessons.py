@@ -8,7 +8,7 @@ the form differ: an entry is one claim with what belongs to it, so that it can s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,12 +26,13 @@ from memorist.session_memory.structural_notes import (
     build_task_lines,
 )
 from memorist.session_memory.work_notes import ERRORS_SECTION, render_failure
-from memorist.transcript.command_log import WorkFailure
+from memorist.transcript.command_lines import classify_command, split_command
+from memorist.transcript.command_log import ONLY_TELLS, WorkFailure
 from memorist.transcript.dialogue import ANSWERING
 from memorist.transcript.note_lines import NoteLine, build_line, select_lines
 from memorist.transcript.tool_actions import find_display_root
 
-SESSION_TOKENS = 1_510
+SESSION_TOKENS = 1_500
 """Tokens of all that the handbook says of one session: what a careful reader writes down of one."""
 SESSION_HEAD_TOKENS, TASK_HEAD_TOKENS = 130, 40
 """Tokens of the lines that name a session and a task."""
@@ -67,6 +68,26 @@ _SHIPPED = lazy_pattern(
 )
 
 
+_NARRATES = lazy_pattern(
+    r"\b(?:i['’]m|i am) (?:now |also |just |still |then )*"
+    r"(?!getting|seeing|hitting|proposing|suggesting|recommending|assuming|keeping|leaving)\w+ing\b"
+    r"|\b(?:let me|i['’]ll|let['’]s)\b"
+    r"|\b(?:is|are) (?:still |now )*(?:in progress|running|compiling|waiting|finishing|pushing)\b"
+    r"|^(?:\W*`[^`]*`)+\W*$",
+    re.IGNORECASE,
+)
+"""What the agent was about to do, which is past when a later session reads it, and mere names."""
+
+
+_TITLE_STEMS = 3
+"""Content words up to which a request is told by the title of its task."""
+_DEMANDS = lazy_pattern(
+    r"\b(?:make sure|ensure|always|never|must|don['’]t|do not|only|without|prefer|instead)\b",
+    re.IGNORECASE,
+)
+"""Says how something is to be done: a wish, which no title stands for."""
+
+
 class Lesson(Struct, frozen=True, kw_only=True):
     """One entry: what kind it is of, its text, and the turn of the session in which it came up."""
 
@@ -80,12 +101,17 @@ class Lesson(Struct, frozen=True, kw_only=True):
 
 
 def choose_lessons(
-    log: TaskLogBuilder, tasks: Sequence[TaskRecord], budget: int = SESSION_TOKENS
+    log: TaskLogBuilder,
+    tasks: Sequence[TaskRecord],
+    titles: Collection[str] = (),
+    budget: int = SESSION_TOKENS,
 ) -> list[Lesson]:
-    """Return the lessons of these tasks within `budget` tokens, in the session's order."""
+    """Return the lessons of these tasks within `budget` tokens, in the session's order; a request
+    that the `titles` of the tasks tell is none.
+    """
     ledger = log.ledger
     budget = max(MIN_LESSON_TOKENS, budget - _count_given_tokens(tasks))
-    asks = dict(_find_telling_requests(log))
+    asks = dict(_find_telling_requests(log, titles))
     lines = [
         *_build_request_lines(log, asks),
         *_build_report_lines(log),
@@ -140,7 +166,9 @@ def _count_given_tokens(tasks: Sequence[TaskRecord]) -> int:
     )
 
 
-def _find_telling_requests(log: TaskLogBuilder) -> Iterator[tuple[int, MessageAct]]:
+def _find_telling_requests(
+    log: TaskLogBuilder, titles: Collection[str]
+) -> Iterator[tuple[int, MessageAct]]:
     """Yield the user's messages that say something: their index and what they did; not those that
     only go on, thank or choose, nor answers and refusals, which are entries of their own.
     """
@@ -156,7 +184,13 @@ def _find_telling_requests(log: TaskLogBuilder) -> Iterator[tuple[int, MessageAc
         if len(ask.sentences) <= 2 and _ASKS_ONLY.match(ask.text) and ask.text.endswith("?"):
             continue
         content = frozenset().union(*(each.stems for each in ask.sentences))
-        if len(content) > 1 or act is MessageAct.CORRECTS:
+        is_in_title = (
+            len(content) <= _TITLE_STEMS
+            and any(each in ask.text for each in titles)
+            and not _DEMANDS.search(ask.text)
+        )
+        is_bare = not content or (len(content) < _TITLE_STEMS and ask.text.endswith("?"))
+        if (len(content) > 1 and not is_in_title and not is_bare) or act is MessageAct.CORRECTS:
             yield at, act
 
 
@@ -171,8 +205,9 @@ def _build_request_lines(log: TaskLogBuilder, asks: dict[int, MessageAct]) -> li
 def _build_report_lines(log: TaskLogBuilder) -> list[NoteLine]:
     """The agent's statements, those that stand alone: no thoughts, code or older summaries."""
     found = []
-    for each in build_statement_lines(log.ledger, set()):
-        if each.table:
+    for line in build_statement_lines(log.ledger, set()):
+        each = None if line.table else _cut_narration(line)
+        if each is None:
             continue
         if each.section.startswith((RESULTS_SECTION, TASK_SECTION)):
             found.append(_place_report(each, each.order))
@@ -181,6 +216,27 @@ def _build_report_lines(log: TaskLogBuilder) -> list[NoteLine]:
             cue = each.section == LEARNINGS_SECTION
             found.append(said if cue else replace(said, weight=_UNCUED_FACTOR * said.weight))
     return found
+
+
+def _cut_narration(line: NoteLine) -> NoteLine | None:
+    """The line up to where the agent tells what it was about to do; None where nothing is left."""
+    found = _NARRATES.search(line.text)
+    if found is None or _SHIPPED.search(line.text):
+        return line
+    finding = _CLAUSE_JOINT.sub("", line.text[: found.start()])
+    finding = _CLAUSE_JOINT.sub("", _DEPENDENT.sub("", finding))
+    cut = build_line(line.section, finding, line.order, line.weight)
+    return cut if len(cut.stems) >= _CLAUSE_STEMS else None
+
+
+_CLAUSE_JOINT = lazy_pattern(r"[\s,;:—–-]*(?:\b(?:so|and|then|but|next|now|before|while)[\s,]*)*\Z")
+_DEPENDENT = lazy_pattern(
+    r"(?:\A|[,;:—–]\s*)(?:since|once|when|if|while|because|after|before|as|until)\b[^,;:—–]*\Z",
+    re.IGNORECASE,
+)
+"""A clause that says nothing without the one that was cut off."""
+_CLAUSE_STEMS = 4
+"""Content words of a clause that tells something by itself."""
 
 
 def _place_report(line: NoteLine, order: tuple[int, ...]) -> NoteLine:
@@ -228,9 +284,13 @@ def _drop_unproved_parts(failure: WorkFailure) -> WorkFailure:
     return failure if related else replace(failure, diagnosis="")
 
 
+_BARE_COUNT = lazy_pattern(r"(?:Found )?\d+ (?:fail(?:ed|ing)?|errors?|issues?|problems?)\b\W*")
+"""How much failed, but not what."""
+
+
 def _is_telling(failure: WorkFailure) -> bool:
     """Whether a failure teaches something: its error and its cure, or why it came."""
-    if failure.kind == "refused" or not failure.line:
+    if failure.kind == "refused" or not failure.line or _BARE_COUNT.fullmatch(failure.line):
         return False
     if failure.kind == "look":
         return bool(failure.resolved_by)
@@ -238,11 +298,53 @@ def _is_telling(failure: WorkFailure) -> bool:
 
 
 def _build_command_lines(tasks: Sequence[TaskRecord]) -> list[NoteLine]:
-    return [
+    found = [
         _build_entry_line(COMMANDS_SECTION, text, (task.first_turn, at, line), 1.2)
         for task in tasks
         for at, (text, line) in enumerate(_join_checks(working_commands(task)))
     ]
+    steps = {step: (task, run) for task in tasks for step, run in _find_steps(task)}
+    if len(steps) > 1:
+        task, run = list(steps.values())[-1]
+        text = f"{STEPS_PREFIX}{', '.join(f'`{each}`' for each in list(steps)[-MAX_STEPS:])}"
+        order = (task.first_turn, MAX_TASK_COMMANDS, run.line)
+        found.append(_build_entry_line(COMMANDS_SECTION, text, order, 2.0))
+    return found
+
+
+STEPS_PREFIX = "Steps that worked: "
+MAX_STEPS, MAX_STEP_CHARACTERS = 6, 60
+_STEP_KINDS = frozenset({"run", "merge", "push", "commit"})
+_NO_STEP = lazy_pattern(
+    r"(?:mkdir|rm|cp|mv|touch|chmod|cd|export|test|sleep|kill|pkill|set|true|open|tee|xargs|sed"
+    r"|git (?:add|init|mv|rm|commit)(?! --)|for|while|if|perl|ssh(?:-\w+)?"
+    r"|shasum|sha256sum)(?:\s|$)"
+    r"|g(?:it|h) [\w-]+$|.*\s(?:--version|--help|-h|-[lLvV]+)\b|.*(?:/tmp/|/var/folders/)",
+)
+"""What every session does, what only tells, and what is about a temporary file."""
+_STEP = lazy_pattern(r"(?:\./)?[a-z][\w./-]*(?: [\w./:@+-]+)+")
+_STEP_VALUE = lazy_pattern(r"(?: -{1,2}[\w-]+)?[= ][\"'].*|=[^\s=]{12}.*| -(?:m|am)\b.*")
+"""A text or a long value, with the option that it belongs to."""
+_AT_FOLDER = lazy_pattern(r"(?<=git) -C \S+")
+
+
+def _find_steps(task: TaskRecord) -> Iterator[tuple[str, CommandRuns]]:
+    """Yield what a project's work takes beside its checks: how it is brought up to date, handed in
+    and put on record; each as the words by which it is called, without texts and values.
+    """
+    for text, run in task.runs.items():
+        if run.last is None or not run.last.ok or run.kind not in _STEP_KINDS:
+            continue
+        for part in split_command(text):
+            step = _STEP_VALUE.sub("", _AT_FOLDER.sub("", part)).strip()
+            if (
+                len(step) <= MAX_STEP_CHARACTERS
+                and classify_command(part) in _STEP_KINDS
+                and _STEP.fullmatch(step)
+                and not ONLY_TELLS.search(part)
+                and not _NO_STEP.match(step)
+            ):
+                yield step, run
 
 
 CHECKS_PREFIX = "Checks passed with: "
@@ -259,8 +361,9 @@ def _join_checks(found: Sequence[tuple[str, CommandRuns]]) -> list[tuple[str, in
 
 
 _REUSED_KINDS = frozenset({"test", "lint", "typecheck", "build", "format", "install"})
-_ONE_OFF = lazy_pattern(r"\A\w+=\S+\Z|(?:\A|[\s=\"'])/(?:tmp|var/folders|private/tmp)/")
-"""A command that nobody runs again: an assignment alone, or one about a temporary file."""
+_ONE_OFF = lazy_pattern(r"\A(?:\w+=|cd )\S+\Z|(?:\A|[\s=\"'])/(?:tmp|var/folders|private/tmp)/")
+"""A command that nobody runs again: an assignment, a move, or one about a temporary file."""
+_FILE_NAME = lazy_pattern(r"\s[\w./-]+\.\w{1,5}(?=\s|\Z)")
 _SPAN = lazy_pattern(r"`[^`]+`")
 _WORKED_PHRASES = {
     "test": "Tests ran with", "lint": "Linted with", "typecheck": "Types checked with",
@@ -279,6 +382,7 @@ def working_commands(task: TaskRecord) -> list[tuple[str, CommandRuns]]:
         if run.last is not None
         and run.last.ok
         and not _ONE_OFF.search(text)
+        and not (run.kind == "format" and len(_FILE_NAME.findall(text)) > 1)
         and (run.kind in _REUSED_KINDS or (run.kind == "run" and run.runs > 1 and len(text) < 110))
     ]
     found.sort(key=lambda pair: (pair[1].kind == "run", -pair[1].runs, pair[1].order))

@@ -254,7 +254,7 @@ def build_structural_result(task_log: TaskLogBuilder, thread: Rollout) -> StageO
     carried = [bullet for each in notes if id(each) not in chosen for bullet in each.preferences]
     kept[-1].preferences = [*carried[-MAX_CARRIED_PREFERENCES:], *kept[-1].preferences]
     task_log.ledger.cwd = thread.cwd
-    lessons = choose_lessons(task_log, kept)
+    lessons = choose_lessons(task_log, kept, [task_name(each) for each in kept])
     ends = [each.first_turn for each in kept[1:]]
     tasks = [
         _build_task(

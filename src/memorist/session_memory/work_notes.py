@@ -366,11 +366,10 @@ def render_failure(failure: WorkFailure, root: str) -> str:
             f"`{display_path(path, root).rsplit('/', 1)[-1]}`" for path in failure.edits
         )
         after = f" after changing {edits}" if edits else ""
-        done = (
-            "the same command"
-            if failure.resolved_by == failure.what
-            else f"`{shorten(failure.resolved_by, 80)}`"
-        )
+        same = failure.resolved_by == failure.what
+        if not after and same and failure.between and not failure.resolved_escalated:
+            after = " after " + ", ".join(f"`{shorten(each, 60)}`" for each in failure.between)
+        done = "the same command" if same else f"`{shorten(failure.resolved_by, 80)}`"
         where = " outside the sandbox" if failure.resolved_escalated else ""
         text += f" {MENDED}{after}: {done} passed{where}"
     elif failure.edits and failure.kind != "look":

@@ -59,7 +59,7 @@ _NOTE_MARK = "user_note: "
 _ANSWERED_QUESTION = lazy_pattern(r"\"([^\"\n]{3,400})\"\s*=\s*\"((?:[^\"\\]|\\.){1,600})\"")
 _CLARIFY = "The user wants to clarify these questions"
 _REMINDER = lazy_pattern(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
-_ANSI = lazy_pattern(r"\x1b\[[0-9;]*[A-Za-z]")
+_ANSI = lazy_pattern(r"(?:\x1b|\\u001b)\[[0-9;]*[A-Za-z]")
 _ERROR_WORD = lazy_pattern(
     r"\b(?:error|fail(?:ed|ure|s)?|fatal|panic|exception|traceback|cannot|can't|could not|not "
     r"found|no such|undefined|denied|invalid|unexpected"
@@ -94,8 +94,17 @@ _RAISED_EXCEPTION = lazy_pattern(
 _UNITTEST_FAILURE = lazy_pattern(r"^(?:FAIL|ERROR): \w+")
 _NAMED_FAILURE = lazy_pattern(
     r"^E\s{3}|^\s*--- FAIL: |^FAIL(?:ED)?\s|error TS\d|^error\[E\d|^\(fail\)|^\s*[✗✖×●] |"
-    r"^\S+\.\w+:\d+:\d+: "
+    r"^\S+\.\w+:\d+:\d+(?:: | lint/)|^\S+\.\w+ format [━─-]|^[A-Z]{1,4}\d{3,4} (?:\[\*\] )?[`\w]"
+    r"|^test \S+ \.\.\. FAILED|^\s*[\w:]*panicked at "
 )
+_VAGUE_ERROR = lazy_pattern(
+    r"failed to push some refs|could not read from remote repository|exited with code \d"
+    r"|command failed with exit code|process completed with exit code|ELIFECYCLE|^make: \*\*\*"
+    r"|some errors were emitted|script failed \(code|^Found \d+ errors?",
+    re.IGNORECASE,
+)
+"""Says that something failed, not what: another line does."""
+_REJECTED_REF = lazy_pattern(r"^\s*! \[(?:remote )?rejected\]")
 _GIT_LINES = 12
 _GO_RESULT = lazy_pattern(r"^(?:ok|FAIL)\s+\S+/\S+|^--- FAIL: \S+|^FAIL$")
 _GIT_RESULT = lazy_pattern(
@@ -207,12 +216,21 @@ def _find_failure_line(bad: str, lines: list[str], kind: str) -> str:
     """The line that explains a failure: for a check with counts, what it names as failed, and the
     count; else the worst line.
     """
-    if not bad:
-        return _find_worst_line(lines[-_GIT_LINES:] if kind == "commit" else lines)
     named = next(
         (line for line in lines if _NAMED_FAILURE.search(line) and not _CHECK_COUNT.match(line)), ""
-    ) or _find_first_failed_test(lines)
-    return f"{named}; {bad.strip(' =')}" if named and named != bad else bad.strip(" =")
+    )
+    if not bad:
+        near = lines[-_GIT_LINES:] if kind == "commit" else lines
+        return _join_next((named if kind == "commit" else "") or _find_worst_line(near), lines)
+    named = named or _find_first_failed_test(lines)
+    count = bad.strip(" =")
+    return f"{named}; {count}" if named and named != bad else _join_next(count, lines)
+
+
+def _join_next(line: str, lines: list[str]) -> str:
+    """A line that ends in a colon, with the next one."""
+    after = lines[lines.index(line) + 1 :] if line.endswith(":") and line in lines else []
+    return f"{line} {after[0].strip()}" if after else line
 
 
 def _find_first_failed_test(lines: list[str]) -> str:
@@ -250,6 +268,15 @@ def _join_counts(lines: list[str]) -> str:
 
 
 def _find_worst_line(lines: list[str]) -> str:
+    precise = [line for line in lines if not _VAGUE_ERROR.search(line)]
+    return (
+        next(filter(_REJECTED_REF.match, lines), "")
+        or _pick_error_line(precise)
+        or _pick_error_line(lines)
+    )
+
+
+def _pick_error_line(lines: list[str]) -> str:
     strong = (
         next((line for line in reversed(lines) if _RAISED_EXCEPTION.match(line)), "")
         if any(map(_TRACEBACK.match, lines))

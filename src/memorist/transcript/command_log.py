@@ -14,6 +14,14 @@ COMMAND_LIMIT = 300
 _PROVES_NOTHING = lazy_pattern(r"\s(?:--help|-h|--version|--dry-run|-n)(?=\s|$)|\bhelp\b")
 """A run that only tells about itself: it succeeds whatever was broken."""
 
+ONLY_TELLS = lazy_pattern(
+    r"\s-[lLvG]\w*\b|\b(?:list|show|status|view|info|print|inspect|describe|ls-remote"
+    r"|active-toolchain|which|logs?|ps|doctor|mkdir|add|echo)\b"
+)
+"""A run of which nobody expects that it changes what another command meets."""
+_CHANGING = frozenset({"run", "install", "build", "format"})
+"""Kinds of commands that may mend what another command failed at."""
+
 FAILURE_LIMIT = 40
 """Failures kept; at twice the number resolved and older ones are dropped."""
 
@@ -44,8 +52,12 @@ class WorkFailure(Struct):
     edits: dict[str, None] = field(default_factory=dict)
     resolved_by: str = ""
     resolved_line: str = ""
+    escalated: bool = False
+    """It ran outside the client's sandbox."""
     resolved_escalated: bool = False
-    """What resolved it ran outside the client's sandbox."""
+    """What resolved it ran outside the client's sandbox, and it did not."""
+    between: dict[str, None] = field(default_factory=dict)
+    """Commands that worked between it and what resolved it, and may have changed something."""
     times: int = 1
     answered: bool = False
     """The assistant has commented since."""
@@ -81,7 +93,13 @@ class CommandLog:
             if not (note.kind == "look" and outcome.exit == 1 and not outcome.line):
                 self.record_failure(
                     WorkFailure(
-                        text, outcome.line, build_command_key(text), note.kind, turn, outcome.exit
+                        text,
+                        outcome.line,
+                        build_command_key(text),
+                        note.kind,
+                        turn,
+                        outcome.exit,
+                        escalated=escalated,
                     )
                 )
         elif outcome.ok and not _PROVES_NOTHING.search(text):
@@ -121,7 +139,14 @@ class CommandLog:
             )
             if same and not failure.resolved_by:
                 failure.resolved_by, failure.resolved_line = note.text, outcome.line
-                failure.resolved_escalated = escalated
+                failure.resolved_escalated = escalated and not failure.escalated
+            elif (
+                not failure.resolved_by
+                and note.kind in _CHANGING
+                and len(failure.between) < 3
+                and not ONLY_TELLS.search(note.text)
+            ):
+                failure.between[note.text] = None
 
     def record_explanation(self, text: str) -> None:
         """Record the assistant's first statement after a failure; empty where it only announces the

@@ -9,6 +9,7 @@ from itertools import islice
 
 from msgspec import Struct, field
 
+from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import (
     WeighedSentence,
     keep_ends,
@@ -54,6 +55,12 @@ REQUEST_START_LENGTH = 400
 _BARE_COMMAND = re.compile(r"/[\w:-]+")
 """A slash command without arguments (`/clear`) requests nothing lasting."""
 
+_CLIENT_PARTS = lazy_pattern(
+    r"(?s)<oai-mem-citation>.*?(?:</oai-mem-citation>|\Z)|(?m:^::[a-z][\w-]*\{[^\n]*\}[ \t]*$)"
+)
+"""Parts of a reply that its client reads and does not show: what memory it used, and directives."""
+_MADE_LINK = lazy_pattern(r"\burl=\"(https?://[^\"\s]+)\"")
+
 _FEW_SPACES = 3
 _REQUEST_SENTENCES = 80
 _ANSWER_LENGTH = 320
@@ -82,6 +89,12 @@ class DialogueRequest(Struct):
     lines_key: tuple[int, bool] | None = None
     correction: str | None = None
     """The words by which it corrects something; None until computed."""
+
+
+def _keep_link(part: re.Match[str]) -> str:
+    """The link to what a directive made, such as a pull request; empty where it names none."""
+    link = _MADE_LINK.search(part[0]) if part[0].startswith("::") else None
+    return f"Link: {link[1]}" if link else ""
 
 
 class Dialogue:
@@ -149,6 +162,7 @@ class Dialogue:
 
     def on_assistant_text(self, text: str) -> None:
         """The assistant addressed the user."""
+        text = _CLIENT_PARTS.sub(_keep_link, text)
         statement = self.pool.add_text(SAID, self._turns.current_turn.number, text)
         if not statement:
             self._commands.record_explanation(_brief_statement(text))
