@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from hooks.recordings import FOLDER, ClaudeFile
+from memorist.auto_memory.statements import session_wishes
+from memorist.auto_memory.statements.required_words import fold_case
 from memorist.auto_memory.statements.session_wishes import asks_for_no_memory, read_pinned_text
 from memorist.engine.engine import Memorist
 from memorist.hooks.hook_event import HookEvent
@@ -151,3 +156,18 @@ def test_words_for_it_in_other_languages_and_words_that_only_sound_alike() -> No
     )
     assert read_pinned_text("/memorist:pin the port is 9417") == "the port is 9417"
     assert read_pinned_text("pin this dependency to 1.2") == ""
+
+
+FORMS = st.one_of(
+    *(
+        st.from_regex(re.compile(form.pattern, form.flags), fullmatch=True)
+        for form in (session_wishes._OFF, session_wishes._OFF_COMMAND)
+    )
+)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(FORMS)
+def test_every_form_of_the_wish_holds_a_word_that_is_looked_for_first(wish: str) -> None:
+    """A text without these words is not split into sentences: no form of the wish may lack them."""
+    assert any(word in fold_case(wish) for word in session_wishes._OFF_WORDS)

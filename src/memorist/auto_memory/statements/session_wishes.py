@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from memorist.auto_memory.statements.required_words import fold_case
 from memorist.auto_memory.statements.user_prose import split_prose_sentences
 from memorist.auto_memory.write_evidence import cut_others_words, extract_user_text
 from memorist.core.lazy import lazy_pattern
@@ -31,6 +32,12 @@ _OFF = lazy_pattern(
     )(?:[,\ ]*please|\ bitte|\ s['’]il\ (?:te|vous)\ plaît|\ por\ favor|,?\ пожалуйста)?[\s.!。！]*""",
     re.IGNORECASE | re.VERBOSE,
 )
+_OFF_WORDS = (
+    *("off", "session", "convers", "chat", "discussion", "thread", "sitzung", "unterhaltung"),
+    *("gespräch", "sesión", "sessão", "сесси", "бесед", "разговор", "чат", "会话", "对话", "聊天"),
+    *("セッション", "会話", "チャット"),
+)
+"""Every form of `_OFF` and of `_OFF_COMMAND` holds one of them, with case folded."""
 _PIN = lazy_pattern(
     r"""(?:please\ )*(?:/(?:(?:prompts:)?memorist[:-])?pin\b|(?:keep|hold|have)\ (?:this|that|it|the\ following)\ in\ (?:sight|view)(?:\ (?:for|during|throughout)\ (?:the
     \ rest\ of\ )?(?:this|the)\ (?:whole\ )?session)?|keep\ (?:this|the\ following)\ in\ mind\ (?:for|during|throughout)\ (?:the\ rest\ of\ )?(?:this|the)\ session
@@ -52,6 +59,9 @@ text into sentences.
 
 def asks_for_no_memory(typed: str) -> bool:
     """Whether a typed text says that nothing of this session is to be remembered."""
+    folded = fold_case(typed)
+    if not any(word in folded for word in _OFF_WORDS):
+        return False
     text = cut_others_words(typed).strip()
     return _OFF_COMMAND.fullmatch(text) is not None or any(
         _OFF.fullmatch(sentence.masked.strip()) for sentence in split_prose_sentences(text)
