@@ -103,4 +103,5 @@ def score_sentence(sentence: ProseSentence, typed: str, reply_before: str) -> fl
     words = [name for name in found if name.startswith("word:")]
     if KNOWN_SHARE * len(words) > sum(name in WEIGHTS for name in words):
         return UNREADABLE
-    return sum(WEIGHTS.get(name, 0.0) for name in found) - THRESHOLD
+    # Rounded: the words come in an order that differs from start to start.
+    return round(sum(WEIGHTS.get(name, 0.0) for name in found) - THRESHOLD, 6)
