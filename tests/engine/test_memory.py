@@ -330,6 +330,48 @@ async def test_a_memory_kept_by_a_rule_and_by_a_model_is_one(
     assert memory.inbox.list_proposals() == []
 
 
+@pytest.mark.covers("AM-5", "AM-7", "FK-8")
+@pytest.mark.parametrize(
+    ("said", "body", "kept"),
+    [
+        ("Please fix the rounding in total.py", "Fix the rounding in total.py.", False),
+        ("Fix the rounding in total.py", "The user wants the rounding in total.py fixed.", False),
+        ("Can you rename the blue button?", "Rename the blue button.", False),
+        ("Behebe den Fehler in total.py", "Behebe den Fehler in total.py", False),
+        ("Peux-tu corriger l'erreur dans total.py ?", "Corrige l'erreur dans total.py.", False),
+        ("帮我修复 total.py 的报错", "帮我修复 total.py 的报错", False),
+        ("total.pyのバグを修正してください", "total.pyのバグを修正してください", False),
+        ("Fix the rounding, and never use npm", "Fix the rounding, and never use npm", True),
+        ("Fix the rounding, and never use npm", "Never use npm.", True),
+        ("Fix the rounding. Amounts are in cents.", "Amounts are in cents.", True),
+        ("Fix the rounding; our API returns cents", "The API returns cents.", True),
+        ("Behebe den Fehler, Beträge sind in Cent", "Beträge sind in Cent.", True),
+        ("Исправь это и никогда не используй npm", "Никогда не используй npm.", True),
+        ("修复 total.py，以后不要用 npm", "以后不要用 npm", True),
+        ("Show amounts in cents", "Show amounts in cents.", True),
+    ],
+)
+async def test_the_request_in_hand_is_no_memory(
+    tmp_path: Path, project: Path, said: str, body: str, kept: bool
+) -> None:
+    """What a model notes of a turn's request alone is not kept, and the receipt says why; a rule or
+    fact that the same message holds is kept, by the model or by the rule that read it first.
+    """
+    host = Loop(project)
+    async with engine_of(tmp_path, host.model) as engine:
+        host.engine = engine
+        folder = engine.memory(str(project)).layout.folder
+        host.fork = lambda request: Say(text=writes(folder, "n.md", body, quote=said))
+        session = await host.open("one")
+        await host.turn(session, said)
+        await session.close()
+        memory = engine.memory(str(project))
+
+    (receipt,) = [receipt for receipt in session.receipts() if receipt.label == "extraction"]
+    assert bool(memory.headers() or memory.inbox.list_proposals()) == kept
+    assert ("only repeats a request of this turn" in receipt.said) == (not kept)
+
+
 @pytest.mark.covers("AM-5", "AM-6", "FK-1", "FK-8", "SF-2")
 async def test_a_fork_extracts_at_the_end_of_a_turn(tmp_path: Path, project: Path) -> None:
     """It sees the parent's bytes and the manifest, writes what it can quote, and what it cannot

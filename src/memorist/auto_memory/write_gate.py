@@ -39,7 +39,12 @@ from memorist.auto_memory.memory_index import (
     is_shared,
     render_for_reader,
 )
-from memorist.auto_memory.quotation_proof import find_quoted_sentences, restrict_to_quoted
+from memorist.auto_memory.quotation_proof import (
+    find_quoted_sentences,
+    restrict_to_quoted,
+    split_sentences,
+)
+from memorist.auto_memory.statements.task_requests import repeats_task
 from memorist.auto_memory.write_evidence import (
     WriteEvidence,
     find_borrowed_sentences,
@@ -136,6 +141,7 @@ def judge_change(change: MemoryChange, context: GateContext) -> GateVerdict:
         problem = problem or find_kind_sharing_problem(shown.kind)
     if is_shared(change.path) and context.actor in ACTORS_WITHOUT_SHARING:
         problem = problem or _find_shared_secret(topic)
+    problem = problem or _find_repeated_task(shown, change, context)
     if problem:
         return RefusedChange(change.path, (problem,))
     shown, remarks = _drop_model_pin(shown, change, context, remarks)
@@ -193,6 +199,16 @@ def _find_write_problem(change: MemoryChange, case: GateContext) -> str:
         "",
     )
     return f"there is {twin}, and the two names look alike" if twin else ""
+
+
+def _find_repeated_task(topic: Topic, change: MemoryChange, case: GateContext) -> str:
+    """Say where a new memory of an extraction is nothing but the request in hand."""
+    if case.actor != "extraction" or change.before is not None:
+        return ""
+    said = [each for _, text in case.evidence.user_messages for each in split_sentences(text)]
+    if not repeats_task(tuple(split_sentences(topic.body)), said):
+        return ""
+    return "it only repeats a request of this turn, which holds for no later session"
 
 
 def _drop_model_pin(

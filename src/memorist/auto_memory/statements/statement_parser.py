@@ -114,7 +114,7 @@ _REMEMBER_THAT = lazy_pattern(
     r"|(?:请|帮我|你)*(?:记住|记一下|别忘了)(?:这一?点|这个|了)?[。！!]*",
     re.IGNORECASE,
 )
-_DURABLE = lazy_pattern(
+DURABLE = lazy_pattern(
     rf"\b(?:always|never(?! (?:been|had|did|done|seen|was|got|\w+ed)\b)|ever|everywhere|for "
     rf"everything|every time|in general"
     rf"|generally|(?:in|across) (?:this|our|all|the whole) {PROJECT_NOUN}|we (?:only )?(?:use|"
@@ -124,14 +124,16 @@ _DURABLE = lazy_pattern(
     rf"|所有|每次|都用|项目里?(?:都|不|要求)",
     re.IGNORECASE,
 )
+"""Words that say that something holds in general."""
 _LIST_ANNOUNCEMENT = lazy_pattern(
     r"(?:from now on|going forward|in future|remember|(?:my|our|house|ground) rules|keep in "
     r"mind|以后|今后|记住|规则)[^:：]{0,60}[:：]\s*$",
     re.IGNORECASE,
 )
-_TASK_START = lazy_pattern(
+TASK_START = lazy_pattern(
     rf"(?:please |just |also )*(?!keep\b|stop\b){VERB}\b(?!['’]s)", re.IGNORECASE
 )
+"""Begins with an order that is mostly carried out once."""
 _ORDER_START = lazy_pattern(
     rf"(?:{ORDER}|no|all|every|we|i prefer|请|不要|别|必须|一律|统一|所有|用|每)", re.IGNORECASE
 )
@@ -226,6 +228,15 @@ def _waiting_in_text(typed: str, reply_before: str) -> Iterator[tuple[StatementA
             quote = _span_text(text, sentences[first].text, sentences[done - 1].text)
             start = find_lead_in_end(sentences[first].masked)
             yield "rule", _trim_statement(quote[start:]), quote
+
+
+def is_statement(sentence: ProseSentence) -> bool:
+    """Whether a sentence states something for later, surely or probably, by a pattern."""
+    start = find_lead_in_end(sentence.masked)
+    return (
+        _statement_in_sentence(sentence) is not None
+        or _match_patterns(_WAITING, sentence, start) is not None
+    )
 
 
 def _score_waiting(sentence: ProseSentence, typed: str, reply_before: str) -> float:
@@ -387,7 +398,7 @@ def _is_vetoed(each: StatementPattern, masked: str, kept: str) -> bool:
 def _is_within_task(sentence: ProseSentence) -> bool:
     """Whether the preceding sentence on the line gives a task, to which an "always" may belong."""
     before = mask_quotations(sentence.before)
-    return _TASK_START.match(before, find_lead_in_end(before)) is not None
+    return TASK_START.match(before, find_lead_in_end(before)) is not None
 
 
 def _match_correction(sentence: ProseSentence, start: int) -> tuple[StatementAct, str, str] | None:
@@ -407,7 +418,7 @@ def _match_correction(sentence: ProseSentence, start: int) -> tuple[StatementAct
         or is_task_bound(rest, include_hints=False)
     ):
         return None
-    if not _DURABLE.search(around):
+    if not DURABLE.search(around):
         return None
     return "correction", _trim_statement(sentence.text[begin:]), sentence.text
 
