@@ -89,3 +89,33 @@ def test_the_best_of_many_needs_more() -> None:
 def test_a_name_alone_is_searched_for(query: str, searchable: bool) -> None:
     """A name says what a message is about; a word of assent does not."""
     assert is_searchable(query) is searchable
+
+
+@pytest.mark.covers("PS-1")
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("where do I keep a new password?", "Secrets live in Vault."),
+        ("where do we keep the database password?", "Secrets live in Vault."),
+        ("password beside the barometer", "Weather data comes from the barometer."),
+    ],
+)
+def test_a_word_typed_every_day_does_not_decide(tmp_path: Path, query: str, found: str) -> None:
+    """A word that one memory of many has, and that persons type every day, does not put that memory
+    before one that is near in meaning; a word that hardly anybody types does.
+    """
+    if not is_embedder_installed():
+        pytest.skip("the extra `embed` is not installed")
+    rules = (
+        "Secrets live in Vault.",
+        "Keep release notes short.",
+        "New pages need an owner.",
+        "Weather data comes from the barometer.",
+        *(f"Room {at} is painted grey." for at in range(60)),
+    )
+    entries = [SearchEntry(id=each, title=each, description=each, body=each) for each in rules]
+    with Ranker(tmp_path / "i", embedder=shared_embedder()) as ranker:
+        ranker.sync(entries)
+        ranker.embed(entries)
+
+        assert ranker.search(query, 1)[0].id == found

@@ -64,6 +64,13 @@ meaning. Chosen on four conversations of LoCoMo, as they are and with the questi
 left out (docs/ranking.md).
 """
 
+DECIDING_EVIDENCE = 7.0
+"""Nats from which the best match by words is believed, where entries have no neighbours: about what
+one word says that hardly any message holds. Words that are rare in a few dozen memories, but typed
+every day ("keep", "new", "here"), say less. Chosen on half of a set of paraphrases
+(docs/ranking.md).
+"""
+
 NEAREST_ENTRIES = 100
 """Entries that are added by similarity alone."""
 
@@ -181,15 +188,18 @@ def fuse_scores(
     similarity: EntrySimilarity,
     query_words: int,
     entry_count: int,
+    word_evidence: float = math.inf,
 ) -> dict[int, float]:
     """Join words and meaning: both where the words say more than chance would, else meaning alone.
 
-    An entry that was not compared counts as unrelated.
+    An entry that was not compared counts as unrelated. `word_evidence` is what the words of the
+    best match by words say, in nats.
     """
     above = similarity.above_chance
     words, meaning = (
         CHANCE_WEIGHTS
-        if _is_chance_match(word_scores, above, query_words, entry_count)
+        if word_evidence < DECIDING_EVIDENCE
+        or _is_chance_match(word_scores, above, query_words, entry_count)
         else MATCH_WEIGHTS
     )
     return {
@@ -470,9 +480,21 @@ class Ranker:
             asks_when=question.asks_when,
             weights=self._weights,
         )
+        # Words that no entry contains count for the coverage too, but bounded, so that a long
+        # query can still be covered.
+        asked = [word for word, _ in postings] + [
+            word for word in question.words if word not in counts
+        ]
+        coverage = QueryCoverage(asked[:MAX_QUERY_WORDS], postings, collection)
         near = self._measure_similarity(query, lexical)
         scores = (
-            fuse_scores(lexical, near, len(question.words), collection.entry_count)
+            fuse_scores(
+                lexical,
+                near,
+                len(question.words),
+                collection.entry_count,
+                self._measure_best_words(question, lexical, coverage),
+            )
             if near.above_chance
             else lexical
         )
@@ -485,20 +507,27 @@ class Ranker:
         order = nsmallest(
             limit, allowed, key=lambda number: (-scores[number], collection.ids[number])
         )
-        # Words that no entry contains count for the coverage too, but bounded, so that a long
-        # query can still be covered.
-        asked = [word for word, _ in postings] + [
-            word for word in question.words if word not in counts
-        ]
         return _QueryState(
             question,
-            QueryCoverage(asked[:MAX_QUERY_WORDS], postings, collection),
+            coverage,
             authors,
             lexical,
             near,
             scores,
             order,
         )
+
+    def _measure_best_words(
+        self, question: SearchQuery, lexical: Mapping[int, float], coverage: QueryCoverage
+    ) -> float:
+        """Evidence of the best match by words, in nats; infinite where it has neighbours, whose
+        words count for it.
+        """
+        best = max(lexical, key=lexical.__getitem__, default=None)
+        if best is None or self._columns.groups[best]:
+            return math.inf
+        _, matched = coverage.measure(best)
+        return measure_evidence(question.words, matched, self._columns.lengths[best])
 
     def _mend_typing(
         self, question: SearchQuery, counts: dict[str, int]
