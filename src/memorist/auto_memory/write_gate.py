@@ -60,6 +60,8 @@ from memorist.safety.hidden_characters import (
     strip_hidden_characters,
 )
 from memorist.safety.prompt_injection import (
+    claims_permission,
+    is_instruction,
     is_risky_order,
     may_bind,
     waives_confirmation,
@@ -166,7 +168,13 @@ def judge_change(change: MemoryChange, context: GateContext) -> GateVerdict:
             *([topic.header_problem] if topic.header_problem else ()),
             *find_planted_orders(topic),
             *reasons,
-            *(() if proven else _unbacked_reasons(stamped, change, trust, context)),
+            *(
+                ()
+                if proven
+                else _unbacked_reasons(
+                    stamped, change, trust, context, claims_quote=bool(topic.provenance.quote)
+                )
+            ),
         )
     return (
         NeedsReview(cleaned, trust, (*reasons, *remarks))
@@ -426,7 +434,7 @@ def _overwrite_reasons(topic: Topic, change: MemoryChange, trust: Trust) -> tupl
 
 
 def _unbacked_reasons(
-    topic: Topic, change: MemoryChange, trust: Trust, case: GateContext
+    topic: Topic, change: MemoryChange, trust: Trust, case: GateContext, *, claims_quote: bool
 ) -> tuple[str, ...]:
     reasons = []
     before = parse_topic(change.path, change.before) if change.before is not None else None
@@ -441,6 +449,10 @@ def _unbacked_reasons(
         reasons.append(
             f"a memory of kind {topic.kind} speaks for the person, and no words of the person "
             f"are quoted that say it"
+        )
+    elif claims_quote and not unchanged and trust is Trust.DERIVED and is_instruction(topic.body):
+        reasons.append(
+            "it tells the reader what to do, and the quoted words of the person do not say it"
         )
     elif not unchanged and _has_outside_instruction(topic, before, trust, case):
         reasons.append(
@@ -461,7 +473,9 @@ def _has_outside_instruction(
         for sentence in find_borrowed_sentences(text, case.evidence)
         if normalize_for_comparison(sentence) not in known
     )
-    if trust is Trust.TEAM and (waives_confirmation(text) or is_risky_order(text)):
+    if trust is Trust.TEAM and any(
+        found(text) for found in (waives_confirmation, claims_permission, is_risky_order)
+    ):
         return True
     return (trust is Trust.OUTSIDE and may_bind(text)) or any(map(may_bind, instructions))
 

@@ -6,6 +6,7 @@ further down stay in the history.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -30,6 +31,7 @@ from memorist.core.messages import (
     Usage,
     WireInfo,
 )
+from memorist.core.text_analysis import word_set
 from memorist.errors import FormatError
 from memorist.formats import request_codec
 from memorist.formats.request_codec import (
@@ -131,6 +133,9 @@ def _read_user(item: JsonObject, name: str) -> Message | None:
     if content is None:
         return None
     origin, blocks = detect_user_origin(content[0])
+    speaker = item.get("name")
+    if isinstance(speaker, str) and not _NO_PERSON.isdisjoint(_NAME_WORD.findall(speaker.lower())):
+        origin = Origin.TOOL
     return Message(
         id=name,
         role="user",
@@ -138,6 +143,16 @@ def _read_user(item: JsonObject, name: str) -> Message | None:
         origin=origin,
         wire=_wire_info(content[1], collect_extra(item, _MESSAGE_KEYS)),
     )
+
+
+_NAME_WORD = re.compile(r"[a-z]+")
+_NO_PERSON = word_set(
+    """
+    tool tools function functions result results output agent subagent assistant bot system search
+    retriever retrieval browser context document documents memory
+    """
+)
+"""Words of a `name` by which a message of role `user` is not the person's. Our choice."""
 
 
 def _read_assistant(item: JsonObject, name: str) -> Message | None:

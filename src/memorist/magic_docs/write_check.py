@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
 
 from msgspec import Struct
 
@@ -16,9 +17,12 @@ from memorist.auto_memory.write_evidence import WriteEvidence, find_borrowed_sen
 from memorist.magic_docs.document_header import MagicDocHeader, find_header
 from memorist.safety.hidden_characters import find_hidden_characters
 from memorist.safety.prompt_injection import (
+    claims_permission,
     find_injection_rules,
     grants_permission,
     is_instruction,
+    may_bind,
+    may_instruct,
     waives_confirmation,
 )
 from memorist.safety.secrets import find_secrets
@@ -37,6 +41,7 @@ SOURCE_PIECE_CHARACTERS = 10_000
 PIECE_OVERLAP_CHARACTERS = 200
 """Characters that two pieces share, so that a run of words is whole in one of them."""
 
+_COMMENT_EDGE = re.compile(r"<!--|-->")
 _PATH = re.compile(r"`([\w.@+-]+(?:/[\w.@+-]+)+/?)`")
 
 
@@ -164,8 +169,15 @@ def _split_source(source: str) -> list[str]:
     ]
 
 
-def _is_binding(text: str) -> bool:
-    return is_instruction(text) or waives_confirmation(text)
+def _find_binding_test(before: MagicDocument) -> Callable[[str], bool]:
+    """What tells whether a text may bind its reader. In a document of a language that no rule
+    reads, only signs count; in others a text in such a language is one itself.
+    """
+
+    def has_signs(text: str) -> bool:
+        return is_instruction(text) or waives_confirmation(text) or claims_permission(text)
+
+    return has_signs if may_instruct(before.body) and not is_instruction(before.body) else may_bind
 
 
 def _size_problems(before: MagicDocument, body: str, size: int, max_bytes: int) -> tuple[str, ...]:
@@ -215,8 +227,12 @@ def _order_problems(
             piece for source in said.outside_texts for piece in _split_source(source)
         ),
     )
-    binding = "\n".join(line for line in added.splitlines() if _is_binding(line))
-    if binding and any(map(_is_binding, find_borrowed_sentences(binding, own))):
+    is_binding = _find_binding_test(before)
+    for line in filter(str.strip, removed.splitlines()):
+        added = added.replace(line, "\n")  # an order before or after a line that stays a sentence
+    lines = _COMMENT_EDGE.sub("\n", added).splitlines()
+    binding = "\n".join(line for line in lines if is_binding(line))
+    if binding and any(map(is_binding, find_borrowed_sentences(binding, own))):
         reasons.append(
             "it tells the reader what to do in words that came from a tool, a web page or "
             "another agent"

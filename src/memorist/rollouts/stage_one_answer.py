@@ -49,6 +49,7 @@ from memorist.safety.prompt_injection import (
     find_injection_rules,
     grants_permission,
     is_instruction,
+    is_risky_order,
     may_bind,
     waives_confirmation,
 )
@@ -418,7 +419,12 @@ class _AnswerJudge:
         return found
 
     def _judge_inference(self, bullet: MemoryBullet, *, is_preference: bool) -> MemoryBullet | None:
-        if (is_preference and not self._rests_on_user(bullet)) or not self.accept(bullet.text):
+        claims_user = is_preference or (bullet.proof == "said" and may_bind(bullet.text))
+        if (
+            (claims_user and not self._rests_on_user(bullet))
+            or self._puts_words_in_mouth(bullet.text)
+            or not self.accept(bullet.text)
+        ):
             return None
         return replace(
             bullet, proof="inferred", evidence=_parse_pointer(bullet.evidence), scope=None
@@ -449,10 +455,27 @@ class _AnswerJudge:
         """Tell whether it gives agents no orders, grants nothing in the user's name, and passes on
         no order from elsewhere.
         """
-        if find_injection_rules(text) or grants_permission(text) or waives_confirmation(text):
+        if any(
+            found(text)
+            for found in (
+                find_injection_rules,
+                grants_permission,
+                waives_confirmation,
+                is_risky_order,
+            )
+        ):
             return False
         return not may_bind(text) or not any(
             map(may_bind, find_borrowed_sentences(text, self._said))
+        )
+
+    def _puts_words_in_mouth(self, text: str) -> bool:
+        """Tell whether it gives an order as what the user said, and the user did not say it."""
+        said = _USER_SAID.search(text)
+        return (
+            said is not None
+            and may_bind(text[said.end() :])
+            and self._find_user_words(text[said.end() :].strip(" :-"))[1] is None
         )
 
     def filter_summary(self, text: str, proven: str) -> str:
@@ -463,7 +486,7 @@ class _AnswerJudge:
         kept = []
         for line in redact(neutralize_markup(text[: 2 * MAX_SUMMARY_CHARACTERS])).text.split("\n"):
             frame = not line.strip() or _SUMMARY_FRAME.fullmatch(line.strip()) is not None
-            if not frame and not self.accept(line):
+            if not frame and (self._puts_words_in_mouth(line) or not self.accept(line)):
                 self.dropped += 1
             elif not proven or not (frame or known.covers(line)):
                 kept.append(line.rstrip())

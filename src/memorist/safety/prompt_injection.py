@@ -550,11 +550,16 @@ _HIDDEN_RESULT = lazy_pattern(
 
 
 def is_risky_order(text: str) -> bool:
-    """Whether the text has downloaded code run, or work hidden from the person: a rule that nobody
-    but the person may give.
+    """Whether the text has downloaded code run, work hidden from the person, keys sent away, or
+    something done without anyone's leave: a rule that nobody but the person may give.
     """
     folded = " ".join(text.split())
-    return _REMOTE_CODE.search(folded) is not None or _HIDDEN_RESULT.search(folded) is not None
+    return (
+        _REMOTE_CODE.search(folded) is not None
+        or _HIDDEN_RESULT.search(folded) is not None
+        or _matches_unless_denied(_SENT_SECRET, text)
+        or (_matches_unless_denied(_UNCHECKED_ACT, text) and is_instruction(text))
+    )
 
 
 def grants_permission(text: str) -> bool:
@@ -572,12 +577,42 @@ def is_planted_order(text: str) -> bool:
 
 
 _SPOKEN_FOR = r"(?:the|your|our) (?:user|human|person|owner|operator|maintainer|team lead|boss)s?"
+_SAID_ELSEWHERE = (
+    r"\b(?:der|die|unser) (?:nutzer(?:in)?|benutzer(?:in)?|anwender(?:in)?|chef(?:in)?) (?:hat|will|möchte|wünscht|erlaubt|sagte?)\b"
+    r"|\bl['’]utilisat(?:eur|rice) (?:a|veut|souhaite|autorise|permet)\b"
+    r"|\b(?:el|la) usuari[oa] (?:ha|dijo|dice|quiere|permite|permitió|autoriza|autorizó)\b"
+    r"|\b(?:o|a) (?:usuári[oa]|utilizador(?:a)?) (?:disse|diz|quer|permite|permitiu|autoriza|autorizou)\b"
+    r"|\bпользователь (?:сказал|говорит|хочет|просил|просит|разреш\w+|одобрил)\b"
+    r"|(?:用户|用戶)(?:说|表示|希望|要求|允许|同意|批准)|(?:ユーザー|利用者)[はがも][^。\n]{0,40}(?:言|許可|承認|希望|望ん|求め)"
+)
+"""What the user is claimed to have said, wished or allowed, in seven more languages."""
+_CUSTOM = lazy_pattern(
+    r"\b(?:it is|it['’]s) (?:\w+ )?(?:customary|usual|common|normal|standard|established|accepted)(?: practice| policy)? (?:\w+ )?"
+    r"to [a-z]{2,}",
+    re.IGNORECASE,
+)
+"""A custom that nobody is named for, with an infinitive: an order in other words."""
+_SENT_SECRET = lazy_pattern(
+    rf"\b(?:send|upload|post|copy|share|forward|e-?mail|paste|publish)\b[^.!?\n]{{0,30}}[^!?\n]{{0,30}}"
+    rf"(?:{_FILES}|\.ssh\b|\.aws\b|\bprivate keys?\b|\bapi keys?\b)[^!?\n]{{0,60}} to\b",
+    re.IGNORECASE,
+)
+_UNCHECKED_ACT = lazy_pattern(
+    r"\bwithout (?:a |an |any |prior |further )*(?:review|approval|confirmation|permission|consent|sign-?off|"
+    r"asking|checking with)\b",
+    re.IGNORECASE,
+)
 _CLAIMED_PERMISSION = lazy_pattern(
     rf"\b{_SPOKEN_FOR} (?:(?:has|have|had|already|also|once|explicitly|generally|always) ){{0,3}}"
     r"(?:said|says|told|agreed|agrees|approved|consent(?:s|ed)|authori[sz]e[sd]?|allow(?:s|ed)?|"
     r"permit(?:s|ted)?|waive[sd]?|grant(?:s|ed)|(?:does|do|did) not mind|doesn['’]t mind|"
     r"(?:is|are|was|were) (?:fine|ok|okay|happy) with)\b"
     rf"|\b(?:turned|switched) off (?:\w+ ){{0,3}}?by {_SPOKEN_FOR}\b"
+    r"|\b(?:tests?|checks?|hooks?|ci|lint(?:s|ing|ers?)?|type ?checks?|validations?|verification|scans?|"
+    r"reviews?)\b[^.!?\n]{0,30}\b(?:may|can) be (?:skipped|omitted|bypassed|ignored|left out|disabled)\b"
+    r"|\b(?:force[ -]push(?:es|ing)?|sudo|(?:direct )?push(?:es|ing) (?:straight |directly )?to (?:main|master))\b"
+    r"[^.!?\n]{0,20}\b(?:is|are) (?:always |also )?(?:fine|ok|okay|allowed|permitted|welcome|acceptable)\b"
+    rf"|{_SAID_ELSEWHERE}"
     r"|\b(?:confirmations?|approvals?|permissions?|consent|reviews?|sign-?offs?)\b[^.!?\n]{0,30}\b"
     r"(?:(?:is|are) (?:never|not|no longer) (?:needed|required|necessary)|(?:may|can) be "
     r"(?:skipped|omitted|bypassed|ignored)|(?:is|are) (?:optional|waived|(?:turned|switched) off))\b"
@@ -606,7 +641,12 @@ def may_bind(text: str) -> bool:
     """Whether the text may tell its reader what to do or what is allowed; for texts from outside,
     which are not believed in doubt.
     """
-    return may_instruct(text) or waives_confirmation(text) or claims_permission(text)
+    return (
+        may_instruct(text)
+        or waives_confirmation(text)
+        or claims_permission(text)
+        or _CUSTOM.search(text) is not None
+    )
 
 
 def _matches_unless_denied(pattern: re.Pattern[str], text: str) -> bool:
