@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
 from memorist.cli.main import memorist_group
+from memorist.core.messages import Usage
 from memorist.ports import Request
-from memorist.testing import CallTool, HttpError, Say, ScriptedServer
+from memorist.testing import CallTool, Hang, HttpError, ReplyParts, Say, ScriptedServer
 
 LINE = "`pytest -q tests/test_total.py` failed; mended in src/checkout/total.py"
 EDIT = {"file_path": "/notes/worklog.md", "old_string": "# Worklog", "new_string": LINE}
@@ -92,7 +94,88 @@ def test_a_server_that_refuses_is_asked_once(monkeypatch: pytest.MonkeyPatch) ->
 
     assert status == 1
     assert "no such key" in text
+    assert "the model gave no answer" in text
     assert len(server.received) == 1
+
+
+def test_a_server_that_hangs_ends_the_trial(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One wait of the time limit in all, not one for each task; what was answered before stands."""
+    answers = iter([True, False])
+
+    def answer(request: Request) -> Any:
+        return good_answer(request) if next(answers) else Hang()
+
+    monkeypatch.setenv("MEMORIST_MODELS__TIMEOUT_SECONDS", "1")
+    with ScriptedServer(answer) as server:
+        status, text = examine(server, monkeypatch)
+
+    assert status == 0
+    assert "edits as text: right" in text
+    assert "edits by tool call: no answer (" in text
+    assert "within 1 seconds" in text
+    assert "1 of 5 forms are right (3 were not tried)" in text
+    assert len(server.received) == 2
+
+
+def test_a_server_that_tells_nothing_of_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It answers 404 to questions about itself, and counts no tokens: its window is called a guess,
+    with the setting for it, and all tasks are tried.
+    """
+
+    def answer(request: Request) -> Any:
+        return msgspec.structs.replace(good_answer(request), usage=Usage())
+
+    with ScriptedServer(answer) as server:
+        server.descriptions["/v1/models"] = None
+        status, text = examine(server, monkeypatch)
+
+    assert status == 0
+    assert "does not tell the window" in text
+    assert "Set models.window" in text
+    assert "5 of 5 forms are right" in text
+
+
+def test_a_server_that_takes_no_schema(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is asked again without one; where that answer is no form, edits are named instead."""
+
+    def answer(request: Request) -> Any:
+        if "response_format" in request.body:
+            return HttpError(code=400, message="response_format is not supported")
+        return good_answer(request)
+
+    with ScriptedServer(answer, window=16_384) as server:
+        status, text = examine(server, monkeypatch)
+
+    assert status == 0
+    assert "4 of 5 forms are right" in text
+    assert 'set models.forms = "never"' in text
+
+
+def test_a_model_that_says_the_same_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every request limits its answer; a cut-off answer is called a loop where it is one."""
+
+    def answer(request: Request) -> Any:
+        assert request.body["max_tokens"] == 2_000
+        text = "the file was changed and " * 400
+        return ReplyParts(parts=(Say(text=text),), stop_reason="length")
+
+    with ScriptedServer(answer) as server:
+        status, text = examine(server, monkeypatch)
+
+    assert status == 1
+    assert text.count("says the same again and again") == 5
+    assert "no answer of this model was of use" in text
+
+
+def test_a_server_that_still_loads_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its 503 is no failure; the tasks are tried when it is ready."""
+    began = iter([HttpError(code=503, message="Loading model", kind="unavailable_error")])
+    with ScriptedServer(lambda request: next(began, None) or good_answer(request)) as server:
+        status, text = examine(server, monkeypatch)
+
+    assert status == 0
+    assert "5 of 5 forms are right" in text
+    assert all(request.body["stream"] is True for request in server.received)
 
 
 def test_without_a_model_nothing_is_asked() -> None:

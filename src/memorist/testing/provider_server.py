@@ -431,8 +431,8 @@ class ScriptedServer:
         """
         self.headers: dict[str, str] = {}
         """Sent with every model response, such as what is left of a rate limit."""
-        self.descriptions: dict[str, JsonObject] = {}
-        """What it answers about itself, by path (`/v1/models`, `/props`)."""
+        self.descriptions: dict[str, JsonObject | None] = {}
+        """What it answers about itself, by path (`/v1/models`, `/props`); None: 404."""
         self.left: set[int] = set()
         """Numbers of the requests whose client disconnected before the response was complete."""
         self._http = _ScriptedHttpServer(("127.0.0.1", 0), ScriptedConnection)
@@ -543,8 +543,12 @@ class ScriptedServer:
             return number, msgspec.structs.replace(
                 answered, headers={**answered.headers, **self.headers}
             )
-        if (description := self.descriptions.get(request.path.partition("?")[0])) is not None:
-            return number, build_json_reply(200, description)
+        if (path := request.path.partition("?")[0]) in self.descriptions:
+            description = self.descriptions[path]
+            unknown: JsonObject = {"error": {"message": "not found"}}
+            return number, build_json_reply(
+                404 if description is None else 200, description or unknown
+            )
         return number, self._answer_other(request.method, plain, request.body)
 
     def _answer_other(self, method: str, plain: str, body: JsonObject) -> OutgoingReply:

@@ -19,7 +19,7 @@ from memorist.compaction.summary_parser import UnusableSummary, parse_summary
 from memorist.compaction.summary_review import MIN_NAME_SHARE, drop_invented_lines
 from memorist.core.markdown import load_prompt, render_template
 from memorist.core.messages import JsonObject, ToolDefinition, Usage
-from memorist.errors import MemoristError, ModelError
+from memorist.errors import MemoristError, ModelError, ModelTimeout
 from memorist.forks.file_tool_calls import (
     EditFileCall,
     ForkToolCall,
@@ -37,8 +37,9 @@ from memorist.forks.written_edits import (
     read_form,
 )
 from memorist.formats.codec_registry import find_codec
+from memorist.formats.request_codec import CUT_OFF_REASONS
 from memorist.models.model_choice import open_model
-from memorist.ports import Model, Reply, Request
+from memorist.ports import DiscoversWindow, Model, Reply, Request
 from memorist.recall.memory_selection import parse_selection, render_selection_data
 from memorist.session_memory.notes_form import build_notes_form
 from memorist.transcript.answer_lines import LineCheck
@@ -48,6 +49,15 @@ MAX_OUTPUT = 2_000
 """Output tokens of each task. Our choice: the longest good answer, a summary with its analysis,
 has about 1,000; a model in a loop is stopped.
 """
+
+TRIAL_SECONDS = 300.0
+"""Longest wait for one answer, unless the model's own limit is shorter. Our choice: a model on a
+slow processor writes the longest good answer in less, and no work waits longer for such a one.
+"""
+MIN_REPEATS = 5
+"""Times that the end of a cut-off answer stands in it before it is called a loop. Our choice."""
+LOOP_CHARS = 24
+"""Characters of that end: longer than a path that a good answer names again."""
 
 NOTES_FILE = "/notes/worklog.md"
 WANTED = ("pytest", "total.py")
@@ -85,6 +95,9 @@ class TrialResult(Struct, frozen=True, kw_only=True):
     why: str
     """Why it is not good; empty where it is."""
     seconds: float
+    answered: bool = True
+    hung: bool = False
+    """Whether its time ran out: the other tasks would wait as long."""
     usage: Usage = Usage()
 
 
@@ -101,7 +114,15 @@ def check_model_answers(context: DoctorContext) -> Iterator[CheckResult]:
         )
         return
     results, window = asyncio.run(_try_model(model))
-    yield CheckResult("good", f"the window of {model.name} is {window:,} tokens")
+    if window is None and "@" in model.name and context.settings.models.window is None:
+        yield CheckResult(
+            "note",
+            f"the server does not tell the window of {model.name}; {model.window:,} tokens are "
+            "assumed",
+            "Set models.window to the tokens that it serves.",
+        )
+    else:
+        yield CheckResult("good", f"the window of {model.name} is {model.window:,} tokens")
     for result in results:
         yield _describe(result)
     yield _summarize_results(results)
@@ -109,6 +130,14 @@ def check_model_answers(context: DoctorContext) -> Iterator[CheckResult]:
 
 def _describe(result: TrialResult) -> CheckResult:
     task, used = result.task, result.usage
+    if not result.answered:
+        return CheckResult(
+            "note",
+            f"{task.name}: no answer ({result.why}) after {result.seconds:.1f} s",
+            "Is its model loaded, and does it end its answers? Then run this again."
+            if result.hung
+            else "Mend what the message names, then run this again.",
+        )
     cost = (
         f"{result.seconds:.1f} s, {used.context - used.output:,} tokens read"
         f"{f' ({used.cache_read:,} from its cache)' if used.cache_read else ''}, "
@@ -123,26 +152,39 @@ def _describe(result: TrialResult) -> CheckResult:
 
 def _summarize_results(results: list[TrialResult]) -> CheckResult:
     right = [result.task.name for result in results if not result.why]
+    if not any(result.answered for result in results):
+        return CheckResult(
+            "wrong",
+            "the model gave no answer",
+            'Mend what is named above, or set model = "structural", which costs nothing.',
+        )
     if not right:
         return CheckResult(
             "wrong",
             "no answer of this model was of use",
             'Set model = "structural", which costs nothing, or choose a larger model.',
         )
+    untried = len(TASKS) - len(results)
+    missing = f" ({untried} were not tried)" if untried else ""
     return CheckResult(
         "good",
-        f"{len(right)} of {len(results)} forms are right; where a model's work does not "
+        f"{len(right)} of {len(TASKS)} forms are right{missing}; where a model's work does not "
         "stand, what structure holds takes its place",
     )
 
 
-async def _try_model(model: Model) -> tuple[list[TrialResult], int]:
+async def _try_model(model: Model) -> tuple[list[TrialResult], int | None]:
+    """The results, and the window where the server tells it. After an answer that does not come,
+    or a first one that is refused, nothing more is asked.
+    """
     results: list[TrialResult] = []
     try:
         for task in TASKS:
             results.append(await _try_task(model, task))
-            if results[-1].usage == Usage() and len(results) == 1:
-                break  # it did not answer at all: the others would wait as long
+            if results[-1].hung or not results[0].answered:
+                break
+        if isinstance(model, DiscoversWindow):
+            return results, await model.discover_window()
         return results, model.window
     finally:
         await model.close()
@@ -154,13 +196,26 @@ async def _try_task(model: Model, task: ModelTask) -> TrialResult:
     task_fields |= task.build(load_prompt("doctor/session").strip())
     body = codec.build_request(model_id(model.name), max_output=MAX_OUTPUT, **task_fields)
     began = time.monotonic()
+    hung = False
     try:
-        reply = await model.send(Request(format=model.format, body=body, label="self-test"))
-    except ModelError as error:
-        return TrialResult(task=task, why=str(error), seconds=time.monotonic() - began)
-    return TrialResult(
-        task=task, why=task.judge(reply), seconds=time.monotonic() - began, usage=reply.usage
-    )
+        async with asyncio.timeout(TRIAL_SECONDS):
+            reply = await model.send(Request(format=model.format, body=body, label="self-test"))
+    except (ModelError, TimeoutError) as error:
+        hung = isinstance(error, ModelTimeout | TimeoutError)
+        why = str(error) or f"none within {TRIAL_SECONDS:g} seconds"
+        elapsed = time.monotonic() - began
+        return TrialResult(task=task, why=why, seconds=elapsed, answered=False, hung=hung)
+    why = task.judge(reply)
+    if why and reply.stop_reason in CUT_OFF_REASONS:
+        why = _describe_cut(_reply_text(reply))
+    return TrialResult(task=task, why=why, seconds=time.monotonic() - began, usage=reply.usage)
+
+
+def _describe_cut(text: str) -> str:
+    end = text.strip()[-LOOP_CHARS:]
+    if end and text.count(end) >= MIN_REPEATS:
+        return f"it says the same again and again: {' '.join(end.split())}"
+    return f"it had not ended after {MAX_OUTPUT:,} tokens"
 
 
 def _reply_text(reply: Reply) -> str:
@@ -299,7 +354,7 @@ TASKS = (
     ModelTask(
         "JSON by a schema",
         "notes and memories of a model on this machine, and past sessions (stage one)",
-        _STRUCTURE_SERVES,
+        'Where edits as text are right, set models.forms = "never": it writes edits then.',
         _build_form,
         _judge_form,
     ),
