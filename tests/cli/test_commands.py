@@ -210,6 +210,14 @@ def test_notes_shows_a_replayed_session_and_updates_it(session: Path, tmp_path: 
     assert "Do not touch the schema." in json.loads(made.stdout)["notes"]
 
 
+def test_a_replay_without_a_session_promises_no_report(tmp_path: Path) -> None:
+    """One sentence, and nothing on standard output."""
+    said = run("replay", "nowhere/session.jsonl", cwd=tmp_path)
+
+    assert (said.returncode, said.stdout) == (1, "")
+    assert "no file" in said.stderr
+
+
 def test_notes_of_an_unknown_session_says_so(tmp_path: Path) -> None:
     """One sentence."""
     said = run("notes", "nobody", cwd=tmp_path)

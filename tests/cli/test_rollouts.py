@@ -108,11 +108,14 @@ def test_without_names_the_agents_own_folders_are_searched_with_the_limits(home:
         session="c",
         timestamp=ago(1),
     )
-    os.utime(user / ".codex" / "sessions" / "rollout-c.jsonl")
+    running = user / ".codex" / "sessions" / "rollout-c.jsonl"
+    running.write_text(running.read_text().replace("2026-05-28T11:00:00.000Z", ago(1)))
     done = found("rollouts", "sync")
     state = found("rollouts", "status")
 
-    assert (done["found"], done["extracted"]) == (3, 1)
+    assert (done["found"], done["extracted"], done["too_old"]) == (3, 1, 1)
+    said = memorist("rollouts", "sync").output
+    assert "1 of them too old for `rollouts.max_age_days`; `memorist import` takes them" in said
     assert state["sessions"] == 3
     assert state["waiting"]["up to date"] == 1
     assert sum(state["waiting"].values()) == 3

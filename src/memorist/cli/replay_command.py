@@ -64,7 +64,7 @@ def replay_command(
         output.print_json(
             {"sessions": [_session_object(record) for record in replayed.record.sessions]}
         )
-    else:
+    elif replayed.record.sessions:
         _print_summary(replayed)
     for unread in replayed.unread:
         click.echo(f"memorist: {unread.why}", err=True)

@@ -37,7 +37,7 @@ from memorist.rollouts.job_worker import (
     WorkerDependencies,
     WorkerStages,
     build_claim_terms,
-    find_eligible_threads,
+    judge_changed_threads,
     run_round,
     split_job_events,
     structural_fallback_remarks,
@@ -126,6 +126,7 @@ class RolloutSyncPlan(Struct, frozen=True):
     sessions: int
     """Number of known sessions, new and old."""
     eligible: tuple[Rollout, ...]
+    too_old: int
     worker_dependencies: WorkerDependencies
 
 
@@ -396,10 +397,12 @@ class RolloutPipeline(RolloutStore):
             find_sessions=lambda: None,
             only_threads=only,
         )
+        verdicts = judge_changed_threads(dependencies)
         return RolloutSyncPlan(
             found=found,
             sessions=len(mine),
-            eligible=tuple(find_eligible_threads(dependencies)),
+            eligible=tuple(each.thread for each in verdicts if each.eligible),
+            too_old=sum(each.reason == "too old" for each in verdicts),
             worker_dependencies=dependencies,
         )
 
@@ -459,6 +462,7 @@ class RolloutPipeline(RolloutStore):
         return RolloutSyncReport(
             found=plan.sessions,
             eligible=len(plan.eligible),
+            too_old=plan.too_old,
             claimed=len(extracts),
             extracted=sum(each.outcome == "kept" for each in extracts),
             no_op=sum(each.outcome == "nothing" for each in extracts),

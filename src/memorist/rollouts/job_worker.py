@@ -14,7 +14,7 @@ from msgspec import Struct
 from memorist.errors import BudgetSpent, MemoristError
 from memorist.platforms.processes import name_process
 from memorist.ports import Clock
-from memorist.rollouts.session_eligibility import judge_threads
+from memorist.rollouts.session_eligibility import EligibilityVerdict, judge_threads
 from memorist.rollouts.session_sources import SkippedFile
 from memorist.settings import RolloutsSettings
 from memorist.store.job_claims import (
@@ -159,23 +159,27 @@ class WorkerDependencies(Struct, frozen=True, kw_only=True):
     """Ids of the sessions that may be extracted; None means all."""
 
 
-def find_eligible_threads(dependencies: WorkerDependencies) -> list[Rollout]:
-    """Return the sessions that may be extracted now, newest first. Raises StoreError."""
+def judge_changed_threads(dependencies: WorkerDependencies) -> list[EligibilityVerdict]:
+    """Judge each session that is not extracted as it is now, newest first. Raises StoreError."""
     found = list_extraction_progress(
         dependencies.state, only_behind=True, limit=dependencies.settings.scan
     )
-    verdicts = judge_threads(
-        found,
-        dependencies.settings,
-        now=dependencies.state.now(),
-        current=dependencies.current_session,
-    )
+    only = dependencies.only_threads
     return [
-        verdict.thread
-        for verdict in verdicts
-        if verdict.eligible
-        and (dependencies.only_threads is None or verdict.thread.id in dependencies.only_threads)
+        verdict
+        for verdict in judge_threads(
+            found,
+            dependencies.settings,
+            now=dependencies.state.now(),
+            current=dependencies.current_session,
+        )
+        if only is None or verdict.thread.id in only
     ]
+
+
+def find_eligible_threads(dependencies: WorkerDependencies) -> list[Rollout]:
+    """Return the sessions that may be extracted now, newest first. Raises StoreError."""
+    return [each.thread for each in judge_changed_threads(dependencies) if each.eligible]
 
 
 async def run_worker(
@@ -414,6 +418,8 @@ class RolloutSyncReport(Struct, frozen=True, kw_only=True):
 
     found: int
     eligible: int
+    too_old: int = 0
+    """Sessions that are past the setting `rollouts.max_age_days` and were never extracted."""
     claimed: int
     extracted: int
     no_op: int

@@ -137,6 +137,7 @@ def sync_report_object(done: RolloutSyncReport) -> dict[str, object]:
         "claimed": done.claimed,
         "extracted": done.extracted,
         "no_op": done.no_op,
+        "too_old": done.too_old,
         "failed": [
             {"thread": each.thread, "why": output.make_readable(each.why)} for each in done.failed
         ],
@@ -164,6 +165,12 @@ def format_sync_report(done: RolloutSyncReport) -> list[str]:
         f"{done.extracted:,} extracted, {done.no_op:,} held nothing worth keeping, "
         f"{len(done.failed):,} failed ({done.seconds:.1f} s)",
     ]
+    if done.too_old:
+        found.insert(
+            1,
+            f"{done.too_old:,} of them too old for `rollouts.max_age_days`; "
+            "`memorist import` takes them as well",
+        )
     if done.consolidated:
         by = "by structure alone" if done.way == "structural" else "with a model"
         found.append(
