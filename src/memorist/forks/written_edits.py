@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject, ToolUse
 from memorist.forks.file_tool_calls import (
     EditFileCall,
@@ -30,11 +31,11 @@ class TextEdits(Struct, frozen=True):
     """Files that the model asks to be shown before it goes on."""
 
 
-_TAG = re.compile(r"<(/?)(edit|write|old|new)((?:\s[^<>]*)?)>")
-_READ = re.compile(r"""<read\s+path\s*=\s*["']([^"'<>]+)["']\s*/?>(?:\s*</read>)?""")
+_TAG = lazy_pattern(r"<(/?)(edit|write|old|new)((?:\s[^<>]*)?)>")
+_READ = lazy_pattern(r"""<read\s+path\s*=\s*["']([^"'<>]+)["']\s*/?>(?:\s*</read>)?""")
 MAX_TEXT_READS = 8
 """Files that one answer may ask for."""
-_ATTRIBUTE = re.compile(r"""\s+([A-Za-z_]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_ATTRIBUTE = lazy_pattern(r"""\s+([A-Za-z_]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 
 
 def parse_edit_elements(text: str) -> TextEdits:
@@ -225,7 +226,7 @@ def _complete_ends(text: str, start: int) -> list[tuple[int, str]]:
     return ends
 
 
-_JSON_PIECE = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{},]', re.DOTALL)
+_JSON_PIECE = lazy_pattern(r'"(?:[^"\\]|\\.)*"?|[\[\]{},]', re.DOTALL)
 
 
 def read_form(form: AnswerForm, text: str) -> TextEdits:
@@ -250,7 +251,7 @@ def list_texts(value: object) -> list[str]:
 # Calls that a server passed on as text, because it does not know the model's own form of them.
 
 
-_WRITTEN_CALL = re.compile(
+_WRITTEN_CALL = lazy_pattern(
     r"<tool_call>\s*(\{.*?\})\s*</tool_call>|```\w*\s*(\{.*?\})\s*```", re.DOTALL
 )
 

@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
+from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import analyze_text, shorten, to_one_line
 from memorist.rollouts.message_effects import MessageAct
 from memorist.rollouts.raw_memory import (
@@ -212,19 +213,19 @@ MAX_TASK_KEYWORDS = 10
 MAX_SLUG_CHARACTERS = 60
 """Characters of a slug (codex.md section 1.4)."""
 
-_PLAN = re.compile(r"(?:please )?implement (?:the|this) (?:following )?plan:?\s*", re.IGNORECASE)
-_HEADING = re.compile(r"#+\s*(?:plan:|fix:)?\s*(.+?)(?: ## | # |$)", re.IGNORECASE)
-_LINK = re.compile(r"https?://\S*?([\w.-]+(?:/[\w.-]+){0,2})/?(?=\s|$)")
-_LEAD = re.compile(
+_PLAN = lazy_pattern(r"(?:please )?implement (?:the|this) (?:following )?plan:?\s*", re.IGNORECASE)
+_HEADING = lazy_pattern(r"#+\s*(?:plan:|fix:)?\s*(.+?)(?: ## | # |$)", re.IGNORECASE)
+_LINK = lazy_pattern(r"https?://\S*?([\w.-]+(?:/[\w.-]+){0,2})/?(?=\s|$)")
+_LEAD = lazy_pattern(
     r"(?:(?:ok(?:ay)?|so|hey|hi|hello|well|and|now|also|please|pls|great|yes|thanks)"
     r"[,:!.]? +)*(?:(?:can|could|would|will) you (?:please |also )?|please "
     r"|i(?:['’]d| would) like you to |i want you to |let['’]?s |we (?:now )?need to |i need "
     r"you to )?",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"(?<=[.!?。！？])\s")
-_NOT_SLUG = re.compile(r"[^a-z0-9]+")
-_SUBJECT = re.compile(r"\[\S+(?: \([^)]*\))? [0-9a-f]{7,}\] ([^;]+)")
+_SENTENCE = lazy_pattern(r"(?<=[.!?。！？])\s")
+_NOT_SLUG = lazy_pattern(r"[^a-z0-9]+")
+_SUBJECT = lazy_pattern(r"\[\S+(?: \([^)]*\))? [0-9a-f]{7,}\] ([^;]+)")
 
 
 class StageOneResult(Struct, frozen=True):
@@ -481,7 +482,7 @@ def _plain_words(text: str) -> str:
     return f" {' '.join(split_script_words(normalize_for_comparison(text)))} ".replace("  ", " ")
 
 
-_PIECE_END = re.compile(r"…|(?<=[.!?:;。！？])\s|\n")
+_PIECE_END = lazy_pattern(r"…|(?<=[.!?:;。！？])\s|\n")
 
 
 def task_name(note: TaskRecord) -> str:
