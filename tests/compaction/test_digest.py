@@ -368,7 +368,7 @@ def test_a_program_that_calls_tools_stands_as_it_was_written() -> None:
     """Of a program that runs two commands at once the digest quotes the lines of the program."""
     program = (
         "const [state, found] = await Promise.all([\n"
-        '  tools.exec_command({cmd: "git status --short", workdir: "/work/app"}),\n'
+        '  tools.exec_command({cmd: "git status --short", workdir: "/srv/app"}),\n'
         '  tools.exec_command({cmd: "rg -n LexerState src", yield_time_ms: 12000}),\n'
         "]);\n"
         "text(state.output + found.output);"
