@@ -71,7 +71,7 @@ class Runtime(Struct, frozen=True, kw_only=True):
     """Keeps a fork's receipt and emits its event."""
 
     run_heavy: HeavyRunner = asyncio.to_thread
-    """Runs work of seconds beside the event loop."""
+    """Runs work of seconds outside the event loop."""
     learned_windows: dict[str, int] = field(default_factory=dict)
     """Context windows in tokens by model, as their servers showed them in this process; shared by
     the sessions of an engine.

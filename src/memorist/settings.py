@@ -691,6 +691,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where past sessions and jobs on them are recorded: `sqlite` (in the home folder) or
     `postgresql://host/name` (for several machines).
     """
+    shared_sessions: str = ""
+    """`postgresql://host/name` of a database by which workers on several machines share the
+    sessions that they serve (docs/many-users.md); empty for sessions of this machine alone.
+    """
     long_term: LongTermMemory = "both"
     """What is remembered across sessions automatically: `auto_memory` (topic files of each
     project), `rollouts` (past sessions, in two stages), `both`, or `none`. Commands work in any

@@ -61,7 +61,7 @@ def test_a_damaged_file_of_limits_leaves_the_usual_ones(text: str) -> None:
     told = hook_protocol.parse_time_limits(text)
 
     assert all(
-        0 < hook_protocol.time_limit(event, told) < 3_600
+        0 < hook_protocol.find_time_limit(event, told) < 3_600
         for event in ("SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "Other")
     )
 
@@ -71,7 +71,8 @@ def test_the_settings_decide_how_long_is_waited() -> None:
     told = hook_protocol.parse_time_limits("SessionStart 7.5\n* 0.25\nbroken\nPreCompact nan\n")
 
     assert [
-        hook_protocol.time_limit(event, told) for event in ("SessionStart", "Stop", "PreCompact")
+        hook_protocol.find_time_limit(event, told)
+        for event in ("SessionStart", "Stop", "PreCompact")
     ] == [7.5, 0.25, 10.0]
 
 

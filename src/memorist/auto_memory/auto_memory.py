@@ -95,7 +95,7 @@ from memorist.store.session_rows import total_uses
 LOW_TRUST = (Trust.TEAM, Trust.OUTSIDE, Trust.UNKNOWN)
 """Origins that lend no better trust: a memory copied from one of these counts as from outside."""
 NO_EVIDENCE = WriteEvidence()
-"""No session stands behind a change."""
+"""No session is behind a change."""
 
 
 RECONCILED_ACTORS: frozenset[Actor] = frozenset({"user", "said", "extraction", "agent", "inbox"})
@@ -336,7 +336,7 @@ class AutoMemory:
 
     def confirm(self, paths: Sequence[str]) -> WriteResult:
         """Say for the user that these memories hold as the project is now: their anchors are taken
-        anew. Raises InputError for a path that is no memory's, StoreError.
+        again. Raises InputError for a path that is no memory's, StoreError.
         """
         now = format_utc_timestamp(self._clock.now())
         changes: list[MemoryChange] = []
@@ -417,7 +417,7 @@ class AutoMemory:
         self, accepted: Sequence[AcceptedChange], reason: ChangeReason
     ) -> ReconciledChanges:
         """Compare what would be new with what is there, so that nothing is kept twice and nothing
-        stands beside its opposite.
+        is beside its opposite.
         """
         result = ReconciledChanges()
         removed = {each.change.path for each in accepted if each.change.after is None}

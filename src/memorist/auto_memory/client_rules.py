@@ -25,7 +25,7 @@ MAX_NEAR_RULES = 20
 """Rules that one memory is compared with: those with most words in common. Our choice."""
 MAX_COMPARISONS = 4_000
 """Comparisons of a memory with a rule at once, at most about a second: as many as the lines of an
-index need. What comes after them is taken to stand in no file. Our choice.
+index need. What comes after them is taken to be in no file. Our choice.
 """
 _MAX_LINE_CHARS = 1_000
 """Longest line that is read; a longer one counts as one that limits what follows it."""
@@ -105,7 +105,7 @@ def split_rules(source: str, text: str, *, is_loaded: bool = True) -> Iterator[C
 
 
 def _is_limiting(title: str, *, is_title: bool = False) -> bool:
-    """Whether a heading or lead-in limits or turns round what stands below it."""
+    """Whether a heading or lead-in limits or turns round what is below it."""
     if is_title:  # the file's own title names the project
         return bool(_NEGATED.search(title))
     words = [word.casefold() for word in _HEADING_WORD.findall(title)]

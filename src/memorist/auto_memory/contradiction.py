@@ -211,7 +211,7 @@ class Stance(Struct, frozen=True):
     """
     start: int = 0
     end: int = 0
-    """Where the clause stands in the text; 0 and 0 where it stands nowhere as it is."""
+    """Where the clause is in the text; 0 and 0 where it is nowhere as it is."""
 
 
 @lru_cache(maxsize=20_000)

@@ -82,7 +82,7 @@ class ScannedFile(Struct, frozen=True):
     blob: str
     """The history's blob id of its bytes; empty for a file that is too large."""
     head: MemoryHeader | None = None
-    """None for the index, and for a file whose name cannot stand in a list."""
+    """None for the index, and for a file whose name cannot be in a list."""
     foreign: bool = False
     """Another program made the file and nothing that passed the gate has changed it since: its
     claim of origin is not believed.
@@ -148,7 +148,7 @@ def scan_file(
     return ScannedFile(facts.size, facts.modified_ns, blob, head, foreign, redacted_blob)
 
 
-def rescan_file(previous: ScannedFile, facts: FileInfo) -> ScannedFile:
+def rescan_memory_file(previous: ScannedFile, facts: FileInfo) -> ScannedFile:
     """Update the entry of a file whose bytes were judged before: copies and touched files cost
     nothing more.
     """
@@ -529,7 +529,7 @@ class ScannedFolder:
                 and before.is_judged
                 and (before.blob, before.foreign) == (blob, foreign)
             ):
-                return rescan_file(before, facts), data
+                return rescan_memory_file(before, facts), data
         return scan_file(
             path, facts, data, blob=blob, lines=self._settings.scan_lines, foreign=foreign
         ), data

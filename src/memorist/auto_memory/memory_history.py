@@ -1,7 +1,7 @@
 """History of a memory folder: every state of its files, who changed what and why, in a bare Git
 repository beside it (AM-10).
 
-It stands outside the folder, so that agents searching the folder do not find it and no fork can
+It is outside the folder, so that agents searching the folder do not find it and no fork can
 change it. `git --git-dir=…/history log` can read it.
 """
 
@@ -157,7 +157,7 @@ class FolderHistory:
         """Repair before a write, with the lock held.
 
         Finishes an interrupted rewrite, and moves a damaged history aside (`history.damaged`);
-        returns True when the next one begins anew: after that, and where somebody deleted it.
+        returns True when the next one starts over: after that, and where somebody deleted it.
         """
         finish_replacement(self.path)
         if self._repository is not None and not self.path.is_dir():

@@ -157,7 +157,7 @@ def has_unreadable_name(path: str) -> bool:
 
 
 def is_single_line(path: str) -> bool:
-    """Whether a name can stand in a line of text (index, prompt, JSON).
+    """Whether a name can be in a line of text (index, prompt, JSON).
 
     A file with any other name is reported by `memory check` and not read.
     """

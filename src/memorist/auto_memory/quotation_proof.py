@@ -82,7 +82,7 @@ def find_proven_statements(message: Message) -> tuple[Statement, ...]:
 
 
 def keep_typed(statements: Sequence[Statement], message: Message) -> tuple[Statement, ...]:
-    """Those statements whose quote stands before the words of others begin."""
+    """Those statements whose quote is before the words of others begin."""
     typed = extract_typed_part(message) if statements else ""
     return tuple(each for each in statements if each.quote in typed)
 
@@ -184,7 +184,7 @@ def restrict_to_quoted(
     sentences do not say what it says.
 
     Its first sentence must be a quoted one. Others may be any sentence that the user typed, or
-    stand in the previous version. A description or name that is not covered is made anew.
+    are in the previous version. A description or name that is not covered is rebuilt.
     """
     known = tuple(split_sentences(before.body)) if before is not None else ()
     typed = [

@@ -55,7 +55,7 @@ _SHOWN_TEXT = re.compile(
     r"|(?:工单|邮件|消息|评论|看一?下|看看)[^\n]{0,30}[:：]\s*$",
     re.IGNORECASE,
 )
-"""A line that shows something: what stands below it in the message was not written by the user."""
+"""A line that shows something: what is below it in the message was not written by the user."""
 _MAIL_HEADER = re.compile(
     r"\s*(?:from|to|cc|sent|date|subject|reply-to|von|an|gesendet|datum|betreff|de|à|envoyé|objet|para|"
     r"enviado|fecha|asunto|assunto|data|от|кому|дата|тема|发件人|收件人|日期|主题|差出人|宛先|日時|件名)"
@@ -172,7 +172,7 @@ def strip_unknown_tags(text: str) -> str:
 
 
 _WRAPS_REST = re.compile(r"[ \t]*\r?\n|(?=[^\s.,;:!?])")
-"""What stands behind an unclosed tag that opens a text: the end of its line, or its first word."""
+"""What is behind an unclosed tag that opens a text: the end of its line, or its first word."""
 _MAX_TAGS = 200
 """Wrapping tags looked at in one text; keeps the search linear on hostile text."""
 
@@ -345,13 +345,13 @@ def collect_typed_evidence(session: str, message: Message) -> WriteEvidence:
 
 
 def extract_typed_part(message: Message) -> str:
-    """What stands in a user's message before the words of others begin, wrapped text taken out."""
+    """What is in a user's message before the words of others begin, wrapped text taken out."""
     return cut_others_words(extract_user_text(message))
 
 
 @lru_cache(maxsize=2)  # several ask about the newest message, which may be of megabytes
 def cut_others_words(text: str) -> str:
-    """What stands in a typed text before the words of others begin, wrapped text taken out."""
+    """What is in a typed text before the words of others begin, wrapped text taken out."""
     typed = strip_unknown_tags(text)
     return typed[: find_others_words(typed)]
 

@@ -80,7 +80,7 @@ ACTORS_WITHOUT_SHARING: frozenset[Actor] = frozenset(
 
 
 class AcceptedChange(Struct, frozen=True):
-    """The change may be written as it stands here; `remarks` says what was removed."""
+    """The change may be written as it is here; `remarks` says what was removed."""
 
     change: MemoryChange
     trust: Trust
@@ -303,7 +303,7 @@ def _prove_quote(
 
 
 def _has_other_texts(topic: Topic) -> bool:
-    """Whether a reader sees more of it than stands in name, description and body."""
+    """Whether a reader sees more of it than is in name, description and body."""
     plain = f"{topic.name}\n{topic.description}\n{topic.body}"
     more = render_for_reader(topic)[len(plain) :]
     return any(line not in plain for line in more.splitlines())

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from click.shell_completion import get_completion_class
 from msgspec import Struct
 
 from memorist.cli import output
@@ -66,7 +65,8 @@ def config_show_command(names: tuple[str, ...], source: bool, as_json: bool) -> 
     resolved = apply_all_flags(configured, flags.values)
     ignored = [*resolved.ignored, *([flags.trouble] if flags.trouble else [])]
     values = flatten_settings(resolved.settings) | {
-        "state": redact_password(resolved.settings.state)
+        "state": redact_password(resolved.settings.state),
+        "shared_sessions": redact_password(resolved.settings.shared_sessions),
     }
     values = _select_settings(values, names)
     sources = {key: resolved.sources.get(key, "default") for key in values}
@@ -103,20 +103,3 @@ def _select_settings(values: dict[str, object], names: tuple[str, ...]) -> dict[
 
 def _is_below(key: str, name: str) -> bool:
     return key == name or key.startswith(f"{name}.")
-
-
-# `memorist completion`.
-
-
-@click.command("completion")
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def completion_command(shell: str) -> None:
-    """Print the lines that complete memorist's commands and options in your shell.
-
-    Example: memorist completion bash >> ~/.bashrc
-    """
-    found = get_completion_class(shell)
-    if found is None:
-        raise UsageError(f"there is no completion for {shell}")
-    root = click.get_current_context().find_root().command
-    click.echo(found(root, {}, "memorist", "_MEMORIST_COMPLETE").source())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from memorist.engine.memory_effect import (
 )
 from memorist.errors import UnreadableSession
 from memorist.formats.format_detection import read_session
+from memorist.store.database import Connection
 from memorist.store.session_rows import MemoryUseTotal, list_drawn_sessions, total_uses
 from memorist.store.transcript_writer import LineFile
 
@@ -44,7 +44,7 @@ class EffectReport(Struct, frozen=True, kw_only=True):
     """Memories of this project that were shown often and never used."""
 
 
-def read_effect(database: sqlite3.Connection | None, folder: Path) -> EffectReport:
+def read_effect(database: Connection | None, folder: Path) -> EffectReport:
     """Measure the sessions that were drawn, and find idle memories of the folder. Raises
     StoreError.
     """

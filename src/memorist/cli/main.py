@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import ClassVar
 
 import click
+from click.shell_completion import get_completion_class
 
 from memorist import __version__
 from memorist.errors import MemoristError, UsageError
@@ -58,7 +59,7 @@ class MemoristCommands(LazyGroup):
 
     command_paths: ClassVar[Mapping[str, str]] = {
         "compact": "memorist.cli.notes_compact_commands:compact_command",
-        "completion": "memorist.cli.config_command:completion_command",
+        "completion": "memorist.cli.main:completion_command",
         "config": "memorist.cli.config_command:config_group",
         "context": "memorist.cli.context_command:context_command",
         "daemon": "memorist.cli.hook_commands:daemon_command",
@@ -90,6 +91,10 @@ class MemoristCommands(LazyGroup):
     }
 
 
+_STAYING_COMMANDS = ("daemon", "hook", "mcp", "proxy", "ui", "worker")
+"""Those that wait for a locked database in ways of their own."""
+
+
 @click.group(cls=MemoristCommands, context_settings=CONTEXT_SETTINGS, invoke_without_command=True)
 @click.version_option(__version__, prog_name="memorist")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
@@ -105,6 +110,20 @@ def memorist_group(debug: bool) -> None:
         import_module("memorist.cli.project_overview").print_overview()
 
 
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion_command(shell: str) -> None:
+    """Print the lines that complete memorist's commands and options in your shell.
+
+    Example: memorist completion bash >> ~/.bashrc
+    """
+    found = get_completion_class(shell)
+    if found is None:
+        raise UsageError(f"there is no completion for {shell}")
+    root = click.get_current_context().find_root().command
+    click.echo(found(root, {}, "memorist", "_MEMORIST_COMPLETE").source())
+
+
 def main() -> None:
     """Run the command line.
 
@@ -112,6 +131,9 @@ def main() -> None:
     status 2 for wrong usage, 1 for other errors.
     """
     debug = "--debug" in sys.argv[1:]
+    command = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
+    if command not in _STAYING_COMMANDS:
+        import_module("memorist.store.database").wait_once_in_all()
     try:
         memorist_group(standalone_mode=True)
     except MemoristError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -12,6 +11,7 @@ from memorist.auto_memory.memory_file import Trust, format_utc_timestamp
 from memorist.cli.install_command import build_settings_scope
 from memorist.cli.memory.memory_commands import open_project_memory
 from memorist.hooks.agent_programs import find_joined_agents
+from memorist.store.database import Connection
 from memorist.store.session_rows import find_last_use
 
 ORIGINS: Mapping[Trust, str] = {
@@ -42,7 +42,7 @@ class ProjectMemoryStatus(Struct, frozen=True, kw_only=True):
     """The memory that a session was shown last, and when; empty for none."""
 
 
-def read_memory_status(database: sqlite3.Connection | None) -> ProjectMemoryStatus:
+def read_memory_status(database: Connection | None) -> ProjectMemoryStatus:
     """Read the status; nothing is created. Raises StoreError."""
     with open_project_memory() as (engine, memory):
         off_sessions = len(engine.off_sessions())

@@ -816,7 +816,7 @@ class Compactor(SessionExtension):
     async def _compact_structurally(
         self, measured: MeasuredConversation, limit: int
     ) -> CompactionResult:
-        """Compact without a model, beside the loop: a long history takes seconds, in which the
+        """Compact without a model, outside the loop: a long history takes seconds, in which the
         host's other conversations go on.
         """
         usual = min(limit // 2, measured.tokens // 2, self._settings.keep_maximum_tokens)

@@ -498,7 +498,7 @@ def _render_lists(material: _SummaryMaterial, head: str, room: int) -> str:
 def _render_missing_names(
     names: Sequence[NameUsage], present: NameOccurrences, extracts: str, room: int
 ) -> str:
-    """The names that stand neither in `present` nor in the extracts."""
+    """The names that are neither in `present` nor in the extracts."""
     extracted = NameOccurrences(extracts)
     return render_names(names, lambda name: present[name] or extracted[name], room)
 

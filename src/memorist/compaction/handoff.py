@@ -38,7 +38,7 @@ PLAN_SHARE = 0.15
 """Share of the budget for the plan. Our choice."""
 
 REQUEST_TOKENS = 400
-"""Most tokens of the last request under "Where it stands"; it stands in full further down."""
+"""Most tokens of the last request under "Where it stands"; it is in full further down."""
 
 MIN_TALK_SHARE = 0.4
 """Share of the budget that is always left for what was said and done."""

@@ -144,7 +144,7 @@ def render_names(names: Iterable[NameUsage], is_known: Callable[[str], bool], ro
 
 
 def _render_groups(chosen: dict[str, NameUsage]) -> str:
-    """The chosen names, each once: a file precedes what was seen in it, or stands with the others
+    """The chosen names, each once: a file precedes what was seen in it, or is with the others
     where nothing was.
     """
     files = {name.file for name in chosen.values() if name.file in chosen}

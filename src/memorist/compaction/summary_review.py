@@ -79,7 +79,7 @@ def render_source_text(messages: Iterable[Message]) -> str:
 
 
 def drop_invented_lines(summary: str, check: LineCheck) -> SummaryReview:
-    """Drop each sentence that names a file or identifier which stands nowhere in the history; a
+    """Drop each sentence that names a file or identifier which is nowhere in the history; a
     line of which nothing is left goes with it.
     """
     kept: list[str] = []

@@ -191,7 +191,7 @@ def _render_empty_result(tool: str) -> str:
 
 def result_file_name(tool_use_id: str) -> str:
     """File name of a stored result: the id itself where it is a safe name, else a digest of it, so
-    that no id leads out of the folder, and no secret stands in a name.
+    that no id leads out of the folder, and no secret is in a name.
     """
     name = (
         tool_use_id

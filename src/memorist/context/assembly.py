@@ -193,7 +193,7 @@ _LOAD_REASONS = {
 
 
 def pieces_to_messages(pieces: Sequence[ContextPiece], family: Family) -> tuple[Message, ...]:
-    """Turn pieces into messages: neighbours of one role share a message unless their row stands
+    """Turn pieces into messages: neighbours of one role share a message unless their row is
     apart.
     """
     found: list[list[ContextPiece]] = []
@@ -544,8 +544,8 @@ def save_first_context(
 ) -> None:
     """Save the pieces; unless `raw`, not where they hold a secret.
 
-    What is not saved, also because the disk refuses, a new process assembles anew: it cannot resend
-    the same bytes, and nothing else is lost.
+    What is not saved, also because the disk refuses, a new process assembles again: it cannot
+    resend the same bytes, and nothing else is lost.
     """
     data = msgspec.json.encode(SavedFirstContext(family, pieces))
     if not raw and encode_redacted(SavedFirstContext(family, pieces)) != data:

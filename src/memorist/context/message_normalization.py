@@ -424,7 +424,7 @@ def normalize_history(
 def _place_outputs_after_calls(
     pairs: PairedMessages, rules: NormalizationRules
 ) -> Iterator[Message]:
-    """Responses API: outputs may stand anywhere behind their calls; missing ones are inserted right
+    """Responses API: outputs may be anywhere behind their calls; missing ones are inserted right
     behind the call.
     """
     for message in pairs.messages:
@@ -544,7 +544,7 @@ def _split_outputs(
 
 
 def _extract_output(message: Message, name: str) -> Message:
-    """Extract an output that stands further down, as a message of its own."""
+    """Extract an output that is further down, as a message of its own."""
     if len(message.blocks) == 1:
         return message
     blocks = tuple(

@@ -31,7 +31,7 @@ _END_OF_FILE = "*** End of File"
 
 
 class PatchHunk(Struct, frozen=True):
-    """Consecutive lines: `old` as they are, `new` as they become; `after` is a line that must stand
+    """Consecutive lines: `old` as they are, `new` as they become; `after` is a line that must be
     somewhere before them.
     """
 

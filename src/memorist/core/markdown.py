@@ -96,7 +96,7 @@ def parse_yaml(text: str) -> object:
     libyaml's own loader calls itself for each level, and an alias repeats a whole value.
 
     Raises ValueError for invalid YAML, a second document, an anchor or alias, a key that is not
-    text or stands twice, and a broken bound (`MAX_YAML_BYTES`, `MAX_YAML_DEPTH`,
+    text or occurs twice, and a broken bound (`MAX_YAML_BYTES`, `MAX_YAML_DEPTH`,
     `MAX_YAML_VALUES`).
     """
     if len(text) > MAX_YAML_BYTES or len(text.encode("utf-8", "replace")) > MAX_YAML_BYTES:

@@ -128,7 +128,7 @@ class ContextExtension(SessionExtension):
         self._is_stale = True
 
     def on_history_replaced(self, reason: HistoryChange) -> None:
-        """Reset: the first context is looked up again, unless it stands before turns that were
+        """Reset: the first context is looked up again, unless it is before turns that were
         rolled back.
         """
         self._normalizer.reset()

@@ -18,10 +18,10 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
 from msgspec.structs import replace
 
@@ -48,6 +48,7 @@ from memorist.engine.session_pins import (
     note_off_session,
     read_off_sessions,
 )
+from memorist.engine.session_share import SessionShare, open_shared_sessions
 from memorist.engine.unsaved_sessions import UnsavedSessions
 from memorist.engine.worker_process import has_exited, start_worker
 from memorist.errors import SessionInUse, StoreError, UsageError
@@ -73,6 +74,8 @@ from memorist.system import SystemClock
 from memorist.team.remote_location import open_remote, read_remote_location
 from memorist.team.team_sync import TeamSync
 from memorist.team.team_watcher import TeamWatcher
+
+Opened = TypeVar("Opened")
 
 FLAGS_WAIT_SECONDS = 2.0
 """Longest wait of a replay for the feature flags, in seconds, so that its first messages are judged
@@ -122,12 +125,14 @@ class Memorist:
         """Where sessions find the folders of a user's skills (`HOME`) and a team's token; each
         tenant has its own.
         """
+        self.owner = ""
+        """Whose sessions these are, where several homes share them on one server."""
         self.starts_workers = True
         """Whether opening a session starts a worker process for due work on past sessions;
         `memorist worker` does that work too.
         """
         self.run_heavy: HeavyRunner = asyncio.to_thread
-        """Runs work of seconds beside the event loop."""
+        """Runs work of seconds outside the event loop."""
         self.extensions: list[Callable[[SessionContext], SessionExtension]] = []
         """What opens the host's own extensions of each live session: mostly subclasses of
         `memorist.SessionExtension` whose constructor takes the session's context. They follow
@@ -139,6 +144,7 @@ class Memorist:
         found = settings or load_settings(os.environ, home=where, caller=caller).settings
         self.settings = found if where is None else replace(found, home=str(where))
         self.layout = Layout(Path(self.settings.home).expanduser().absolute())
+        self._shared_sessions = open_shared_sessions(self.settings.shared_sessions)
         self._clock = clock or SystemClock()
         self._files = files or DiskFiles()
         source = open_flags_file(self.settings.flags) if flags is None else flags
@@ -219,27 +225,43 @@ class Memorist:
         SettingsError for a project's settings file that cannot be used.
         """
         known = self._apply_off_switch(host or HostInfo())
+        home = self.layout.session(project, conceal_id(session)).folder
+        share = None if folder is not None else self._open_share(home)
 
-        def open_at(folder: Path | None) -> SessionLog:
-            return self._open_log(session, project, format, known, folder, listener)
+        async def open_at(where: Path | None) -> tuple[SessionLog, MemoryExtension]:
+            if share is not None:
+                await share.acquire(where or home)
+            try:
+                log = self._open_log(session, project, format, known, where, listener)
+                return log, self._begin_session(log)
+            except BaseException:
+                if share is not None:
+                    await share.release()
+                raise
 
         try:
-            log = await self._open_log_in_turn(lambda: open_at(folder))
-            memory = self._begin_session(log)
+            log, memory = await self._open_in_turn(lambda: open_at(folder))
         except StoreError as error:
             if folder is not None or not is_disk_failure(error):
                 raise
-            home = self.layout.session(project, conceal_id(session)).folder
-            log = open_at(self._unsaved.begin(home, error))
-            memory = self._begin_session(log)
+            log, memory = await open_at(self._unsaved.begin(home, error))
         opened = Session(
             log,
             lambda context: ContextExtension(context, log, memory, self.skills),
             lambda: self.turn_memory_off(log),
             self._on_session_closed,
+            share,
         )
         self._sessions.add(opened)
         return opened
+
+    def _open_share(self, folder: Path) -> SessionShare | None:
+        """The share of a session that workers on several machines have, by the names of its
+        folder and its owner.
+        """
+        name = folder.relative_to(self.layout.projects).as_posix()
+        shared = self._shared_sessions
+        return None if shared is None else SessionShare(shared, f"{self.owner}/{name}")
 
     def _on_session_closed(self, session: Session) -> None:
         self._sessions.discard(session)
@@ -258,7 +280,7 @@ class Memorist:
         as hooks do.
 
         `loads` is the family of instruction files that the agent itself loads for the project: what
-        stands in them is not shown a second time. None compares with none.
+        is in them is not shown a second time. None compares with none.
 
         Raises as `open` does.
         """
@@ -465,7 +487,7 @@ class Memorist:
         )
         return SessionLog(context, load_notes_prompts(self._files, self.layout))
 
-    async def _open_log_in_turn(self, open_log: Callable[[], SessionLog]) -> SessionLog:
+    async def _open_in_turn(self, open_log: Callable[[], Awaitable[Opened]]) -> Opened:
         """Open the log; where another process has it and hands it over, wait for that.
 
         Raises SessionInUse after `HANDOVER_SECONDS`, and at once where it does not hand over.
@@ -474,7 +496,7 @@ class Memorist:
         until = loop.time() + HANDOVER_SECONDS
         while True:
             try:
-                return open_log()
+                return await open_log()
             except SessionInUse as in_use:
                 if not in_use.releases_lease or loop.time() >= until:
                     raise

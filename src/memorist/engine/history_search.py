@@ -5,7 +5,6 @@ notes of sessions, and the memory of past sessions (PS-1).
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -19,6 +18,7 @@ from memorist.recall.document_search import SearchableDocument, SectionMatch, se
 from memorist.recall.memory_selection import MemoryMatch
 from memorist.recall.passages import PassageMatch
 from memorist.rollouts.session_sources import find_repository_root
+from memorist.store.database import Connection
 from memorist.store.home_layout import Layout, SessionLayout
 from memorist.store.session_rows import list_newest_sessions
 
@@ -60,7 +60,7 @@ class HistorySearch:
     def __init__(
         self,
         layout: Layout,
-        open_database: Callable[[], sqlite3.Connection],
+        open_database: Callable[[], Connection],
         *,
         root: str,
         memories: MemorySearch | None = None,

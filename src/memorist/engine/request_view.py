@@ -223,7 +223,7 @@ class RequestView:
         """Show one of memorist's messages in this request and all later ones.
 
         It goes after all that is shown, or right before the new host message `before` where it can
-        stand there. Constant time, however long the view is.
+        be there. Constant time, however long the view is.
         """
         last = None if before is None else self._window.insert_before(message, before)
         if last is None:

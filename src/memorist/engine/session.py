@@ -36,6 +36,7 @@ from memorist.engine.provider_edits import CacheWatcher, ProviderEdits
 from memorist.engine.request_view import IDLE_WORK_DELAY_SECONDS, RequestView
 from memorist.engine.session_log import SessionLog
 from memorist.engine.session_pins import add_pin
+from memorist.engine.session_share import SessionShare
 from memorist.engine.view_window import ViewWindow
 from memorist.errors import FormatError, NothingToDo
 from memorist.events import (
@@ -75,8 +76,10 @@ class Session:
         open_context: Callable[[HostContext], ContextExtension],
         turn_memory_off: Callable[[], None] = lambda: None,
         on_close: Callable[[Session], object] = lambda _: None,
+        share: SessionShare | None = None,
     ) -> None:
         self._log = log
+        self._share = share
         self._extensions = log.extensions
         self._open_context = open_context
         self._context: ContextExtension | None = None
@@ -152,11 +155,13 @@ class Session:
         `is_wanted` between two calls, and closes it then.
         """
         self._log.offer()
+        if self._share is not None:
+            self._share.offer()
 
     @property
     def is_wanted(self) -> bool:
         """Whether another process asks for the session."""
-        return self._log.is_wanted
+        return self._log.is_wanted or (self._share is not None and self._share.is_wanted)
 
     def assemble(self, context: HostContext) -> None:
         """Assemble the context, for a host that does not do it itself.
@@ -404,7 +409,13 @@ class Session:
         """
         self.tracker.on_turn_end()
         self._extensions.on_turn_end(self._parent_call(self._reply))
+        self._save()
+
+    def _save(self) -> None:
+        """Write everything, and where other machines share the session begin to send it there."""
         self._log.flush()
+        if self._share is not None:
+            self._share.save_soon()
 
     def on_file_read(self, path: str) -> None:
         """Note that a file was read into the conversation by other means than a tool call."""
@@ -489,6 +500,7 @@ class Session:
                 done.to_boundary(before, manual=manual is not None), done.result.messages
             )
             self._extensions.on_history_replaced("compacted")
+            self._save()
         return done
 
     def _find_larger_predecessor(self) -> str:
@@ -535,5 +547,9 @@ class Session:
 
         May be called twice.
         """
-        await self._log.close()
-        self._on_close(self)
+        try:
+            await self._log.close()
+        finally:
+            if self._share is not None:
+                await self._share.close()
+            self._on_close(self)

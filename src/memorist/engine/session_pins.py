@@ -56,14 +56,14 @@ class PinnedTexts(SessionExtension):
         self._history_replaced = False
 
     def on_message(self, message: Message, *, replayed: bool = False) -> None:
-        """Pin what the user asks to keep in sight; it stands in the message itself for now."""
+        """Pin what the user asks to keep in sight; it is in the message itself for now."""
         del replayed
         text = find_pinned_text(message)
         if text:
             self.pin(text)
 
     def pin(self, text: str) -> None:
-        """Keep a text in sight that stands in the conversation already."""
+        """Keep a text in sight that is in the conversation already."""
         with contextlib.suppress(StoreError):
             self._shown.add(add_pin(self._context.runtime.files, self._context.layout, text))
 

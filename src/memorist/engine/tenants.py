@@ -116,7 +116,7 @@ class Tenants:
         environment.
         """
         self.run_heavy: HeavyRunner = asyncio.to_thread
-        """Runs work of seconds beside the event loop, for all tenants."""
+        """Runs work of seconds outside the event loop, for all tenants."""
         self._environment = {
             name: value for name, value in os.environ.items() if name not in _EXCLUDED_VARIABLES
         }
@@ -265,6 +265,7 @@ class Tenants:
             model=model or "structural", home=home, settings=settings, clock=self._clock
         )
         engine.environment, engine.starts_workers = variables, False
+        engine.owner = home.name
         engine.run_heavy = self.run_heavy
         return _Tenant(engine, model)
 

@@ -405,7 +405,7 @@ def _call_key(use: ToolUse) -> str:
 
 
 def _merge_results(answers: Sequence[Message]) -> tuple[Message, ...]:
-    """The tool results as the format requires: merged into one user message when they stand in user
+    """The tool results as the format requires: merged into one user message when they are in user
     messages, otherwise one message each.
     """
     if not answers or answers[0].role != "user":

@@ -54,7 +54,7 @@ class JointFork:
         start: ForkStart,
     ) -> Receipt:
         """Run the fork to its end by `start`, with others or alone, and return its own receipt.
-        What the run took stands in the receipt of the first; `record` is as for `run_fork`.
+        What the run took is in the receipt of the first; `record` is as for `run_fork`.
         """
         key = id(spec.parent.reply) if spec.parent else 0
         waiting = self._waiting.get(key, [])

@@ -156,7 +156,7 @@ def _find_next_element(tags: list[re.Match[str]], index: int) -> int:
 
 class AnswerForm(Struct, frozen=True, kw_only=True):
     """A task whose answer is one JSON object, which a program turns into edits. A model writes
-    neither paths nor what stands there already.
+    neither paths nor what is there already.
     """
 
     instruction: str
@@ -257,7 +257,7 @@ _WRITTEN_CALL = lazy_pattern(
 
 
 def parse_written_calls(text: str) -> TextEdits:
-    """Edits and reads that stand in a text as tool calls: objects with a name and arguments, in
+    """Edits and reads that are in a text as tool calls: objects with a name and arguments, in
     tags or in a fence.
     """
     calls: list[EditFileCall | WriteFileCall] = []

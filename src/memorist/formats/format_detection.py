@@ -117,7 +117,7 @@ def detect_format(lines: RecordedLines) -> str:
 
 
 def _detect_document(lines: Sequence[RecordedLine]) -> str:
-    """The format of a document that is spread over lines, by what stands before its messages."""
+    """The format of a document that is spread over lines, by what is before its messages."""
     document = read_document(lines) if lines and lines[0].data.lstrip()[:1] == b"{" else None
     if document is None:
         return ""

@@ -74,7 +74,7 @@ class JsonDocument(Struct, frozen=True):
 
 
 def read_document(lines: RecordedLines) -> JsonDocument | None:
-    """Read a document that may be torn: what stands before the tear is kept. None for a text that
+    """Read a document that may be torn: what is before the tear is kept. None for a text that
     is no object. It is held in memory.
     """
     parts: list[bytes] = []

@@ -102,7 +102,7 @@ def _read_content(item: JsonObject) -> tuple[tuple[Part, ...], tuple[str, bool]]
     if isinstance(content, str):
         return (TextBlock(content),), ("message", True)
     if isinstance(content, list):
-        return tuple([read_part(part) for part in content]), ("message", False)
+        return tuple([read_content_part(part) for part in content]), ("message", False)
     if content is None:
         return (), ("null" if "content" in item else "absent", False)
     return None
@@ -222,7 +222,7 @@ _READERS: dict[str, Callable[[JsonObject, str], Message | None]] = {
 }
 
 
-def read_part(raw: object) -> Part:
+def read_content_part(raw: object) -> Part:
     """Read one content part. Never raises. Media keep the whole part as their source."""
     if not isinstance(raw, dict):
         return build_unknown_block(raw)

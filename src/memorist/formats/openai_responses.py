@@ -73,10 +73,10 @@ def read_content(content: str | list[Any], role: Role) -> tuple[Block, ...]:
     if isinstance(content, str):
         return (TextBlock(content),)
     usual = default_type(role)
-    return tuple([read_part(part, usual) for part in content])
+    return tuple([read_content_part(part, usual) for part in content])
 
 
-def read_part(raw: object, usual: str) -> Part:
+def read_content_part(raw: object, usual: str) -> Part:
     """Read one part. Never raises: an unexpected shape becomes an `UnknownBlock`. Media keep the
     whole part as their source.
     """
@@ -372,7 +372,7 @@ def _read_output(item: JsonObject, kind: str, name: str) -> Message | None:
     elif isinstance(value, list):
         block = ToolResult(
             identity,
-            tuple([read_part(part, "input_text") for part in value]),
+            tuple([read_content_part(part, "input_text") for part in value]),
             plain=False,
             extra=collect_extra(item, read_keys),
         )

@@ -173,7 +173,7 @@ class TurnRollback(Struct, frozen=True):
     messages: int
     line: int
     kept: bool = False
-    """The messages still stand before this marker: memorist's own transcript deletes nothing (CX-7,
+    """The messages still are before this marker: memorist's own transcript deletes nothing (CX-7,
     `context.rollback.surviving`).
     """
 

@@ -57,7 +57,7 @@ class HookCall:
             )
         )
         self.folder = f"{self.home}/{hook_protocol.FOLDER}"
-        self.seconds = hook_protocol.time_limit(self.event, _read_time_limits(self.folder))
+        self.seconds = hook_protocol.find_time_limit(self.event, _read_time_limits(self.folder))
         self.deadline = time.monotonic() + self.seconds
 
     @property

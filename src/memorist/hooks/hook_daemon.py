@@ -422,7 +422,7 @@ class HookDaemon:
         client = detect_client(question.client, event)
         if self._sessions is None or event.hook_event_name == CHECK_EVENT:
             return _answer_without_session(event, client, self._why_off)
-        seconds = hook_protocol.time_limit(event.hook_event_name, self._limits())
+        seconds = hook_protocol.find_time_limit(event.hook_event_name, self._limits())
         work = asyncio.ensure_future(
             self._render_answer(self._sessions, client, event, question.project)
         )
@@ -445,7 +445,7 @@ class HookDaemon:
     async def _render_answer(
         self, sessions: HookSessionPool, client: Client, event: HookEvent, project: str
     ) -> bytes:
-        seconds = NOTES_SHARE * hook_protocol.time_limit(event.hook_event_name, self._limits())
+        seconds = NOTES_SHARE * hook_protocol.find_time_limit(event.hook_event_name, self._limits())
         answer = await sessions.answer(client, event, project, seconds)
         return render_output(event, client, answer.text, answer.notice)
 

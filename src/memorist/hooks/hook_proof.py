@@ -1,4 +1,4 @@
-"""Prove that an agent reaches memorist: run what stands in its settings as the agent would, and
+"""Prove that an agent reaches memorist: run what is in its settings as the agent would, and
 wait for a real answer.
 """
 

@@ -4,7 +4,6 @@ user typed.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from memorist.compaction.recorded_window import find_text
 from memorist.core.messages import Message, Origin
 from memorist.errors import InputError, NothingToDo, UnreadableSession
 from memorist.ports import FileSystem
+from memorist.store.database import Connection
 from memorist.store.disk_files import read_if_exists
 from memorist.store.home_layout import SessionLayout
 from memorist.store.session_rows import list_newest_sessions
@@ -60,7 +60,7 @@ class ProjectSessions:
     """The sessions of one project. `database` opens the state database."""
 
     def __init__(
-        self, root: Path, *, files: FileSystem, database: Callable[[], sqlite3.Connection]
+        self, root: Path, *, files: FileSystem, database: Callable[[], Connection]
     ) -> None:
         self._root = root
         self._files = files

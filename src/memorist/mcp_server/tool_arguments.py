@@ -166,7 +166,7 @@ class NotesArguments(ToolArguments, frozen=True):
 
 class FetchBackArguments(ToolArguments, frozen=True):
     """Fetch the whole text of an earlier message or tool result that is no longer shown in full, by
-    the id that stands in its place. Without a session, the newest sessions of this project are
+    the id that is in its place. Without a session, the newest sessions of this project are
     looked through.
     """
 

@@ -92,7 +92,7 @@ def _past_text(each: Rollout, extract: StoredExtract | None) -> str:
 
 def build_past_session(id: str) -> PageView:
     """What one past session left: each task with its outcome, what was learned, what failed and
-    what mended it.
+    what fixed it.
     """
     extracts = with_past_state(
         lambda past: next(
@@ -204,7 +204,7 @@ _STATE_TONES: dict[str, Tone] = {"wrong": "wrong", "note": "note", "mended": "go
 
 
 def build_health(findings: Sequence[CheckResult] | None = None) -> PageView:
-    """What the doctor finds, the worst first, with a button that mends."""
+    """What the doctor finds, the worst first, with a button that fixes."""
     found = sorted(
         run_checks(CHECKS) if findings is None else findings,
         key=lambda each: list(STATE_MARKS).index(each.state),
@@ -247,7 +247,7 @@ def build_health(findings: Sequence[CheckResult] | None = None) -> PageView:
 
 
 def mend_faults() -> str:
-    """Mend what the doctor can mend, and say how much."""
+    """Fix what the doctor can fix, and say how much."""
     mended = sum(each.state == "mended" for each in run_checks(CHECKS, fix=True))
     return say("Mended: {count:,}", count=mended)
 

@@ -58,7 +58,7 @@ class SessionCourse(Struct, frozen=True, kw_only=True):
     compactions: tuple[tuple[int, CompactionBoundary, int], ...]
     """Turn, mark, and tokens of the next request (0 where there is none)."""
     troubles: tuple[TroubleRecord, ...] = ()
-    """What failed, and what mended it."""
+    """What failed, and what fixed it."""
 
 
 class CourseTracer:

@@ -54,7 +54,7 @@ from memorist.views.view_blocks import (
 from memorist.views.view_formatting import base_name, format_dollars, format_percent, format_time
 
 PIECE_CHARS = 160
-"""Characters of a piece that stand in the table; the message has all of it."""
+"""Characters of a piece that are in the table; the message has all of it."""
 WINDOW_PARTS = 7
 """Kinds of content that the bars of the window tell apart; the eighth colour is for the rest."""
 DEAREST = 8

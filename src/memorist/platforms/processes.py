@@ -81,7 +81,7 @@ def name_process() -> str:
 
 def is_named_process_dead(name: str) -> bool:
     """Whether the process of a name by `name_process` is surely dead: it is none of this machine's,
-    its pid is another's by now, or the machine has been started anew since.
+    its pid is another's by now, or the machine has been restarted since.
 
     False where that is not known: for other machines and containers, and for other names.
     """

@@ -1,5 +1,5 @@
 """The socket of a process that only its user may reach: a Unix socket at a path or, where there is
-none, a loopback port, whose number and token stand in a private file at that path.
+none, a loopback port, whose number and token are in a private file at that path.
 
 Imports only compiled modules: the program that is started for every hook loads it.
 """
@@ -45,7 +45,7 @@ def _read_address(path: str) -> tuple[int, bytes]:
 
 
 def listen(path: str, queued: int) -> tuple[_socket.socket, bytes]:
-    """Listen at a path that only the user may open, replacing what stands there; also the token
+    """Listen at a path that only the user may open, replacing what is there; also the token
     that every connection must send first, empty for a Unix socket. Raises OSError.
     """
     if os.path.lexists(path):

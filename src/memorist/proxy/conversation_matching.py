@@ -5,7 +5,7 @@ No I/O.
 A client that declares nothing sends its whole history with each request. A request whose history
 begins with all of a known one, including the model's reply, continues that conversation. One that
 shares only a beginning, a retry of an opening that was answered, and a request with another key
-start conversations of their own: starting anew is better than mixing two.
+start conversations of their own: starting over is better than mixing two.
 
 Known conversations can be saved (`to_stored_conversation`) and restored by the next process.
 """

@@ -49,7 +49,7 @@ COHORT_MESSAGES = (
     "draw a diagram of how the parts talk to each other",
     "retry the upload when the network fails",
 )
-"""Things that persons ask of an agent, of many kinds."""
+"""Things that people ask of an agent, of many kinds."""
 
 COHORT_MEMORIES = (
     "Invoices are rounded per line and not per total.",

@@ -194,7 +194,7 @@ def render_index(
     remarks: Mapping[str, str] = {},
 ) -> str:
     """Render the index as the text of one message: what the user said apart from all else, and
-    apart from it what they said for all of their projects. `remarks` on what the user said stand
+    apart from it what they said for all of their projects. `remarks` on what the user said are
     behind its date, by path.
     """
     groups = [_group_by_origin(index, headers, SAID_HEADING, remarks)]

@@ -201,7 +201,7 @@ def render_selection_data(
     tools: Sequence[str],
     scan_files: int,
 ) -> str:
-    """What the model selects from, for its user message; the rules stand in the system message."""
+    """What the model selects from, for its user message; the rules are in the system message."""
     used = f"The assistant has just used these tools: {', '.join(tools)}.\n\n" if tools else ""
     values = {
         "manifest": neutralize_markup(render_manifest(headers, limit=scan_files), _DATA_TAGS),

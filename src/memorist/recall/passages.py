@@ -103,7 +103,7 @@ def _work_line(use: ToolUse) -> str:
             return ""
 
 
-def split_passages(entries: Iterable[TranscriptEntry]) -> Iterator[Passage]:
+def split_session_passages(entries: Iterable[TranscriptEntry]) -> Iterator[Passage]:
     """Split a session into its turns. Tool output, reminders and summaries are left out."""
     turn: _OpenTurn | None = None
     for entry in entries:
@@ -131,7 +131,7 @@ def list_search_keys(text: str) -> list[str]:
 
 
 class PassageMatch(Struct, frozen=True, kw_only=True):
-    """A passage that a query found, with the session it stands in."""
+    """A passage that a query found, with the session it is in."""
 
     session: str
     """Id of the session."""

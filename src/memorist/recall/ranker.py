@@ -330,7 +330,7 @@ class Ranker:
 
         Of two entries with the same id the last one counts. What a killed sync had written stands,
         and the next one completes it. A damaged index is rebuilt; for a locked one a copy in memory
-        stands in.
+        is in.
         """
         with self._lock:
             self._index.try_file()

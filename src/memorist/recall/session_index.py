@@ -26,15 +26,16 @@ from memorist.recall.passages import (
     Passage,
     PassageMatch,
     list_search_keys,
-    split_passages,
+    split_session_passages,
 )
 from memorist.recall.ranker import EMBEDDING_BATCH, Ranker
 from memorist.recall.word_chance import measure_evidence
 from memorist.safety.secrets import redact
 from memorist.store.database import (
-    BUSY_SECONDS,
+    connect_database,
     create_private_file,
     is_damage,
+    is_locked,
     is_unwritable,
     move_aside,
     open_unsaved,
@@ -51,7 +52,7 @@ from memorist.transcript.invocation_log import (
 )
 
 SESSION_INDEX_VERSION = 6
-"""Version of the tables; a file of another version is made anew."""
+"""Version of the tables; a file of another version is rebuilt."""
 PARTS = ("said", "answered", "work")
 CANDIDATES_PER_TURN = 3
 """Entries that are asked of the ranker for each wanted turn: several are of one turn, and some of
@@ -87,7 +88,7 @@ create table unranked (project text primary key);
 
 
 def _prepare_tables(connection: sqlite3.Connection) -> None:
-    """Create the tables, anew where those of another version are there."""
+    """Create the tables, in place of those of another version."""
     if connection.execute("pragma user_version").fetchone()[0] == SESSION_INDEX_VERSION:
         return
     with transaction(connection):
@@ -118,7 +119,7 @@ class SessionIndex:
                 move_aside(self._path)
                 return self._connect()
         except (sqlite3.Error, OSError) as error:
-            if is_unwritable(error, self._path):
+            if is_unwritable(error, self._path) or is_locked(error):
                 return open_unsaved(self._path, error, _prepare_tables)
             raise StoreError(
                 f"the index {self._path.name} cannot be opened ({error}); check the folder's "
@@ -127,9 +128,7 @@ class SessionIndex:
 
     def _connect(self) -> sqlite3.Connection:
         create_private_file(self._path)
-        connection = sqlite3.connect(
-            self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
-        )
+        connection = connect_database(self._path)
         try:
             connection.execute("pragma journal_mode = wal")
             connection.execute("pragma synchronous = normal")
@@ -488,6 +487,8 @@ def read_passages(path: Path, calls: SessionCalls | None = None) -> Iterator[Pas
             messages = (
                 entry for entry in read_session(LineFile(path)) if isinstance(entry, Message)
             )
-            yield from split_passages(messages if calls is None else map(calls.add, messages))
+            yield from split_session_passages(
+                messages if calls is None else map(calls.add, messages)
+            )
     except (OSError, UnreadableSession):
         return

@@ -1,8 +1,8 @@
-"""What chance gives: how likely a word of a message stands in a memory that has nothing to do with
+"""What chance gives: how likely a word of a message is in a memory that has nothing to do with
 it. Pure.
 
 A message of forty words shares two or three with almost any memory. Matched words count by their
-rarity in what persons type to agents, and what a message of the same words would match by chance
+rarity in what people type to agents, and what a message of the same words would match by chance
 is taken off.
 """
 

@@ -31,7 +31,7 @@ SHOWN_ROWS = 15
 
 
 Columns = Sequence[tuple[str, Literal["text", "code", "number"]]]
-"""Headings, and the kind of what stands below each."""
+"""Headings, and the kind of what is below each."""
 
 
 def _build_table(
@@ -352,7 +352,7 @@ def troubles_table(session: SessionRecord) -> TableBlock:
 
 
 def lines_table(session: SessionRecord) -> TableBlock:
-    """Lines of the file that were skipped or mended, and why."""
+    """Lines of the file that were skipped or fixed, and why."""
     columns: Columns = (("Line", "number"), ("What", "text"), ("Why", "text"))
     entries = sorted(
         [(each.line, "skipped", each.why) for each in session.skipped]
@@ -402,5 +402,5 @@ def overview_table(sessions: Sequence[SessionRecord]) -> TableBlock:
 
 
 def chapter_address(number: int) -> str:
-    """Where the chapter of a session stands in the report, counted from 1."""
+    """Where the chapter of a session is in the report, counted from 1."""
     return f"#s{number}"

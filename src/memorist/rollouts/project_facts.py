@@ -36,7 +36,7 @@ def select_project_facts(
 ) -> list[ProjectFact]:
     """The facts of the sessions, each a session's id and raw memory, newest first.
 
-    One of each kind comes first (what the user asked for, what failed and what mended it, the
+    One of each kind comes first (what the user asked for, what failed and what fixed it, the
     command that works), then more of each.
     """
     kinds = [

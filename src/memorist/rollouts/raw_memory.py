@@ -62,7 +62,7 @@ class MemoryBullet(Struct, frozen=True, kw_only=True):
     date: str = ""
     """The day it was said or seen, ISO 8601; empty if the session has no times."""
     evidence: str = ""
-    """Where it stands in the session, such as `line 120`; empty if unknown."""
+    """Where it is in the session, such as `line 120`; empty if unknown."""
     scope: ClaimScope | None = None
     """Where it holds, if different from its task's scope."""
 

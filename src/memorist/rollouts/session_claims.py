@@ -299,7 +299,7 @@ def _is_absolute(path: str) -> bool:
 
 
 def _heading_path(path: str) -> str:
-    """Return a path that can stand in a heading; empty if it is not a full path."""
+    """Return a path that can be in a heading; empty if it is not a full path."""
     line = " ".join(path.replace("`", "").split())
     return (line.rstrip("/\\") or "/") if _is_absolute(line) else ""
 

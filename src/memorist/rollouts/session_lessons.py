@@ -155,7 +155,7 @@ def choose_lessons(
 
 
 def _count_given_tokens(tasks: Sequence[TaskRecord]) -> int:
-    """Tokens of what stands in the handbook in any case: heads, wishes, answers and refusals."""
+    """Tokens of what is in the handbook in any case: heads, wishes, answers and refusals."""
     bullets = [
         bullet for task in tasks for bullet in (*task.preferences, *task.decided, *task.corrected)
     ]
@@ -273,7 +273,7 @@ def _build_entry_line(section: str, text: str, order: tuple[int, ...], weight: f
 
 
 def _drop_unproved_parts(failure: WorkFailure) -> WorkFailure:
-    """The failure without later changes that mended nothing, and without what the agent said next
+    """The failure without later changes that fixed nothing, and without what the agent said next
     if that speaks of something else.
     """
     failure = failure if failure.resolved_by else replace(failure, edits={})

@@ -354,7 +354,7 @@ def _build_thread(path: str, found: os.stat_result, metadata: SourceMetadata) ->
 def find_gemini_project(chat: Path) -> str:
     """The folder of the project that a chat of Gemini CLI belongs to; empty where it is not known.
 
-    It stands in a file beside the chats; before there was one, the folder was named by the digest
+    It is in a file beside the chats; before there was one, the folder was named by the digest
     of the project's path, and `projects.json` lists the paths.
     """
     for folder in chat.parents[1:4]:

@@ -179,7 +179,7 @@ _SHELL_COMMENT = ("#", "//")
 def review_model_skill(path: str, data: bytes | None, rows: Sequence[RolloutExtract]) -> bytes:
     """Return the skill that a model wrote as the draft that may stand; empty if it may not.
 
-    It has a name and a description, and every command in it stands in a session: in that order of
+    It has a name and a description, and every command in it is in a session: in that order of
     words, letter by letter. Two sessions at least must hold one of them. Orders for an agent, leave
     in the user's name, secrets and hidden characters have no place in it.
     """
@@ -217,7 +217,7 @@ MIN_SKILL_SESSIONS = 2
 
 
 def _skill_commands(body: str) -> list[str]:
-    """The commands in a skill: lines of its fenced blocks, and what stands in backticks and has an
+    """The commands in a skill: lines of its fenced blocks, and what is in backticks and has an
     argument.
     """
     fenced = [
@@ -231,7 +231,7 @@ def _skill_commands(body: str) -> list[str]:
 
 
 def _supporting_sessions(commands: Sequence[str], rows: Sequence[RolloutExtract]) -> set[str]:
-    """The sessions that hold one of the commands; none if a command stands in no session."""
+    """The sessions that hold one of the commands; none if a command is in no session."""
     texts = {
         row.thread: " ".join(f"{row.raw_memory}\n{row.rollout_summary}".split()) for row in rows
     }

@@ -3,8 +3,8 @@
 The answer is parsed strictly. Then code decides what may stand: a preference only with the user's
 own words, looked up in what the model was shown; of everything else nothing that tries to give
 orders or permission, or that passes on an order from a tool, a page or another agent (SF-2), that
-repeats the prompt's own form, or that names what stands nowhere in the session. Secrets are
-removed. What the session's structure proves stands in any case: a model only adds to it.
+repeats the prompt's own form, or that names what is nowhere in the session. Secrets are
+removed. What the session's structure proves is in any case: a model only adds to it.
 """
 
 from __future__ import annotations
@@ -352,7 +352,7 @@ class _AnswerJudge:
 
     def judge_task(self, task: RawMemoryTask) -> RawMemoryTask | None:
         """Return the task with its acceptable entries; None if its name is not acceptable, or is
-        the form's own and nothing of the session stands below it.
+        the form's own and nothing of the session is below it.
         """
         named = replace(task, name=self.accept(task.name))
         if task.name and not named.name:

@@ -214,7 +214,7 @@ class SummaryPart(Struct, frozen=True):
 
 
 class SummaryTopic(Struct, frozen=True):
-    """One line of the table of contents, with what stands below it."""
+    """One line of the table of contents, with what is below it."""
 
     place: str
     day: str
@@ -516,7 +516,7 @@ def _descending_day(day: str) -> int:
 
 
 def _is_listed(handbook: Handbook, group: HandbookSection, work: HandbookTask) -> bool:
-    """Tasks of "everywhere" are listed under their projects' groups when they stand there too."""
+    """Tasks of "everywhere" are listed under their projects' groups when they are there too."""
     others = (other for other in handbook.groups if other.title != EVERYWHERE)
     return bool(work.sources) and (
         group.title != EVERYWHERE

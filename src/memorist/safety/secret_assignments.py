@@ -145,7 +145,7 @@ def find_assigned_secrets(stem: str, text: str, at: int) -> Iterator[SafetyFindi
 def find_named_secrets(
     name: str, provider: NamedProvider, text: str, at: int
 ) -> Iterator[SafetyFinding]:
-    """The key of a provider whose name stands in the key's name, if the value has the provider's
+    """The key of a provider whose name is in the key's name, if the value has the provider's
     shape.
     """
     if at and text[at - 1].isalpha() and text[at].islower():
@@ -185,7 +185,7 @@ def _is_drawn_value(value: str) -> bool:
 
 
 class _AssignedValue:
-    """A value and what stands before it."""
+    """A value and what is before it."""
 
     __slots__ = ("between", "kind", "start", "value")
 
@@ -204,7 +204,7 @@ class _AssignedValue:
 
 
 def _read(text: str, start: int, end: int) -> _AssignedValue | None:
-    """The value after a name; None where none stands there, or where name, sign and value do not
+    """The value after a name; None where none is there, or where name, sign and value do not
     fit together.
     """
     between = _BETWEEN.match(text, end)

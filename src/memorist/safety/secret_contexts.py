@@ -246,7 +246,7 @@ def _is_seed(value: str) -> bool:
 
 
 CASE_SENSITIVE: dict[str, SecretReader] = {"-----BEGIN ": _block, "eyJ": _json_token}
-"""Readers by anchor, as it stands in the text."""
+"""Readers by anchor, as it is in the text."""
 
 READERS: dict[str, SecretReader] = {
     "://": _address,

@@ -48,7 +48,7 @@ KEY_QUALIFIERS = word_set(
     download
     """
 )
-"""What must stand before `key` for it to name a secret."""
+"""What must be before `key` for it to name a secret."""
 _PASS_OWNERS = word_set(
     """
          db database smtp mail email imap pop user usr admin root my mysql mariadb sql pg postgres
@@ -145,6 +145,6 @@ BEYOND_ASCII: dict[str, KeyKind] = {
         "secret",
     ),
 }  # fmt: skip
-"""Words outside ASCII that name a secret, as they stand in texts: they are looked for as such, for
+"""Words outside ASCII that name a secret, as they are in texts: they are looked for as such, for
 a text's capitals are not folded there.
 """

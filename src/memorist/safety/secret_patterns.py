@@ -9,7 +9,7 @@ capitals and digits, W letters, digits, `-` and `_`, B the base64 alphabet, P th
 and `=`, T letters, digits and `_.=-`, Q letters, digits and `_.~-`, C those of P and commas, E
 letters, digits and `%`, D digits, X letters, G (alone) a UUID.
 
-A shape's longest literal part that stands at a known place is what the text is searched for; the
+A shape's longest literal part that is at a known place is what the text is searched for; the
 pattern is tried only there. A last hole of a fixed size takes further characters of its class (but
 not hex digits), since providers lengthen their tokens; `!` at the end of a shape forbids that. A
 `~` at its start lets a token begin inside a word. A `?` at its start marks a short, common prefix:
@@ -282,7 +282,7 @@ class TokenFormat(Struct, frozen=True):
     """One shape of a provider's token.
 
     Attributes:
-        name: The rule, as it stands in a mark: `github-token`.
+        name: The rule, as it is in a mark: `github-token`.
         hint: The literal text that the search looks for.
         back: How many characters the shape begins before its hint.
         pattern: The shape, to be matched at its beginning; its group 1, where it has one, is the

@@ -1,7 +1,7 @@
 """Providers whose keys have no mark of their own, only a shape, and are known by the provider's
 name beside them: `DATADOG_API_KEY=…`.
 
-One line of the table: the names under which a provider stands in keys, and the shapes of its
+One line of the table: the names under which a provider is in keys, and the shapes of its
 values, in the notation of `secret_patterns`. A `*` before the names marks a common word, or a
 provider whose shape is that of a commit or a digest: the key must then name a credential as well
 (`linear_client_secret`, and not `linear`).

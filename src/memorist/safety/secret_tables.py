@@ -23,7 +23,7 @@ _RULE = lazy_pattern(r"[\s|+:=,-]*\Z")
 
 
 def find_column_secrets(text: str, at: int, kind: KeyKind) -> Iterator[SafetyFinding]:
-    """The secrets in the column whose header holds the name at this place. Cells are parted by `|`,
+    """The secrets in the column whose header holds the name at this place. Cells are separated by `|`,
     `,`, `;` or tabulators.
     """
     begin = text.rfind("\n", max(0, at - _LONGEST_LINE), at) + 1

@@ -18,7 +18,7 @@ by dashes of that length as much: so this rejects repetition only, and `count_ra
 does the rest.
 """
 MIN_RANDOM_CHARACTERS = 8
-"""Characters that must stand in parts that are neither words nor numbers: the length of the
+"""Characters that must be in parts that are neither words nor numbers: the length of the
 shortest password taken for one.
 """
 
@@ -165,7 +165,7 @@ def entropy_bits(value: str) -> float:
 
 
 def count_random_characters(value: str, shortest: int = 1) -> int:
-    """How many characters stand in parts (between separators) that are neither words, camel case,
+    """How many characters are in parts (between separators) that are neither words, camel case,
     numbers, nor a word with a number.
 
     Parts of fewer characters than `shortest` are taken for no words.

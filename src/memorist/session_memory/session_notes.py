@@ -265,7 +265,7 @@ class SessionMemory(SessionExtension):
     @property
     def are_written(self) -> bool:
         """Whether a model (or the user) wrote what the notes say: by the last update, or, where
-        the cursor is gone, by what stands in the file.
+        the cursor is gone, by what is in the file.
         """
         if self.way is not None:
             return self.way == "model"

@@ -12,9 +12,10 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from memorist.errors import StoreError
+from memorist.platforms.file_locks import find_lock_holder
 
 if TYPE_CHECKING:
     from sqlite3 import _Parameters
@@ -49,26 +50,82 @@ Connection = sqlite3.Connection
 """An open database."""
 
 
-class HostConnection(sqlite3.Connection):
-    """A connection for a host, which a locked database must not hold up: after one wait of
-    `HOST_BUSY_SECONDS` it fails at once, for `PAUSE_SECONDS`.
+class LockPause:
+    """For whom one wait of `HOST_BUSY_SECONDS` for a locked database is enough: after it the
+    connections that share a pause fail at once, for `PAUSE_SECONDS`.
     """
 
-    _waits_from: float | None = None
-    """When it waits again, by the monotonic clock; None while it waits."""
+    of_process: ClassVar[LockPause | None] = None
+    """Shared by all connections of a process that is a command."""
+
+    def __init__(self) -> None:
+        self._until = 0.0
+
+    @property
+    def wait_seconds(self) -> float:
+        """How long a connection waits now."""
+        return HOST_BUSY_SECONDS if time.monotonic() >= self._until else 0.0
+
+    def begin(self) -> None:
+        """After a wait that was in vain."""
+        self._until = time.monotonic() + PAUSE_SECONDS
+
+
+def wait_once_in_all() -> None:
+    """Let all databases that this process opens from now on share one pause: a command's user waits
+    for all of them together.
+    """
+    LockPause.of_process = LockPause()
+
+
+class HostConnection(sqlite3.Connection):
+    """A connection for a host or a command, which a locked database must not hold up."""
+
+    pause: LockPause
+    path: Path
+    _waits = -1.0
 
     def execute(self, sql: str, parameters: _Parameters = (), /) -> sqlite3.Cursor:
         """As of any connection."""
-        if self._waits_from is not None and time.monotonic() >= self._waits_from:
-            self._waits_from = None
-            super().execute(f"pragma busy_timeout = {HOST_BUSY_SECONDS * 1000:.0f}")
+        waits = self.pause.wait_seconds
+        if waits != self._waits:
+            self._waits = waits
+            super().execute(f"pragma busy_timeout = {waits * 1000:.0f}")
         try:
             return super().execute(sql, parameters)
         except sqlite3.OperationalError as error:
-            if is_locked(error) and self._waits_from is None:
-                self._waits_from = time.monotonic() + PAUSE_SECONDS
-                super().execute("pragma busy_timeout = 0")
+            if is_locked(error) and waits:
+                self.pause.begin()
+                if self.pause is LockPause.of_process:
+                    _log.warning(
+                        "%s is locked by %s: what is there is read, and nothing waited for again",
+                        self.path,
+                        _name_holder(self.path),
+                    )
             raise
+
+
+def _name_holder(path: Path) -> str:
+    """Who has a database locked, as far as the system tells."""
+    process = find_lock_holder(path.with_name(f"{path.name}-shm")) or find_lock_holder(path)
+    return f"process {process}" if process else "another process"
+
+
+def connect_database(path: Path, *, waits_once: bool = False) -> sqlite3.Connection:
+    """A connection to a file that exists. It is a `HostConnection` with `waits_once`, and where the
+    whole process waits once.
+    """
+    waits_once = waits_once or LockPause.of_process is not None
+    connection = sqlite3.connect(
+        path,
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+        factory=HostConnection if waits_once else sqlite3.Connection,
+    )
+    if isinstance(connection, HostConnection):
+        connection.pause, connection.path = LockPause.of_process or LockPause(), path
+    return connection
 
 
 def is_locked(error: BaseException | None) -> bool:
@@ -193,13 +250,7 @@ def _prepare_database(connection: sqlite3.Connection) -> None:
 
 def _connect_database(path: Path, *, waits_once: bool) -> sqlite3.Connection:
     create_private_file(path)
-    connection = sqlite3.connect(
-        path,
-        timeout=HOST_BUSY_SECONDS if waits_once else BUSY_SECONDS,
-        isolation_level=None,
-        check_same_thread=False,
-        factory=HostConnection if waits_once else sqlite3.Connection,
-    )
+    connection = connect_database(path, waits_once=waits_once)
     try:
         connection.execute("pragma journal_mode = wal")
         connection.execute("pragma synchronous = normal")
@@ -326,9 +377,7 @@ def open_unsaved_index(path: Path, error: Exception) -> UnsavedConnection:
 
 def _connect_index(path: Path) -> tuple[sqlite3.Connection, bool]:
     create_private_file(path)
-    connection = sqlite3.connect(
-        path, timeout=HOST_BUSY_SECONDS, isolation_level=None, check_same_thread=False
-    )
+    connection = connect_database(path, waits_once=True)
     try:
         connection.row_factory = sqlite3.Row
         # An unreadable or foreign file must be detected here, before anything in it is changed.

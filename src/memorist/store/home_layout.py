@@ -15,7 +15,7 @@ _NAME_LENGTH = 60
 
 _HASHED_NAME = re.compile(r".*-[0-9a-f]{8}")
 _RESERVED_NAMES = ("memory", "memory-state")
-"""Folders that stand beside those of a project's sessions."""
+"""Folders that are beside those of a project's sessions."""
 
 
 def folder_name(text: str) -> str:
@@ -115,7 +115,7 @@ class Layout:
 
     @property
     def session_index(self) -> Path:
-        """The words of past sessions; can be deleted, and is made anew."""
+        """The words of past sessions; can be deleted, and is rebuilt."""
         return self.home / "session-index.sqlite"
 
     @property

@@ -129,8 +129,8 @@ def open_sqlite_state(
 ) -> SqliteState:
     """Open the database of a home folder, and look whether it is sound.
 
-    One that is damaged is moved aside and begun anew, which leaves a remark (`remarks`): what stage
-    one made is then to be taken from its files (`rollouts.rebuild`). `waits_once` as of
+    One that is damaged is moved aside and a new one is begun, which leaves a remark (`remarks`):
+    what stage one made is then to be taken from its files (`rollouts.rebuild`). `waits_once` as of
     `open_database`. Raises StoreError when the disk refuses.
     """
     database = open_database(path, waits_once=waits_once)
@@ -197,9 +197,14 @@ def is_shared(setting: str) -> bool:
     """
     if setting == SQLITE:
         return False
-    if not _POSTGRES_ADDRESS.match(setting):
+    if not is_postgres_address(setting):
         raise SettingsError(f"the setting `state` is {SQLITE} or postgresql://host/name")
     return True
+
+
+def is_postgres_address(setting: str) -> bool:
+    """Whether a setting is the address of a PostgreSQL database."""
+    return _POSTGRES_ADDRESS.match(setting) is not None
 
 
 def redact_password(setting: str) -> str:

@@ -1,6 +1,6 @@
 """Remove every copy of some texts below a home folder, for what is forgotten for good.
 
-What is derived and holds one is deleted, to be made anew; in all other files a mark comes in its
+What is derived and holds one is deleted, to be rebuilt; in all other files a mark comes in its
 place. A file of a session that is open in another process is left alone and named.
 """
 
@@ -20,7 +20,7 @@ from memorist.store.transcript_writer import TranscriptWriter
 
 FORGOTTEN_MARK = b"[forgotten]"
 MIN_TEXT_CHARS = 12
-"""Characters of the shortest text that is replaced where it stands: a shorter one stands in many
+"""Characters of the shortest text that is replaced where it stands: a shorter one is in many
 files for other reasons.
 """
 _TEXT_SUFFIXES = frozenset({".json", ".jsonl", ".md", ".txt", ".log", ".torn", ".html"})
@@ -76,7 +76,7 @@ def _mark_forms(data: bytes, forms: Iterable[bytes]) -> bytes:
 
 
 def _encode_forms(texts: Iterable[str]) -> list[bytes]:
-    """The bytes by which texts stand in files, the longest first: plain, and as JSON strings."""
+    """The bytes by which texts are in files, the longest first: plain, and as JSON strings."""
     forms: set[bytes] = set()
     for text in texts:
         forms.add(text.encode("utf-8", "surrogateescape"))

@@ -349,6 +349,12 @@ def _acquire_writer_lock(path: Path) -> int:
     return descriptor
 
 
+def check_writer_lock(path: Path) -> None:
+    """Raise SessionInUse where a transcript has a writer, after asking it to let go."""
+    make_folders(path.parent)
+    os.close(_acquire_writer_lock(path))
+
+
 def _repair_last_line(path: Path, descriptor: int) -> int:
     """Bring the file to the end of a line; returns its size. A complete record without its line
     ending is kept.

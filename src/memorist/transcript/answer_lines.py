@@ -1,5 +1,5 @@
 """The lines of a model's answer, held against what the model was shown: a line that repeats the
-prompt's own form, or names what stands nowhere in its source, is worth nothing. Pure.
+prompt's own form, or names what is nowhere in its source, is worth nothing. Pure.
 
 Small models do both often, large ones seldom. Both can be seen without understanding the line.
 """
@@ -69,13 +69,13 @@ class LineCheck:
         return run in self._prompt and run not in self._source
 
     def find_invented(self, line: str) -> str:
-        """Return the first file or identifier of a line that stands nowhere in the source."""
+        """Return the first file or identifier of a line that is nowhere in the source."""
         paths = [match[0].removeprefix("./") for match in _FILE.finditer(line)]
         names = [name for name in sorted(find_names(line)) if _CODE_NAME.search(name)]
         return next((each for each in (*paths, *names) if not self._is_known(each)), "")
 
     def _is_known(self, name: str) -> bool:
-        """A path counts as known also where its file and its folders stand apart, as after `cd`."""
+        """A path counts as known also where its file and its folders are apart, as after `cd`."""
         if self._names[name] or self._folded[name.casefold()]:
             return True
         parts = [part for part in re.split(r"/|::|->", name) if part]

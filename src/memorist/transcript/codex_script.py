@@ -1,7 +1,7 @@
 """The shell commands and the patch inside a JavaScript call of Codex's `exec` tool. Pure.
 
 Newer Codex clients give the model one tool that runs a script, in which the known tools are
-functions: `tools.exec_command({"cmd": …})`, `tools.apply_patch(patch)`. Only what stands there as a
+functions: `tools.exec_command({"cmd": …})`, `tools.apply_patch(patch)`. Only what is there as a
 literal is read; nothing is evaluated.
 """
 

@@ -20,16 +20,16 @@ from memorist.transcript.command_lines import classify_command, split_command
 from memorist.transcript.tool_actions import CommandAction, parse_tool_action
 
 MEND_CALLS = 15
-"""Calls after a failure within which a success may be what mended it."""
+"""Calls after a failure within which a success may be what fixed it."""
 MIN_SHARED_WORDS = 0.5
-"""Share of a failed call's words that the call that mended it has as well."""
+"""Share of a failed call's words that the call that fixed it has as well."""
 MAX_OPEN_FAILURES = 8
 MAX_OPEN_CALLS = 256
 """Calls of a session that wait for their result."""
 MAX_PARTS = 12
 """Joined commands that are read of one command line."""
 MAX_NAMED_WORDS = 3
-"""Words of a call that an error may name: what is called stands at its beginning."""
+"""Words of a call that an error may name: what is called is at its beginning."""
 MAX_WORDS = 12
 """Words kept of one of them."""
 _COMMAND_LIMIT = 2_000
@@ -88,11 +88,11 @@ class MendedInvocation(Struct, frozen=True, kw_only=True):
     error: str
     mended_by: str
     at: float
-    """When it was mended, in seconds since the epoch."""
+    """When it was fixed, in seconds since the epoch."""
 
 
 def split_invocations(command: str) -> tuple[Invocation, ...]:
-    """Split a command line into the programs that it calls; what stands behind a pipe is left
+    """Split a command line into the programs that it calls; what is behind a pipe is left
     out.
     """
     found: list[Invocation] = []

@@ -1,4 +1,4 @@
-"""The page's own words in the reader's language: English stands in the code, other languages in
+"""The page's own words in the reader's language: English is in the code, other languages in
 catalogues beside this module (`texts.de.toml`).
 
 A catalogue is a table from the English text to its translation, or to a list of its plural forms.

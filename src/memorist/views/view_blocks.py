@@ -59,7 +59,7 @@ class NumberBlock(Struct, frozen=True, tag="numbers", kw_only=True):
 
 
 class TableBlock(Struct, frozen=True, tag="table", kw_only=True):
-    """A table; `empty` stands in its place where there is no row."""
+    """A table; `empty` is in its place where there is no row."""
 
     heading: str
     columns: Sequence[str]
@@ -78,7 +78,7 @@ class TableBlock(Struct, frozen=True, tag="table", kw_only=True):
 
 
 class ProseBlock(Struct, frozen=True, tag="text", kw_only=True):
-    """Text as it stands in a file or a message; Markdown is shown as it is meant, with its source
+    """Text as it is in a file or a message; Markdown is shown as it is meant, with its source
     below.
     """
 

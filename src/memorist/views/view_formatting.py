@@ -37,12 +37,9 @@ def format_number(number: int) -> str:
     return f"{number:,}"
 
 
-def format_count(number: int, one: str, many: str = "") -> str:
-    """A number with its noun: `1 update`, `12,345 updates`.
-
-    `many` is needed where an `s` is not enough.
-    """
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+def format_count(number: int, noun: str) -> str:
+    """A number with its noun: `1 update`, `12,345 updates`."""
+    return f"{number:,} {noun if number == 1 else noun + 's'}"
 
 
 def format_compact(number: float) -> str:

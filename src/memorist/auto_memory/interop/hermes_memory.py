@@ -37,14 +37,14 @@ _SEPARATOR_LINE = re.compile(r"^§$", re.MULTILINE)
 def _hermes_store(path: str) -> str:
     """Return `MEMORY.md` or `USER.md` for a file of either; empty for any other.
 
-    Files may stand in the memory folder or in `memories` below Hermes's home.
+    Files may be in the memory folder or in `memories` below Hermes's home.
     """
     name = path.removeprefix("memories/")
     return name if name in HERMES_LIMITS else ""
 
 
 def recognise_hermes(files: Mapping[str, bytes]) -> bool:
-    """Whether a file has separated entries, or a `USER.md` without header stands beside a
+    """Whether a file has separated entries, or a `USER.md` without header is beside a
     `MEMORY.md` that is no index.
     """
     found = {

@@ -290,4 +290,4 @@ CONFIRMATION = (
     r"is) (?:exactly )?(?:how|what) i (?:want|like|meant)\b.{0,30}|always (?:do )?(?:it )?(?:like|this"
     r"|that)\b.{0,20})[.!]*"
 )
-"""A whole message that asks to go on as before: what is meant stands in the turn before it."""
+"""A whole message that asks to go on as before: what is meant is in the turn before it."""

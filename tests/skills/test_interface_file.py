@@ -1,4 +1,4 @@
-"""`agents/openai.yaml` beside a SKILL.md."""
+"""`agents/openai.yaml` next to a SKILL.md."""
 
 from __future__ import annotations
 
