@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from difflib import get_close_matches
 from importlib import import_module
 from typing import ClassVar
@@ -124,6 +125,16 @@ def completion_command(shell: str) -> None:
     click.echo(found(root, {}, "memorist", "_MEMORIST_COMPLETE").source())
 
 
+def _choose_waiting() -> AbstractContextManager[None]:
+    command = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
+    if command in _STAYING_COMMANDS:
+        return nullcontext()
+    waiting: AbstractContextManager[None] = import_module(
+        "memorist.store.database"
+    ).wait_once_in_all()
+    return waiting
+
+
 def main() -> None:
     """Run the command line.
 
@@ -131,11 +142,9 @@ def main() -> None:
     status 2 for wrong usage, 1 for other errors.
     """
     debug = "--debug" in sys.argv[1:]
-    command = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
-    if command not in _STAYING_COMMANDS:
-        import_module("memorist.store.database").wait_once_in_all()
     try:
-        memorist_group(standalone_mode=True)
+        with _choose_waiting():
+            memorist_group(standalone_mode=True)
     except MemoristError as error:
         if debug:
             raise

@@ -19,12 +19,6 @@ JSON_OPTION = click.option(
 """For a command that prints text or, with this, JSON."""
 
 
-JSON_OPTION = click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON object instead of text."
-)
-"""For a command that prints text or, with this, JSON."""
-
-
 def make_console() -> Console:
     """A console for readers. In a pipe it writes plain text without colours, at a fixed width."""
     return Console(highlight=False, soft_wrap=False, width=None if sys.stdout.isatty() else 100)

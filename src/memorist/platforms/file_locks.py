@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from pathlib import Path
 
 try:
     import fcntl
@@ -51,20 +50,3 @@ def _try_lock_byte(descriptor: int) -> bool:
     finally:
         os.lseek(descriptor, 0, os.SEEK_SET)
     return True
-
-
-def find_lock_holder(path: Path) -> int | None:
-    """The process that keeps others from writing a file, by an advisory lock on a range of it; None
-    where none does or the system does not tell (all but Linux).
-    """
-    try:
-        found = path.stat()
-        table = Path("/proc/locks").read_text("ascii").splitlines()
-    except (OSError, UnicodeDecodeError):
-        return None
-    inode = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
-    for line in table:
-        _, kind, _, mode, process, file, *_ = *line.split(), *[""] * 6
-        if kind == "POSIX" and mode == "WRITE" and file == inode and int(process) > 0:
-            return int(process)
-    return None

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from memorist.errors import StoreError
-from memorist.platforms.file_locks import find_lock_holder
 
 if TYPE_CHECKING:
     from sqlite3 import _Parameters
@@ -71,11 +70,16 @@ class LockPause:
         self._until = time.monotonic() + PAUSE_SECONDS
 
 
-def wait_once_in_all() -> None:
-    """Let all databases that this process opens from now on share one pause: a command's user waits
-    for all of them together.
+@contextlib.contextmanager
+def wait_once_in_all() -> Iterator[None]:
+    """Let all databases that this process opens inside share one pause: a command's user waits for
+    all of them together.
     """
     LockPause.of_process = LockPause()
+    try:
+        yield
+    finally:
+        LockPause.of_process = None
 
 
 class HostConnection(sqlite3.Connection):
@@ -107,8 +111,25 @@ class HostConnection(sqlite3.Connection):
 
 def _name_holder(path: Path) -> str:
     """Who has a database locked, as far as the system tells."""
-    process = find_lock_holder(path.with_name(f"{path.name}-shm")) or find_lock_holder(path)
+    process = _find_lock_holder(path.with_name(f"{path.name}-shm")) or _find_lock_holder(path)
     return f"process {process}" if process else "another process"
+
+
+def _find_lock_holder(path: Path) -> int | None:
+    """The process that keeps others from writing a file, by an advisory lock on a range of it; None
+    where none does or the system does not tell (all but Linux).
+    """
+    try:
+        found = path.stat()
+        table = Path("/proc/locks").read_text("ascii").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return None
+    inode = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
+    for line in table:
+        _, kind, _, mode, process, file, *_ = *line.split(), *[""] * 6
+        if kind == "POSIX" and mode == "WRITE" and file == inode and int(process) > 0:
+            return int(process)
+    return None
 
 
 def connect_database(path: Path, *, waits_once: bool = False) -> sqlite3.Connection:
