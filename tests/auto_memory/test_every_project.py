@@ -10,7 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from hooks.recordings import ClaudeFile
-from memorist.auto_memory.statements.statement_scope import is_lasting_wish, reaches_every_project
+from memorist.auto_memory.statements.statement_scope import (
+    is_lasting_statement,
+    reaches_every_project,
+)
 from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist
 from memorist.events import Event, MemoryChanged
@@ -178,7 +181,7 @@ def test_in_doubt_it_stays_in_the_project() -> None:
     words = [
         each.strip() for line in reaches.splitlines() for each in line.split("|") if each.strip()
     ]
-    assert [each for each in words if not is_lasting_wish(each)] == []
+    assert [each for each in words if not is_lasting_statement(each)] == []
 
 
 async def start_claude_code(projects: Projects) -> HookAnswer:

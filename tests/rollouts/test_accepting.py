@@ -215,8 +215,8 @@ def test_of_the_summary_only_the_profile_and_the_topics_are_the_models() -> None
     assert isinstance(found, AcceptedDraft)
     assert found.files.summary.profile == "Runs a shop."
     assert any("By now" in topic.text for topic in found.files.summary.topics)
-    assert [part.place for part in found.files.summary.preferences] == [
-        part.place for part in DRAFT.values.summary.preferences
+    assert [part.group for part in found.files.summary.preferences] == [
+        part.group for part in DRAFT.values.summary.preferences
     ]
 
 

@@ -77,7 +77,7 @@ def test_any_note_has_a_safe_name_and_is_read_again(text: str, place: str) -> No
         "abcdefghijklmnopqrstuvwxyz0123456789T-.md"
     )
     assert (
-        note.place == "everywhere" or note.place.startswith("/") or note.place[1:3] in (":\\", ":/")
+        note.group == "everywhere" or note.group.startswith("/") or note.group[1:3] in (":\\", ":/")
     )
 
 
@@ -103,4 +103,4 @@ def test_a_note_from_elsewhere_is_one_too() -> None:
         }
     )
 
-    assert (note.text, note.place, note.date) == ("Use pnpm.", "everywhere", "2026-01-02")
+    assert (note.text, note.group, note.date) == ("Use pnpm.", "everywhere", "2026-01-02")

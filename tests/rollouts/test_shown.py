@@ -256,7 +256,7 @@ SUMMARIES = st.builds(
     preferences=PARTS,
     tips=PARTS,
     topics=TOPICS.map(
-        lambda found: tuple(sorted(found, key=lambda each: (not each.day, each.place, each.day)))
+        lambda found: tuple(sorted(found, key=lambda each: (not each.day, each.group, each.day)))
     ),
 )
 

@@ -24,7 +24,9 @@ sides = st.builds(
     SyncSides,
     here=st.dictionaries(keys, sums.filter(bool)),
     there=st.dictionaries(keys, sums.filter(bool)),
-    known=st.dictionaries(keys, st.builds(SyncedMemory, there=sums, here=sums, held=st.booleans())),
+    known=st.dictionaries(
+        keys, st.builds(SyncedMemory, there=sums, here=sums, waits=st.booleans())
+    ),
     staying=st.sets(keys),
 )
 
@@ -47,10 +49,10 @@ sides = st.builds(
         ("", "2", SyncedMemory("1", "1"), "take"),
         ("2", "", SyncedMemory("1", "1"), "send"),
         ("", "", SyncedMemory("1", "1"), "alike"),
-        ("1", "2", SyncedMemory("2", "1", held=True), ""),
-        ("3", "2", SyncedMemory("2", "1", held=True), "aside"),
-        ("", "2", SyncedMemory("2", "", held=True), ""),
-        ("2", "2", SyncedMemory("2", "1", held=True), "alike"),
+        ("1", "2", SyncedMemory("2", "1", waits=True), ""),
+        ("3", "2", SyncedMemory("2", "1", waits=True), "aside"),
+        ("", "2", SyncedMemory("2", "", waits=True), ""),
+        ("2", "2", SyncedMemory("2", "1", waits=True), "alike"),
     ],
 )
 def test_one_name_has_one_step(

@@ -681,7 +681,11 @@ def test_both_databases_keep_the_same(kind: str, tmp_path: Path) -> None:
         again = open_team_store(place, most=2)
 
         assert again.read_snapshot("shop") == found
-        assert (found.version, found.entries, found.gone) == (2, {"a.md": (one.hash, 4)}, ("b.md",))
+        assert (found.version, found.entries, found.deleted) == (
+            2,
+            {"a.md": (one.hash, 4)},
+            ("b.md",),
+        )
         assert {key: name for key, (name, _) in found.by.items()} == {"a.md": "jo", "b.md": "kim"}
         noted = [
             (each.key, each.version, each.author, each.deleted)

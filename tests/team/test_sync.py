@@ -293,7 +293,7 @@ def test_what_reads_like_an_order_waits_in_the_inbox(
     a.memory.accept(a.memory.inbox.list_proposals()[0].id)
     assert a.body("plan.md") == order
     assert not a.sync.push().sent
-    assert a.sync.load_state().keys["plan.md"].held is False
+    assert a.sync.load_state().keys["plan.md"].waits is False
 
 
 @pytest.mark.covers("TM-2", "SF-2")

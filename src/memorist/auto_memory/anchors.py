@@ -57,7 +57,7 @@ class AnchorChanges(Struct, frozen=True, kw_only=True):
 
     changed: tuple[str, ...] = ()
     """Names of anchors with another content."""
-    gone: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
     moved: tuple[tuple[str, str], ...] = ()
     """Files of the same content at another path: the old one and the new one."""
     kept: int = 0
@@ -66,12 +66,12 @@ class AnchorChanges(Struct, frozen=True, kw_only=True):
     @property
     def is_stale(self) -> bool:
         """Whether somebody should look."""
-        return bool(self.changed or self.gone)
+        return bool(self.changed or self.missing)
 
     @property
     def is_void(self) -> bool:
         """Whether nothing that the memory names is there any more."""
-        return bool(self.gone) and not self.changed and not self.kept
+        return bool(self.missing) and not self.changed and not self.kept
 
 
 def find_named_paths(text: str) -> tuple[str, ...]:
@@ -123,7 +123,7 @@ def describe_changes(changes: AnchorChanges, since: str) -> str:
     """One clause on what changed since a day; empty where nothing did."""
     clauses = [
         f"{_name_some(names)} {verb}"
-        for names, verb in ((changes.changed, "changed"), (changes.gone, "gone"))
+        for names, verb in ((changes.changed, "changed"), (changes.missing, "gone"))
         if names
     ]
     return f"{' and '.join(clauses)} since {since or 'it was written'}" if clauses else ""

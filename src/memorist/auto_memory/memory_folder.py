@@ -180,11 +180,11 @@ class ScanDifference(Struct, frozen=True):
     """Paths whose facts differ from the last scan, and paths that are gone."""
 
     changed: tuple[str, ...]
-    gone: tuple[str, ...]
+    missing: tuple[str, ...]
 
     def __bool__(self) -> bool:
         """Whether anything differs."""
-        return bool(self.changed or self.gone)
+        return bool(self.changed or self.missing)
 
 
 def compare_scan(
@@ -392,7 +392,7 @@ class ScannedFolder:
                 self._apply_difference(
                     self._loaded_scan(),
                     ScanDifference(
-                        tuple(path for path in found.changed if path not in rest), found.gone
+                        tuple(path for path in found.changed if path not in rest), found.missing
                     ),
                     rest,
                 )
@@ -475,7 +475,7 @@ class ScannedFolder:
     ) -> dict[str, bytes]:
         """Take what changed into the scan, in memory; returns the bytes that were read."""
         files = dict(known.files)
-        for path in found.gone:
+        for path in found.missing:
             files.pop(path, None)
         data: dict[str, bytes] = {}
         pending = self._read_pending()

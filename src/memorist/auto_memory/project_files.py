@@ -98,7 +98,7 @@ class ProjectFiles:
             else:
                 missing.append(anchor.name)
         return AnchorChanges(
-            changed=tuple(changed), gone=tuple(missing), moved=tuple(moved), kept=kept
+            changed=tuple(changed), missing=tuple(missing), moved=tuple(moved), kept=kept
         )
 
     def _resolve(self, name: str) -> str:

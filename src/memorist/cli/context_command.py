@@ -145,7 +145,7 @@ _PIECE_NOUNS = {
 
 
 @click.command()
-@click.argument("place", type=click.Path(path_type=Path), metavar="FILE|FOLDER")
+@click.argument("path", type=click.Path(path_type=Path), metavar="FILE|FOLDER")
 @click.option(
     "--family",
     type=click.Choice(["rollout", "file-native"]),
@@ -190,20 +190,20 @@ def context_command(**options: object) -> None:
     Example: memorist context .
     """
     call = msgspec.convert(options, ContextOptions)
-    where = call.place if call.place.is_dir() else Path()
+    where = call.path if call.path.is_dir() else Path()
     settings = load_settings(read_environment(), project=where.resolve()).settings
     found = (
         _folder_listing(call, settings)
-        if call.place.is_dir()
+        if call.path.is_dir()
         else list_session_context(call, settings.context.family)
     )
-    output.print_json(_listing_object(found)) if call.as_json else _print_listing(call.place, found)
+    output.print_json(_listing_object(found)) if call.as_json else _print_listing(call.path, found)
 
 
 class ContextOptions(Struct, frozen=True, kw_only=True):
     """The options of the command."""
 
-    place: Path
+    path: Path
     family: Family | None = None
     turn: int | None = None
     model: str = ""
@@ -245,7 +245,7 @@ def _folder_listing(call: ContextOptions, settings: Settings) -> ContextListing:
         raise UsageError(
             "--approval and --sandbox apply to the rollout family only; add --family rollout"
         )
-    folder = call.place.absolute() if call.place != Path() else Path.cwd()
+    folder = call.path.absolute() if call.path != Path() else Path.cwd()
     skills, missed = _skill_sections(folder, family, call.model, settings)
     context = assemble_first_context(
         folder,
@@ -337,13 +337,13 @@ def list_session_context(call: ContextOptions, otherwise: Family) -> ContextList
             "--approval and --sandbox are for the first context of a folder; a recorded "
             "session has its own"
         )
-    entries = add_shown_messages(read_session(LineFile(call.place)), call.place)
+    entries = add_shown_messages(read_session(LineFile(call.path)), call.path)
     number, at = find_turn(AttachmentReader().insert_attachments(entries), call.turn)
     attachments = AttachmentReader()
     recorded = read_recorded_window(attachments.insert_attachments(entries), at)
     family = call.family or detect_family(recorded.head, otherwise)
     model = call.model or find_last_model(recorded)
-    first = load_shown(DiskFiles(), call.place.with_name(FIRST_CONTEXT_FILE), family) or ()
+    first = load_shown(DiskFiles(), call.path.with_name(FIRST_CONTEXT_FILE), family) or ()
     pieces = recount_tokens((*first, *build_recorded_pieces(recorded, family)), model)
     turn = number if at else number + 1
     before = (

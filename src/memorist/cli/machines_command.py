@@ -45,28 +45,28 @@ def machines_group() -> None:
 
 
 @machines_group.command("init")
-@click.argument("place")
-def machines_init_command(place: str) -> None:
+@click.argument("location", metavar="PLACE")
+def machines_init_command(location: str) -> None:
     """Begin at PLACE: a folder, or git:URL of a private remote. Shows the key for the others.
 
     Example: memorist machines init ~/Sync/memorist
     """
-    _begin(place, encode_key(draw_bytes(KEY_BYTES)))
+    _begin(location, encode_key(draw_bytes(KEY_BYTES)))
     with open_project_memory() as (engine, _):
         click.echo(f"key: {load_identity(engine.layout).key}")
-    click.echo(f"on each other machine: memorist machines join {place}")
+    click.echo(f"on each other machine: memorist machines join {location}")
     click.echo("Whoever has the key can read all; without it what is there cannot be read.")
 
 
 @machines_group.command("join")
-@click.argument("place")
+@click.argument("location", metavar="PLACE")
 @click.option("--key", prompt="Key", hide_input=True, help="As `init` showed it. [default: asked]")
-def machines_join_command(place: str, key: str) -> None:
+def machines_join_command(location: str, key: str) -> None:
     """Join the machines that share PLACE, and take in what is there.
 
     Example: memorist machines join ~/Sync/memorist
     """
-    _begin(place, key.strip())
+    _begin(location, key.strip())
     _sync()
 
 
@@ -92,7 +92,7 @@ def _begin(location: str, key: str) -> None:
             )
         if not location.startswith("git:"):
             location = str(Path(location).expanduser().absolute())
-        save_identity(engine.layout, MachineIdentity(machine=machine, place=location, key=key))
+        save_identity(engine.layout, MachineIdentity(machine=machine, location=location, key=key))
 
 
 def _sync() -> None:

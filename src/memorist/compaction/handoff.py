@@ -85,7 +85,7 @@ def render_handoff(source: HandoffSource, template: str, budget: int) -> str:
     )
     values = {
         "agent": source.agent,
-        "place": _render_place(recorded),
+        "place": _render_location(recorded),
         "state": _render_state(recorded, work.tasks.values()),
         "sections": "",
     }
@@ -95,7 +95,7 @@ def render_handoff(source: HandoffSource, template: str, budget: int) -> str:
     return redact(render_template(template, values, strict=True)).text
 
 
-def _render_place(recorded: RecordedWindow) -> str:
+def _render_location(recorded: RecordedWindow) -> str:
     head = recorded.head
     named = (("in", head.cwd), ("on branch", head.branch), ("titled", head.title)) if head else ()
     return "".join(f", {word} {value}" for word, value in named if value)

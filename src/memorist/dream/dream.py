@@ -87,7 +87,7 @@ COMPLETED_OUTCOMES = (ForkOutcome.CHANGED, ForkOutcome.UNCHANGED)
 class _DreamForkResult(Struct, frozen=True, kw_only=True):
     """The result of the model's part."""
 
-    made: ModelChanges = ModelChanges()
+    changes: ModelChanges = ModelChanges()
     said: str = ""
     failed: str = ""
     evidence: WriteEvidence = WriteEvidence()
@@ -255,12 +255,12 @@ class Dream(SessionExtension):
         receipt = fork.receipt and discarded_receipt(fork.receipt)
         try:
             dreamt, events = await _run_uninterrupted(
-                lambda: apply_dream(workspace, fork.made, fork.evidence, dry_run=dry_run)
+                lambda: apply_dream(workspace, fork.changes, fork.evidence, dry_run=dry_run)
             )
             receipt = (
                 receipt
                 if dry_run
-                else fork.receipt and _correct_receipt(fork.receipt, fork.made, dreamt)
+                else fork.receipt and _correct_receipt(fork.receipt, fork.changes, dreamt)
             )
         finally:
             if receipt is not None:
@@ -273,8 +273,8 @@ class Dream(SessionExtension):
             failed=fork.failed,
             refused=(
                 *dreamt.refused,
-                *fork.made.dropped,
-                *((("the model's changes", fork.made.refused),) if fork.made.refused else ()),
+                *fork.changes.dropped,
+                *((("the model's changes", fork.changes.refused),) if fork.changes.refused else ()),
             ),
         )
         if not dry_run:
@@ -346,7 +346,7 @@ class Dream(SessionExtension):
             runtime.record_receipt(discarded_receipt(receipt))
             return _DreamForkResult(failed=receipt.said or receipt.outcome.value)
         return _DreamForkResult(
-            made=self._review_fork(overlay, prepared, material),
+            changes=self._review_fork(overlay, prepared, material),
             said=receipt.said,
             evidence=prepared.evidence.evidence,
             receipt=receipt,

@@ -38,7 +38,7 @@ from memorist.formats.transcript_format import (
     explain_bad_line,
 )
 
-HELD_BYTES = 32 * 1024 * 1024
+BUFFERED_BYTES = 32 * 1024 * 1024
 """Limit in bytes of the lines buffered while earlier messages of the conversation are still to
 come.
 """
@@ -61,10 +61,10 @@ class _ClaudeCodeReader:
         self.chain = chain
         self.next_position = 0
         """The next position of the chain to yield."""
-        self.held: dict[int, bytes] = {}
-        self.held_positions: list[int] = []
+        self.buffered: dict[int, bytes] = {}
+        self.buffered_positions: list[int] = []
         """Buffered positions, negated for a max-heap: the last one first."""
-        self.held_bytes = 0
+        self.buffered_bytes = 0
         self.positions = array("i", [-1]) * len(index.codes)
         """For each line, its position in the chain; -1 for none."""
         for position, number in enumerate(chain.order):
@@ -97,12 +97,12 @@ class _ClaudeCodeReader:
             position = positions[number]
             if position == self.next_position:
                 yield from self._live_entries(line.data, position)
-                if self.held:
+                if self.buffered:
                     yield from self._release()
             elif position < 0:
                 yield from self._other_entry(line)
             else:
-                self._hold(position, line.data)
+                self._buffer(position, line.data)
         while self.next_position < len(self.chain.order):
             before = self.next_position
             yield from self._read_again(lines)
@@ -116,26 +116,28 @@ class _ClaudeCodeReader:
             if position == self.next_position:
                 yield from self._live_entries(line.data, position)
                 yield from self._release()
-            elif position > self.next_position and position not in self.held:
-                self._hold(position, line.data)
+            elif position > self.next_position and position not in self.buffered:
+                self._buffer(position, line.data)
 
-    def _hold(self, position: int, data: bytes) -> None:
+    def _buffer(self, position: int, data: bytes) -> None:
         """Buffer a line; beyond the limit the lines that are due last are dropped and read again
         later.
         """
-        self.held[position] = data
-        self.held_bytes += len(data)
-        heapq.heappush(self.held_positions, -position)
-        while self.held_bytes > HELD_BYTES and self.held_positions:
-            self.held_bytes -= len(self.held.pop(-heapq.heappop(self.held_positions), b""))
+        self.buffered[position] = data
+        self.buffered_bytes += len(data)
+        heapq.heappush(self.buffered_positions, -position)
+        while self.buffered_bytes > BUFFERED_BYTES and self.buffered_positions:
+            self.buffered_bytes -= len(
+                self.buffered.pop(-heapq.heappop(self.buffered_positions), b"")
+            )
 
     def _release(self) -> Iterator[TranscriptEntry]:
         """The entries of buffered lines whose position has come."""
-        while (data := self.held.pop(self.next_position, None)) is not None:
-            self.held_bytes -= len(data)
+        while (data := self.buffered.pop(self.next_position, None)) is not None:
+            self.buffered_bytes -= len(data)
             yield from self._live_entries(data, self.next_position)
-        if not self.held:
-            self.held_positions.clear()
+        if not self.buffered:
+            self.buffered_positions.clear()
 
     def _live_entries(self, data: bytes, position: int) -> tuple[TranscriptEntry, ...]:
         """The entries of the line at the current position."""

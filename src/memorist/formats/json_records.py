@@ -97,7 +97,7 @@ class _DocumentCursor:
 
     def __init__(self, text: str, position: int) -> None:
         self.text = text
-        self.place = position
+        self.position = position
         self.remarks: list[SkippedLine | RepairedLine] = []
         self._line = 1 + text.count("\n", 0, position)
         self._counted = position
@@ -108,10 +108,10 @@ class _DocumentCursor:
         messages: list[JsonRecord] = []
         try:
             while self._next_sign() not in ("}", ""):
-                key, self.place = _find_end(self.text, self.place)
+                key, self.position = _find_end(self.text, self.position)
                 self._next_sign()
-                if key == "messages" and self.text[self.place : self.place + 1] == "[":
-                    self.place += 1
+                if key == "messages" and self.text[self.position : self.position + 1] == "[":
+                    self.position += 1
                     self._read_messages(messages)
                 elif isinstance(key, str):
                     fields[key] = self._read_value()
@@ -120,7 +120,7 @@ class _DocumentCursor:
         except (ValueError, RecursionError):
             self.remarks.append(SkippedLine(self._line_here(), "it is cut off, or no JSON"))
         else:
-            if self.text[self.place : self.place + 1] != "}":
+            if self.text[self.position : self.position + 1] != "}":
                 self.remarks.append(SkippedLine(self._line_here(), "it is cut off"))
         return fields, messages
 
@@ -130,12 +130,12 @@ class _DocumentCursor:
             value = self._read_value()
             if isinstance(value, dict):
                 messages.append(JsonRecord(line, value))
-        self.place += 1
+        self.position += 1
 
     def _read_value(self) -> object:
-        start = self.place
-        _, self.place = _find_end(self.text, start)
-        raw = self.text[start : self.place].encode("utf-8", "replace")
+        start = self.position
+        _, self.position = _find_end(self.text, start)
+        raw = self.text[start : self.position].encode("utf-8", "replace")
         try:
             return _decode(raw)
         except FAILURES:
@@ -145,17 +145,17 @@ class _DocumentCursor:
 
     def _next_sign(self) -> str:
         """Skip space, commas and colons; the sign there, empty at the end."""
-        while (position := _skip_space(self.text, self.place)) < len(self.text):
-            self.place = position
+        while (position := _skip_space(self.text, self.position)) < len(self.text):
+            self.position = position
             if self.text[position] not in ",:":
                 return self.text[position]
-            self.place += 1
-        self.place = len(self.text)
+            self.position += 1
+        self.position = len(self.text)
         return ""
 
     def _line_here(self) -> int:
-        self._line += self.text.count("\n", self._counted, self.place)
-        self._counted = self.place
+        self._line += self.text.count("\n", self._counted, self.position)
+        self._counted = self.position
         return self._line
 
 

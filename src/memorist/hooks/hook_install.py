@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.hooks import hook_protocol, toml_edit
@@ -465,7 +465,7 @@ class InstallRecord(Struct, frozen=True, kw_only=True):
     """
     after: str
     """Checksum of what was written."""
-    made: bool = False
+    created: bool = field(default=False, name="made")
     """Whether memorist created the file."""
     blank: str = ""
     """The original content, if it was only blanks and a pair of braces."""
@@ -520,7 +520,7 @@ class HookInstaller:
         text = _decode_text(before, path)
         kept = () if record is None else record.kept
         after = _edit_text(lambda: target.remove(text, kept), path)
-        if record is not None and record.made and after.strip() in (b"", b"{}"):
+        if record is not None and record.created and after.strip() in (b"", b"{}"):
             return SettingsChange(path, before, None)
         if record is not None and record.after == _checksum(before):
             for exact in (record.blank.encode(), after, after.removesuffix(b"\n")):
@@ -605,7 +605,7 @@ def _new_record(change: SettingsChange, after: bytes) -> InstallRecord:
         path=str(change.path),
         before=_checksum(change.before or b""),
         after=_checksum(after),
-        made=change.before is None,
+        created=change.before is None,
         blank=blank,
         kept=kept,
     )

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, find_path_problem
@@ -31,10 +31,10 @@ from memorist.team.team_protocol import space_name
 
 
 class MachineIdentity(Struct, frozen=True, kw_only=True):
-    """What this machine is called among the user's, the place they share, and their key."""
+    """What this machine is called among the user's, the location they share, and their key."""
 
     machine: str
-    place: str
+    location: str = field(name="place")
     key: str
 
 
@@ -81,7 +81,7 @@ def sync_machines(layout: Layout, memories: Mapping[str, AutoMemory]) -> Machine
     """
     own = load_identity(layout)
     with hold_lock(layout.machines / "lock"):
-        remote = open_machine_remote(own.place, layout.machines / "mirror")
+        remote = open_machine_remote(own.location, layout.machines / "mirror")
         snapshots, troubles = _read_snapshots(own, remote.read_files())
         published = snapshots.pop(own.machine, MachineSnapshot(machine=own.machine)).projects
         projects, received = dict(published), {}

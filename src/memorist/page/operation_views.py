@@ -309,7 +309,10 @@ def build_machines() -> PageView:
     else:
         blocks += [
             NumberBlock(
-                pairs=[(say("this machine"), own.machine), (say("the place they share"), own.place)]
+                pairs=[
+                    (say("this machine"), own.machine),
+                    (say("the place they share"), own.location),
+                ]
             ),
             ActionBlock(
                 actions=[

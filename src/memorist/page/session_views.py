@@ -183,7 +183,7 @@ def build_session(engine: Memorist, id: str, turn: int | None) -> PageView:
     entry = find_entry(id)
     course = read_course(entry)
     listing = list_session_context(
-        ContextOptions(place=Path(entry.file), turn=turn, diff=True),
+        ContextOptions(path=Path(entry.file), turn=turn, diff=True),
         engine.settings.context.family,
     )
     number = listing.turn

@@ -46,7 +46,7 @@ def render_report(record: ReplayRecord, start_tokens: int = START_TOKENS) -> str
     )
     by = f"with {record.model}" if record.model else "without a model"
     footer = f"Made by memorist {record.version}, {by}."
-    return render_page(view, PageFrame(saved=True, made=footer))
+    return render_page(view, PageFrame(saved=True, footer=footer))
 
 
 def build_chapter(session: SessionRecord, key: str, start_tokens: int) -> list[PageBlock]:

@@ -190,17 +190,17 @@ def _new_topics(
     """Find lines that the user added to the table of contents: since it is regenerated, they become
     knowledge entries.
     """
-    known = {topic_key(topic.place, topic.text): topic.text.split("\n") for topic in base.topics}
+    known = {topic_key(topic.group, topic.text): topic.text.split("\n") for topic in base.topics}
     found: list[tuple[str, str]] = []
     for topic in present.topics:
-        was = known.get(topic_key(topic.place, topic.text))
+        was = known.get(topic_key(topic.group, topic.text))
         lines = (
             [" ".join(topic.text.split())]
             if was is None
             else [line for line in topic.text.split("\n") if line not in was]
         )
         found += [
-            (topic.place, text)
+            (topic.group, text)
             for line in lines
             if (text := line.strip().removeprefix("- ").strip())
         ]
@@ -276,7 +276,7 @@ def _summary_entries(
     parts: Sequence[SummaryPart],
 ) -> dict[tuple[str, tuple[str, ...]], HandbookEntry]:
     """Return the entries of a part of the summary by place and claim."""
-    entries = ((part.place, parse_entry(text, ())) for part in parts for text in part.entries)
+    entries = ((part.group, parse_entry(text, ())) for part in parts for text in part.entries)
     return {(applies, claim_key(entry.text)): entry for applies, entry in entries}
 
 

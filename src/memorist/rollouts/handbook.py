@@ -32,7 +32,7 @@ from memorist.rollouts.rollout_summaries import short_thread_id
 HANDBOOK_FILE = "MEMORY.md"
 EVERYWHERE = "everywhere"
 """Title of the group whose facts hold in every project."""
-UNKNOWN_PLACE = "unknown place"
+UNKNOWN_GROUP = "unknown place"
 """Title of the group of sessions that name no folder: shown only on request."""
 CONSOLIDATED_PREFIX = "# Consolidated "
 """Prefix of the title that memorist writes at the top; a line of text in older files."""
@@ -141,7 +141,7 @@ class HandbookSection(Struct, frozen=True, kw_only=True):
 class Handbook(Struct, frozen=True, kw_only=True):
     """The whole file."""
 
-    made: str = ""
+    date_line: str = ""
     """The line that memorist writes at the top."""
     preamble: str = ""
     """Everything else before the first group."""
@@ -155,7 +155,7 @@ class Handbook(Struct, frozen=True, kw_only=True):
 def render_handbook(handbook: Handbook) -> str:
     """Render the text. An unchanged group stays as it was read."""
     parts = [
-        handbook.made,
+        handbook.date_line,
         handbook.preamble.strip("\n"),
         *(group.raw or render_group(group) for group in handbook.groups),
     ]
@@ -295,7 +295,9 @@ def parse_handbook(text: str) -> Handbook:
     title_line = next((line for line in lines if line.startswith(titles)), "")
     preamble = "\n".join(line for line in lines if line != title_line or not title_line).strip("\n")
     return Handbook(
-        made=title_line, preamble=preamble, groups=tuple(_parse_group(block) for block in found)
+        date_line=title_line,
+        preamble=preamble,
+        groups=tuple(_parse_group(block) for block in found),
     )
 
 

@@ -19,7 +19,7 @@ from memorist.auto_memory.statements.statement_similarity import rule_key
 from memorist.rollouts.handbook import (
     ENTRY_LISTS,
     EVERYWHERE,
-    UNKNOWN_PLACE,
+    UNKNOWN_GROUP,
     EntryList,
     HandbookEntry,
     HandbookSource,
@@ -288,10 +288,10 @@ def group_title(row: RolloutExtract, scope: ClaimScope, cwd: str = "") -> str:
     folder = cwd if cwd not in ("", UNKNOWN_FOLDER) and _is_absolute(cwd) else row.cwd
     root = row.repository
     if scope == "directory":
-        return _heading_path(folder) or UNKNOWN_PLACE
+        return _heading_path(folder) or UNKNOWN_GROUP
     if root and (not folder or folder == row.cwd or is_inside(folder, root)):
-        return _heading_path(root) or UNKNOWN_PLACE
-    return _heading_path(folder) or UNKNOWN_PLACE
+        return _heading_path(root) or UNKNOWN_GROUP
+    return _heading_path(folder) or UNKNOWN_GROUP
 
 
 def _is_absolute(path: str) -> bool:
@@ -345,10 +345,10 @@ _MAX_TITLE_CHARACTERS = 120
 _HEADING = re.compile(r"#{1,6}\s+")
 
 
-class PlacedClaim(Struct, frozen=True, kw_only=True):
+class GroupedClaim(Struct, frozen=True, kw_only=True):
     """One claim of one session, and where it belongs."""
 
-    place: str
+    group: str
     into: EntryList
     title: str
     """Title of the task that it comes from."""
@@ -358,7 +358,7 @@ class PlacedClaim(Struct, frozen=True, kw_only=True):
 class CompletedTask(Struct, frozen=True, kw_only=True):
     """One task of a session, in one place."""
 
-    place: str
+    group: str
     title: str
     outcome: TaskOutcome | None
     source: HandbookSource
@@ -372,7 +372,7 @@ class SessionClaims(Struct, frozen=True, kw_only=True):
     updated: str
     uses: int
     tasks: tuple[CompletedTask, ...] = ()
-    claims: tuple[PlacedClaim, ...] = ()
+    claims: tuple[GroupedClaim, ...] = ()
     withheld: int = 0
     """Claims left out because they read like orders planted for an agent, or grant permission in
     the user's name without the user's words (SF-2).
@@ -412,7 +412,7 @@ def _read_session(row: StoredExtract, files: Mapping[str, str]) -> SessionClaims
         rollout=extracted.path,
     )
     works: dict[tuple[str, str], CompletedTask] = {}
-    facts: list[PlacedClaim] = []
+    facts: list[GroupedClaim] = []
     withheld = 0
     for task in raw.tasks or (
         RawMemoryTask(
@@ -430,7 +430,7 @@ def _read_session(row: StoredExtract, files: Mapping[str, str]) -> SessionClaims
         found, left = _task_claims(task, extracted, title)
         withheld += left
         home = group_title(extracted, task.scope, task.cwd)
-        for where in dict.fromkeys([home, *(fact.place for fact in found)]):
+        for where in dict.fromkeys([home, *(fact.group for fact in found)]):
             words = tuple(
                 dict.fromkeys(
                     filter(
@@ -447,7 +447,7 @@ def _read_session(row: StoredExtract, files: Mapping[str, str]) -> SessionClaims
             works.setdefault(
                 (where, title),
                 CompletedTask(
-                    place=where, title=title, outcome=outcome, source=source, keywords=words
+                    group=where, title=title, outcome=outcome, source=source, keywords=words
                 ),
             )
         facts += found
@@ -464,7 +464,7 @@ def _read_session(row: StoredExtract, files: Mapping[str, str]) -> SessionClaims
 
 def _task_claims(
     task: RawMemoryTask, row: RolloutExtract, title: str
-) -> tuple[list[PlacedClaim], int]:
+) -> tuple[list[GroupedClaim], int]:
     facts, withheld = [], 0
     for name in ENTRY_LISTS:
         for each in _bullets_of(task, name):
@@ -479,8 +479,8 @@ def _task_claims(
                     text=text, proof=each.proof, date=each.date, support=(row.thread,)
                 )
                 facts.append(
-                    PlacedClaim(
-                        place=group_title(row, each.scope or task.scope, task.cwd),
+                    GroupedClaim(
+                        group=group_title(row, each.scope or task.scope, task.cwd),
                         into=name,
                         title=title,
                         entry=entry,

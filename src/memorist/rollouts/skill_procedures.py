@@ -45,7 +45,7 @@ _WORD = re.compile(r"[a-z][\w.-]* \S")
 class CommandTrail(Struct, frozen=True, kw_only=True):
     """The commands of one task, in order."""
 
-    place: str
+    group: str
     thread: str
     title: str
     commands: tuple[str, ...]
@@ -70,7 +70,7 @@ def find_command_trails(row: RolloutExtract) -> list[CommandTrail]:
         if len(commands) >= MIN_STEPS:
             found.append(
                 CommandTrail(
-                    place=group_title(row, "repository"),
+                    group=group_title(row, "repository"),
                     thread=row.thread,
                     title=start[1].strip(),
                     commands=commands[:40],
@@ -83,13 +83,13 @@ def draft_procedures(rows: Sequence[RolloutExtract], paths: Mapping[str, str]) -
     """Draft the skills by path. The same sessions give the same bytes."""
     known = sorted(
         (trail for row in rows for trail in find_command_trails(row)),
-        key=lambda trail: (trail.place, trail.thread, trail.title),
+        key=lambda trail: (trail.group, trail.thread, trail.title),
     )
     found: dict[tuple[str, tuple[str, ...]], dict[str, str]] = {}
     for first, second in islice(_candidate_pairs(known), _MAX_PAIRS):
         same = longest_common_commands(first.commands, second.commands)
         if len(same) >= MIN_STEPS:
-            found.setdefault((first.place, same), {}).update(
+            found.setdefault((first.group, same), {}).update(
                 {first.thread: first.title, second.thread: second.title}
             )
     ranked = sorted(found.items(), key=lambda pair: (-len(pair[1]), -len(pair[0][1]), pair[0]))
@@ -113,7 +113,7 @@ def _candidate_pairs(known: Sequence[CommandTrail]) -> Iterator[tuple[CommandTra
     """Yield tasks of two sessions in one place that share enough commands to be worth a
     comparison.
     """
-    for _, trails_there in groupby(known, key=lambda trail: trail.place):
+    for _, trails_there in groupby(known, key=lambda trail: trail.group):
         for first, second in combinations(trails_there, 2):
             if (
                 first.thread != second.thread

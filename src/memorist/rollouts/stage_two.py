@@ -365,7 +365,7 @@ class _ConsolidationRun:
             f"{CONSOLIDATED_PREFIX}{given.today} by {model.name}; each claim is of the "
             f"sessions it names."
         )
-        handbook = replace(verdict.files.handbook, made=line)
+        handbook = replace(verdict.files.handbook, date_line=line)
         values = Values(handbook, fit_draft_summary(given, verdict.files.summary))
         draft = replace(draft, files=draft.files | dict(verdict.skills))
         return replace_handbook_files(draft, values, lean=given.lean), "model", "", receipt

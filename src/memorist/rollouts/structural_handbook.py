@@ -23,7 +23,7 @@ from memorist.rollouts.handbook import (
     ENTRY_LISTS,
     EVERYWHERE,
     HANDBOOK_FILE,
-    UNKNOWN_PLACE,
+    UNKNOWN_GROUP,
     EntryList,
     Handbook,
     HandbookEntry,
@@ -43,7 +43,7 @@ from memorist.rollouts.session_claims import (
     MAX_LIST_ENTRIES,
     MAX_MERGED_KEYWORDS,
     CompletedTask,
-    PlacedClaim,
+    GroupedClaim,
     SessionClaims,
     claim_key,
     drop_superseded,
@@ -88,7 +88,7 @@ class ConsolidationReport(Struct, frozen=True, kw_only=True):
 
     sessions: int = 0
     """New or changed sessions."""
-    gone: int = 0
+    removed: int = 0
     """Sessions that are no longer selected."""
     forgotten: int = 0
     """Claims that rested on such sessions only."""
@@ -102,7 +102,7 @@ class ConsolidationReport(Struct, frozen=True, kw_only=True):
     def describe(self) -> str:
         """Describe the counts that are not zero."""
         words = {
-            "sessions": "sessions new or changed", "gone": "sessions gone",
+            "sessions": "sessions new or changed", "removed": "sessions gone",
             "forgotten": "claims forgotten with them",
             "superseded": "claims superseded", "left_out": "claims left out for want of room",
             "withheld": "claims withheld as planted orders",
@@ -115,7 +115,7 @@ class ConsolidationReport(Struct, frozen=True, kw_only=True):
 class NoteEntry(Struct, frozen=True):
     """A note of the user as an entry of a place."""
 
-    place: str
+    group: str
     entry: HandbookEntry
 
 
@@ -172,26 +172,26 @@ def consolidate_handbook(present: Handbook, inputs: ConsolidationInput) -> Conso
     fresh = [
         each
         for each in inputs.session_claims
-        if any(_is_fresh(each, present.find_group(done.place), inputs) for done in each.tasks)
+        if any(_is_fresh(each, present.find_group(done.group), inputs) for done in each.tasks)
     ]
     withheld = sum(each.withheld for each in fresh)
     report = ConsolidationReport(
-        sessions=len(fresh), gone=len(before - alive.keys()), withheld=withheld, **counts
+        sessions=len(fresh), removed=len(before - alive.keys()), withheld=withheld, **counts
     )
-    date_line = _status_line(report, inputs.today) if touched else present.made
+    date_line = _status_line(report, inputs.today) if touched else present.date_line
     return ConsolidatedHandbook(
-        replace(present, made=date_line, groups=ordered), report, frozenset(touched)
+        replace(present, date_line=date_line, groups=ordered), report, frozenset(touched)
     )
 
 
 def _new_titles(given: ConsolidationInput) -> list[str]:
     new_sections = [
-        done.place
+        done.group
         for each in given.session_claims
         for done in each.tasks
-        if not _is_dropped_session(each, done.place, given)
+        if not _is_dropped_session(each, done.group, given)
     ]
-    return [*new_sections, *(note.place for note in given.notes)]
+    return [*new_sections, *(note.group for note in given.notes)]
 
 
 def _status_line(report: ConsolidationReport, today: str) -> str:
@@ -214,7 +214,7 @@ def _new_group(title: str) -> HandbookSection:
             scope="what the user wants in every project",
             applies="cwd=any; reuse_rule=holds for every session",
         )
-    if title == UNKNOWN_PLACE:
+    if title == UNKNOWN_GROUP:
         return HandbookSection(
             title=title,
             scope="sessions that name no folder",
@@ -270,7 +270,7 @@ def _is_fresh(
     there = any(
         (source.thread, source.updated) == (each.thread, each.updated) for source in sources
     )
-    title = group.title if group is not None else next((done.place for done in each.tasks), "")
+    title = group.title if group is not None else next((done.group for done in each.tasks), "")
     return (not there or each.thread in given.changed_threads) and not _is_dropped_session(
         each, title, given
     )
@@ -294,7 +294,7 @@ class _GroupUpdate:
         here = [
             each
             for each in given.session_claims
-            if any(done.place == group.title for done in each.tasks)
+            if any(done.group == group.title for done in each.tasks)
         ]
         self._fresh = sorted(
             (each for each in here if _is_fresh(each, group, given)),
@@ -303,7 +303,7 @@ class _GroupUpdate:
         noted = [
             note.entry
             for note in given.notes
-            if note.place == group.title
+            if note.group == group.title
             and not is_dropped_claim(given.dropped, group.title, note.entry.text)
         ]
         self._notes = {entry.note: entry for entry in noted}
@@ -350,7 +350,7 @@ class _GroupUpdate:
         by_title = {claim_key(work.title): at for at, work in enumerate(works)}
         for each in self._fresh:
             for done in each.tasks:
-                if done.place != self._group.title:
+                if done.group != self._group.title:
                     continue
                 at = by_title.get(claim_key(done.title))
                 if at is None:
@@ -400,11 +400,11 @@ class _GroupUpdate:
         self, name: EntryList, numbers: Mapping[tuple[str, ...], int]
     ) -> list[HandbookEntry]:
         title = self._group.title
-        facts: list[PlacedClaim] = [
+        facts: list[GroupedClaim] = [
             fact
             for each in self._fresh
             for fact in each.claims
-            if fact.place == title and fact.into == name
+            if fact.group == title and fact.into == name
         ]
         wanted = [
             fact
@@ -551,7 +551,7 @@ def build_draft(draft_input: DraftInput) -> FolderDraft:
     present = edits.files if edits else _parse_handbook_files(draft_input.present_files)
     dropped = draft_input.dropped | (edits.dropped if edits else frozenset())
     notes = find_notes(draft_input.present_files)
-    fit = tuple(NoteEntry(note.place, note.as_entry) for note in notes if not note.orders)
+    fit = tuple(NoteEntry(note.group, note.as_entry) for note in notes if not note.orders)
     start = add_user_entries(
         present.summary, Handbook() if draft_input.lean else present.handbook, dropped
     )
@@ -585,7 +585,7 @@ def build_draft(draft_input: DraftInput) -> FolderDraft:
     fresh = frozenset(
         row.thread for row in rows if row.thread not in before or row.thread in changed
     )
-    report = replace(found.report, gone=len(removed), sessions=len(fresh))
+    report = replace(found.report, removed=len(removed), sessions=len(fresh))
     files = artifacts | ({} if draft_input.lean else _draft_skills(draft_input, rows, named))
     draft = FolderDraft(
         files=_compose_draft_files(draft_input, files, notes),

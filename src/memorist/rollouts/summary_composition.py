@@ -28,7 +28,7 @@ from memorist.core.markdown import (
 from memorist.rollouts.handbook import (
     ENTRY_LISTS,
     EVERYWHERE,
-    UNKNOWN_PLACE,
+    UNKNOWN_GROUP,
     Handbook,
     HandbookEntry,
     HandbookSection,
@@ -64,7 +64,7 @@ class UserNote(Struct, frozen=True, kw_only=True):
     """Relative to the folder."""
     text: str
     """Without secrets, scaffold and invisible characters; cut at `MAX_NOTE_CHARACTERS`."""
-    place: str = EVERYWHERE
+    group: str = EVERYWHERE
     date: str = ""
     """ISO 8601 date from its file name."""
     merged: str = ""
@@ -125,7 +125,7 @@ def parse_note(path: str, data: bytes) -> UserNote:
             else plain[: MAX_NOTE_CHARACTERS - 1].rstrip() + "…",
             (),
         ).text,
-        place=folder if group_folders(folder) else EVERYWHERE,
+        group=folder if group_folders(folder) else EVERYWHERE,
         date=timed[1] if timed else "",
         merged=front.text_value("merged") if front else "",
         orders=tuple(sorted(find_injection_rules(said) | find_injection_rules(path))),
@@ -209,14 +209,14 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 class SummaryPart(Struct, frozen=True):
     """The entries below the heading of one place."""
 
-    place: str
+    group: str
     entries: tuple[str, ...]
 
 
 class SummaryTopic(Struct, frozen=True):
     """One line of the table of contents, with what is below it."""
 
-    place: str
+    group: str
     day: str
     """ISO 8601; empty for an older topic."""
     text: str
@@ -261,21 +261,21 @@ class _SummaryParser:
         self.topics: list[SummaryTopic] = []
         self.other: list[list[str]] = []
         self.above = ""
-        self.place = EVERYWHERE
+        self.group = EVERYWHERE
         self.day = ""
 
     def add_section(self, level: int, title: str, text: str, lines: Sequence[str]) -> None:
         """Add one section."""
         if level <= 2:
-            self.above, self.place, self.day = title.casefold().replace("’", "'"), EVERYWHERE, ""
+            self.above, self.group, self.day = title.casefold().replace("’", "'"), EVERYWHERE, ""
         if self.above == PROFILE:
             self.profile.append("\n".join(lines) if level == 2 else text)
         elif self.above in (PREFERENCES, TIPS):
-            self.place = title if level > 2 else EVERYWHERE
+            self.group = title if level > 2 else EVERYWHERE
             found, loose = parse_bullets(lines)
             entries = (*found, *(line.strip() for line in loose))
             into = self.preferences if self.above == PREFERENCES else self.tips
-            into += [SummaryPart(self.place, entries)] if entries else []
+            into += [SummaryPart(self.group, entries)] if entries else []
         elif self.above == CONTENTS:
             self._add_topics(level, title, lines)
         elif level <= 2:
@@ -285,14 +285,14 @@ class _SummaryParser:
 
     def _add_topics(self, level: int, title: str, lines: Sequence[str]) -> None:
         if level == 3:
-            self.place, self.day = ("", "") if title.casefold() == _OLDER else (title, "")
+            self.group, self.day = ("", "") if title.casefold() == _OLDER else (title, "")
         elif level > 3:
             self.day = title if _DAY.fullmatch(title) else ""
-            self.place = self.place if self.day else title
+            self.group = self.group if self.day else title
         found, loose = parse_bullets(lines)
         texts = [*found, *(line.strip() for line in loose)]
         self.topics += [
-            SummaryTopic(self.place or EVERYWHERE, self.day, text)
+            SummaryTopic(self.group or EVERYWHERE, self.day, text)
             for text in texts
             if not _COUNT.fullmatch(text)
         ]
@@ -341,7 +341,7 @@ def render_memory_summary(summary: MemorySummary) -> str:
 
 def _render_parts(parts: Sequence[SummaryPart]) -> list[str]:
     return [
-        f"### {part.place}\n\n" + "\n".join(map(render_bullet, part.entries))
+        f"### {part.group}\n\n" + "\n".join(map(render_bullet, part.entries))
         for part in parts
         if part.entries
     ]
@@ -352,8 +352,8 @@ def _render_topics(topics: Sequence[SummaryTopic]) -> list[str]:
     lines: list[str] = []
     folder = day = ""
     for topic in (topic for topic in topics if topic.day):
-        if topic.place != folder:
-            folder, day = topic.place, ""
+        if topic.group != folder:
+            folder, day = topic.group, ""
             lines.append(f"### {folder}")
         if topic.day != day:
             day = topic.day
@@ -361,10 +361,10 @@ def _render_topics(topics: Sequence[SummaryTopic]) -> list[str]:
         lines.append(render_bullet(topic.text))
     older = [topic for topic in topics if not topic.day]
     lines += ["### Older Memory Topics"] if older else []
-    for name in dict.fromkeys(topic.place for topic in older):
+    for name in dict.fromkeys(topic.group for topic in older):
         lines += [
             f"#### {name}",
-            *(render_bullet(topic.text) for topic in older if topic.place == name),
+            *(render_bullet(topic.text) for topic in older if topic.group == name),
         ]
     return _join_paragraphs(lines)
 
@@ -451,7 +451,7 @@ def _keep_entries(parts: Sequence[SummaryPart], dropped: set[int]) -> tuple[Summ
     for part in parts:
         entries = tuple(entry for at, entry in enumerate(part.entries, number) if at not in dropped)
         number += len(part.entries)
-        kept += [SummaryPart(part.place, entries)] if entries else []
+        kept += [SummaryPart(part.group, entries)] if entries else []
     return tuple(kept)
 
 
@@ -474,7 +474,7 @@ def compose_summary(
 
     Topics of untouched groups keep their wording, and so do the profile and unknown sections.
     """
-    shown = [group for group in handbook.groups if group.title != UNKNOWN_PLACE]
+    shown = [group for group in handbook.groups if group.title != UNKNOWN_GROUP]
     works = [
         (group, work)
         for group in handbook.groups
@@ -483,9 +483,9 @@ def compose_summary(
     ]
     days = sorted({_last_day(work) for _, work in works} - {""}, reverse=True)[:RECENT_DAYS]
     known = {
-        topic_key(topic.place, topic.text): topic.text
+        topic_key(topic.group, topic.text): topic.text
         for topic in present.topics
-        if topic.place not in touched
+        if topic.group not in touched
     }
     order = {group.title: at for at, group in enumerate(handbook.groups)}
     topics = [_build_topic(group, work, days, known) for group, work in works]
@@ -503,7 +503,7 @@ def compose_summary(
         topics=tuple(
             sorted(
                 (topic for topic in topics if topic.day),
-                key=lambda topic: (order[topic.place], _descending_day(topic.day)),
+                key=lambda topic: (order[topic.group], _descending_day(topic.day)),
             )
         )
         + tuple(topic for topic in topics if not topic.day),

@@ -151,9 +151,9 @@ def _applicable_entries(summary: MemorySummary, here: SessionLocation) -> Memory
 
     return replace(
         summary,
-        preferences=tuple(part for part in summary.preferences if holding(part.place)),
-        tips=tuple(part for part in summary.tips if holding(part.place)),
-        topics=tuple(topic for topic in summary.topics if holding(topic.place)),
+        preferences=tuple(part for part in summary.preferences if holding(part.group)),
+        tips=tuple(part for part in summary.tips if holding(part.group)),
+        topics=tuple(topic for topic in summary.topics if holding(topic.group)),
         preamble="",
         other=(),
     )
@@ -167,15 +167,15 @@ def _with_notes(
         for note in notes
         if not note.merged
         and not note.orders
-        and applies_at(note.place, parse_absolute_folders(note.place), here)
+        and applies_at(note.group, parse_absolute_folders(note.group), here)
     ]
     parts = [
-        SummaryPart(note.place, (f"{note.text} [noted {note.date}]" if note.date else note.text,))
+        SummaryPart(note.group, (f"{note.text} [noted {note.date}]" if note.date else note.text,))
         for note in reversed(waiting)
     ]
     folders: dict[str, tuple[str, ...]] = {}
     for part in (*parts, *summary.preferences):
-        folders[part.place] = (*folders.get(part.place, ()), *part.entries)
+        folders[part.group] = (*folders.get(part.group, ()), *part.entries)
     return replace(
         summary,
         preferences=tuple(SummaryPart(folder, entries) for folder, entries in folders.items()),
@@ -190,7 +190,7 @@ def _drop_planted_orders(summary: MemorySummary) -> MemorySummary:
     def parts(given: Sequence[SummaryPart]) -> tuple[SummaryPart, ...]:
         kept = (
             SummaryPart(
-                part.place, tuple(entry for entry in part.entries if not is_planted_order(entry))
+                part.group, tuple(entry for entry in part.entries if not is_planted_order(entry))
             )
             for part in given
         )
@@ -212,7 +212,7 @@ def _drop_long_entries(summary: MemorySummary, limit: int) -> MemorySummary:
         return estimate_text_tokens(text) <= limit
 
     def parts(given: Sequence[SummaryPart]) -> tuple[SummaryPart, ...]:
-        kept = (SummaryPart(part.place, tuple(filter(short, part.entries))) for part in given)
+        kept = (SummaryPart(part.group, tuple(filter(short, part.entries))) for part in given)
         return tuple(part for part in kept if part.entries)
 
     topics: tuple[SummaryTopic, ...] = tuple(topic for topic in summary.topics if short(topic.text))

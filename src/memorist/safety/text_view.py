@@ -34,9 +34,9 @@ class TextView(Struct, frozen=True):
         """Where the characters from `start` up to `end` (never an empty range) stood."""
         if not self.shown_from:
             return start, end
-        return self._place(start), self._place(end - 1) + 1
+        return self._map_position(start), self._map_position(end - 1) + 1
 
-    def _place(self, at: int) -> int:
+    def _map_position(self, at: int) -> int:
         part = bisect_right(self.shown_from, at) - 1
         return self.original_from[part] + at - self.shown_from[part]
 

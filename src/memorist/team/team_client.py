@@ -174,7 +174,7 @@ class ServerRemote:
                 id=view.id, version=str(view.version), tag=entity_tag(view.id, view.version)
             ),
             checksums=there,
-            deleted=frozenset(view.gone) - there.keys(),
+            deleted=frozenset(view.deleted) - there.keys(),
             sizes={key: entry.bytes for key, entry in view.entries.items() if key in there},
             problems=dict.fromkeys(view.entries.keys() - there.keys(), "It has no checksum."),
             by={

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from memorist.store.home_layout import folder_name
 
@@ -42,7 +42,7 @@ class TeamView(Struct, frozen=True, kw_only=True):
     id: str
     version: int
     entries: dict[str, TeamEntry]
-    gone: list[str] = []
+    deleted: list[str] = field(default_factory=list, name="gone")
     by: dict[str, tuple[str, int]] = {}
     """Who last changed each memory, and when (seconds since the epoch by the server's clock)."""
 

@@ -106,7 +106,7 @@ class TeamSnapshot(Struct, frozen=True, kw_only=True):
     version: int
     """Number of changes so far."""
     entries: dict[str, tuple[str, int]]
-    gone: tuple[str, ...]
+    deleted: tuple[str, ...]
     by: dict[str, tuple[str, int]] = {}
     """Token holder and time of the last change of each memory, including deleted ones."""
 
@@ -168,7 +168,7 @@ class TeamStore:
             id=id,
             version=version,
             entries={row["key"]: (row["hash"], row["bytes"]) for row in rows if row["hash"]},
-            gone=tuple(sorted(row["key"] for row in rows if not row["hash"])),
+            deleted=tuple(sorted(row["key"] for row in rows if not row["hash"])),
             by={row["key"]: (row["author"], row["at"]) for row in rows},
         )
 
@@ -478,7 +478,11 @@ class TeamApplication:
             key: TeamEntry(checksum, size) for key, (checksum, size) in found.entries.items()
         }
         view = TeamView(
-            id=found.id, version=found.version, entries=entries, gone=list(found.gone), by=found.by
+            id=found.id,
+            version=found.version,
+            entries=entries,
+            deleted=list(found.deleted),
+            by=found.by,
         )
         return _json_response(view, headers={"etag": entity_tag(found.id, found.version)})
 

@@ -67,7 +67,7 @@ class SyncedMemory(Struct, frozen=True):
 
     there: str
     here: str
-    held: bool = False
+    waits: bool = field(default=False, name="held")
     """The remote text was not accepted here: it waits in the inbox, or was refused."""
 
 
@@ -132,7 +132,7 @@ def _choose_step(key: str, sides: SyncSides) -> str:
     if here == there:
         return (
             "alike"
-            if here_moved or there_moved or known.held or (key in sides.known and not here)
+            if here_moved or there_moved or known.waits or (key in sides.known and not here)
             else ""
         )
     if not here_moved:
@@ -141,7 +141,7 @@ def _choose_step(key: str, sides: SyncSides) -> str:
         return ""
     if there_moved:
         return "meet" if here and there else "send" if here else "take"
-    return ("aside" if here else "") if known.held else ("send" if here else "remove")
+    return ("aside" if here else "") if known.waits else ("send" if here else "remove")
 
 
 def drop_lost_names(
@@ -530,7 +530,7 @@ class TeamSync:
         for key in (*steps.alike, *steps.drop):
             if there.get(key) or TEAM_PREFIX + key in away:
                 keys[key] = SyncedMemory(
-                    there.get(key, ""), local.hashes.get(key, ""), held=TEAM_PREFIX + key in away
+                    there.get(key, ""), local.hashes.get(key, ""), waits=TEAM_PREFIX + key in away
                 )
             else:
                 keys.pop(key, None)
@@ -538,7 +538,7 @@ class TeamSync:
             keys[key] = replace(keys[key], here=local.hashes.get(key, ""))
         for key, text in arriving.texts.items():
             if TEAM_PREFIX + key in away:
-                keys[key] = SyncedMemory(there[key], local.hashes.get(key, ""), held=True)
+                keys[key] = SyncedMemory(there[key], local.hashes.get(key, ""), waits=True)
             elif key in arriving.merged:
                 keys[key] = SyncedMemory(there[key], text_checksum(text))
             else:

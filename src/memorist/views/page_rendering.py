@@ -50,7 +50,7 @@ class PageFrame(Struct, frozen=True, kw_only=True):
     json_address: str = ""
     save_address: str = ""
     saved: bool = False
-    made: str = ""
+    footer: str = ""
     """How the file came to be, at its end."""
 
 
@@ -86,7 +86,7 @@ def read_asset(name: str) -> bytes:
 
 def _frame_values(frame: PageFrame) -> dict[str, Any]:
     values: dict[str, Any] = msgspec.to_builtins(frame)
-    return values | {"said": show_untrusted(frame.said), "made": show_untrusted(frame.made)}
+    return values | {"said": show_untrusted(frame.said), "footer": show_untrusted(frame.footer)}
 
 
 @cache

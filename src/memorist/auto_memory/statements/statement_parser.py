@@ -33,7 +33,7 @@ from memorist.auto_memory.statements.statement_patterns import (
     StatementPattern,
     find_lead_in_end,
 )
-from memorist.auto_memory.statements.statement_scope import is_lasting_wish
+from memorist.auto_memory.statements.statement_scope import is_lasting_statement
 from memorist.auto_memory.statements.unconfirmed_patterns import WAITING_PATTERNS
 from memorist.auto_memory.statements.unconfirmed_score import score_sentence
 from memorist.auto_memory.statements.user_prose import (
@@ -325,17 +325,17 @@ def _statement_in_sentence(sentence: ProseSentence) -> tuple[StatementAct, str, 
         or _match_correction(sentence, start)
         or _match_patterns(_CORRECTIONS, sentence, start)
         or _match_patterns(_RULES, sentence, start)
-        or _match_lasting_wish(sentence, start)
+        or _match_lasting_statement(sentence, start)
     )
 
 
-def _match_lasting_wish(
+def _match_lasting_statement(
     sentence: ProseSentence, start: int
 ) -> tuple[StatementAct, str, str] | None:
     """Read what the user says of themselves, or wants in every project."""
     masked = sentence.masked[start:]
     if (
-        not is_lasting_wish(masked)
+        not is_lasting_statement(masked)
         or is_question(masked)
         or is_unfit_for_memory(masked)
         or is_task_bound(masked, include_hints=True)

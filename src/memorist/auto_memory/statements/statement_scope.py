@@ -94,7 +94,7 @@ def reaches_every_project(text: str) -> bool:
     )
 
 
-def is_lasting_wish(text: str) -> bool:
+def is_lasting_statement(text: str) -> bool:
     """Whether a sentence alone says that it lasts: it begins by naming all projects, or says what
     the user is, or how they want to be answered or called.
     """

@@ -231,7 +231,7 @@ def memory_show_command(path: str, as_json: bool) -> None:
                 "superseded_by": former.successor if former is not None else "",
                 "gone": former is not None,
                 "anchors": [each.name for each in read_anchors(topic)],
-                "stale": {"changed": changes.changed, "gone": changes.gone},
+                "stale": {"changed": changes.changed, "gone": changes.missing},
             }
         )
         return
@@ -597,7 +597,7 @@ def _render_stale(stale: StaleMemory) -> dict[str, object]:
         "path": stale.path,
         "since": stale.since,
         "changed": stale.changes.changed,
-        "gone": stale.changes.gone,
+        "gone": stale.changes.missing,
         "moved": dict(stale.changes.moved),
     }
 
