@@ -259,7 +259,7 @@ CarryoverMethod = Callable[[Sequence[Message], int, str], Sequence[Message]]
 
 DIGEST = "structural digest"
 LANGCHAIN = "LangChain trim_messages"
-NOTES_TOKENS = 2_900
+NOTES_TOKENS = 3_000
 """Tokens of the notes, or half the budget where that is less."""
 
 _PREFIX = "What the conversation was about, from its notes:"

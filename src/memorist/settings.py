@@ -489,7 +489,7 @@ class SessionMemorySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """
     total_tokens: int = 12_000
     """Notes above this get the stronger reminder."""
-    structural_tokens: int = 2_900
+    structural_tokens: int = 3_000
     """Size of notes made without a model, all sections together; chosen so that they cost less than
     a page of conversation.
     """

@@ -678,12 +678,12 @@ _SECTION_SHARES = {
 """The largest share of the budget for each section, so that none crowds out the others."""
 
 _SECTION_FLOORS = {
-    RESULTS_SECTION: 0.14,
-    WORKLOG_SECTION: 0.13,
-    ERRORS_SECTION: 0.08,
-    WORKFLOW_SECTION: 0.07,
-    LEARNINGS_SECTION: 0.1,
-    DOCS_SECTION: 0.07,
+    RESULTS_SECTION: 0.07,
+    WORKLOG_SECTION: 0.06,
+    ERRORS_SECTION: 0.04,
+    WORKFLOW_SECTION: 0.035,
+    LEARNINGS_SECTION: 0.05,
+    DOCS_SECTION: 0.035,
 }
 """The share of the budget that a section may fill before the best of all lines are selected."""
 
@@ -691,7 +691,7 @@ _SECTION_FLOORS = {
 class NotesBudget(Struct, frozen=True, kw_only=True):
     """Estimated sizes in tokens (o200k)."""
 
-    total_tokens: int = 2_900
+    total_tokens: int = 3_000
     section_tokens: int = 2_000
 
 

@@ -1,11 +1,12 @@
-"""Select the lines of notes of a given size: one pass over the candidates, best first, each taken
-if it adds something new. Pure.
+"""Select the lines of notes of a given size: always the one that adds most for its length to what
+is selected. Pure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from heapq import heapify, heappop, heappush
 
 from msgspec import Struct
 
@@ -14,18 +15,12 @@ from memorist.core.text_analysis import analyze_text, estimate_token_cost, name_
 NAME_WEIGHT = 1.5
 """Value of a new identifier, in new words."""
 
-NEW_SHARE = 0.25
+MIN_NEW_SHARE = 0.04
 """Share of a line that must be new to the notes."""
 
-FILL_WEIGHT = 0.9
-"""Lines of at least this weight fill the remaining room if they add anything new at all."""
-
-FILL_SHARE = 0.04
-"""The share of such a line that must be new."""
-
 WHOLE_WEIGHT = 2.5
-"""Lines of at least this weight fill it even if they add nothing new: the user's words are better
-whole.
+"""Lines of at least this weight fill the remaining room even if they add nothing new: the user's
+words are better whole.
 """
 
 LINE_OVERHEAD = 3
@@ -71,15 +66,6 @@ def _weigh_text(text: str) -> tuple[frozenset[str], frozenset[str], int]:
     return found.stems, name_keys(found.names), estimate_token_cost(text) + LINE_OVERHEAD
 
 
-def line_worth(candidate: NoteLine) -> float:
-    """Value of the line per token."""
-    return (
-        candidate.weight
-        * (len(candidate.stems) + NAME_WEIGHT * len(candidate.keys))
-        / (candidate.cost + 4)
-    )
-
-
 class LineSelection:
     """The lines selected so far, and what they cover."""
 
@@ -99,12 +85,16 @@ class LineSelection:
         """Whether no line has room any more."""
         return self.spent + MIN_LINE_TOKENS > self.budget
 
-    def fits(self, candidate: NoteLine) -> bool:
-        """Whether there is room for the line, in total and in its section."""
+    def fits(self, candidate: NoteLine, most: int | None = None) -> bool:
+        """Whether there is room for the line: in total, and in its section, of which `most` tokens
+        may be used.
+        """
         cost = candidate.cost
+        cap = self.caps[candidate.section]
+        limit = cap if most is None else min(most, cap)
         return (
             self.spent + cost <= self.budget
-            and self.per_section.get(candidate.section, 0) + cost <= self.caps[candidate.section]
+            and self.per_section.get(candidate.section, 0) + cost <= limit
         )
 
     def add(self, candidate: NoteLine) -> bool:
@@ -120,82 +110,57 @@ class LineSelection:
         self.keys |= candidate.keys
         return True
 
-    def newness(self, candidate: NoteLine) -> float:
-        """The share of the line that is not in the notes yet."""
-        whole = len(candidate.stems) + NAME_WEIGHT * len(candidate.keys)
-        return (
-            (len(candidate.stems - self.stems) + NAME_WEIGHT * len(candidate.keys - self.keys))
-            / whole
-            if whole
-            else 0.0
-        )
+    def weigh(self, candidate: NoteLine) -> float:
+        """What the line adds to the notes, for each token."""
+        return candidate.weight * self._count_new(candidate) / (candidate.cost + 4)
 
-    def says_new(self, candidate: NoteLine) -> bool:
+    def adds(self, candidate: NoteLine) -> bool:
         """Whether enough of the line is not in the notes yet."""
-        fresh = len(candidate.stems - self.stems) + NAME_WEIGHT * len(candidate.keys - self.keys)
         whole = len(candidate.stems) + NAME_WEIGHT * len(candidate.keys)
-        return fresh >= 2 and fresh >= NEW_SHARE * whole
+        return self._count_new(candidate) > MIN_NEW_SHARE * whole
+
+    def _count_new(self, candidate: NoteLine) -> float:
+        return len(candidate.stems - self.stems) + NAME_WEIGHT * len(candidate.keys - self.keys)
 
 
 def select_lines(
     lines: Sequence[NoteLine], budget: int, caps: Mapping[str, int], floors: Mapping[str, int]
 ) -> LineSelection:
     """Select lines: first those that must be included, in order; then the best of each section up
-    to its floor; then the rest by worth while there is room.
+    to its floor; then the best of all while there is room.
     """
     chosen = LineSelection(budget, caps)
     for each in lines:
         if each.must:
             chosen.add(each)
-    rest = sorted([each for each in lines if not each.must], key=line_worth, reverse=True)
-    filled = _fill_floors(chosen, rest, floors)
-    left: list[NoteLine] = []
+    rest = [each for each in lines if not each.must]
+    for section, floor in floors.items():
+        _fill(chosen, [each for each in rest if each.section == section], floor)
+    _fill(chosen, rest, budget)
+    taken = set(map(id, chosen.lines))
     for each in rest:
-        if chosen.is_full:
-            return chosen
-        if (
-            id(each) not in filled
-            and chosen.fits(each)
-            and not (chosen.says_new(each) and chosen.add(each))
-        ):
-            left.append(each)
-    for each in left:
-        whole = each.weight >= WHOLE_WEIGHT
-        if (
-            (whole or each.weight >= FILL_WEIGHT)
-            and chosen.fits(each)
-            and (whole or chosen.newness(each) > FILL_SHARE)
-        ):
+        if each.weight >= WHOLE_WEIGHT and id(each) not in taken:
             chosen.add(each)
     return chosen
 
 
-def _fill_floors(
-    chosen: LineSelection, rest: list[NoteLine], floors: Mapping[str, int]
-) -> set[int]:
-    """Fill each section up to its floor; returns the ids of the lines added."""
-    of_section: dict[str, list[NoteLine]] = {section: [] for section in floors}
-    for each in rest:
-        if each.section in of_section:
-            of_section[each.section].append(each)
-    filled: set[int] = set()
-    for section, floor in floors.items():
-        filled |= _fill_section(chosen, of_section[section], floor)
-    return filled
+def _fill(chosen: LineSelection, lines: Sequence[NoteLine], most: int) -> None:
+    """Add the best of the lines until none fits or adds anything; `most` is the limit of tokens of
+    each section.
 
-
-def _fill_section(chosen: LineSelection, lines: list[NoteLine], floor: int) -> set[int]:
-    """Add the best lines of one section up to its floor; returns the ids of those added."""
-    filled: set[int] = set()
-    for each in lines:
-        used = chosen.per_section.get(each.section, 0)
-        if used + MIN_LINE_TOKENS > floor or chosen.is_full:
-            break
-        if (
-            used + each.cost <= floor
-            and chosen.fits(each)
-            and chosen.says_new(each)
-            and chosen.add(each)
-        ):
-            filled.add(id(each))
-    return filled
+    What a line adds only falls as more is selected, so only the best one is weighed again (lazy
+    greedy selection).
+    """
+    taken = set(map(id, chosen.lines))
+    queue = [(-chosen.weigh(each), at) for at, each in enumerate(lines) if id(each) not in taken]
+    heapify(queue)
+    while queue and not chosen.is_full:
+        _, at = heappop(queue)
+        each = lines[at]
+        if not chosen.fits(each, most):
+            continue
+        worth = chosen.weigh(each)
+        if queue and worth < -queue[0][0]:
+            heappush(queue, (-worth, at))
+        elif chosen.adds(each):
+            chosen.add(each)
