@@ -137,9 +137,9 @@ def select_lines(
     for section, floor in floors.items():
         _fill(chosen, [each for each in rest if each.section == section], floor)
     _fill(chosen, rest, budget)
-    taken = set(map(id, chosen.lines))
+    selected = set(map(id, chosen.lines))
     for each in rest:
-        if each.weight >= WHOLE_WEIGHT and id(each) not in taken:
+        if each.weight >= WHOLE_WEIGHT and id(each) not in selected:
             chosen.add(each)
     return chosen
 
@@ -151,8 +151,8 @@ def _fill(chosen: LineSelection, lines: Sequence[NoteLine], most: int) -> None:
     What a line adds only falls as more is selected, so only the best one is weighed again (lazy
     greedy selection).
     """
-    taken = set(map(id, chosen.lines))
-    queue = [(-chosen.weigh(each), at) for at, each in enumerate(lines) if id(each) not in taken]
+    selected = set(map(id, chosen.lines))
+    queue = [(-chosen.weigh(each), at) for at, each in enumerate(lines) if id(each) not in selected]
     heapify(queue)
     while queue and not chosen.is_full:
         _, at = heappop(queue)
