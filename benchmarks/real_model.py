@@ -114,7 +114,7 @@ class CommandLine(Struct, frozen=True):
         return subprocess.run(
             [sys.executable, "-m", "memorist", *arguments],
             cwd=self.project,
-            env={**os.environ, **LIMITS, "MEMORIST_HOME": str(self.home), "HOME": str(self.home)},
+            env={**LIMITS, **os.environ, "MEMORIST_HOME": str(self.home), "HOME": str(self.home)},
             capture_output=True,
             text=True,
             check=False,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from memorist.compaction.summary_parser import UnusableSummary
 from memorist.compaction.summary_review import (
+    LINES_TITLE,
     SummaryReview,
+    add_missing_lines,
     add_missing_names,
     drop_invented_lines,
     find_loss,
@@ -95,3 +97,27 @@ def test_a_summary_that_lost_most_identifiers_gives_way() -> None:
     assert isinstance(lost, UnusableSummary)
     assert "9 of 20" in lost.why
     assert find_loss("Everything went well.", " ".join(names[:5])) is None
+
+
+def test_lines_of_the_extract_make_up_for_words_that_a_summary_leaves_out() -> None:
+    """Only as many lines as bring the summary to the extract's share of what was said; words that
+    stay beside the summary need no line.
+    """
+    said = "Invoices are rounded half upwards. Customers complain about shipping twice."
+    extract = "- invoices: rounded half upwards\n- customers complain\n- shipping twice"
+    review = SummaryReview("Customers complain about shipping, which happened twice.")
+
+    whole = add_missing_lines(review, extract, said)
+
+    assert whole.text == f"{review.text}\n\n{LINES_TITLE}\n- invoices: rounded half upwards"
+    assert add_missing_lines(review, extract, said, staying=said) == review
+    assert add_missing_lines(SummaryReview(said), extract, said).text == said
+
+
+def test_commands_and_sizes_are_names_too() -> None:
+    """What was said in back-ticks or with a number cannot be guessed either."""
+    said = "Use `go vet` for 10s, then `main`."
+
+    whole = add_missing_names(SummaryReview("Use main."), "go vet runs 10s in main", said)
+
+    assert whole.text.endswith(": `10s`, `go vet`")

@@ -294,11 +294,15 @@ def _compact(
                 hand_over=strategy == "inline",
             )
         )
-        if isinstance(summary, UnusableSummary):
-            click.echo(f"memorist: {summary.why} The structural digest takes its place.", err=True)
-            strategy = "structural"
-        else:
-            how = replace(how, summary=summary)
+        compacted = (
+            UnchangedHistory(summary.why)
+            if isinstance(summary, UnusableSummary)
+            else compact_offline(recorded, strategy, replace(how, summary=summary))
+        )
+        if isinstance(compacted, CompactedHistory):
+            return compacted
+        click.echo(f"memorist: {compacted.why} The structural digest takes its place.", err=True)
+        strategy = "structural"
     return compact_offline(recorded, strategy, how)
 
 
@@ -338,7 +342,14 @@ async def _summarize_with_model(
             await model.close()
     if isinstance(summary, UnusableSummary):
         return summary
-    reviewed = review_summary(summary, measured.messages, measured.messages, factor=how.factor)
+    reviewed = review_summary(
+        summary,
+        measured.messages,
+        measured,
+        limit=how.budget,
+        settings=how.settings,
+        cwd=recorded.head.cwd if recorded.head else "",
+    )
     return reviewed if isinstance(reviewed, UnusableSummary) else reviewed.text
 
 

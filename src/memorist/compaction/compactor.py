@@ -74,7 +74,7 @@ from memorist.compaction.restored_content import (
 )
 from memorist.compaction.session_memory_compaction import SessionNotes
 from memorist.compaction.summary_parser import UnusableSummary, parse_summary
-from memorist.compaction.summary_review import review_summary
+from memorist.compaction.summary_review import SummaryReview, review_summary
 from memorist.compaction.tool_result_budget import (
     OffloadDecisions,
     apply_result_budget,
@@ -753,12 +753,14 @@ class Compactor(SessionExtension):
         summary = await self._request_summary(strategy, request, call)
         if isinstance(summary, UnusableSummary):
             return UnchangedHistory(summary.why, summary.asked)
-        reviewed = review_summary(
+        reviewed: SummaryReview | UnusableSummary = await self._runtime.run_heavy(
+            review_summary,
             summary,
             whole.messages,
-            measured.messages,
+            measured,
+            limit=terms.limit,
+            settings=terms.settings,
             cwd=self._tracker.ledger.cwd,
-            factor=whole.factor,
         )
         if isinstance(reviewed, UnusableSummary):
             return UnchangedHistory(reviewed.why)
