@@ -256,7 +256,9 @@ def test_times_in_the_future_are_put_right(home: Path, where: MemoryLayout) -> N
 @pytest.mark.parametrize(
     "damage", [b"not a database" * 400, b"SQLite format 3\0" + b"\xff" * 5_000]
 )
-def test_a_damaged_database_is_begun_anew_and_knows_the_sessions(home: Path, damage: bytes) -> None:
+def test_a_damaged_database_is_started_anew_and_knows_the_sessions(
+    home: Path, damage: bytes
+) -> None:
     """It is put aside with its bytes, and what the disk knows of sessions is taken in again."""
     for tail in ("-wal", "-shm"):
         (home / f"state.sqlite{tail}").unlink(missing_ok=True)

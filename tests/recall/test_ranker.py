@@ -351,7 +351,7 @@ def test_common_words_only_order_what_rare_words_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content", [b"text, and no database at all" * 300, b"SQLite format 3\x00" + b"\xff" * 5_000]
 )
-def test_a_damaged_file_is_begun_anew(tmp_path: Path, content: bytes) -> None:
+def test_a_damaged_file_is_started_anew(tmp_path: Path, content: bytes) -> None:
     """It is moved aside, and the next sync says so."""
     path = tmp_path / "recall.sqlite"
     path.write_bytes(content)

@@ -35,7 +35,7 @@ def standing(
     thread = Rollout(
         id=id, path=f"/srv/{id}.jsonl", format="codex", size=1, updated=updated, **values
     )
-    return ExtractionProgress(rollout=thread, done_watermark=done, is_begun=begun)
+    return ExtractionProgress(rollout=thread, done_watermark=done, is_started=begun)
 
 
 @pytest.mark.covers("RO-1")

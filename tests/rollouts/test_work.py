@@ -273,7 +273,7 @@ async def test_an_old_session_that_a_person_imported_is_done_later_when_the_budg
 
 
 @pytest.mark.covers("RO-2")
-async def test_what_a_killed_process_of_this_machine_held_is_begun_again_at_once(
+async def test_what_a_killed_process_of_this_machine_held_is_started_again_at_once(
     tmp_path: Path,
 ) -> None:
     """Its number is nobody's any more, or another's, or of before the machine was started anew: no

@@ -228,7 +228,7 @@ def test_what_files_hold_is_put_back_where_the_database_has_none(tmp_path: Path)
 
 
 @pytest.mark.parametrize("harm", ["head", "middle"])
-def test_a_damaged_database_is_begun_anew_and_says_so(tmp_path: Path, harm: str) -> None:
+def test_a_damaged_database_is_started_anew_and_says_so(tmp_path: Path, harm: str) -> None:
     """Whether it cannot be opened at all or has a bad page inside; the remark stays until somebody
     has seen to it.
     """

@@ -360,10 +360,10 @@ class MemoristHooks:
     async def _end_sessions(self) -> None:
         """End all sessions. Runs in the engine's thread."""
         sessions, self._sessions = self._sessions, None
-        begun, self._open_sessions = self._open_sessions, {}
+        open_sessions, self._open_sessions = self._open_sessions, {}
         if sessions is None:
             return
-        for event in begun.values():
+        for event in open_sessions.values():
             end = msgspec.structs.replace(event, hook_event_name="SessionEnd")
             await sessions.answer(CLIENT, end, event.cwd, 0.0)
         await sessions.close()

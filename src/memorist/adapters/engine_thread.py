@@ -169,11 +169,11 @@ class EngineThread:
         After `seconds` a TimeoutError is returned, and the work continues.
         """
         try:
-            begun = self._submit(work)
-            error = begun.exception(seconds)
+            future = self._submit(work)
+            error = future.exception(seconds)
         except (UsageError, TimeoutError, CancelledError) as refused:
             return EngineFailure(refused)
-        return begun.result() if error is None else EngineFailure(error)
+        return future.result() if error is None else EngineFailure(error)
 
     async def atry_run(
         self, work: EngineWork[Result], seconds: float | None = None
@@ -184,10 +184,10 @@ class EngineThread:
         """
         try:
             asyncio.get_running_loop()
-            begun = self._submit(work)
+            future = self._submit(work)
         except (UsageError, RuntimeError) as refused:
             return EngineFailure(refused)
-        ending = asyncio.wrap_future(begun)
+        ending = asyncio.wrap_future(future)
         await asyncio.wait([ending], timeout=seconds)
         if not ending.done():
             return EngineFailure(TimeoutError())

@@ -120,13 +120,13 @@ def _interleave(
 
     A compaction counts messages without injected ones, so none are added before it.
     """
-    begun = max(
+    turn_start = max(
         (at for at, entry in enumerate(entries) if isinstance(entry, CompactionBoundary)),
         default=-1,
     )
     for at, entry in enumerate(entries):
         yield entry
-        if isinstance(entry, Message) and at > begun:
+        if isinstance(entry, Message) and at > turn_start:
             yield from added.pop(entry.id, ())
 
 

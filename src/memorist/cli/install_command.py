@@ -153,7 +153,7 @@ def uninstall_command(
     """Take memorist out of the settings of a coding agent.
 
     Where nobody changed a file since, it is as it was before, byte for byte; else only what
-    memorist put there goes. A file that cannot be understood is left, and told of at the end.
+    memorist put there goes. A file that cannot be understood is left alone and named at the end.
     Memories stay. The process behind the hooks is ended; it starts again with the next hook of
     another agent.
 

@@ -88,7 +88,7 @@ def _begin(location: str, key: str) -> None:
         if (engine.layout.machines / "own").exists():
             raise UsageError(
                 f"this machine shares already, by {engine.layout.machines / 'own'}; remove that "
-                f"file to begin anew"
+                f"file to start again"
             )
         if not location.startswith("git:"):
             location = str(Path(location).expanduser().absolute())

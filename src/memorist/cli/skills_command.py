@@ -37,7 +37,7 @@ from memorist.store.disk_files import DiskFiles, read_if_exists
 
 @click.group("skills")
 def skills_group() -> None:
-    """Skills: procedures in files that an agent is told of, and loads when they are wanted."""
+    """Skills: procedures in files that an agent is shown by name and loads when it needs them."""
 
 
 def _load_settings() -> Settings:

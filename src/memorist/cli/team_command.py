@@ -275,20 +275,24 @@ def team_log_command(path: str, limit: int, as_json: bool) -> None:
 @team_group.command("pull")
 @DELETIONS_OPTION
 @click.option(
+    "--from-scratch",
     "--anew",
+    "from_scratch",
     is_flag=True,
     help="Go by what the remote shows, though it is older than before. Nothing is deleted or "
     "overwritten.",
 )
 @output.JSON_OPTION
-def team_pull_command(deletions: bool, anew: bool, as_json: bool) -> None:
+def team_pull_command(deletions: bool, from_scratch: bool, as_json: bool) -> None:
     """Take what others changed. Two changes of one memory are brought together, or kept beside each
     other.
 
     Example: memorist team pull
     """
     with _open_sync() as (_, _memory, sync):
-        _print_report(sync.pull(deletions=deletions, from_scratch=anew), sync, as_json=as_json)
+        _print_report(
+            sync.pull(deletions=deletions, from_scratch=from_scratch), sync, as_json=as_json
+        )
 
 
 @team_group.command("push")

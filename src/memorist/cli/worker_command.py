@@ -30,7 +30,7 @@ from memorist.store.state_database import is_shared, list_damage_remarks
 @click.option(
     "--once",
     is_flag=True,
-    help="End when nothing can be begun any more. [default: work until stopped]",
+    help="End when no job can be started any more. [default: work until stopped]",
 )
 @click.option(
     "--at-once",

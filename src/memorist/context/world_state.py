@@ -285,10 +285,10 @@ def restore_state(entries: Iterable[TranscriptEntry]) -> RestoredWorldState:
     """
     state: JsonObject | None = {}
     problems: list[str] = []
-    begun = False
+    has_snapshot = False
     for entry in drop_rolled_back(entries):
         if isinstance(entry, CompactionBoundary):
-            state, begun = {}, False
+            state, has_snapshot = {}, False
         if not isinstance(entry, WorldStateRecord):
             continue
         try:
@@ -296,11 +296,11 @@ def restore_state(entries: Iterable[TranscriptEntry]) -> RestoredWorldState:
                 state = None
                 problems.append(
                     f"line {entry.line}: the record of the surroundings cannot be read; all is "
-                    f"told again"
+                    f"sent again"
                 )
             elif entry.full:
-                state, begun = to_patchable_object(entry.state), True
-            elif state is None or not begun:
+                state, has_snapshot = to_patchable_object(entry.state), True
+            elif state is None or not has_snapshot:
                 problems.append(
                     f"line {entry.line}: a change of the surroundings without the state before "
                     f"it; passed over"
@@ -311,7 +311,7 @@ def restore_state(entries: Iterable[TranscriptEntry]) -> RestoredWorldState:
             state = None
             problems.append(
                 f"line {entry.line}: the record of the surroundings is nested too deep; all is "
-                f"told again"
+                f"sent again"
             )
     return RestoredWorldState(
         UNKNOWN_WORLD_STATE if state is None else state_from_values(state), tuple(problems)

@@ -179,12 +179,12 @@ def encode_holder(holder: DreamLockHolder) -> bytes:
 def read_holder(body: bytes) -> DreamLockHolder | None:
     """Parse the holder from the lock's text; None if it is empty or names no process."""
     lines = [*body.decode("utf-8", "replace").split("\n"), *[""] * _MAX_LINES][:_MAX_LINES]
-    pid, begun, prior, host, mark = (line.strip() for line in lines)
+    pid, started, prior, host, mark = (line.strip() for line in lines)
     if not (pid.isascii() and pid.isdecimal()) or len(pid) > 10:
         return None
     try:
         return DreamLockHolder(
-            pid=int(pid), started=begun, prior=max(0.0, float(prior or 0.0)), host=host, mark=mark
+            pid=int(pid), started=started, prior=max(0.0, float(prior or 0.0)), host=host, mark=mark
         )
     except ValueError:
         return DreamLockHolder(pid=int(pid))

@@ -67,11 +67,11 @@ class LoopThread:
 
         Raises what it raises, and what `submit` raises. Ctrl-C cancels the work.
         """
-        begun = self.submit(work)
+        future = self.submit(work)
         try:
-            return begun.result()
+            return future.result()
         except BaseException:
-            begun.cancel()
+            future.cancel()
             raise
 
     def call(self, work: Callable[[], Result]) -> Result:

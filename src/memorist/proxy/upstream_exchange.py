@@ -159,12 +159,12 @@ class ProxyExchange:
     async def _answer(
         self, call: PreparedCall, upstream: aiohttp.ClientResponse
     ) -> web.StreamResponse:
-        begun = await _read_start(upstream) if call.prepared is not None else b""
+        first_bytes = await _read_start(upstream) if call.prepared is not None else b""
         if (
-            begun
-            and _may_refuse(upstream, begun)
+            first_bytes
+            and _may_refuse(upstream, first_bytes)
             and is_context_overflow(
-                upstream.status, _lowercase_headers(upstream), _decode_body(upstream, begun)
+                upstream.status, _lowercase_headers(upstream), _decode_body(upstream, first_bytes)
             )
         ):
             smaller = await self._pipeline.recover(call)
@@ -173,8 +173,8 @@ class ProxyExchange:
                 self.outcome = (
                     "recovered: the provider refused it as too long, and a smaller one was sent"
                 )
-                upstream, begun = await self._send_prepared(call, smaller), b""
-        return await self._relay(upstream, call, begun)
+                upstream, first_bytes = await self._send_prepared(call, smaller), b""
+        return await self._relay(upstream, call, first_bytes)
 
     async def _read_body(self) -> tuple[bytes, bool]:
         """The request's body, and whether it is complete. Raises BodyTooSlow."""
@@ -206,23 +206,23 @@ class ProxyExchange:
         )
         return await self._dependencies.upstream.send(self._request.method, url, headers, body)
 
-    async def _pass_through(self, begun: bytes | None) -> aiohttp.ClientResponse:
-        """Pass the body through as it arrives; `begun` was read already."""
+    async def _pass_through(self, first_bytes: bytes | None) -> aiohttp.ClientResponse:
+        """Pass the body through as it arrives; `first_bytes` was read already."""
         headers = filter_request_headers(self._request.headers.items(), read=False, rewritten=False)
         length = self._headers.get("content-length")
         if length is not None:
             headers.append(("Content-Length", length))
-        body = self._stream_body(begun) if self._request.body_exists else None
+        body = self._stream_body(first_bytes) if self._request.body_exists else None
         return await self._send(headers, body)
 
-    async def _stream_body(self, begun: bytes | None) -> AsyncIterator[bytes]:
-        if begun:
-            yield begun
+    async def _stream_body(self, first_bytes: bytes | None) -> AsyncIterator[bytes]:
+        if first_bytes:
+            yield first_bytes
         async for part in self._request.content.iter_any():
             yield part
 
     async def _relay(
-        self, upstream: aiohttp.ClientResponse, call: PreparedCall | None, begun: bytes = b""
+        self, upstream: aiohttp.ClientResponse, call: PreparedCall | None, first_bytes: bytes = b""
     ) -> web.StreamResponse:
         """Pass the reply on as it arrives, and read it on the side."""
         headers = CIMultiDict(filter_reply_headers(upstream.headers.items()))
@@ -233,9 +233,9 @@ class ProxyExchange:
         recorder = ReplyRecorder(self._pipeline, call, upstream)
         try:
             await answer.prepare(self._request)
-            if begun:
-                recorder.append(begun)
-                await answer.write(begun)
+            if first_bytes:
+                recorder.append(first_bytes)
+                await answer.write(first_bytes)
             async for part in upstream.content.iter_any():
                 recorder.append(part)
                 await answer.write(part)
@@ -349,8 +349,10 @@ async def _read_start(upstream: aiohttp.ClientResponse) -> bytes:
         ) from error
 
 
-def _may_refuse(upstream: aiohttp.ClientResponse, begun: bytes) -> bool:
-    return upstream.status in (400, 413, 422, 500) or (upstream.status < 400 and b"error" in begun)
+def _may_refuse(upstream: aiohttp.ClientResponse, first_bytes: bytes) -> bool:
+    return upstream.status in (400, 413, 422, 500) or (
+        upstream.status < 400 and b"error" in first_bytes
+    )
 
 
 def _decode_body(upstream: aiohttp.ClientResponse, data: bytes) -> bytes:

@@ -469,7 +469,7 @@ class SessionIndex:
         except sqlite3.Error as error:
             raise StoreError(
                 f"cannot {verb} the index {self._path.name} ({error}); it can be deleted, and is "
-                f"made anew"
+                f"rebuilt"
             ) from error
 
 

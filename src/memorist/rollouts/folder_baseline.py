@@ -58,7 +58,7 @@ class FolderBaseline:
         self.clear()
         damage = why.partition(";")[0]
         self.damaged = (
-            f"the last accepted state was damaged and is made anew ({damage}); changes by "
+            f"the last accepted state was damaged and is rebuilt ({damage}); changes by "
             f"hand since then could not be told apart"
         )
         return {}

@@ -65,7 +65,7 @@ def judge_thread(
         (
             "source",
             f"it was run by {thread.source!r}, which is not among the sources",
-            not _is_source(thread.source, settings.sources) and not standing.is_begun,
+            not _is_source(thread.source, settings.sources) and not standing.is_started,
         ),
         ("silent", "nobody said anything in it", not thread.first_words.strip()),
         ("up to date", "nothing in it is new", standing.is_up_to_date),
@@ -74,7 +74,7 @@ def judge_thread(
         if applies:
             return EligibilityVerdict(thread=thread, reason=reason, text=text)
     verdict = _judge_age(thread, settings, now)
-    if verdict.reason == "too old" and standing.is_begun:
+    if verdict.reason == "too old" and standing.is_started:
         return EligibilityVerdict(thread=thread)
     return verdict
 

@@ -17,8 +17,7 @@ from enum import IntEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory import write_evidence as told
-from memorist.auto_memory.write_evidence import extract_user_text
+from memorist.auto_memory.write_evidence import WriteEvidence, extract_own_words, extract_user_text
 from memorist.core.messages import (
     RECALL_ID_PREFIX,
     ROLLOUT_MEMORY_ID_PREFIX,
@@ -111,7 +110,7 @@ class SelectedEvidence(Struct, frozen=True, kw_only=True):
     """What the model is shown, and by whom it was said, for judging the answer."""
 
     text: str
-    by_speaker: told.WriteEvidence
+    by_speaker: WriteEvidence
     shown_rows: int = 0
     left_out: int = 0
 
@@ -209,7 +208,7 @@ def row_bytes(row: EvidenceRow) -> int:
     )
 
 
-def group_by_speaker(rows: Iterable[EvidenceRow]) -> told.WriteEvidence:
+def group_by_speaker(rows: Iterable[EvidenceRow]) -> WriteEvidence:
     """Group the rows by speaker; a message is named by its line."""
     user: list[tuple[str, str]] = []
     outside: list[str] = []
@@ -220,7 +219,7 @@ def group_by_speaker(rows: Iterable[EvidenceRow]) -> told.WriteEvidence:
             outside += [row.text] if row.own != row.text else []
         elif row.tier not in (EvidenceTier.FINAL, EvidenceTier.COMMENTARY):
             outside.append(row.text)
-    return told.WriteEvidence(user_messages=tuple(user), outside_texts=tuple(outside))
+    return WriteEvidence(user_messages=tuple(user), outside_texts=tuple(outside))
 
 
 def line_pointer(line: int) -> str:
@@ -394,7 +393,7 @@ class EvidenceRowBuilder:
             yield from self._flush_replies(EvidenceTier.FINAL)
             self.turns += 1
             row = _build_row(message, EvidenceTier.USER, "\n".join(filter(None, (words, marks))))
-            yield replace(row, own=told.extract_own_words(words) if message.is_typed else "")
+            yield replace(row, own=extract_own_words(words) if message.is_typed else "")
             return
         text = message.text.strip()
         if (

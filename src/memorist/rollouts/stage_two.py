@@ -268,7 +268,7 @@ class _ConsolidationRun:
             return msgspec.json.decode(data, type=frozenset[str]) if data else frozenset()
         except msgspec.DecodeError:
             self._remarks.append(
-                "the list of what you took out by hand was damaged and is begun anew"
+                "the list of what you took out by hand was damaged and is started again"
             )
             return frozenset()
 

@@ -702,7 +702,7 @@ def _build_remarks(given: DraftInput, added: int, withheld: list[str]) -> list[s
         and given.present_files.get(path, given.accepted_files[path]) != given.accepted_files[path]
     ]
     found += [
-        f"{path} was changed by hand; it is made from the database and was made anew"
+        f"{path} was changed by hand; it is made from the database and was rebuilt"
         for path in sorted(inputs)
     ]
     return found

@@ -1,1 +1,1 @@
-"""Skills: procedures in plain files that an agent is told about and reads when needed."""
+"""Skills: procedures in plain files that an agent is shown by name and reads when needed."""

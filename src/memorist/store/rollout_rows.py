@@ -110,7 +110,7 @@ class ExtractionProgress(Struct, frozen=True, kw_only=True):
     rollout: Rollout
     done_watermark: int | None = None
     """The newest watermark that stage one has finished; None when it never did."""
-    is_begun: bool = False
+    is_started: bool = False
     """Whether it was worked on and put off, or failed and is to be tried again."""
 
     @property
@@ -365,7 +365,7 @@ def _progress_from_row(row: Mapping[str, Any]) -> ExtractionProgress:
     return ExtractionProgress(
         rollout=_rollout_from_row(row),
         done_watermark=_latest(row["extracted"], row["reached"]),
-        is_begun=bool(row["begun"]),
+        is_started=bool(row["begun"]),
     )
 
 

@@ -147,7 +147,7 @@ class GitRemote:
             if known_state.version:
                 raise RemoteRolledBack(
                     f"the branch is gone from {self.name}; where that is meant, begin it again "
-                    f"with `memorist team pull --anew`"
+                    f"with `memorist team pull --from-scratch`"
                 )
             self._tip, self._there = "", {}
             return RemoteListing(state=RemoteState(id=self.name), checksums={})
@@ -168,7 +168,7 @@ class GitRemote:
                 f"the branch of {self.name} does not go on from the commit that was seen last "
                 f"({seen.version[:10]}): its history was rewritten, or an old "
                 "copy was put in its place; look into it, then go on with `memorist team pull "
-                "--anew`"
+                "--from-scratch`"
             )
         now, before = (
             self._read_tree(tip),

@@ -162,7 +162,7 @@ class ServerRemote:
             raise RemoteRolledBack(
                 f"{self.name} shows version {view.version} and showed {known_state.version} "
                 f"before: an old copy was put in its place, or an answer was replayed; "
-                "look into it, then go on with `memorist team pull --anew`"
+                "look into it, then go on with `memorist team pull --from-scratch`"
             )
         there = {
             key: entry.hash

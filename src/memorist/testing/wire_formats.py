@@ -178,13 +178,13 @@ class AnthropicWire:
     def events(self, body: JsonObject) -> list[ScriptedEvent]:
         """`message_start` to `message_stop`."""
         usage = dict(body.get("usage") or {})
-        begun = body | {
+        started = body | {
             "content": [],
             "stop_reason": None,
             "stop_sequence": None,
             "usage": usage | {"output_tokens": 1},
         }
-        events = [_build_event("message_start", message=begun), _build_event("ping")]
+        events = [_build_event("message_start", message=started), _build_event("ping")]
         for index, block in enumerate(body.get("content", [])):
             events += _block_events(index, block)
         delta = {"stop_reason": body.get("stop_reason"), "stop_sequence": body.get("stop_sequence")}
@@ -366,7 +366,7 @@ class ResponsesWire:
     def events(self, body: JsonObject) -> list[ScriptedEvent]:
         """`response.created` to the closing event, numbered."""
         status = body.get("status", "completed")
-        begun = body | {
+        started = body | {
             "status": "in_progress",
             "output": [],
             "usage": None,
@@ -374,8 +374,8 @@ class ResponsesWire:
             "error": None,
         }
         plain: list[JsonObject] = [
-            {"type": "response.created", "response": begun},
-            {"type": "response.in_progress", "response": begun},
+            {"type": "response.created", "response": started},
+            {"type": "response.in_progress", "response": started},
         ]
         for index, item in enumerate(body.get("output", [])):
             plain += _item_events(index, item)
@@ -405,8 +405,8 @@ class ResponsesWire:
 
 def _item_events(index: int, item: JsonObject) -> list[JsonObject]:
     where: JsonObject = {"output_index": index}
-    begun, middle = _split_item(item)
-    events: list[JsonObject] = [{"type": "response.output_item.added", **where, "item": begun}]
+    started, middle = _split_item(item)
+    events: list[JsonObject] = [{"type": "response.output_item.added", **where, "item": started}]
     events += [{**data, **where, "item_id": item.get("id")} for data in middle]
     events.append({"type": "response.output_item.done", **where, "item": item})
     return events

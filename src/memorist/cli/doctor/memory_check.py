@@ -194,7 +194,7 @@ def _check_index(
         ]
         what = f"{where.folder / INDEX_NAME} {' and '.join(filter(None, parts))}"
         yield repair_or_report(
-            context, what, FIX_COMMAND, lambda: _rescan(where, folder, "made anew from the files")
+            context, what, FIX_COMMAND, lambda: _rescan(where, folder, "rebuilt from the files")
         )
 
 
@@ -237,6 +237,6 @@ def _rebuild_recall_index(context: DoctorContext, folder: MemoryFolder) -> Calla
             search.sync_index()
         finally:
             search.close()
-        return "made anew from the files"
+        return "rebuilt from the files"
 
     return act

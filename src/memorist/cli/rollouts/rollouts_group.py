@@ -226,7 +226,7 @@ def rollouts_retry_command(names: tuple[str, ...]) -> None:
 @click.command("reset")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def rollouts_reset_command(yes: bool) -> None:
-    """Forget every extract, job and failure, so that all sessions are extracted anew. Sessions and
+    """Forget every extract, job and failure, so that all sessions are extracted again. Sessions and
     the folder of memories stay.
     """
     if not yes:
