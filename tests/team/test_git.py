@@ -216,12 +216,12 @@ def test_a_rewritten_branch_is_not_followed(
     a.sync.push()
     git("update-ref", "refs/heads/memorist-team", "memorist-team~1", cwd=bare)
 
-    with pytest.raises(RemoteRolledBack, match="--anew"):
+    with pytest.raises(RemoteRolledBack, match="--from-scratch"):
         a.sync.push()
     a.sync.pull(from_scratch=True)
     assert a.sync.push().sent == ("two.md",)
     git("update-ref", "-d", "refs/heads/memorist-team", cwd=bare)
-    with pytest.raises(RemoteRolledBack, match="--anew"):
+    with pytest.raises(RemoteRolledBack, match="--from-scratch"):
         a.sync.push()
     a.sync.pull(from_scratch=True)
     assert set(a.sync.push().sent) == {"one.md", "two.md"}

@@ -452,7 +452,7 @@ def test_an_old_answer_is_not_believed() -> None:
     beginning; hostile entries are told of.
     """
     with telling(said(VIEW)) as port:
-        with pytest.raises(RemoteRolledBack, match="--anew"):
+        with pytest.raises(RemoteRolledBack, match="--from-scratch"):
             client(port).fetch_listing(RemoteState(id="x", version="4"))
         assert client(port).fetch_listing(RemoteState(id="y", version="4")) is not None
     bad = json.dumps(
