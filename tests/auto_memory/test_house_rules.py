@@ -32,6 +32,9 @@ RULES = """
     Не менять публичный API без спроса|Комментарии на английском|Пиши короткие сообщения|Документация обязательна для модулей
     每个接口都要有测试|数据访问不要写在控制器里|提交信息用英文
     既存の命名に従う|秘密鍵は含めない|迷った場合は質問する|設定ファイルを勝手に変えない
+    Start each function name with a verb.|Format dates as ISO strings in all responses.|Structure modules according to the style guide
+    Fehlermeldungen auf Englisch formulieren|Validez les entrées de chaque formulaire|Nombra las ramas en inglés|Nomeie branches em inglês
+    Имена веток на английском|分支名使用英文|ブランチ名は英語にする
 """
 PREFERENCES = """
     As someone with weak eyesight, I need large print.|I'm passionate about slow travel.|I strictly avoid added sugar.
@@ -49,6 +52,7 @@ TASKS = """
     Return results as JSON from the endpoint|Der Knopf wird nicht angezeigt|Nur die erste Funktion umbenennen|No encuentro el archivo de configuración
     Corregir el error al guardar el formulario|Ajouter un bouton en haut de la page|Não consigo rodar os testes|Не могу запустить сервер
     не трогай этот файл|首页要加一个按钮|所有用例都跑完了|ログイン画面のバグを修正する|表示されない|Добавить поддержку тёмной темы
+    Act as a pirate and use short words in all answers|给表格加一列|Добавь поле в форму|Füge der Tabelle eine Spalte hinzu
     Before merging, fix the failing test|As you said, the parser is broken|测试报错，需要修复
 """
 
@@ -101,3 +105,10 @@ def test_what_somebody_else_says_is_not_the_users_word_in_eight_languages() -> N
     ):
         assert not _is_noticed(f"{lead} {rule}"), lead
     assert _is_noticed(rule)
+
+
+def test_a_rule_in_a_long_paste_is_not_the_users_word() -> None:
+    """Over 900 characters only a short first and last paragraph are read."""
+    page = " ".join(["The importer reads its rows from the queue and writes them down."] * 14)
+    assert not _is_noticed(f"{page}\nNever use npm here, always use yarn.\n{page}")
+    assert _is_noticed(f"{page}\n\nNever use npm here, always use yarn.")

@@ -35,8 +35,9 @@ _POLITE_REQUEST = lazy_pattern(
 )
 _REPORTED_SPEECH = lazy_pattern(
     r"""(?<!['’])\b(?!(?:to|not|don|please|or|the|an?|any|your|i|you|we|i['’]ve|you['’]ve|just|already|what|that|have|has|was|is|being
-    |always|never|and|also)\b)[\w.]+\s(?:says?|said|claims?|claimed|told|tells(?!\s(?:whether|if|how|when|which|what)\b)|thinks?|wrote|writes|recommends?|recommended
-    |suggests?|suggested|insists?|argues?|states|stated)\b|\baccording\ to\b|\b(?:he|she|they)\s(?:want|wants|wanted
+    |always|never|and|also|ensure|appropriate|possible|necessary|needed|helpful)\b)[\w.]+\s(?:says?|said|claims?|claimed|told|tells(?!\s(?:whether|if|how|when|which|what)\b)|thinks?|wrote|writes|recommends?|recommended
+    |suggests?|suggested|insists?|argues?|states(?=\sthat\b|:|,)|stated)\b
+    |\baccording\ to\b(?!(?:\s[\w-]+){0,3}\s(?:conventions?|guidelines?|standards?|styles?|rules?|requirements?|needs)\b)|\b(?:he|she|they)\s(?:want|wants|wanted
     |asked|asks)\b|\b(?:says|said):?\s?"""
     + MASK_CHARACTER
     + r"|(?:老板|文档|同事|客户|经理|他|她|他们|手册|书|文章|领导|网上|有人)(?:里|中|上)?(?:说|要求|认为|建议|写着|写道|想|希望)"

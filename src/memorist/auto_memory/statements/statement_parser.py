@@ -43,6 +43,7 @@ from memorist.auto_memory.statements.user_prose import (
     mask_quotations,
     split_prose_sentences,
 )
+from memorist.auto_memory.statements.written_rule_score import score_written_rule
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.formats.host_markup import strip_host_markup
@@ -52,7 +53,10 @@ MAX_STATEMENTS = 8
 """
 
 MIN_WAITING_CHARS = 16
-"""Characters of the shortest sentence that waits by its score alone: less is a fragment."""
+"""Characters of the shortest sentence that waits by its score alone: less is a fragment. A Chinese or
+Japanese one counts as two.
+"""
+_WIDE = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff]")
 
 NEVER_WAITS = -99.0
 """The score of a sentence that is no statement, whatever its words."""
@@ -64,6 +68,11 @@ _LEANING = lazy_pattern(
     re.IGNORECASE,
 )
 """A sentence that cannot be read without the one before it."""
+
+_ROLE_PLAY = lazy_pattern(
+    r"(?:act|pretend|role-?play|behave|imagine)\b(?! (?:on|in|upon|only)\b)", re.IGNORECASE
+)
+"""A part to play, with its rules: it ends with the conversation."""
 
 _FORGETS = StatementPatternIndex(
     *english.ENGLISH_FORGET_PATTERNS,
@@ -247,9 +256,14 @@ def _score_waiting(sentence: ProseSentence, typed: str, reply_before: str) -> fl
     if _match_patterns(_WAITING, sentence, start) is not None:
         return 0.0
     masked = sentence.masked[start:]
-    if len(masked) < MIN_WAITING_CHARS or is_question(masked) or is_unfit_for_memory(masked):
+    if (
+        len(masked) + len(_WIDE.findall(masked)) < MIN_WAITING_CHARS
+        or is_question(masked)
+        or is_unfit_for_memory(masked)
+        or _ROLE_PLAY.match(masked)
+    ):
         return NEVER_WAITS
-    return score_sentence(sentence, typed, reply_before)
+    return max(score_sentence(sentence, typed, reply_before), score_written_rule(sentence, typed))
 
 
 def _widen(sentences: list[ProseSentence], scores: list[float], at: int) -> tuple[int, int]:

@@ -72,12 +72,18 @@ def list_features(sentence: ProseSentence, typed: str, reply_before: str) -> Ite
     """Yield the names of a sentence's features: `cue:` and `form:` with a name, `word:` with a word
     in lower case. `typed` is the whole message, `reply_before` the agent's turn before it.
     """
+    yield from list_cues_and_form(sentence, typed, reply_before)
+    words = _split_words(sentence)
+    yield from {f"word:{'0' if word.isdigit() else word}" for word in words}
+
+
+def list_cues_and_form(sentence: ProseSentence, typed: str, reply_before: str) -> Iterator[str]:
+    """Yield the features of a sentence that are not its words."""
     masked = sentence.masked
     yield from (f"cue:{name}" for name, cue in CUES.items() if cue.search(masked) is not None)
     body = masked[find_lead_in_end(masked) :]
-    words = [word.replace("’", "'") for word in _WORD.findall(body.lower())]
-    yield from {f"word:{'0' if word.isdigit() else word}" for word in words}
-    yield from (f"form:{step} words" for step in _SENTENCE_STEPS if len(words) >= step)
+    count = len(_split_words(sentence))
+    yield from (f"form:{step} words" for step in _SENTENCE_STEPS if count >= step)
     yield from (f"form:{step} characters" for step in _MESSAGE_STEPS if len(typed) >= step)
     form = {
         "question": is_question(body),
@@ -93,6 +99,11 @@ def list_features(sentence: ProseSentence, typed: str, reply_before: str) -> Ite
         "small letter": typed[:1].islower(),
     }
     yield from (f"form:{name}" for name, holds in form.items() if holds)
+
+
+def _split_words(sentence: ProseSentence) -> list[str]:
+    body = sentence.masked[find_lead_in_end(sentence.masked) :]
+    return [word.replace("’", "'") for word in _WORD.findall(body.lower())]
 
 
 def score_sentence(sentence: ProseSentence, typed: str, reply_before: str) -> float:

@@ -19,7 +19,7 @@ MAX_SENTENCE_CHARS = 400
 pasted.
 """
 
-LONG_MESSAGE_CHARS = 1_200
+LONG_MESSAGE_CHARS = 900
 """Characters above which a message is a description or a paste; only its first and last paragraph
 are examined then.
 """
@@ -60,7 +60,7 @@ _PASTE_ANNOUNCEMENT = lazy_pattern(
     re.IGNORECASE,
 )
 _SENTENCE_END = lazy_pattern(
-    r"(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\bcf)[.!?](?=[\s\"”’)]|$)|[。！？]"
+    r"(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\bcf)(?<!\betc)[.!?](?=[\s\"”’)]|$)|[。！？]"
 )
 _QUOTATION = lazy_pattern(
     r"!\[[^\]\n]{0,300}\]\([^)\n]{0,300}\)"

@@ -1,0 +1,292 @@
+"""Fit the model of `statements.written_rule_score`: two logistic regressions over its features.
+
+    python -m benchmarks.fit_written_rules --labels L.jsonl... --rules R.jsonl... --tasks T.jsonl...
+
+Rules are sentences of instruction files, tasks are what is done once (orders of a conversation,
+lines of changelogs): one JSON object a line, with `author`, `language` (en, de, …) and `text`, and
+for tasks a `weight`. Labels are as for `benchmarks.statement_weights`; the messages labelled `no`
+are tasks.
+
+Owners are divided into four parts; each is scored by a model of the other three. English waits from
+the score that `FALSE_SHARE` of the messages labelled `no` exceed, other languages from the one that
+`OTHER_FALSE_SHARE` of the tasks do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+
+from benchmarks.statement_weights import UNFIT, Vector, repository_of
+from memorist.auto_memory.statements.statement_filters import (
+    is_question,
+    is_reported_speech,
+    is_unfit_for_memory,
+)
+from memorist.auto_memory.statements.user_prose import split_prose_sentences
+from memorist.auto_memory.statements.written_rule_score import (
+    is_english,
+    list_rule_features,
+    split_words,
+)
+
+PARTS = 4
+FALSE_SHARE = 0.015
+OTHER_FALSE_SHARE = 0.05
+LEAST_OWNERS = {True: 3, False: 2}
+"""Owners that use a word, by whether it is English, before it becomes a feature."""
+STRONGEST = 1000
+"""Features that are kept of each model."""
+WORD_SCALE = 0.5
+"""A word's value as a feature, beside 1 of a cue."""
+ENGLISH_SHARE = 0.3
+"""Weight of English sentences in the model of the other languages, which mix them in."""
+LOSS_WEIGHT = 1.0
+NEWTON_STEPS = 8
+GRADIENT_STEPS = 40
+TARGET = Path("src/memorist/auto_memory/statements/written_rule_weights.py")
+
+
+class Example(Struct, frozen=True):
+    """A text of a rule or of a task: the features of its sentences, and which of them may wait."""
+
+    owner: str
+    language: str
+    is_rule: bool
+    weight: float
+    is_label: bool
+    sentences: tuple[tuple[frozenset[str], bool], ...]
+    english: bool
+
+    @property
+    def part(self) -> int:
+        """The part that its owner belongs to."""
+        return hashlib.sha256(self.owner.encode()).digest()[0] % PARTS
+
+
+class Model(Struct, frozen=True):
+    """Weights by feature, and the constant."""
+
+    weights: dict[str, float]
+    constant: float
+
+    def score(self, example: Example) -> float:
+        """The score of an example's best sentence."""
+        return max(
+            (
+                self.constant + sum(self.weights.get(name, 0.0) for name in features)
+                for features, fit in example.sentences
+                if fit
+            ),
+            default=UNFIT,
+        )
+
+
+def read_examples(labels: list[Path], rules: list[Path], tasks: list[Path]) -> list[Example]:
+    """Read all examples."""
+    return [
+        *(
+            _example(repository_of(row["file"]).split("-")[0], "en", row, is_label=True)
+            for row in _read_rows(labels)
+            if row["keep"] == "no"
+        ),
+        *(_example(row["author"], row["language"], row, is_rule=True) for row in _read_rows(rules)),
+        *(_example(row["author"], row["language"], row) for row in _read_rows(tasks)),
+    ]
+
+
+def _read_rows(paths: Iterable[Path]) -> list[dict[str, Any]]:
+    return [json.loads(line) for path in paths for line in path.read_text("utf-8").splitlines()]
+
+
+def _example(
+    owner: str, language: str, row: dict[str, Any], *, is_rule: bool = False, is_label: bool = False
+) -> Example:
+    typed = row["text"].strip()
+    sentences = list(split_prose_sentences(typed))
+    return Example(
+        owner,
+        language,
+        is_rule,
+        row.get("weight", 1.0),
+        is_label,
+        tuple(
+            (
+                frozenset(list_rule_features(each, typed)),
+                not (
+                    is_question(each.masked)
+                    or is_reported_speech(each.masked)
+                    or is_unfit_for_memory(each.masked)
+                ),
+            )
+            for each in sentences
+        ),
+        is_english([word for each in sentences for word in split_words(each)]),
+    )
+
+
+def fit_model(examples: Sequence[Example], balance: Callable[[str], float]) -> Model:
+    """Fit weights. In each language rules and tasks count the same in sum, times `balance`."""
+    owners = defaultdict(set)
+    for one in examples:
+        for features, _ in one.sentences:
+            for name in features:
+                owners[name].add(one.owner)
+    least = {name: LEAST_OWNERS[name.isascii() and balance("en") == 1] for name in owners}
+    names = sorted(name for name, found in owners.items() if len(found) >= least[name])
+    column = {name: number for number, name in enumerate(names)}
+    rows = [(one, features) for one in examples for features, _ in one.sentences]
+    x = np.zeros((len(rows), len(names) + 1))
+    x[:, -1] = 1.0
+    for number, (_, features) in enumerate(rows):
+        for name in features & column.keys():
+            x[number, column[name]] = _scale(name)
+    y = np.array([one.is_rule for one, _ in rows], float)
+    sums: defaultdict[tuple[str, bool], float] = defaultdict(float)
+    for one, _ in rows:
+        sums[one.language, one.is_rule] += one.weight
+    share = np.array(
+        [one.weight * balance(one.language) / sums[one.language, one.is_rule] for one, _ in rows]
+    )
+    share *= len(rows) / share.sum()
+    found = _minimise(x, y, LOSS_WEIGHT * share)
+    by_size = sorted(column, key=lambda name: -abs(found[column[name]] * _scale(name)))
+    kept = by_size[:STRONGEST]
+    return Model(
+        {name: float(found[column[name]]) * _scale(name) for name in kept}, float(found[-1])
+    )
+
+
+def _scale(name: str) -> float:
+    return 1.0 if name.startswith(("cue:", "form:")) else WORD_SCALE
+
+
+def _minimise(x: Vector, y: Vector, share: Vector) -> Vector:
+    """The weights with the least loss plus half their squares, by Newton's method; each step is
+    solved by conjugate gradients.
+    """
+    weights = np.zeros(x.shape[1])
+    penalty = np.ones(x.shape[1])
+    penalty[-1] = 1e-6
+    for _ in range(NEWTON_STEPS):
+        guess = 1 / (1 + np.exp(-x @ weights))
+        slope = x.T @ (share * (guess - y)) + penalty * weights
+        bend = share * guess * (1 - guess)
+        step = np.zeros_like(weights)
+        rest = slope.copy()
+        direction = rest.copy()
+        for _ in range(GRADIENT_STEPS):
+            bent = x.T @ (bend * (x @ direction)) + penalty * direction
+            length = (rest @ rest) / (direction @ bent)
+            step += length * direction
+            new = rest - length * bent
+            if new @ new < 1e-10:
+                break
+            direction = new + (new @ new) / (rest @ rest) * direction
+            rest = new
+        weights -= step
+    return weights
+
+
+def score_left_out(
+    examples: Sequence[Example], balance: Callable[[str], float]
+) -> list[tuple[Example, float]]:
+    """Each example with the score of a model that never saw its owner."""
+    found = []
+    for part in range(PARTS):
+        model = fit_model([one for one in examples if one.part != part], balance)
+        found += [(one, model.score(one)) for one in examples if one.part == part]
+    return found
+
+
+def describe(scored: Sequence[tuple[Example, float]], limit: float) -> str:
+    """Shares that wait, by language: of rules and of tasks."""
+    total: Counter[tuple[str, str]] = Counter()
+    waits: Counter[tuple[str, str]] = Counter()
+    for one, score in scored:
+        kind = "rules" if one.is_rule else "labelled no" if one.is_label else "tasks"
+        total[one.language, kind] += 1
+        waits[one.language, kind] += score > limit
+    return "; ".join(
+        f"{language} {kind} {waits[language, kind] / count:.2f} of {count}"
+        for (language, kind), count in sorted(total.items())
+    )
+
+
+def render_module(english: tuple[Model, float], other: tuple[Model, float]) -> str:
+    """The source text of `written_rule_weights.py`."""
+    lines = [
+        '"""The weights of `written_rule_score`, by `benchmarks/fit_written_rules.py`. Pure."""',
+        "",
+        "from __future__ import annotations",
+        "",
+    ]
+    for name, (model, limit) in {"ENGLISH": english, "OTHER": other}.items():
+        entries = [
+            f"{each.replace(' ', '~')}={weight:.2f}"
+            for each, weight in sorted(model.weights.items())
+            if abs(weight) >= 0.005
+        ]
+        lines += [
+            f"{name}_THRESHOLD = {limit - model.constant:.2f}",
+            f'{name}_WEIGHTS = r"""',
+            *_wrap(entries),
+            '"""',
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _wrap(entries: Iterable[str]) -> list[str]:
+    lines = [""]
+    for entry in entries:
+        if len(lines[-1]) + len(entry) > 98:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {entry}".strip()
+    return lines
+
+
+def main() -> None:
+    """Print the figures and write the weights."""
+    parser = argparse.ArgumentParser()
+    for name in ("labels", "rules", "tasks"):
+        parser.add_argument(f"--{name}", nargs="+", type=Path, required=True)
+    options = parser.parse_args()
+    examples = read_examples(options.labels, options.rules, options.tasks)
+
+    def only_english(language: str) -> float:
+        return 1.0 if language == "en" else 0.0
+
+    def mostly_others(language: str) -> float:
+        return ENGLISH_SHARE if language == "en" else 1.0
+
+    english = [one for one in examples if one.language == "en"]
+    scored = score_left_out(english, only_english)
+    limit = float(np.quantile([s for one, s in scored if one.is_label], 1 - FALSE_SHARE))
+    sys.stdout.write(describe(scored, limit) + "\n")
+    others = [one for one in examples if one.language != "en" or one.is_rule or one.is_label]
+    scored = [(one, s) for one, s in score_left_out(others, mostly_others) if one.language != "en"]
+    tasks = [s for one, s in scored if not one.is_rule]
+    other_limit = float(np.quantile(tasks, 1 - OTHER_FALSE_SHARE))
+    sys.stdout.write(describe(scored, other_limit) + "\n")
+    misread = Counter(one.language for one in examples if one.english != (one.language == "en"))
+    sys.stdout.write(f"read in the wrong language: {dict(misread)}\n")
+    TARGET.write_text(
+        render_module(
+            (fit_model(english, only_english), limit),
+            (fit_model(others, mostly_others), other_limit),
+        ),
+        "utf-8",
+    )
+
+
+if __name__ == "__main__":
+    main()

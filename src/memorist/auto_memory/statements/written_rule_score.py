@@ -1,0 +1,99 @@
+"""A small linear model of how much a sentence reads like a rule that people write down for an agent
+("Use two spaces in YAML files."), rather than a task ("Add a button to the page."). Pure.
+
+It only decides what waits for the person's yes, never what is kept. English has a model of its own;
+one more reads German, French, Spanish, Portuguese, Russian, Chinese and Japanese.
+`benchmarks/fit_written_rules.py` fits both and writes `written_rule_weights.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from memorist.auto_memory.statements.statement_patterns import find_lead_in_end
+from memorist.auto_memory.statements.unconfirmed_score import list_cues_and_form
+from memorist.auto_memory.statements.user_prose import ProseSentence
+from memorist.auto_memory.statements.written_rule_weights import (
+    ENGLISH_THRESHOLD,
+    ENGLISH_WEIGHTS,
+    OTHER_THRESHOLD,
+    OTHER_WEIGHTS,
+)
+from memorist.core.lazy import lazy_pattern
+
+_WORD = lazy_pattern(
+    r"[A-Za-z0-9@_~-]*(?:[./\\_@:][A-Za-z0-9@_~#?=&%-]+)+/?|(?P<word>[\u3040-\u30ff\u3400-\u9fff]|[^\W\d_\u3040-\u9fff]+(?:['’][^\W\d_]+)?|\d+)"
+)
+"""A word, a number, or one Chinese or Japanese character, whose words have no spaces; addresses, paths
+and names in code are none.
+"""
+_ENGLISH_TABLE = """
+the and of to for with not be is are all any from that this it use when you your if only always
+never before after by on in at as or an each every should must do
+"""
+_OTHER_TABLE = """
+der das den dem und nicht ist sind wird werden ein eine einen einem keine keinen mit auf bei von zu zum zur im nur wenn sich oder
+immer nie alle jede jeder neue soll sollen muss auch vor nach
+le la les des du et ne pas un une pour dans avec sans sur est sont ou en au aux que si toujours jamais
+el los las del y sin con para por lo al es son una se siempre nunca cada todos todas solo sobre antes
+os da dos das e sem com em um uma ao ser sempre apenas nos na de
+"""
+"""Frequent words of the other languages that are written in plain Latin letters."""
+_ENGLISH_WORDS, _OTHER_WORDS = (frozenset(each.split()) for each in (_ENGLISH_TABLE, _OTHER_TABLE))
+_ENDING_CHARS = 2
+_LONG_MESSAGES = {"form:160 characters", "form:400 characters", "form:1000 characters"}
+_OF_THE_SETTING = {"form:first message", "form:after a question", "form:small letter"}
+"""What says more about the conversation than about the sentence."""
+
+
+def is_english(words: list[str]) -> bool:
+    """Whether words in lower case are read as English: at most one in twelve is another language's, or
+    they hold more of its frequent words.
+    """
+    other = sum(word in _OTHER_WORDS or not word.isascii() for word in words)
+    return 12 * other <= len(words) or other < sum(word in _ENGLISH_WORDS for word in words)
+
+
+def split_words(sentence: ProseSentence) -> list[str]:
+    """The words of a sentence after its lead-in, in lower case; numbers count as 0, and Chinese and
+    Japanese characters one by one.
+    """
+    body = sentence.masked[find_lead_in_end(sentence.masked) :].lower().replace("’", "'")
+    words = (found["word"] for found in _WORD.finditer(body))
+    return ["0" if word.isdigit() else word for word in words if word]
+
+
+def list_rule_features(sentence: ProseSentence, typed: str) -> Iterator[str]:
+    """Yield the names of a sentence's features: cues and form as for what waits by its score, its
+    words and pairs of them, and how its first and last word end. `typed` is the whole message.
+    """
+    words = split_words(sentence)
+    for name in list_cues_and_form(sentence, typed, ""):
+        if name not in _OF_THE_SETTING and (
+            not name.endswith("characters") or name in _LONG_MESSAGES
+        ):
+            yield name
+    yield from {f"word:{word}" for word in words}
+    yield from {f"pair:{one}_{two}" for one, two in zip(["^", *words], [*words, "$"], strict=True)}
+    if words:
+        yield f"start:{words[0][-_ENDING_CHARS:]}"
+        yield f"end:{''.join(words[-3:]) if len(words[-1]) == 1 else words[-1][-_ENDING_CHARS:]}"
+
+
+def score_written_rule(sentence: ProseSentence, typed: str) -> float:
+    """The sum of the weights of a sentence's features, above or below the threshold of its language:
+    from 0 on it waits.
+    """
+    english = is_english(split_words(sentence))
+    weights = read_weights(ENGLISH_WEIGHTS if english else OTHER_WEIGHTS)
+    threshold = ENGLISH_THRESHOLD if english else OTHER_THRESHOLD
+    total = sum(weights.get(name, 0.0) for name in list_rule_features(sentence, typed))
+    return round(total - threshold, 6)
+
+
+@cache
+def read_weights(table: str) -> dict[str, float]:
+    """Read a table of weights: `name=weight`, with `~` for a space in a name."""
+    pairs = (entry.rsplit("=", 1) for entry in table.split())
+    return {name.replace("~", " "): float(weight) for name, weight in pairs}
