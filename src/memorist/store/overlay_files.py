@@ -143,8 +143,8 @@ class WriteBackFiles:
     """The Files port where the disk sees the last state of a file only: a replay changes its notes
     hundreds of times before anyone reads them.
 
-    What is written reaches the disk with `settle`, and before anything is asked that only the disk
-    can tell. One writer: others are not seen.
+    What is written reaches the disk with `flush`, and before anything is asked of a held file or a
+    folder above it that only the disk can tell. One writer: others are not seen.
     """
 
     def __init__(self, disk: DiskFiles) -> None:
@@ -158,6 +158,11 @@ class WriteBackFiles:
             path, data = self._held.popitem()
             self._disk.write(path, data)
         self._bytes = 0
+
+    def _flush_below(self, path: Path) -> None:
+        """Write everything held back where it may change what the disk tells of this path."""
+        if any(path == each or path in each.parents for each in self._held):
+            self.flush()
 
     def read(self, path: Path, *, limit: int | None = None) -> bytes:
         """As `DiskFiles.read`."""
@@ -187,30 +192,30 @@ class WriteBackFiles:
 
     def facts(self, path: Path) -> FileInfo | None:
         """As `DiskFiles.facts`."""
-        self.flush()
+        self._flush_below(path)
         return self._disk.facts(path)
 
     def resolve(self, path: Path) -> Path:
         """As `DiskFiles.resolve`."""
-        self.flush()
+        self._flush_below(path)
         return self._disk.resolve(path)
 
     def walk(self, folder: Path, *, limit: int | None = None) -> list[Path]:
         """As `DiskFiles.walk`."""
-        self.flush()
+        self._flush_below(folder)
         return self._disk.walk(folder, limit=limit)
 
     def append(self, path: Path, data: bytes) -> None:
         """As `DiskFiles.append`."""
-        self.flush()
+        self._flush_below(path)
         self._disk.append(path, data)
 
     def scan(self, folder: Path, *, limit: int | None = None) -> list[tuple[str, FileInfo]]:
         """As `DiskFiles.scan`."""
-        self.flush()
+        self._flush_below(folder)
         return self._disk.scan(folder, limit=limit)
 
     def remove(self, path: Path) -> None:
         """As `DiskFiles.remove`."""
-        self.flush()
+        self._flush_below(path)
         self._disk.remove(path)
