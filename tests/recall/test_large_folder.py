@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,8 @@ from memorist.auto_memory.memory_file import MemoryKind
 from memorist.engine.engine import Memorist
 from memorist.engine.recorded_session import ObservedSession
 from memorist.recall import memory_search, ranker
+from memorist.recall.lexical_score import EntryColumns, build_columns
+from memorist.recall.word_index import StoredIndexRow
 from memorist.settings import RecallSettings, Settings
 
 
@@ -119,6 +121,41 @@ async def test_a_rule_replaces_one_that_was_edited_a_moment_ago(
 
     assert any("pnpm" in text for name, text in memories.items() if name != "MEMORY.md"), memories
     assert not any("Always use npm" in text for text in memories.values())
+
+
+@pytest.mark.covers("RC-6")
+async def test_sessions_of_a_project_share_the_search_in_its_memories(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The index is read once for all sessions, also after some are closed. Where its file was
+    removed meanwhile, as by `memory forget --hard`, it is made anew.
+    """
+    reads: list[int] = []
+
+    def count(rows: Iterable[StoredIndexRow]) -> EntryColumns:
+        reads.append(1)
+        return build_columns(rows)
+
+    monkeypatch.setattr(ranker, "build_columns", count)
+    engine = open_engine(tmp_path)
+    folder = add_memories(engine, tmp_path)
+    shown, made = [], []
+    for name, subject in (("a", "colours"), ("b", "invoices"), ("c", "mails")):
+        if name == "c":
+            for file in folder.parent.rglob("recall.sqlite*"):
+                file.unlink()
+        reads.clear()
+        session = engine.observe_session(name, project=str(tmp_path))
+        shown.append(await ask(session, f"where do the {subject} of the warehouse come from"))
+        made.append(len(reads))
+        await session.close()
+    index_is_there = any(folder.parent.rglob("recall.sqlite"))
+    await engine.close()
+
+    assert all("ledger" in text for text in shown), shown
+    assert made[1] == 0
+    assert made[2] > 0
+    assert index_is_there
 
 
 class CountingEmbedder:

@@ -14,6 +14,8 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from operator import itemgetter
 from typing import Literal
 
 from msgspec import Struct
@@ -254,7 +256,7 @@ class MemoryIndex(Struct, frozen=True, kw_only=True):
 def rate_memory(header: MemoryHeader, usage: MemoryUsage, now: float) -> float:
     """Rate how much a memory deserves a line: pinned first, then user facts, usage, and recency."""
     latest = max(header.modified, usage.last)
-    recency = math.exp2(-max(0.0, now - latest) / DAY_SECONDS / _HALF_LIFE_DAYS)
+    recency = math.exp2((latest - now) / DAY_SECONDS / _HALF_LIFE_DAYS) if latest < now else 1.0
     person = 1.0 if header.kind in USER_KINDS else 0.0
     trusted = 0.5 if header.trust in (Trust.STATED, Trust.REVIEWED) else 0.0
     used = min(3.0, math.sqrt(usage.count))
@@ -274,11 +276,14 @@ def build_index(
     Superseded memories get no line.
     """
     kept, own = _split_index(present_text)
-    active = [head for head in headers if head.status == "active"]
-    ranked = sorted(
-        active,
-        key=lambda head: (-rate_memory(head, usage.get(head.path, MemoryUsage()), now), head.path),
-    )
+    unused = MemoryUsage()
+    rated = [
+        (-rate_memory(head, usage.get(head.path, unused), now), head.path, head)
+        for head in headers
+        if head.status == "active"
+    ]
+    rated.sort(key=itemgetter(0, 1))
+    ranked = [head for _, _, head in rated]
     top = _fit_own_lines(kept, limits)
     chosen = _choose_pointers(
         ranked,
@@ -521,10 +526,13 @@ def select_headers(headers: Iterable[MemoryHeader], prefix: str) -> list[MemoryH
 
     `prefix` is `team/` for the team's index, else empty.
     """
-    chosen = [head for head in headers if is_shared(head.path) == bool(prefix)]
     if not prefix:
-        return chosen
-    return [replace(head, path=head.path.removeprefix(prefix)) for head in chosen]
+        return [head for head in headers if not head.path.startswith(TEAM_PREFIX)]
+    return [
+        replace(head, path=head.path.removeprefix(prefix))
+        for head in headers
+        if head.path.startswith(TEAM_PREFIX)
+    ]
 
 
 def merge_indexes(private: MemoryIndex, team: MemoryIndex) -> MemoryIndex:
@@ -663,22 +671,13 @@ def filter_visible_index(index: MemoryIndex, visible_paths: Collection[str]) -> 
     """Filter the index: only lines of the visible memories, and no lines that read like orders,
     alone or together.
     """
-    lines = (
-        [
+    lines = _drop_suspicious_lines(
+        tuple(
             line
             for line in index.text.splitlines()
             if not (target := parse_pointer_target(line)) or target in visible_paths
-        ]
-        if index.text
-        else []
-    )
-    if any(
-        map(
-            is_planted_order,
-            ("\n".join(lines), "\n".join(line for line in lines if not parse_pointer_target(line))),
         )
-    ) or any(map(grants_permission, lines)):
-        lines = _drop_suspicious_lines(lines)
+    )
     text = "\n".join(lines) + "\n" if lines else ""
     listed = tuple(path for path in index.listed if path in visible_paths)
     return replace(
@@ -686,11 +685,19 @@ def filter_visible_index(index: MemoryIndex, visible_paths: Collection[str]) -> 
     )
 
 
-def _drop_suspicious_lines(lines: list[str]) -> list[str]:
+@lru_cache(maxsize=8)
+def _drop_suspicious_lines(lines: tuple[str, ...]) -> tuple[str, ...]:
     """Drop lines that form an order alone or with the three lines before them.
 
     Where the user's own lines form one only together, all of them are dropped.
     """
+    own = "\n".join(line for line in lines if not parse_pointer_target(line))
+    if not (
+        is_planted_order("\n".join(lines))
+        or is_planted_order(own)
+        or any(map(grants_permission, lines))
+    ):
+        return lines
     own = "\n".join(
         line for line in lines if not parse_pointer_target(line) and not is_planted_order(line)
     )
@@ -704,4 +711,4 @@ def _drop_suspicious_lines(lines: list[str]) -> list[str]:
         ):
             continue
         kept.append(line)
-    return kept
+    return tuple(kept)

@@ -59,11 +59,12 @@ from memorist.magic_docs.magic_docs import MagicDocs
 from memorist.models.model_choice import open_model
 from memorist.models.rate_limits import RateLimitReport, subscribe_to_rate_limits
 from memorist.ports import Clock, FileSystem, HostInfo, Model
+from memorist.recall.memory_search import FolderSearch
 from memorist.rollouts.session_sources import default_source_folders, has_recordings
 from memorist.runtime import HeavyRunner, Runtime, SessionContext
 from memorist.safety.secrets import conceal_id
 from memorist.session_memory.session_notes import SessionMemory, load_notes_prompts
-from memorist.settings import Family, Settings
+from memorist.settings import Family, RecallSettings, Settings
 from memorist.skills.skill_discovery import SkillDiscovery, find_skill_locations
 from memorist.store.database import PAUSE_SECONDS, UnsavedConnection, is_disk_failure, open_database
 from memorist.store.disk_files import DiskFiles
@@ -169,6 +170,8 @@ class Memorist:
         """When a database that could not be written is tried again, by the monotonic clock."""
         self._sessions: set[Session | ReplayedSession | ObservedSession] = set()
         self._open_memories = LruCache(AutoMemory.close)
+        self._memory_searches = LruCache(FolderSearch.close)
+        """The search in each memory, shared by all sessions of its project."""
         self._skill_searches: LruCache[SkillDiscovery] = LruCache()
         self._state: StateDatabase | None = None
         self._blocking: BlockingMemorist | None = None
@@ -358,8 +361,15 @@ class Memorist:
         return open_memory_extension(
             context,
             self._memory_for(context),
+            lambda memory: self._open_search(memory, context.runtime.settings.recall),
             self._open_team_watcher(context),
             held_out=held_out,
+        )
+
+    def _open_search(self, memory: AutoMemory, settings: RecallSettings) -> FolderSearch:
+        way = "meaning" if settings.embeddings else "words"
+        return self._memory_searches.get_or_create(
+            f"{way} {memory.layout.folder}", lambda: FolderSearch(memory.folder, settings)
         )
 
     def _draw_holdout(self, context: SessionContext) -> bool:
@@ -593,6 +603,9 @@ class Memorist:
             if isinstance(error, BaseException):
                 raise error
         self._sessions.clear()
+        for search in self._memory_searches:
+            search.close()
+        self._memory_searches.clear()
         for memory in self._open_memories:
             memory.close()
         self._open_memories.clear()

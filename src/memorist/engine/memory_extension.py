@@ -17,9 +17,9 @@ from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, ToolUse
 from memorist.errors import StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionView
 from memorist.forks.fork_spec import ParentCall
-from memorist.recall.memory_search import SCAN_WAIT_SECONDS, FolderSearch, InitialScan
+from memorist.recall.memory_search import SCAN_WAIT_SECONDS, InitialScan
 from memorist.recall.memory_selection import list_tools_used
-from memorist.recall.recall import MemoryRecall
+from memorist.recall.recall import MemoryRecall, RecallSearcher
 from memorist.runtime import SessionContext
 from memorist.team.team_watcher import TeamWatcher
 from memorist.transcript.tool_actions import ChangeAction, CommandAction, parse_tool_action
@@ -286,19 +286,21 @@ def _last_user_message(messages: Sequence[Message]) -> Message | None:
 def open_memory_extension(
     context: SessionContext,
     memory: AutoMemory | None,
+    open_search: Callable[[AutoMemory], RecallSearcher],
     team_watcher: TeamWatcher | None = None,
     *,
     held_out: bool = False,
 ) -> MemoryExtension:
     """Build extraction and recall for a session, extraction alone for one that is held out; neither
-    where no memory is kept, nor for a subagent, whose prompts a model wrote.
+    where no memory is kept, nor for a subagent, whose prompts a model wrote. `open_search` gives
+    the search in a memory, which whoever opened it closes.
     """
     if memory is None or not context.host.main:
         return MemoryExtension()
     settings = context.runtime.settings.recall
     scan = InitialScan(memory.folder, settings)
     recall = (
-        MemoryRecall(memory, context, FolderSearch(memory.folder, settings))
+        MemoryRecall(memory, context, open_search(memory))
         if settings.enabled and not held_out
         else None
     )

@@ -220,13 +220,15 @@ def _group_by_origin(
     """Group the lines of an index: the user's word first, each line with its date, then the rest,
     each with origin and date. What points to no memory stays on top, the team's lines at the end.
     """
-    heads = {head.path: head for head in headers if not is_shared(head.path)}
     own: list[str] = []
     said: list[str] = []
     noted: list[str] = []
     private, _, team = index.partition(f"{TEAM_INDEX_HEADING}\n")
-    for line in private.splitlines():
-        head = heads.get(parse_pointer_target(line).strip("<>"))
+    lines = [(parse_pointer_target(line).strip("<>"), line) for line in private.splitlines()]
+    named = {path for path, _ in lines if path and not is_shared(path)}
+    heads = {head.path: head for head in headers if head.path in named}
+    for path, line in lines:
+        head = heads.get(path)
         if head is None:
             own.append(line)
         elif head.trust in USER_TRUST:

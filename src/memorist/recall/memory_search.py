@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import closing
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -41,6 +42,8 @@ class FolderSearch:
         self._folder = folder
         self._wait = wait_for_embeddings
         self._ranker: Ranker | None = None
+        self._opened_file: tuple[int, int] | None = None
+        """Device and number of the index's file; None for one in memory."""
         self._synced_marks: Mapping[str, str] | None = None
         self._uses_embeddings = settings.embeddings and is_embedder_installed()
         self._thread: threading.Thread | None = None
@@ -54,8 +57,7 @@ class FolderSearch:
         try:
             found = ranker.search(query, limit)
         except DamagedIndex:
-            self._rebuild_index(ranker)
-            found = ranker.search(query, limit)
+            found = self._rebuild_index(ranker).search(query, limit)
         return tuple(
             MemoryMatch(
                 path=each.id,
@@ -68,19 +70,24 @@ class FolderSearch:
             for each in found
         )
 
-    def _rebuild_index(self, ranker: Ranker) -> None:
+    def _rebuild_index(self, ranker: Ranker) -> Ranker:
         """Rebuild the index from the files, after damage a search meets and a sync does not."""
         self._stop_embedding()
         ranker.reset_index()
+        self._opened_file = _identify_file(self._folder.layout.recall_index)
         self._synced_marks = None
-        self.sync_index()
+        return self.sync_index()
 
     def sync_index(self) -> Ranker:
         """Sync the index with the folder, as each search does first; returns the ranker.
 
         Raises StoreError.
         """
-        ranker = self._ranker = self._ranker or Ranker(self._folder.layout.recall_index)
+        path = self._folder.layout.recall_index
+        if self._ranker is not None and _identify_file(path) != self._opened_file:
+            self.close()  # the file was removed, as by `memory forget --hard`
+        ranker = self._ranker = self._ranker or Ranker(path)
+        self._opened_file = self._opened_file or _identify_file(path)
         marks = self._folder.file_marks()
         if marks is self._synced_marks or marks == self._synced_marks:
             return ranker
@@ -155,10 +162,21 @@ class FolderSearch:
         self._stopping.clear()
 
     def close(self) -> None:
-        """Close the index; a running embedding step is waited for. May be called twice."""
+        """Close the index; a running embedding step is waited for. May be called twice; the next
+        search opens it again.
+        """
         self._stop_embedding()
         if self._ranker is not None:
             self._ranker.close()
+        self._ranker = self._synced_marks = self._opened_file = None
+
+
+def _identify_file(path: Path) -> tuple[int, int] | None:
+    try:
+        facts = path.stat()
+    except OSError:
+        return None
+    return facts.st_dev, facts.st_ino
 
 
 # The initial scan of a memory folder with many new files, in a thread: they are judged and

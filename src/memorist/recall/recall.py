@@ -81,10 +81,6 @@ class RecallSearcher(Protocol):
         """Return the best matches, best first. Raises StoreError."""
         ...
 
-    def close(self) -> None:
-        """Release its resources. May be called twice."""
-        ...
-
 
 def load_recall_prompts() -> RecallPrompts:
     """Load the prompt templates."""
@@ -598,8 +594,7 @@ class MemoryRecall:
         return found.relative_to(folder).as_posix()
 
     async def close(self) -> None:
-        """Cancel a running selection, and close the index."""
-        self._searcher.close()
+        """Cancel a running selection."""
         for task in self._selections:
             task.cancel()
         await asyncio.gather(*self._selections, return_exceptions=True)

@@ -13,7 +13,7 @@ import binascii
 import re
 import unicodedata
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from msgspec import Struct
 
@@ -203,19 +203,24 @@ _LOOKALIKES = str.maketrans(
 _QUOTES = {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'}
 
 
-class FoldedText(Struct, frozen=True):
-    """Folded text; `offsets[i]` is the original offset of its character `i`, None when all offsets
-    are unchanged.
+class FoldedText(Struct, frozen=True, dict=True):
+    """Folded text, and how many characters each of the original one became; None where each became
+    one.
     """
 
     text: str
-    offsets: tuple[int, ...] | None = None
+    widths: tuple[int, ...] | None = None
+
+    @cached_property
+    def _offsets(self) -> list[int]:
+        """The original offset of each folded character: wanted only where something is found."""
+        return [at for at, width in enumerate(self.widths or ()) for _ in range(width)]
 
     def original_span(self, start: int, end: int) -> tuple[int, int]:
         """The range of the original text that a range of the folded text came from."""
-        if self.offsets is None or start >= end:
+        if self.widths is None or start >= end:
             return start, end
-        return self.offsets[start], self.offsets[end - 1] + 1
+        return self._offsets[start], self._offsets[end - 1] + 1
 
 
 def fold_text(text: str) -> FoldedText:
@@ -225,21 +230,13 @@ def fold_text(text: str) -> FoldedText:
     if text.isascii():
         return FoldedText(text.lower())
     alone = {character: _fold_character(character) for character in set(text)}
-    unseen = {
-        at for finding in find_hidden_characters(text) for at in range(finding.start, finding.end)
-    }
-    if not unseen and all(len(value) == 1 for value in alone.values()):
-        return FoldedText(
-            text.translate({ord(character): value for character, value in alone.items()})
-        )
-    kept: list[str] = []
-    positions: list[int] = []
-    for at, character in enumerate(text):
-        if at not in unseen:
-            value = alone[character]
-            kept.append(value)
-            positions += [at] * len(value)
-    return FoldedText("".join(kept), tuple(positions))
+    folded = [*map(alone.__getitem__, text)]
+    for finding in find_hidden_characters(text):
+        folded[finding.start : finding.end] = [""] * (finding.end - finding.start)
+    joined = "".join(folded)
+    if len(joined) == len(text) and all(len(value) == 1 for value in alone.values()):
+        return FoldedText(joined)
+    return FoldedText(joined, tuple(map(len, folded)))
 
 
 @lru_cache(maxsize=4096)
