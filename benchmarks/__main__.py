@@ -45,6 +45,7 @@ BENCHES = {
     "rollouts-stage-one": "rollouts_stage_one",
     "rollouts": "rollouts",
     "sessions": "sessions",
+    "workers": "workers",
 }
 """Name of a measurement to its module in this package. Loaded when asked for: some need what others
 do not.

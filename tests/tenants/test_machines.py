@@ -29,26 +29,11 @@ from memorist.settings import Settings
 from memorist.store import shared_sessions
 from memorist.store.shared_sessions import CONNECT_SECONDS, SharedSessions
 from memorist.store.transcript_writer import LineFile
-from support.postgres_server import postgres
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the server's socket")
 
 WINDOW = 8_000
 CHILD = Path(__file__).with_name("machine_child.py")
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with postgres() as address:
-        yield address
-
-
-@pytest.fixture
-def address(server: str) -> str:
-    """The server with nothing of memorist's in it."""
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute("drop schema if exists memorist cascade")
-    return server
 
 
 class Machine:

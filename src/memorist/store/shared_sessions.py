@@ -20,13 +20,11 @@ import os
 import socket
 import threading
 import time
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, cast
 from uuid import uuid4
 
-import msgspec
 import psycopg
 from msgspec import structs
 from msgspec.structs import replace
@@ -34,10 +32,18 @@ from psycopg.rows import dict_row
 
 from memorist.errors import SessionInUse, StoreError
 from memorist.store.database import PAUSE_SECONDS
-from memorist.store.disk_files import DiskFiles, read_if_exists, remove_if_exists, store_error
-from memorist.store.home_layout import SessionLayout
 from memorist.store.postgres import SCHEMA, add_schema
-from memorist.store.transcript_writer import check_writer_lock
+from memorist.store.shared_folder import (
+    FileState,
+    FolderRecord,
+    finish_replacing,
+    list_files,
+    read_changed,
+    read_record,
+    read_state,
+    replace_files,
+    write_record,
+)
 
 CONNECT_SECONDS = 2
 """Longest wait for a connection: the least that PostgreSQL's library takes."""
@@ -68,9 +74,6 @@ its network failed); until then it holds its leases. PostgreSQL's default is the
 """
 
 _CHANNEL = "memorist_wanted"
-_RECORD = ".shared.json"
-"""File in a session's folder: the state of the server's copy that it was last the same as."""
-
 _TABLES = (
     f"create schema if not exists {SCHEMA}",
     """create table if not exists shared_sessions (
@@ -92,36 +95,6 @@ _TABLES = (
 )
 _CREATION_LOCK = 0x6D656D73
 """Number of the advisory lock under which the tables are created: `mems`."""
-
-_SKIPPED_SUFFIXES = (".lock", ".tmp")
-_END_BYTES = 4_096
-
-
-class FileState(msgspec.Struct, frozen=True, array_like=True):
-    """What tells whether a file changed: a rewritten one is another file (`inode`, which may be
-    that of one before it, or `end`), one that was appended to is longer.
-    """
-
-    inode: int
-    size: int
-    modified_ns: int
-    end: int = 0
-    """Checksum of its last bytes."""
-
-
-class FolderRecord(msgspec.Struct, frozen=True):
-    """A folder as it was when it was the same as the server's copy. Written to disk."""
-
-    version: int = 0
-    files: dict[str, FileState] = {}
-    attempt: str = ""
-    """Random name of the next save. The server keeps that of its last one, so that a save whose end
-    was not heard of (a kill, a connection that broke) is known as this folder's own.
-    """
-
-    def is_before(self, version: int, attempt: str) -> bool:
-        """Whether the server's copy is what was last saved from this folder."""
-        return version == self.version + 1 and attempt == self.attempt != ""
 
 
 class SharedSessions:
@@ -145,8 +118,10 @@ class SharedSessions:
         """Take the lease of a session, and bring its folder to the state that the last holder left.
 
         A folder that is ahead of the server's copy stays: its holder was killed. Raises
-        SessionInUse where another has it, after asking for it, and StoreError.
+        SessionInUse where another has it, after asking for it, and StoreError; also where the
+        server does not answer, a replacement of the folder that was killed is finished or undone.
         """
+        finish_replacing(folder)
         with self._step() as connection:
             _insert_session(connection, name)
             is_ours = name not in self._held and _try_lock(connection, name)
@@ -196,12 +171,12 @@ class SharedSessions:
         session meanwhile, and nothing was saved. `offered` says that the lease is let go of when
         another asks for it.
         """
-        record = _read_record(folder)
+        record = read_record(folder)
         if not record.attempt:
             record = replace(record, attempt=uuid4().hex)
-            _write_record(folder, record)
-        paths = _list_files(folder)
-        if sum(_read_state(folder / path).size for path in paths) > MAX_FOLDER_BYTES:
+            write_record(folder, record)
+        paths = list_files(folder)
+        if sum(read_state(folder / path).size for path in paths) > MAX_FOLDER_BYTES:
             raise StoreError(f"it has more than {MAX_FOLDER_BYTES:,} bytes")
         with self._step() as connection, cast("Any", connection.transaction()):
             if name in self._unlocked and not _try_lock(connection, name):
@@ -217,7 +192,7 @@ class SharedSessions:
             if not found.rowcount:
                 return False
             files = _save_files(connection, name, folder, paths, record.files)
-        _write_record(folder, FolderRecord(saved, files, uuid4().hex))
+        write_record(folder, FolderRecord(saved, files, uuid4().hex))
         return True
 
     def release(self, name: str) -> None:
@@ -347,28 +322,19 @@ def _restore(
     connection: psycopg.Connection[dict[str, Any]], session: dict[str, Any], folder: Path
 ) -> None:
     """Bring the folder to the state of the server's copy, unless that is older."""
-    record, version = _read_record(folder), session["version"]
+    record, version = read_record(folder), session["version"]
     if version < record.version:
-        _write_record(folder, FolderRecord(version))
+        write_record(folder, FolderRecord(version))
     if version <= record.version or record.is_before(version, session["attempt"]):
         return
-    check_writer_lock(SessionLayout(folder).transcript)
-    disk, contents = DiskFiles(durable=False), dict[str, bytearray]()
+    contents: dict[str, bytearray] = {}
     rows = connection.execute(
         "select path, data from shared_session_files where session = %s order by path, start",
         (session["name"],),
     )
     for row in rows:
-        if not (folder / row["path"]).resolve().is_relative_to(folder.resolve()):
-            raise StoreError(f"the shared session {session['name']} has a file outside its folder")
         contents.setdefault(row["path"], bytearray()).extend(row["data"])
-    for path in _list_files(folder):
-        if path not in contents:
-            remove_if_exists(disk, folder / path)
-    for path, data in contents.items():
-        disk.write(folder / path, bytes(data))
-    files = {path: _read_state(folder / path) for path in contents}
-    _write_record(folder, FolderRecord(version, files, uuid4().hex))
+    replace_files(folder, version, contents)
 
 
 def _save_files(
@@ -381,7 +347,7 @@ def _save_files(
     """Save what is new in a folder; returns the state of all of its files."""
     states = {}
     for path in paths:
-        start, data, states[path] = _read_changed(folder / path, known.get(path))
+        start, data, states[path] = read_changed(folder / path, known.get(path))
         if not start:
             _delete_file(connection, name, path)
         if data or not start:
@@ -401,73 +367,3 @@ def _delete_file(connection: psycopg.Connection[dict[str, Any]], name: str, path
     connection.execute(
         "delete from shared_session_files where session = %s and path = %s", (name, path)
     )
-
-
-def _list_files(folder: Path) -> list[str]:
-    """The files of a session's folder that are shared, by their paths in it."""
-    return [
-        path.relative_to(folder).as_posix()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.suffix not in _SKIPPED_SUFFIXES and path.name != _RECORD
-    ]
-
-
-def _read_state(path: Path) -> FileState:
-    with _opened(path) as file:
-        return _state_of(file)
-
-
-def _read_changed(path: Path, known: FileState | None) -> tuple[int, bytes, FileState]:
-    """What is new in a file and where it begins, and the file's state. Of a log that only grew it
-    is what was appended, of a file that changed in another way all of it.
-    """
-    with _opened(path) as file:
-        state, start = _state_of(file), 0
-        if known is not None and _is_longer(file, path, known, state):
-            start = known.size
-        file.seek(start)
-        return start, file.read(state.size - start), state
-
-
-def _is_longer(file: BinaryIO, path: Path, known: FileState, state: FileState) -> bool:
-    """Whether a file is as it was `known`, or that with something behind it."""
-    if state == known:
-        return True
-    return (
-        path.suffix == ".jsonl"
-        and known.inode == state.inode
-        and known.size <= state.size
-        and _end_of(file, known.size) == known.end
-    )
-
-
-@contextlib.contextmanager
-def _opened(path: Path) -> Iterator[BinaryIO]:
-    try:
-        with path.open("rb") as file:
-            yield file
-    except OSError as error:
-        raise store_error("read", path, error) from error
-
-
-def _state_of(file: BinaryIO) -> FileState:
-    """The state of an open file. Others may append to it from now on."""
-    found = os.fstat(file.fileno())
-    return FileState(found.st_ino, found.st_size, found.st_mtime_ns, _end_of(file, found.st_size))
-
-
-def _end_of(file: BinaryIO, size: int) -> int:
-    """The checksum of the last of the first `size` bytes."""
-    file.seek(max(0, size - _END_BYTES))
-    return zlib.crc32(file.read(min(size, _END_BYTES)))
-
-
-def _read_record(folder: Path) -> FolderRecord:
-    data = read_if_exists(DiskFiles(), folder / _RECORD)
-    with contextlib.suppress(msgspec.DecodeError):
-        return msgspec.json.decode(data or b"{}", type=FolderRecord)
-    return FolderRecord()
-
-
-def _write_record(folder: Path, record: FolderRecord) -> None:
-    DiskFiles(durable=False).write(folder / _RECORD, msgspec.json.encode(record))

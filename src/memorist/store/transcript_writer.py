@@ -6,7 +6,7 @@ import codecs
 import io
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from itertools import count, repeat
 from pathlib import Path
@@ -349,10 +349,17 @@ def _acquire_writer_lock(path: Path) -> int:
     return descriptor
 
 
-def check_writer_lock(path: Path) -> None:
-    """Raise SessionInUse where a transcript has a writer, after asking it to let go."""
+@contextmanager
+def hold_writer_lock(path: Path) -> Iterator[None]:
+    """Keep other writers of a transcript away. Raises SessionInUse where it has one, after asking
+    it to let go.
+    """
     make_folders(path.parent)
-    os.close(_acquire_writer_lock(path))
+    descriptor = _acquire_writer_lock(path)
+    try:
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _repair_last_line(path: Path, descriptor: int) -> int:
