@@ -1,5 +1,7 @@
 """How memorist's servers on uvicorn serve: with bounds on connections, and on the time that a
-request may take to arrive, which uvicorn leaves open. Needs uvicorn (extras `team` and `mcp`).
+request may take to arrive, which uvicorn leaves open; without websockets, which none of them has;
+and no request whose end two servers could see in two places. Needs uvicorn (extras `team`, `mcp`
+and `ui`).
 """
 
 from __future__ import annotations
@@ -8,17 +10,42 @@ import asyncio
 from typing import Literal, cast
 
 import uvicorn
-from starlette.types import ASGIApp
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 MAX_CONNECTIONS = 200
-"""Connections at once. Where there are more, the ones that wait longest for their headers are
-closed; where all have sent theirs, further requests are refused with 503. Our choice.
+"""Connections at once. Where there are more, the one that waits longest for the headers of a
+request, its first or its next, is closed; where all have sent theirs, further requests are refused
+with 503. Our choice.
 """
 HEADER_SECONDS = 10.0
 """Longest wait for the headers of a request, from its connection or its first byte. Our choice."""
 BODY_SECONDS = 60.0
-"""Longest wait for the body of a request after that. Our choice; the largest is a few megabytes."""
+"""Longest time from a request's headers to the end of its body. Our choice; the largest is a few
+megabytes.
+"""
+
+
+class OneLengthApp:
+    """Refuses a request that gives its length twice, as `Content-Length` and by chunks. HTTP lets a
+    server go by the chunks; a reverse proxy before it that goes by the length would see another
+    request in the body (RFC 9112, 6.1).
+    """
+
+    def __init__(self, inner: ASGIApp) -> None:
+        self._inner = inner
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or refuse it and close the connection."""
+        names = {name for name, _ in scope.get("headers", ())}
+        if {b"content-length", b"transfer-encoding"} <= names:
+            refused = PlainTextResponse(
+                "A request has one length.", 400, headers={"connection": "close"}
+            )
+            await refused(scope, receive, send)
+        else:
+            await self._inner(scope, receive, send)
 
 
 class BoundedConfig(uvicorn.Config):
@@ -28,8 +55,9 @@ class BoundedConfig(uvicorn.Config):
 
     def __init__(self, app: ASGIApp, *, lifespan: Literal["on", "off"]) -> None:
         super().__init__(
-            app,
+            OneLengthApp(app),
             http=BoundedHttpProtocol,
+            ws="none",
             log_level="warning",
             access_log=False,
             proxy_headers=False,
@@ -40,7 +68,7 @@ class BoundedConfig(uvicorn.Config):
             timeout_graceful_shutdown=5,
         )
         self.awaiting_headers: dict[BoundedHttpProtocol, None] = {}
-        """Connections whose headers are not complete, the oldest first."""
+        """Connections that wait for the headers of a request, the oldest first."""
 
 
 class BoundedHttpProtocol(H11Protocol):
@@ -48,24 +76,38 @@ class BoundedHttpProtocol(H11Protocol):
 
     config: BoundedConfig
     _deadline: asyncio.TimerHandle | None = None
+    _arriving: RequestResponseCycle | None = None
+    """The request whose body is awaited."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin to wait for the first request."""
         super().connection_made(cast("asyncio.Transport", transport))
-        self._await_headers()
-        if len(self.connections) >= MAX_CONNECTIONS:
+        if len(self.connections) >= MAX_CONNECTIONS and self.config.awaiting_headers:
             next(iter(self.config.awaiting_headers)).abort()
+        self._await_headers()
 
     def data_received(self, data: bytes) -> None:
         """Take bytes in, and set or end the deadline by what is missing now."""
         super().data_received(data)
+        self._note_progress()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request, unless it is here already."""
+        super().on_response_complete()
+        self._note_progress()
+
+    def _note_progress(self) -> None:
         cycle: RequestResponseCycle | None = self.cycle
         if cycle is None or cycle.response_complete:
             if self not in self.config.awaiting_headers and not self.transport.is_closing():
                 self._await_headers()
             return
         self.config.awaiting_headers.pop(self, None)
-        self._set_deadline(BODY_SECONDS if cycle.more_body else None)
+        if not cycle.more_body:
+            self._set_deadline(None)
+        elif cycle is not self._arriving:
+            self._arriving = cycle
+            self._set_deadline(BODY_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""

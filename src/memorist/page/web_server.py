@@ -36,6 +36,7 @@ from memorist.page.memory_actions import change_memory
 from memorist.page.page_access import SECURITY_HEADERS, PageAccess, to_local_address
 from memorist.page.page_addresses import address_of
 from memorist.page.page_context import PageContext, project_links
+from memorist.uvicorn_server import BoundedConfig
 from memorist.views.page_rendering import PageFrame, read_asset, render_blocks, render_page
 from memorist.views.page_texts import ENGLISH, choose_language, say, use_language
 from memorist.views.view_blocks import PageView, to_safe_object
@@ -332,11 +333,5 @@ async def _serve(server: uvicorn.Server, page: PageServer, listening: socket.soc
 
 def serve_page(page: PageServer, listening: socket.socket) -> None:
     """Serve until a signal comes, or nobody looked for `IDLE_SECONDS`."""
-    config = uvicorn.Config(
-        page.build_app(),
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=3,
-    )
+    config = BoundedConfig(page.build_app(), lifespan="off")
     asyncio.run(_serve(uvicorn.Server(config), page, listening))

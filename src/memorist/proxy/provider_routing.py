@@ -64,14 +64,17 @@ def find_route(
     return Route(upstream=upstream, path=below + mark + query, format=format)
 
 
-_ESCAPED = re.compile("%([0-9a-fA-F]{2})")
+_ESCAPED = re.compile("%(?:[uU]00)?([0-9a-fA-F]{2})")
+_LONG_DOT = "\xc0\xae"
+"""A dot in UTF-8 of two bytes, which is none, and which some decoders take."""
 _MAX_ENCODINGS = 5
 """Times that a path is decoded; one that is encoded as often counts as leaving its base."""
 
 
 def leaves_base(path: str) -> bool:
-    """Whether a path holds a segment `.` or `..`, however often it is percent-encoded: behind a
-    provider's base address it would name something else.
+    """Whether a path holds a segment `.` or `..`, however often it is percent-encoded, and in any
+    spelling that some server reads so (`..;`, `%u002e`, the long UTF-8 of a dot, a space behind
+    it): behind a provider's base address it would name something else.
     """
     plain = path.partition("?")[0]
     for _ in range(_MAX_ENCODINGS):
@@ -80,7 +83,8 @@ def leaves_base(path: str) -> bool:
             break
     else:
         return True  # nobody encodes a path that often for a good reason
-    return any(part in (".", "..") for part in re.split(r"[/\\]", plain))
+    parts = re.split(r"[/\\]", plain.replace(_LONG_DOT, "."))
+    return any(part.partition(";")[0].strip("\0\t\r\n ") in (".", "..") for part in parts)
 
 
 def _detect_format(path: str) -> str:
@@ -291,15 +295,16 @@ def check_host(
     (SF-6).
 
     The Host header must name this machine or one of `allowed_hosts`, so that no web page reaches
-    the proxy through a DNS name of its own; pages of other sites are refused by their Origin.
+    the proxy through a DNS name of its own; pages of other sites are refused by their Origin, and
+    so is the origin `null`, which any page gives itself in a sandboxed frame.
     """
     known = LOOPBACK_NAMES | set(allowed_hosts)
     if not is_host_allowed(tuple(host_headers), known):
         return 421, "memorist's proxy does not answer to this name; see --allow-host"
-    origin = headers.get("origin", "")
-    if origin.lower().startswith(("http:", "https:")) and not is_host_allowed(
-        (origin.partition("://")[2].partition("/")[0],), known
-    ):
+    origin = headers.get("origin", "").lower()
+    is_page = origin == "null" or origin.startswith(("http:", "https:"))
+    host = origin.partition("://")[2].partition("/")[0] or origin
+    if is_page and not is_host_allowed((host,), known):
         return 403, "memorist's proxy does not answer pages of other sites; see --allow-host"
     return None
 
