@@ -22,6 +22,11 @@ _QUESTION = lazy_pattern(
     |not\ sure)\b|(?:吗|呢|么)[？?。]?$|^(?:为什么|怎么|要不要|是不是|是否|能不能|如果|假如|要是|也许|可能)|(?:怎么办|你觉得)""",
     re.IGNORECASE | re.VERBOSE,
 )
+_TAG = lazy_pattern(
+    r"[\s,，]*(?:\b(?:ok|okay|k|please|pls|bitte|vale|d['’]accord|ок|ладно|хорошо)|好吗|好不好|ね)\s*[?？]+\s*$",
+    re.IGNORECASE,
+)
+"""Asks for assent behind an order ("…, ok?"), which makes it no question."""
 _STANDING_CONDITION = lazy_pattern(rf"{CONDITION}[^?？]*", re.IGNORECASE)
 _POLITE_REQUEST = lazy_pattern(
     r"how (?:many times|often) do i (?:have|need) to\b|(?:can|could|would|will) you (?:please |"
@@ -43,10 +48,10 @@ _REPORTED_SPEECH = lazy_pattern(
     + r"|(?:老板|文档|同事|客户|经理|他|她|他们|手册|书|文章|领导|网上|有人)(?:里|中|上)?(?:说|要求|认为|建议|写着|写道|想|希望)"
     r"|\b(?!(?:ich|du|wir|und|wie|was)\b)\w+\s(?:(?:sagte?|schreibt|schrieb|meinte?|empfiehlt|verlangt|behauptet)\b|"
     r"(?:steht|heißt\ses)(?:\s\w+)?\s?[,:])|\blaut\s(?!meine[mr]\b)\w+"
-    r"|\b(?!(?:je|tu|on|qui|ne)\b)\w+\s(?:dit|écrit|recommande|demande|affirme)\s?(?:que\b|qu['’]|de\b|:)|\b(?:selon|d['’]après)\s"
-    r"|\b(?!(?:yo|eu|que|no|não)\b)\w+\s(?:dice|dijo|escribe|escribió|recomienda|pide|diz|disse|escreve|escreveu|recomenda|pede)"
+    r"|\b(?!(?:je|tu|on|qui|ne|ai|avais|déjà|bien)\b)\w+\s(?:dit|écrit|recommande|demande|affirme)\s?(?:que\b|qu['’]|de\b|:)|\b(?:selon|d['’]après)\s"
+    r"|\b(?!(?:yo|eu|que|no|não|já|te|lhe)\b)\w+\s(?:dice|dijo|escribe|escribió|recomienda|pide|diz|disse|escreve|escreveu|recomenda|pede)"
     r"\s?(?:que\b|:)|\b(?:según|segundo)\s(?:el|la|los|las|o|a|os|as)\b"
-    r"|\b(?!(?:я|ты|мы)\b)\w+\s(?:говорит|пишет|сказала?|написала?|советует|требует|утверждает)\b|\b(?:по\sсловам|согласно)\s"
+    r"|\b(?!(?:я|ты|мы|же|уже|ведь|тебе)\b)\w+\s(?:говорит|пишет|сказала?|написала?|советует|требует|утверждает)\b|\b(?:по\sсловам|согласно)\s"
     r"|によると|によれば|(?:から|より)の(?:メール|メッセージ|連絡|指示)|(?:さん|氏|上司|同僚|彼|彼女)(?:が|は)[^。]{0,60}と(?:言っ|書い|述べ)"
     r"|と書いてあ|来(?:信|邮件)[:：]",
     re.IGNORECASE | re.VERBOSE,
@@ -131,6 +136,7 @@ _PROGRAM_NOUN = lazy_pattern(
 
 def is_question(sentence: str) -> bool:
     """Whether it is a question, a supposition or a doubt; a request put as a question is not."""
+    sentence = _TAG.sub("", sentence)
     return (
         _QUESTION.search(sentence) is not None
         and not is_polite_request(sentence)

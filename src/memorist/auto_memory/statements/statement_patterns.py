@@ -148,12 +148,22 @@ _LEAD_IN = lazy_pattern(
     r"cool|perfect|thanks|thank you|thx"
     r"|alright|right|exactly"
     r"|and|also|but|so|well|btw|by the way|fyi|hey|hi|hello|please|pls|oh|now|then|one more "
-    r"thing|one thing|another thing"
+    r"thing|one thing|another thing|um+|uh+|uhm|erm|hm+|hmm+|ey|moin|hallo|hola|salut|bonjour|olá|oi|привет|слушай"
     r"|last thing|finally|remark"
     r"|next|sorry|look|listen|important|rule|reminder|actually|got it|looks good|lgtm)"
     r"(?:\s*[,.:;!–—-]+\s*|\s+))+",
     re.IGNORECASE,
 )
+_FORMER_ORDER = lazy_pattern(
+    r"(?:i(?:['’]ve)? (?:already |just |clearly |repeatedly )?(?:said|told you)(?: already| before| so| \w+ times)*\s*[:,–—-]"
+    r"|(?:wie )?(?:ich )?(?:sagte|hab(?:e)?|hatte)(?: (?:ich|es|dir|euch|doch|ja|schon|bereits|mehrfach|gesagt|geschrieben))*\s*[:,–—-]"
+    r"|(?:je (?:te|vous|l)['’ ]?(?:ai|avais)|j['’](?:ai|avais))(?: déjà| bien)* (?:dit|demandé)(?:\s*[:,–—-]| que\b| de\b| (?=d['’]))"
+    r"|(?:yo )?(?:ya )?(?:te |les |os )?(?:dije|he dicho|había dicho|pedí)(?:\s*[:,–—-]| que\b)"
+    r"|(?:eu )?(?:já )?(?:te |lhe |vos )?(?:disse|falei|avisei|pedi)(?: já)?(?:\s*[:,–—-]| que\b| para\b| pra\b)"
+    r"|(?:я )?(?:же |уже |ведь |тебе |вам )*(?:говорил|сказал|просил|писал)а?(?: уже| же| тебе)*(?:\s*[:,–—-]| что\b)?)\s*",
+    re.IGNORECASE,
+)
+"""The user quotes an order of their own: what follows is their word."""
 _LEAD_IN_CHINESE = lazy_pattern(
     r"(?:好的?|可以|行|嗯|对了|另外|还有|顺便|顺便说一下|谢谢|那|请|麻烦|麻烦你|你|最后|然后)[，,。！!、：:\s]*(?=\S)"
 )
@@ -162,9 +172,10 @@ _LEAD_IN_CHINESE = lazy_pattern(
 def find_lead_in_end(text: str) -> int:
     """Return where a sentence begins after greetings, thanks and connecting words."""
     at = 0
-    match = _LEAD_IN.match(text)
-    if match:
-        at = match.end()
+    for lead_in in (_LEAD_IN, _FORMER_ORDER):
+        match = lead_in.match(text, at)
+        if match and match.end() < len(text):
+            at = match.end()
     chinese = _LEAD_IN_CHINESE.match(text, at)
     while chinese:
         at = chinese.end()

@@ -43,7 +43,7 @@ _ADDRESS = lazy_pattern(
     |^(?:toujours\ )?(?:réponds?|répondez|parle|parlez)\b.{{0,20}}\ben\ (?:fran|angl|all|esp|port|ital|russ|chin|jap)\w+|^(?:tutoie|appelle|vouvoie)[sz]?-moi\b
     |^(?:siempre\ )?(?:responde|contesta|habla|respóndeme|contéstame|háblame)\b.{{0,20}}\ben\ (?:espa|ingl|alem|franc|port|ital|rus|chin|jap)\w+|^llámame\b
     |^(?:sempre\ )?(?:responda|responde|fale|fala)\b.{{0,20}}\bem\ (?:port|ingl|espa|alem|franc|ital|russ|chin|jap)\w+|^me\ chame\ de\b
-    |^(?:всегда\ )?(?:отвечай|говори|пиши)(?:те)?\b.{{0,14}}\bпо-\w+|^(?:называй|зови)(?:те)?\ меня|(?:用|使用).{{1,4}}[语文](?:来)?(?:回答|回复|交流)
+    |^(?:всегда\ )?(?:отвечай|говори|пиши|общайся)(?:те|тесь)?(?:\ (?:мне|нам|всегда|только|со\ мной|пожалуйста))*\ (?:по-\w+|на\ \w+(?:ском|цком)(?:\ языке)?\b)|^(?:называй|зови)(?:те)?\ меня|(?:用|使用).{{1,4}}[语文](?:来)?(?:回答|回复|交流)
     |(?:请|以后)?(?:都|一律)?(?:叫|称呼)我|[一-龥ァ-ヶ]{{1,5}}語で(?:答え|回答|返答|話)""",
     re.IGNORECASE | re.VERBOSE,
 )

@@ -24,6 +24,7 @@ from memorist.auto_memory.statements.statement_patterns import (
     define_complaint,
     define_pattern,
 )
+from memorist.auto_memory.statements.tool_choice import TOOL_CHOICES
 from memorist.auto_memory.statements.written_rules import HOUSE_RULES
 
 MANNER = (
@@ -648,5 +649,5 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = (
     ),
 )
 
-WAITING_PATTERNS = (*_ENGLISH, *_OTHER_LANGUAGES, *HOUSE_RULES, *PREFERENCES)
+WAITING_PATTERNS = (*_ENGLISH, *_OTHER_LANGUAGES, *TOOL_CHOICES, *HOUSE_RULES, *PREFERENCES)
 """Probably meant to last: waits in the inbox."""
