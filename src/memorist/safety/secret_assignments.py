@@ -28,7 +28,7 @@ from memorist.safety.secret_values import (
 )
 
 STEMS = (
-    "pass", "pwd", "psw", "secret", "token", "key", "credential", "creds", "auth", "kennwort", "contrasen", "senha", "wachtwoord", "losenord", "adgangskode",
+    "pass", "pwd", "psw", "psk", "secret", "token", "key", "credential", "creds", "auth", "kennwort", "contrasen", "senha", "wachtwoord", "losenord", "adgangskode",
     "kodeord", "salasana", "haslo", "heslo", "jelszo", "parola", "sifre", "lozinka", "geslo", "parool", "kata sandi", "mat khau", "schluessel", "segredo", "jeton", "clave",
     "chiave", "_pw", "bindpw", "rootpw", "_salt", "sessid", "sessionid", "_dsn", "pw:", "pw=", "pw =", "mdp",
 )  # fmt: skip
@@ -50,10 +50,12 @@ _TAIL_BEYOND_ASCII = lazy_pattern(r"[^\W\d_\u2e80-\uffff]{0,12}")
 _PROVIDER_END = lazy_pattern(r"[\w.-]{0,48}(?:[ \t][\w.-]{1,24}){0,3}")
 
 _MARKUP = r"""(?:(?:\\{0,3}["'`\])*]|&quot;|&\#34;){0,6}|</(?:b|strong|th|code|em)>)"""
-_FOR_WHOM = r"(?:[ \t](?:\([^()\n]{1,30}\)|api|secret[ao]|privad[ao]|d'acc[eè]s|d'ordine|(?:(?:was|is|has[ ]been)[ ](?:generated|created|issued|given)[ ])?(?:for|of|to|on|from|für|fuer|von|zum|du|de|pour|para|del|do|da|per|di|для|от|к|на)[ \t][^\n:=;\"'`(){}\[\],|]{1,40}?))?"
-_VERB = r"(?:is|are|was|ist|lautet|est|es|è|é|är|er|jest|je|on|là|это|—|–|adalah|este|hy|to|такой|такая|такое|теперь|nu|now|artık|(?:(?:was|is|has[ ]been|got)[ ])?(?:changed|set|reset|updated)[ ]to|is[ ]now)"
+_FOR_WHOM = r"(?:[ \t](?:\([^()\n]{1,30}\)|api|secret[ao]|privad[ao]|d'acc[eè]s|d'ordine|(?:(?:was|is|has[ ]been)[ ](?:generated|created|issued|given)[ ])?(?:for|of|to|on|in|at|from|für|fuer|von|zum|du|de|pour|para|del|do|da|per|di|для|от|к|на)[ \t][^\n:=;\"'`(){}\[\],|]{1,40}?))?"
+_VERB = r"(?:is|are|was|ist|lautet|est|c'est|es|è|é|är|er|jest|je|on|là|это|—|–|adalah|este|hy|to|такой|такая|такое|теперь|nu|now|artık|(?:(?:was|is|has[ ]been|got)[ ])?(?:changed|set|reset|updated)[ ]to|is[ ]now)"
+_CLAUSE_END = lazy_pattern(r"[\n:;,=()]")
+"""Ends what belongs to a name that goes on over spaces."""
 _NO_VALUE_AFTER = lazy_pattern(
-    r"[.)]|\((?![\"'`])|[ ]?(?:!=[ ]|is[ ]not[ ]|is[ ]None|=[ ](?:self|None|os|str)\b|: (?:str|bool|Optional)\b(?![^\n=]{0,20}=[ ]?[bru]?[\"']))"
+    r"[.)]|[\"'`]\)[ ]?(?:[=-]>|==|→)|\((?![\"'`])|[ ]?(?:!=[ ]|is[ ]not[ ]|is[ ]None|=[ ](?:self|None|os|str)\b|: (?:str|bool|Optional)\b(?![^\n=]{0,20}=[ ]?[bru]?[\"']))"
 )
 """Code that speaks of a key without giving its value, which is most of what names keys."""
 _BETWEEN = lazy_pattern(
@@ -63,9 +65,9 @@ _BETWEEN = lazy_pattern(
     r"|(?P<pair>\"?,?\s{0,60}[\"']?[vV]al(?:ue)?[\"']?[ \t]{0,4}[:=](?=[ \t\"']))"
     r"|(?P<argument>,(?=[ \t]*\\?[\"'`])|\((?=[\"'`]))"
     r"|(?P<part>\r?\n\r?\n)"
-    r"|(?P<quote>(?<=[ \t])(?=[\"']))"
+    r"|(?P<quote>(?<=[ \t])(?=[\"'`]))"
     r"|(?P<attribute>(?<=[ \t])value[ \t]*=)"
-    rf"|(?P<said>(?<=[ \t]){_VERB}:?(?=[ \t])|(?:改|换|換|设|設|设置|設置|变|變)?[是为為成]|[はがを는은이가을를][:：]?)"
+    rf"|(?P<said>(?<=[ \t]){_VERB}:?(?=[ \t])|(?:改|换|換|设|設|设置|設置|变|變)?[是为為成]了?|[はがを는은이가을를][:：]?)"
     r"|(?P<gap>(?<=[ \t])(?=[^\s=:|>-]))"
     r")(?:[ \t]{0,40}(?:\*{1,2}|__)?[ \t]{0,4}(?:[|>][+-]?[ \t]*\n[ \t]{1,40}|\\?\n[ \t]{1,40}(?=[\"'`]|\S{8,200}[ \t]*(?:\n|\Z))(?!\S{1,60}[:=][ \t\n]))?"
     r"(?:&quot;|&\#34;)?(?:(?:[A-Za-z][\w.:]{0,40})?\(\s{0,20}(?=[\"'`]))?(?:[bruf@$]{1,2}(?=[\"'`]))?(?:<(?:code|b|string|value|strong|em)>)?)",
@@ -131,7 +133,7 @@ def find_assigned_secrets(stem: str, text: str, at: int) -> Iterator[SafetyFindi
         end = start + len(text[start:end].rstrip(".-"))
         name = text[start:end]
         if start and text[start - 1] == " ":
-            name = text[max(0, start - 24) : start].rpartition("\n")[2] + name
+            name = _CLAUSE_END.split(text[max(0, start - 24) : start])[-1] + name
         kind = classify_key(name)
     else:
         end = _match_end(_TAIL_BEYOND_ASCII, text, end)

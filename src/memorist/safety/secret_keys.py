@@ -21,7 +21,7 @@ PASSWORD_WORDS = word_set(
     passwordstr pwd     psw pswd psword pw mdp kennwort contrasena contraseña contrasenya senha
     clave wachtwoord     losenord lösenord adgangskode kodeord salasana haslo hasło heslo jelszo
     jelszó parola parolă     sifre şifre lozinka geslo parool losung requirepass storepass keypass
-    masterauth vaultpass     sshpass userpass dbpass rootpass mypass adminpass keystorepass
+    masterauth psk vaultpass     sshpass userpass dbpass rootpass mypass adminpass keystorepass
     truststorepass bindpw rootpw     dbpw
     """
 )
@@ -56,7 +56,7 @@ _PASS_OWNERS = word_set(
     sudo enable wifi wlan key store keystore truststore cert vault backup default rabbitmq amqp mq
     kafka es elastic jenkins git docker registry wp wordpress site account client server host node
     cluster master slave replica jwt vpn router web bot sa oracle mssql sender portal basic
-    grafana nexus artifactory sonar jira repo remote
+    grafana nexus artifactory sonar jira repo remote become bind cert ca wpa snmp pdf zip archive
     """
 )
 """Whose `pass` is a password: `db_pass`, and not `should_pass`."""

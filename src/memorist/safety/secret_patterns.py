@@ -74,7 +74,7 @@ azure-client-secret: {Q3}0Q~{Q31-34} {Q3}1Q~{Q31-34} {Q3}2Q~{Q31-34} {Q3}3Q~{Q31
  {Q3}7Q~{Q31-34} {Q3}8Q~{Q31-34} {Q3}9Q~{Q31-34}
 azure-devops-token: {A76}AZDO{A4}!
 digitalocean-token: doo_v1_{H64} dop_v1_{H64} dor_v1_{H64}
-alibaba-access-key: LTAI{A16-24}! STS.{A16-64}!
+alibaba-access-key: LTAI{A16-24}! ?STS.{A16-64}!
 tencent-secret-id: AKID{A32}!
 cloudflare-origin-key: v1.0-{H24}-{H146}
 cloudflare-token: cfut_{A48} cfat_{A48}

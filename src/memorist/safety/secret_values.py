@@ -31,7 +31,7 @@ _PLACEHOLDER = lazy_pattern(
     re.IGNORECASE,
 )
 _PLACEHOLDER_WORDS = lazy_pattern(
-    r"(?:^|[^a-z])(?:my|your|the|test|testing|fake|sample|mock|some|demo|default|none|null|undefined|foo|bar|secret|password|passwd|passw?o?r?d\d*"
+    r"(?:^|[^a-z])(?:my(?:pass(?:word|wd)?|pwd|secret|token|key)?|your|the|test|testing|fake|sample|mock|some|demo|default|none|null|undefined|foo|bar|secret|password|passwd|passw?o?r?d\d*"
     r"|p[a@][s$]{2}w[o0]rd\d*|pass|token|admin|root|user|geheim|parole|motdepasse|contrasena|senha|postgres|mysql|redis|guest|hunter2|letmein|qwerty|string|value|here)(?:$|[^a-z])",
     re.IGNORECASE,
 )
@@ -52,7 +52,7 @@ _WORD = lazy_pattern(r"([A-Za-z]+)\d{0,4}\Z|\d{1,12}\Z")
 _HUMP = lazy_pattern(r"[a-z][A-Z]")
 _PIECES = lazy_pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|[^A-Za-z0-9]")
 _TEMPLATE = lazy_pattern(
-    r"\$\{|[{][A-Za-z_][\w.]{0,40}[}(\[!:]|[{][{%]|%\(\w|<[a-zA-Z][\w -]{1,40}>|\[\^?[^\]\n]{0,20}\w-\w[^\]\n]{0,40}\]|\\[wdsSDWb][+*{\\\[)]|\(\?[:=!<P]"
+    r"\$\{|%\}|\}\}|</[a-z]|[{][A-Za-z_][\w.]{0,40}[}(\[!:]|[{][{%]|%\(\w|<[a-zA-Z][\w -]{1,40}>|\[\^?[^\]\n]{0,20}\w-\w[^\]\n]{0,40}\]|\\[wdsSDWb][+*{\\\[)]|\(\?[:=!<P]"
 )
 """Something to be filled in, or a regular expression."""
 _GENERIC_TYPE = lazy_pattern(r"[A-Za-z_.]+[\[<][A-Za-z_., |<\[\]>]+[\]>]\Z")
