@@ -13,16 +13,16 @@ _POLITE = (
     r"sondern|sino|stattdessen|instead|el|la|le|der|die|das)[\s,、，]*)*"
 )
 _NEVER = (
-    r"(?:never ever|never|nver|nevr|nevre|neve|no more|don['’]?t|do not|not|no|stop|avoid|nie mehr|niemals|nie|nicht|keine?n?|bloß kein|"
-    r"jamais|plus jamais|pas de|pas|ne|nunca|não|sem|sin|никогда не|никогда|не надо|не|без|不要|不准|不许|不能|别|禁止)"
+    r"(?:(?:never ever|never|nver|nevr|nevre|neve|no more|don['’]?t|do not|not|no|stop|avoid|nie mehr|niemals|nie|nicht|keine?n?|bloß kein|"
+    r"jamais|plus jamais|pas de|pas|ne|nunca|não|sem|sin|никогда не|никогда|не надо|не|без)\b|不要|不准|不许|不能|别|禁止)"
 )
 _ALWAYS = (
-    r"(?:always|allways|alwyas|alwasy|only|just|immer|stets|nur|ausschließlich|toujours|seulement|uniquement|siempre|sempre|solo|sólo|só|"
-    r"apenas|всегда|только|一律|只|都|必须|いつも|必ず)"
+    r"(?:(?:always|allways|alwyas|alwasy|only|just|immer|stets|nur|ausschließlich|toujours|seulement|uniquement|siempre|sempre|solo|sólo|só|"
+    r"apenas|всегда|только)\b|一律|只|都|必须|いつも|必ず)"
 )
 _USE = (
-    r"(?:use|using|usa|usar|usas|uses|usen|usamos|utilise[rsz]?|utiliza|utilizar|utilize|emplea|benutze?n?|benutzt|nutze?n?|verwende?n?|nimm|"
-    r"nehmt|nehmen|prends?|prenez|install|run|pick|prefer|используй(?:те)?|использовать|используем|юзай(?:те)?|бери(?:те)?|用|使用|改用|选)"
+    r"(?:(?:use|using|usa|usar|usas|uses|usen|usamos|utilise[rsz]?|utiliza|utilizar|utilize|emplea|benutze?n?|benutzt|nutze?n?|verwende?n?|nimm|"
+    r"nehmt|nehmen|prends?|prenez|install|run|pick|prefer|используй(?:те)?|использовать|используем|юзай(?:те)?|бери(?:те)?)\b|用|使用|改用|选)"
 )
 _TOOL = (
     r"(?!(?:the|this|that|these|those|it|them|a|an|my|your|sure|yet|now|me|us|you|here|there|to|in|on|at|of|for|problem|need|idea|"
