@@ -792,6 +792,10 @@ async def test_a_planted_file_is_withheld_and_a_spoofed_tag_is_harmless(
     assert sent.count("</system-reminder>") == sent.count("<system-reminder>")
 
 
+UNRELATED = "Please sort the colours of the calendar by month."
+"""A message for which the ranker finds none of these memories."""
+
+
 @pytest.mark.covers("RC-2")
 @pytest.mark.parametrize(
     ("answer", "shown"),
@@ -800,19 +804,18 @@ async def test_a_planted_file_is_withheld_and_a_spoofed_tag_is_harmless(
         ('Sure! {"selected_memories": ["PATH"]} as you wish', True),
         ('{"selected_memories": []}', False),
         ('{"selected_memories": ["[project] PATH"]}', True),
-        # no choice, so the ranker's counts
-        ('{"selected_memories": "PATH"}', True),
-        ('{"selected_memories": ["nowhere.md"]}', True),
-        ("PATH", True),
-        ("{" * 5_000, True),
+        # no choice
+        ('{"selected_memories": "PATH"}', False),
+        ('{"selected_memories": ["nowhere.md"]}', False),
+        ("PATH", False),
+        ("{" * 5_000, False),
     ],
 )
 async def test_a_model_chooses_in_the_background(
     tmp_path: Path, project: Path, answer: str, shown: bool
 ) -> None:
-    """Only names of the manifest count; the conversation never waits; what is chosen is shown with
-    the next request of the turn. An answer that is no choice leaves it to the ranker; to choose
-    none is a choice.
+    """Only names of the manifest count; the conversation never waits; what is chosen, and the ranker
+    does not find, is shown with the next request of the turn.
     """
     host = Loop(project)
     settings = Settings(
@@ -827,11 +830,7 @@ async def test_a_model_chooses_in_the_background(
         path = only(memory)
         host.fork = lambda request: Say(text=answer.replace("PATH", path))
         session = await host.open("two")
-        await host.turn(
-            session,
-            "Why does the invoice importer round the totals?",
-            CallTool(name="Bash", input={"command": "ls"}, id="b1"),
-        )
+        await host.turn(session, UNRELATED, CallTool(name="Bash", input={"command": "ls"}, id="b1"))
         before = text_of(host.sent[-1])
         await asyncio.sleep(0.05)
         await host.turn(session, [{"type": "tool_result", "tool_use_id": "b1", "content": "text"}])
@@ -866,14 +865,14 @@ async def test_a_choice_after_the_only_request_of_a_turn_is_shown_with_the_next(
         def choose(request: Request) -> Say:
             rules.append(str(request.body["system"]))
             asked.append(str(request.body["messages"]))
-            due = "Why does the invoice" in asked[-1]
+            due = UNRELATED in asked[-1]
             return Say(text=f'{{"selected_memories": ["{path}"]}}' if due else "none")
 
         host.fork = choose
         session = await host.open("two")
         await host.turn(session, "Look around.", CallTool(name="Grep", input={}, id="g1"))
         await host.turn(session, [{"type": "tool_result", "tool_use_id": "g1", "content": "text"}])
-        await host.turn(session, "Why does the invoice importer round the totals?")
+        await host.turn(session, UNRELATED)
         first = text_of(host.sent[-1])
         for _ in range(1_000):  # until the choice is made, which needs no clock and no thread
             await asyncio.sleep(0)
@@ -893,14 +892,21 @@ async def test_a_choice_after_the_only_request_of_a_turn_is_shown_with_the_next(
 
 @pytest.mark.covers("RC-2", "SF-5")
 @pytest.mark.parametrize(
-    ("step", "shown"),
-    [(Fail(error=ModelUnavailable("gone")), True), (Hang(), False), (Garbage(), True)],
-    ids=["gone", "hang", "garbage"],
+    "step",
+    [
+        Fail(error=ModelUnavailable("gone")),
+        Hang(),
+        Garbage(),
+        Say(text='{"selected_memories": []}'),
+    ],
+    ids=["gone", "hang", "garbage", "none"],
 )
-async def test_a_failing_choice_is_left_to_the_ranker(
-    tmp_path: Path, project: Path, step: Step, shown: bool
+async def test_what_the_ranker_finds_is_shown_whatever_the_model_answers(
+    tmp_path: Path, project: Path, step: Step
 ) -> None:
-    """A model that is gone costs the session nothing, and one that hangs holds nothing up."""
+    """It comes at once, with the first request. A model that is gone costs the session nothing, one
+    that hangs holds nothing up, and one that chooses none takes nothing back.
+    """
     host = Loop(project)
     settings = Settings(
         home=str(tmp_path / "home"),
@@ -911,15 +917,14 @@ async def test_a_failing_choice_is_left_to_the_ranker(
         host.engine, host.fork = engine, lambda request: step
         await remembered(engine, host, LONG)
         session = await host.open("two")
-        for text in (
-            "Why does the invoice importer round the totals?",
-            "And who asked for the importer's rounding?",
-        ):
-            await asyncio.wait_for(host.turn(session, text), 10)
+        await asyncio.wait_for(
+            host.turn(session, "Why does the invoice importer round the totals?"), 10
+        )
+        first = text_of(host.sent[-1])
+        await asyncio.wait_for(host.turn(session, "And who asked for the importer's rounding?"), 10)
         await asyncio.wait_for(session.close(), 10)
 
-    recalled = [event for event in host.of(MemoryRecalled) if event.why != "index"]
-    assert bool(recalled) is shown
+    assert "bear on the last message" in first
 
 
 @pytest.mark.covers("RC-1", "CP-8")

@@ -282,7 +282,7 @@ async def test_a_fork_stands_below_its_recall_and_its_dream(
     )
     async with Memorist(model=model, home=tmp_path / "home", settings=by_model) as engine:
         session = await engine.open("s-1", project=str(project))
-        await talked(session, model, "When exactly do we deploy the shop?")
+        await talked(session, model, "Please sort the colours of the calendar by month.")
         await session.close()
 
     spans = exporter.get_finished_spans()

@@ -306,8 +306,8 @@ class MemoryRecall:
     def begin_turn(self, query: str, message_id: str, tools: Sequence[str] = ()) -> None:
         """Look for memories that bear on a user message.
 
-        The ranker selects at once, a model in the background (RC-2). What a model chose after the
-        last request of the turn before is kept for the next one.
+        The ranker selects at once; a model adds to that in the background (RC-2). What a model
+        chose after the last request of the turn before is kept for the next one.
         """
         self._turn_started = self._runtime.clock.monotonic()
         settings = self._settings
@@ -321,21 +321,29 @@ class MemoryRecall:
         heads = self._memory.headers_by_path()
         if not heads:
             return
-        if settings.selector == "model" and self._runtime.model is not None:
-            self._selections = [task for task in self._selections if not task.done()]
-            while len(self._selections) >= MAX_RUNNING_SELECTIONS:
-                self._selections.pop(0).cancel()
-            self._selections.append(
-                asyncio.create_task(
-                    self._select_with_model(self._runtime.model, query, message_id, heads, tools)
-                )
-            )
-            return
+        known = {*self._chosen_sizes, *self._known_paths}
         picks = self.select_memories(query, heads)
         if self._memory.folder.rescan_if_changed(pick.path for pick in picks):
             heads = self._memory.headers_by_path()
             picks = self.select_memories(query, heads)
         self._show_memories(picks, message_id, heads)
+        if settings.selector == "model" and len(picks) < settings.limit:
+            self._begin_selection(query, message_id, tools, known)
+
+    def _begin_selection(
+        self, query: str, message_id: str, tools: Sequence[str], known: Collection[str]
+    ) -> None:
+        """Let the model select in the background, from the memories that are not `known`."""
+        if self._runtime.model is None:
+            return
+        self._selections = [task for task in self._selections if not task.done()]
+        while len(self._selections) >= MAX_RUNNING_SELECTIONS:
+            self._selections.pop(0).cancel()
+        self._selections.append(
+            asyncio.create_task(
+                self._select_with_model(self._runtime.model, query, message_id, tools, known)
+            )
+        )
 
     def select_memories(
         self, query: str, headers: Mapping[str, MemoryHeader]
@@ -481,17 +489,15 @@ class MemoryRecall:
         model: Model,
         query: str,
         message: str,
-        heads: Mapping[str, MemoryHeader],
         tools: Sequence[str],
+        known: Collection[str],
     ) -> None:
-        """Let the model select; where it cannot be asked or gives no choice, the ranker does."""
+        """Show what the model chooses beside the ranker's selection: a model only adds."""
         settings = self._settings
         left = {
             head.path: head
             for head in self._memory.visible_headers()
-            if head.path not in self._chosen_sizes
-            and head.path not in self._known_paths
-            and head.status == "active"
+            if head.path not in known and head.status == "active"
         }
         if not left:
             return
@@ -531,13 +537,8 @@ class MemoryRecall:
             )
             answered = receipt.outcome in (ForkOutcome.UNCHANGED, ForkOutcome.OVER_LIMIT)
             names = parse_selection(receipt.said, left, settings.limit) if answered else None
-            self._show_memories(
-                self.select_memories(query, heads)
-                if names is None
-                else [MemorySelection(name, 1.0, "chosen by the model") for name in names],
-                message,
-                heads,
-            )
+            picks = [MemorySelection(name, 1.0, "chosen by the model") for name in names or ()]
+            self._show_memories(picks, message, left)
 
     async def wait_for_selection(self) -> None:
         """Wait for a selection by the model."""
