@@ -29,7 +29,11 @@ from memorist.compaction.measured_history import (
 from memorist.core.markdown import render_template
 from memorist.core.messages import Message, TextBlock, find_cut_points
 from memorist.core.token_count import estimate_text_tokens, truncate_end
-from memorist.session_memory.notes_template import is_empty_notes, section_bodies
+from memorist.session_memory.notes_template import (
+    STRUCTURAL_MARK,
+    is_empty_notes,
+    section_bodies,
+)
 from memorist.settings import CompactionSettings
 
 
@@ -100,15 +104,31 @@ def has_message_text(message: Message) -> bool:
 
 def render_notes(notes: SessionNotes, texts: CompactionPrompts) -> str:
     """Render the notes for the conversation: non-empty sections without the template's italic
-    lines, each cut at a line end to its limit, with the path of the full notes when a section was
-    cut.
+    lines, with the path of the full notes when a section was cut. What was written in a section and
+    what structure derives are each cut at a line end to the section's limit, so that neither takes
+    the other's room.
     """
     found = section_bodies(notes.text, notes.template)
     sections = [(f"# {title}\n", body) for title, body in found.items() if body.strip()] or [
         ("", notes.text.strip())
     ]
-    shown = "\n\n".join(head + truncate_end(body, notes.section_tokens) for head, body in sections)
-    if any(estimate_text_tokens(body) > notes.section_tokens for _, body in sections):
+    limit = notes.section_tokens
+    parts = [(head, *body.partition(STRUCTURAL_MARK)) for head, body in sections]
+    shown = "\n\n".join(
+        head
+        + "\n\n".join(
+            filter(
+                None,
+                (truncate_end(written.strip("\n"), limit), truncate_end(mark + derived, limit)),
+            )
+        )
+        for head, written, mark, derived in parts
+    )
+    if any(
+        estimate_text_tokens(text) > limit
+        for _, written, _, derived in parts
+        for text in (written, derived)
+    ):
         shown += "\n\n" + render_template(texts.notes_file, {"path": notes.path}, strict=True)
     return shown
 

@@ -118,8 +118,8 @@ def _drop_said(derived: Mapping[str, str], written: Mapping[str, str]) -> dict[s
 
 
 def drop_covered(body: str, said: CoveredLines) -> str:
-    """Return derived text without the list entries that a text says already; lines of code, tables
-    and entries of more than one line stay together with what is around them.
+    """Return derived text without the list entries of which a text holds every name and word; lines
+    of code, tables and entries of more than one line stay together with what is around them.
     """
     lines = body.strip("\n").split("\n")
     kept: list[str] = []
@@ -127,7 +127,7 @@ def drop_covered(body: str, said: CoveredLines) -> str:
     for at, line in enumerate(lines):
         fenced ^= line.lstrip().startswith(_FENCES)
         goes_on = at + 1 < len(lines) and lines[at + 1].startswith((" ", "\t"))
-        if fenced or goes_on or not line.startswith("- ") or not said.covers(line):
+        if fenced or goes_on or not line.startswith("- ") or not said.covers(line, share=1.0):
             kept.append(line)
     whole = "\n".join(kept).strip("\n")
-    return "" if not fenced and said.covers(whole) else whole
+    return "" if not fenced and said.covers(whole, share=1.0) else whole

@@ -1,0 +1,93 @@
+"""Whatever a model answers when the notes are due, they hold what structure alone would hold."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from memorist.cli.main import memorist_group
+from memorist.core.markdown import load_prompt
+from memorist.session_memory.notes_template import section_bodies, template_sections
+from memorist.testing import Say, ScriptedServer
+from memorist.transcript.name_search import NameOccurrences, find_names
+
+SESSION = Path("examples/sessions/agent-loop-log-rotation.jsonl").absolute()
+TEMPLATE = load_prompt("session_memory/template")
+TITLES = [frame.title for frame in template_sections(TEMPLATE)]
+
+
+def replay(folder: Path, model: str) -> str:
+    """The notes after a replay of the session."""
+    done = CliRunner().invoke(
+        memorist_group,
+        ["replay", str(SESSION), "--out", str(folder), "--model", model],
+        catch_exceptions=False,
+    )
+    assert done.exit_code == 0, done.output
+    return (folder / SESSION.stem / "session-memory" / "summary.md").read_text()
+
+
+@pytest.fixture(scope="module")
+def structural(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The notes that structure alone makes."""
+    return replay(tmp_path_factory.mktemp("structural"), "structural")
+
+
+def _write_answer(kind: str, notes: str) -> str:
+    """What models of some size wrote, in kind."""
+    chance = random.Random(kind)  # noqa: S311 (a seed, no secret)
+    lines = [line.strip("- ") for line in notes.split("\n") if line.startswith("- ")]
+    bodies = section_bodies(notes, TEMPLATE)
+    match kind:
+        case "random":
+            return " ".join(chance.sample(notes.split(), 60))
+        case "half right":
+            return json.dumps({title: bodies[title].split("\n")[::2] for title in TITLES})
+        case "in the wrong sections":
+            return json.dumps({title: chance.sample(lines, 4) for title in TITLES})
+        case "mixed words":
+            words = notes.split()
+            return json.dumps(
+                {title: [" ".join(chance.sample(words, 12)) for _ in range(5)] for title in TITLES}
+            )
+        case "looped":
+            return json.dumps(dict.fromkeys(TITLES, ["The tests were run again."] * 60))
+        case "another language":
+            return json.dumps(dict.fromkeys(TITLES, ["Die Rotation verliert nachts Protokolle."]))
+        case _:
+            return json.dumps(dict.fromkeys(TITLES, []))
+
+
+@pytest.mark.covers("SM-5", "SM-13")
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "random",
+        "half right",
+        "in the wrong sections",
+        "mixed words",
+        "looped",
+        "another language",
+        "empty",
+    ],
+)
+def test_no_answer_takes_anything_from_the_notes(
+    tmp_path: Path, structural: str, kind: str
+) -> None:
+    """Every identifier, and every longer word, of the structural notes stands beside it."""
+    answer = _write_answer(kind, structural)
+    with ScriptedServer(lambda request: Say(text=answer), window=8_000) as server:
+        notes = replay(tmp_path, f"openai-chat:tiny@{server.openai_url}")
+
+    present = NameOccurrences(notes)
+    assert [name for name in find_names(structural) if not present[name]] == []
+    assert _find_words(structural) - _find_words(notes) == set()
+
+
+def _find_words(text: str) -> set[str]:
+    return {word[:6] for word in re.findall(r"\w{7,}", text.lower())}
