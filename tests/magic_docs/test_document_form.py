@@ -38,13 +38,16 @@ def change(tmp_path: Path, *changes: tuple[str, str, str]) -> tuple[str, tuple[s
         (("Tests", "None yet.", "`pytest -q`"), "None yet.", "`pytest -q`"),
         (("", "- Half a cent goes up.", ""), "- Half a cent goes up.\n", ""),
         (("rounding", "", "- To two places."), "up.\n", "up.\n- To two places.\n"),
-        (("## Tests", "", "`pytest -q`"), "None yet.\n", "None yet.\n`pytest -q`\n"),
+        (("## Tests", "", "`pytest -q`"), "None yet.\n", "None yet.\n\n`pytest -q`\n"),
+        (("Bills", "", "## Rounding\n\n- To two places."), "up.\n", "up.\n- To two places.\n"),
     ],
 )
 def test_a_line_is_replaced_taken_out_or_added_to_its_section(
     tmp_path: Path, given: tuple[str, str, str], before: str, after: str
 ) -> None:
-    """Everything else stays as it is."""
+    """Everything else stays as it is, and a paragraph stays one. A heading of the document that
+    stands in the new text says where it goes.
+    """
     assert change(tmp_path, given) == (DOCUMENT.replace(before, after), ())
 
 

@@ -16,6 +16,7 @@ from memorist.magic_docs.write_check import (
     RejectedUpdate,
     UnchangedUpdate,
     diff_lines,
+    find_name_problems,
     find_new_paths,
     judge_update,
     preserve_line_endings,
@@ -224,3 +225,33 @@ def test_named_paths_are_those_that_only_the_new_text_names() -> None:
         "`src/a.py`", "`src/a.py` `src/b.py` `src/b.py` `../x/y` `src/*.py` `word` `/etc/x`"
     ) == ("src/b.py",)
     assert preserve_line_endings("a\r\nb\n", "c\nd") == "c\nd\n"
+
+
+@pytest.mark.covers("MD-2", "SF-1")
+@pytest.mark.parametrize(
+    ("conversation", "old", "new", "problem"),
+    [
+        ("Orders go elsewhere.", "Orders come in through `src/orders.py`.", "", "take out src/ord"),
+        ("I removed orders.py.", "Orders come in through `src/orders.py`.", "", ""),
+        (
+            "The port moved.",
+            "8080",
+            "8080, see `src/ports_of_call.py`",
+            "name src/ports_of_call.py",
+        ),
+        ("Read src/ports_of_call.py", "8080", "8080, see `src/ports_of_call.py`", ""),
+        ("Die Bestellungen.", BODY, "Aufträge kommen per Post.", "take out src/orders.py"),
+    ],
+)
+def test_names_go_and_come_only_with_the_conversation(
+    conversation: str, old: str, new: str, problem: str
+) -> None:
+    """Whatever a model writes, a file or identifier of the document goes only where the
+    conversation names it, and a new one stands there or in the document.
+    """
+    after = (FRAME + BODY).replace(old, new)
+
+    found = find_name_problems(document(), after.encode(), conversation)
+
+    assert bool(found) is bool(problem)
+    assert problem in "; ".join(found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -40,34 +41,27 @@ def structural(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def _write_answer(kind: str, notes: str) -> str:
     """What models of some size wrote, in kind."""
-    chance = random.Random(kind)  # noqa: S311 (a seed, no secret)
+    chance, words = random.Random(kind), notes.split()
+    if kind == "no form":
+        return " ".join(chance.sample(words, 60))
     lines = [line.strip("- ") for line in notes.split("\n") if line.startswith("- ")]
     bodies = section_bodies(notes, TEMPLATE)
-    match kind:
-        case "random":
-            return " ".join(chance.sample(notes.split(), 60))
-        case "half right":
-            return json.dumps({title: bodies[title].split("\n")[::2] for title in TITLES})
-        case "in the wrong sections":
-            return json.dumps({title: chance.sample(lines, 4) for title in TITLES})
-        case "mixed words":
-            words = notes.split()
-            return json.dumps(
-                {title: [" ".join(chance.sample(words, 12)) for _ in range(5)] for title in TITLES}
-            )
-        case "looped":
-            return json.dumps(dict.fromkeys(TITLES, ["The tests were run again."] * 60))
-        case "another language":
-            return json.dumps(dict.fromkeys(TITLES, ["Die Rotation verliert nachts Protokolle."]))
-        case _:
-            return json.dumps(dict.fromkeys(TITLES, []))
+    write: dict[str, Callable[[str], list[str]]] = {
+        "half right": lambda title: bodies[title].split("\n")[::2],
+        "in the wrong sections": lambda title: chance.sample(lines, 4),
+        "mixed words": lambda title: [" ".join(chance.sample(words, 12)) for _ in range(5)],
+        "looped": lambda title: ["The tests were run again."] * 60,
+        "another language": lambda title: ["Die Rotation verliert nachts Protokolle."],
+        "empty": lambda title: [],
+    }
+    return json.dumps({title: write[kind](title) for title in TITLES})
 
 
 @pytest.mark.covers("SM-5", "SM-13")
 @pytest.mark.parametrize(
     "kind",
     [
-        "random",
+        "no form",
         "half right",
         "in the wrong sections",
         "mixed words",

@@ -27,6 +27,7 @@ def build_document_form(
         for change in changes if isinstance(changes, list) else ():
             given = change if isinstance(change, dict) else {}
             section, old, new = (str(given.get(key) or "").strip("\n") for key in _FIELDS)
+            section, new = _split_heading(text, section, new)
             changed = (
                 _replace_line(text, old, new) if old.strip() else _add_line(text, section, new)
             )
@@ -63,6 +64,15 @@ def build_document_form(
     )
 
 
+def _split_heading(text: str, section: str, new: str) -> tuple[str, str]:
+    """The section and the text for it: a new text that begins with a heading of the document goes
+    under that heading, whatever section was named beside it.
+    """
+    first, _, rest = new.partition("\n")
+    headings = {line.strip() for line in text.split("\n") if _HEADING.match(line)}
+    return (first, rest.strip("\n")) if first.strip() in headings else (section, new)
+
+
 def _replace_line(text: str, old: str, new: str) -> str | None:
     """The text with another line; None unless it holds the line once."""
     lines = text.split("\n")
@@ -86,10 +96,17 @@ def _add_line(text: str, section: str, line: str) -> str | None:
         if not _HEADING.match(each):
             inside = at if inside is not None and each.strip() else inside
         elif inside is not None:
-            return "\n".join((*lines[: inside + 1], line.strip(), *lines[inside + 1 :]))
+            apart = [""] if _is_prose(lines[inside]) and _is_prose(line) else []
+            return "\n".join((*lines[: inside + 1], *apart, line.strip(), *lines[inside + 1 :]))
         elif each.lstrip("#").strip().casefold() == wanted:
             inside = at
     return None
 
 
 _HEADING = re.compile(r" {0,3}#{1,6}\s")
+_LIST_ENTRY = re.compile(r"\s*(?:[-*+|>]|\d+[.)])\s?")
+
+
+def _is_prose(line: str) -> bool:
+    """Whether a line, set directly below another one, would go on its paragraph."""
+    return bool(line.strip()) and not (_HEADING.match(line) or _LIST_ENTRY.match(line))

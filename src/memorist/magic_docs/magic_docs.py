@@ -55,6 +55,7 @@ from memorist.magic_docs.write_check import (
     MagicDocument,
     RejectedUpdate,
     UnchangedUpdate,
+    find_name_problems,
     judge_update,
     read_document,
 )
@@ -64,6 +65,7 @@ from memorist.safety.secrets import redact
 from memorist.session_memory.notes_trigger import ConversationTracker
 from memorist.session_memory.session_notes import render_conversation_brief
 from memorist.store.overlay_files import OverlayFiles
+from memorist.transcript.answer_lines import join_texts
 
 MAGIC_DOCS_LABEL = "magic_docs"
 
@@ -302,14 +304,17 @@ class MagicDocs(SessionExtension):
             judge_update, update.document, update.after, said, scope.max_bytes
         )
         if isinstance(verdict, AcceptedUpdate):
-            lost = find_missing_paths(
+            missing = find_missing_paths(
                 scope, update.path, update.document.text, verdict.data.decode("utf-8")
             )
-            verdict = (
-                RejectedUpdate(tuple(f"it would name {name}, which is not there" for name in lost))
-                if lost
-                else verdict
+            reasons = tuple(f"it would name {name}, which is not there" for name in missing)
+            reasons = reasons or await asyncio.to_thread(
+                find_name_problems,
+                update.document,
+                verdict.data,
+                "\n".join(map(_source_text, self._conversation.messages)),
             )
+            verdict = RejectedUpdate(reasons) if reasons else verdict
         match verdict:
             case RejectedUpdate(reasons=reasons):
                 self._runtime.emit(MagicDocUnchanged(str(update.path), reasons))
@@ -381,3 +386,9 @@ def _message_text(message: Message) -> str:
     return "\n".join(
         filter(None, (message.text, *(result.text for result in message.tool_results)))
     )
+
+
+def _source_text(message: Message) -> str:
+    """Return all text of a message, with the input of its calls."""
+    inputs = (use.arguments or join_texts(use.input) for use in message.tool_uses)
+    return "\n".join((_message_text(message), *inputs))

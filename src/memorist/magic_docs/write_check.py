@@ -26,6 +26,8 @@ from memorist.safety.prompt_injection import (
     waives_confirmation,
 )
 from memorist.safety.secrets import find_secrets
+from memorist.transcript.answer_lines import LineCheck
+from memorist.transcript.name_search import NameOccurrences, find_names
 
 MIN_WORDS_FOR_SHRINK_CHECK = 60
 """Words of a document from which its shrinking is checked. Our choice."""
@@ -241,6 +243,31 @@ def _order_problems(
     if grants_permission(added) and not grants_permission(removed) and not grants_permission(typed):
         reasons.append("it permits something in a person's name, and the person did not say so")
     return tuple(reasons)
+
+
+def find_name_problems(document: MagicDocument, data: bytes, conversation: str) -> tuple[str, ...]:
+    """Return why the names in the bytes that a fork made of a document speak against them: a name
+    that it takes out though the conversation says nothing of it, a file or identifier that stands
+    neither there nor in the document. `conversation` is all of its text, with calls and results.
+    """
+    before, after = document.text, data.decode("utf-8", "replace")
+    present, mentioned = NameOccurrences(after), NameOccurrences(conversation)
+    lost = (
+        name
+        for name in sorted(find_names(document.body))
+        if not (present[name] or mentioned[name] or mentioned[re.split(r"/|::|->", name)[-1]])
+    )
+    check = LineCheck(f"{conversation}\n{before}", "")
+    added, _ = diff_lines(before, after)
+    invented = filter(None, map(check.find_invented, added.splitlines()))
+    return (
+        *(f"it would take out {name}, of which the conversation says nothing" for name in lost),
+        *(f"it would name {name}, which stands nowhere in the conversation" for name in invented),
+    )[:MAX_NAME_PROBLEMS]
+
+
+MAX_NAME_PROBLEMS = 3
+"""Names that a refusal tells: enough for the next attempt."""
 
 
 # Problems of a Magic Doc on disk. Pure.
