@@ -3,8 +3,7 @@ recorded sessions, by the commands that a user has.
 
 Each way must end as *accepted* (what the model wrote stands), or *structural* (what structure holds
 serves, and the receipt says why). Quality is measured on the same input for both: the share of the
-identifiers and content words of all that the user and the agent said (see `benchmarks.notes`), in
-what was written alone: messages that stay as they were are not counted.
+identifiers and content words of all that the user and the agent said (see `benchmarks.notes`).
 """
 
 from __future__ import annotations
@@ -27,6 +26,7 @@ import msgspec
 from msgspec import Struct
 
 from benchmarks.notes import measure_notes_recall
+from memorist.compaction.summary_review import MIN_EXTRACT_TOKENS
 from memorist.config import load_settings
 from memorist.core.messages import JsonObject, Message, Origin
 from memorist.engine.engine import Memorist
@@ -171,11 +171,8 @@ def _spoken(session: Path) -> list[str]:
     ]
 
 
-def _written_text(messages: Sequence[JsonObject], spoken: Sequence[str]) -> str:
-    """What a compaction wrote: its messages without those that stayed as they were."""
-    kept = "\n".join(spoken)
-    texts = [text for each in messages for text in _texts(each.get("content"))]
-    return "\n".join(text for text in texts if text.strip() and text.strip() not in kept)
+def _all_text(messages: Sequence[JsonObject]) -> str:
+    return "\n".join(text for each in messages for text in _texts(each.get("content")))
 
 
 def _texts(content: object) -> list[str]:
@@ -194,7 +191,8 @@ def _quality(text: str, reference: str) -> tuple[float, float]:
 
 
 def _worse(model: tuple[float, float], structure: tuple[float, float]) -> str:
-    return "accepted, but worse than structure" if sum(model) < sum(structure) - 0.02 else ""
+    lower = any(mine < theirs for mine, theirs in zip(model, structure, strict=True))
+    return "accepted, but worse than structure" if lower else ""
 
 
 def try_notes(line: CommandLine, session: Path) -> Iterator[ModelRun]:
@@ -230,21 +228,20 @@ def try_notes(line: CommandLine, session: Path) -> Iterator[ModelRun]:
 
 
 def try_compaction(line: CommandLine, session: Path, strategy: str) -> Iterator[ModelRun]:
-    """A compaction by the model, beside the one that takes its place."""
-    budget = ("--strategy", strategy, "--budget", BUDGET, "--json")
+    """A compaction by the model, beside an extract of the size of what it wrote."""
+    compact = ("compact", str(session), "--json", "--budget")
     before = len(line.receipts())
-    done = line.run("compact", str(session), *budget, "--model", line.model)
-    plain = line.run("compact", str(session), "--strategy", "structural", "--budget", BUDGET,
-                     "--json", "--model", "structural")  # fmt: skip
-    found, other = json.loads(done.stdout), json.loads(plain.stdout)
+    done = line.run(*compact, BUDGET, "--strategy", strategy, "--model", line.model)
+    found, rows = json.loads(done.stdout), line.receipts()[before:]
     stands = found["strategy"] == strategy
-    spoken = _spoken(session)
+    size = max(MIN_EXTRACT_TOKENS, sum(row["output"] for row in rows)) if stands else int(BUDGET)
+    plain = line.run(*compact, str(size), "--strategy", "structural", "--model", "structural")
     mine, theirs = (
-        _quality(_written_text(each["messages"], spoken), "\n".join(spoken))
-        for each in (found, other)
+        _quality(_all_text(each["messages"]), "\n".join(_spoken(session)))
+        for each in (found, json.loads(plain.stdout))
     )
     yield _judge(
-        f"{strategy} compaction", line.receipts()[before:], stands=stands, source=session.name,
+        f"{strategy} compaction", rows, stands=stands, source=session.name,
         quality=mine, structure=theirs, why=done.stderr.strip().removeprefix("memorist: ")[:200],
         fault=_worse(mine, theirs) if stands else "",
     )  # fmt: skip

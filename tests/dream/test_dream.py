@@ -290,7 +290,11 @@ def test_the_bound_on_loss_counts_memories_and_words() -> None:
     """
     before = {
         f"m{number}.md": data(
-            " ".join(f"w{number}x{word}" for word in range(40)), name=f"m{number}"
+            " ".join(
+                f"{chr(97 + number)}x{chr(97 + word // 26)}{chr(97 + word % 26)}"
+                for word in range(40)
+            ),
+            name=f"m{number}",
         )
         for number in range(20)
     }
@@ -311,11 +315,48 @@ def test_the_bound_on_loss_counts_memories_and_words() -> None:
     cut = {path: (before[path], data("short", name="m")) for path in list(before)[:6]}
     assert "6 of 20 memories" in review_model_changes(cut, before, own, check).refused
     joined = data(
-        " ".join(" ".join(f"w{number}x{word}" for word in range(40)) for number in range(4)),
+        " ".join(
+            " ".join(
+                f"{chr(97 + number)}x{chr(97 + word // 26)}{chr(97 + word % 26)}"
+                for word in range(40)
+            )
+            for number in range(4)
+        ),
         name="all",
     )
     assert not review_model_changes({**gone, "all.md": (None, joined)}, before, own, check).refused
     assert len(review_model_changes({"x.md": (None, b"new")}, {}, own, check).changes) == 1
+
+
+def _forty_words(number: int) -> str:
+    """Words that no other number has."""
+    pairs = (chr(97 + word // 26) + chr(97 + word % 26) for word in range(40))
+    return " ".join(f"{chr(97 + number)}x{pair}" for pair in pairs)
+
+
+@pytest.mark.covers("DR-4")
+@pytest.mark.parametrize(
+    ("text", "sessions", "is_kept"),
+    [
+        ("By season: docs/ferry.md has the timetable.", "", True),
+        ("The timetable is by season.", "", False),
+        ("Der Fahrplan steht bereit.", "", False),
+        ("The timetable is in docs/boat.md.", "", False),
+        ("The timetable is in docs/boat.md.", "docs/ferry.md is docs/boat.md now.", True),
+    ],
+)
+def test_a_rewritten_memory_loses_no_name_unheard(text: str, sessions: str, is_kept: bool) -> None:
+    """Whatever a model makes of a memory, its files and identifiers go only where another memory
+    has them or the sessions speak of them.
+    """
+    old = data("The timetable is in docs/ferry.md, by season.", name="ferry")
+    changed = {"ferry.md": (old, data(text, name="ferry"))}
+    check = LineCheck(f"docs/ferry.md docs/boat.md {sessions}", "")
+
+    found = review_model_changes(changed, {"ferry.md": old}, DreamSettings(), check, sessions)
+
+    assert bool(found.changes) is is_kept
+    assert is_kept or "would lose docs/ferry.md" in found.dropped[0][1]
 
 
 def test_a_memory_that_another_denies_is_not_said_elsewhere() -> None:

@@ -369,7 +369,10 @@ class Dream(SessionExtension):
             if data != ruled.get(path)
         }
         check = LineCheck(material.text, load_prompt("dream/dream"))
-        return review_model_changes(by_model, ruled, self._settings, check)
+        sessions = "\n".join(
+            (*(each.text for each in material.utterances), *(text for _, text in prepared.logs))
+        )
+        return review_model_changes(by_model, ruled, self._settings, check, sessions)
 
     def _build_fork_spec(
         self, prepared: PreparedDream, material: FittedMaterial, why: str

@@ -23,6 +23,7 @@ from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact
 from memorist.settings import DreamSettings
 from memorist.transcript.answer_lines import CoveredLines, LineCheck
+from memorist.transcript.name_search import NameOccurrences, find_names
 
 # Review what a model did to a copy of the folder before any of it is written: what it removed,
 # and whether that exceeds one dream's limit (DR-4). Pure.
@@ -57,12 +58,17 @@ def review_model_changes(
     before: Mapping[str, bytes],
     settings: DreamSettings,
     check: LineCheck,
+    sessions: str = "",
 ) -> ModelChanges:
     """Sort the differences between the folder (`before`: every memory) and the copy.
 
     `changed` maps each path to its old and new bytes in the copy; `check` knows what the model was
-    shown. What the model takes out is gone only where another memory says it.
+    shown, and `sessions` is what it was shown of past sessions. What the model takes out is gone
+    only where another memory says it; a name also where the sessions speak of it.
     """
+    known = "\n".join(
+        (sessions, *(_read_body(path, data) for path, data in _overlay(before, changed).items()))
+    )
     written: list[MemoryChange] = []
     removed: list[MemoryChange] = []
     asked: list[tuple[MemoryChange, str]] = []
@@ -76,7 +82,9 @@ def review_model_changes(
             if new is not None
             else None
         )
-        fault = _find_new_fault(old, new, check) if new is not None and retired is None else ""
+        fault = ""
+        if new is not None and retired is None:
+            fault = _find_new_fault(old, new, check) or _find_lost_name(path, old, known)
         if fault:
             dropped.append((path, fault))
         elif new is not None and retired is None:
@@ -118,6 +126,26 @@ def _find_new_fault(old: bytes | None, new: bytes, check: LineCheck) -> str:
     return next(filter(None, map(check.find_fault, lines)), "")
 
 
+def _find_lost_name(path: str, old: bytes | None, known: str) -> str:
+    """Return why a rewritten memory may not stand: a file or identifier of it is in no memory any
+    more, and the sessions say nothing of it.
+    """
+    present = NameOccurrences(known)
+    lost = sorted(name for name in find_names(_read_body(path, old or b"")) if not present[name])
+    return f"would lose {lost[0]}, which no other memory says" if lost else ""
+
+
+def _read_body(path: str, data: bytes) -> str:
+    return parse_topic(path, data).body
+
+
+def _overlay(
+    before: Mapping[str, bytes], changed: Mapping[str, tuple[bytes | None, bytes | None]]
+) -> dict[str, bytes]:
+    """The folder as the model leaves it; a memory without bytes is empty."""
+    return {**before, **{path: new or b"" for path, (_, new) in changed.items()}}
+
+
 def _is_said_elsewhere(
     path: str,
     old: bytes,
@@ -125,11 +153,10 @@ def _is_said_elsewhere(
     changed: Mapping[str, tuple[bytes | None, bytes | None]],
 ) -> bool:
     """Tell whether one other memory, as the model leaves it, says what a memory says."""
-    body = parse_topic(path, old).body
-    others = {**before, **{each: new or b"" for each, (_, new) in changed.items()}}
+    body = _read_body(path, old)
     return any(
-        _says(parse_topic(other, data).body, body)
-        for other, data in others.items()
+        _says(_read_body(other, data), body)
+        for other, data in _overlay(before, changed).items()
         if other != path
     )
 
