@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from memorist.settings import (
     environment_layer,
     resolve_settings,
 )
+from memorist.store.home_layout import Layout
 
 PROJECT_FILE = Path(".memorist") / "config.toml"
 
@@ -63,9 +65,10 @@ def load_settings(
     """The effective settings: defaults, user's file, project's file, environment, caller; later
     ones win.
 
-    A model on this machine or its network has defaults of its own (`NEAR_MODEL_DEFAULTS`). The home
-    folder itself comes from the caller, the environment, or the default. Raises
-    SettingsError for invalid TOML, an unknown key or a bad value.
+    A model on this machine or its network has defaults of its own (`NEAR_MODEL_DEFAULTS`), and once
+    it has answered those that suit its speed. The home folder itself comes from the caller, the
+    environment, or the default. Raises SettingsError for invalid TOML, an unknown key or a bad
+    value.
     """
     from_environment = environment_layer(environment)
     from_caller = SettingsLayer("caller", dict(caller or {}))
@@ -79,8 +82,24 @@ def load_settings(
     given = [*(layer for layer in layers if layer), from_environment, from_caller]
     resolved = resolve_settings(given)
     if is_near_model(resolved.settings.rollouts.model or resolved.settings.model):
-        return resolve_settings([NEAR_MODEL_DEFAULTS, *given])
+        return resolve_settings([NEAR_MODEL_DEFAULTS, *_speed_layers(resolved.settings), *given])
     return resolved
+
+
+def _speed_layers(settings: Settings) -> list[SettingsLayer]:
+    """What the measured speed of a model on this machine suggests; none before it has answered."""
+    if not is_near_model(settings.model):
+        return []
+    # Only here: most starts have no such model, and wait for every module.
+    module = import_module("memorist.budget.model_speed")
+    speed = module.load_speed(Layout(Path(settings.home).expanduser()).database, settings.model)
+    if speed is None:
+        return []
+    name = (
+        f"measured: the model reads {speed.read:,.0f} and writes {speed.written:,.1f} "
+        f"tokens a second"
+    )
+    return [SettingsLayer(name, module.derive_settings(speed))]
 
 
 def find_project_file(folder: Path, user_file: Path) -> Path | None:

@@ -37,6 +37,7 @@ from memorist.forks.fork_spec import (
     Receipt,
     count_tokens,
     discarded_receipt,
+    read_server_times,
     skipped_receipt,
 )
 from memorist.forks.tool_executor import ToolAnswer, ToolExecutor
@@ -300,9 +301,12 @@ class _ForkRun:
             else self._price(reply.usage)
         )
         self._cost = None if price is None or self._cost is None else self._cost + price
+        read_seconds, write_seconds = read_server_times(reply.body)
         self._sent.append(
             ForkRequest(
                 started=began,
+                read_seconds=read_seconds,
+                write_seconds=write_seconds,
                 seconds=self._elapsed() - before,
                 attempts=reply.attempts,
                 usage=reply.usage,

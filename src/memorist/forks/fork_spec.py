@@ -193,6 +193,25 @@ class ForkRequest(Struct, frozen=True, kw_only=True):
     """The type of the error (`ModelRefused`, `TimeoutError`, `CancelledError` …); empty when a
     reply came.
     """
+    read_seconds: float | None = None
+    """Time for reading the request, as the server tells it; None where it does not."""
+    write_seconds: float | None = None
+    """Time for writing the reply, likewise."""
+
+
+def read_server_times(body: JsonObject) -> tuple[float | None, float | None]:
+    """The seconds that a server took for reading a request and for writing its reply, from
+    llama.cpp's `timings`; None for what a reply does not tell.
+    """
+    times = body.get("timings")
+    found = [times.get(key) if isinstance(times, dict) else None for key in _TIMES]
+    read, written = (
+        each / 1_000 if isinstance(each, int | float) and each >= 0 else None for each in found
+    )
+    return read, written
+
+
+_TIMES = ("prompt_ms", "predicted_ms")
 
 
 class Receipt(Struct, frozen=True, kw_only=True):
