@@ -7,6 +7,7 @@ as one change of the history.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
@@ -29,7 +30,12 @@ from memorist.auto_memory.extraction_policy import (
     plan_removal,
     render_extraction_prompt,
 )
-from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_headline
+from memorist.auto_memory.memory_changes import (
+    ChangeReason,
+    MemoryChange,
+    find_line_fault,
+    render_headline,
+)
 from memorist.auto_memory.memory_file import Topic, format_utc_timestamp, parse_topic
 from memorist.auto_memory.memory_index import is_index_file
 from memorist.auto_memory.quotation_proof import keep_typed
@@ -45,6 +51,7 @@ from memorist.auto_memory.write_evidence import (
     extract_user_text,
     normalize_for_comparison,
 )
+from memorist.auto_memory.write_gate import RefusedChange
 from memorist.auto_memory.write_result import WriteResult
 from memorist.core.markdown import load_prompt
 from memorist.core.messages import Message, Origin
@@ -67,7 +74,7 @@ from memorist.safety.secrets import redact
 from memorist.session_memory.session_notes import render_conversation_brief
 from memorist.store.database import is_disk_failure
 from memorist.store.overlay_files import OverlayFiles
-from memorist.transcript.answer_lines import CoveredLines
+from memorist.transcript.answer_lines import CoveredLines, LineCheck, join_texts
 from memorist.transcript.typed_replies import TypedReplyReader
 
 LABEL = "extraction"
@@ -388,7 +395,15 @@ class MemoryExtraction:
             self._runtime.emit(ExtractionFailed(receipt.said, receipt.outcome.value))
             return
         try:
-            written = self._write_fork_changes(overlay, messages)
+            changes = self._list_fork_changes(overlay)
+            refused = await asyncio.to_thread(self._find_faults, changes, spec)
+            for each in refused:
+                self._runtime.emit(MemoryRefused(each.path, each.reasons))
+            faulty = {each.path for each in refused}
+            written = self._write_fork_changes(
+                [change for change in changes if change.path not in faulty], messages
+            )
+            written = replace(written, refused=(*written.refused, *refused))
         except (StoreError, InputError) as error:
             self._runtime.record_receipt(
                 replace(receipt, outcome=ForkOutcome.FAILED, files=(), said=str(error))
@@ -399,9 +414,8 @@ class MemoryExtraction:
         self._runtime.record_receipt(_correct_receipt(receipt, written))
         self._advance_cursor(messages)
 
-    def _write_fork_changes(
-        self, overlay: OverlayFiles, messages: Sequence[Message]
-    ) -> WriteResult:
+    def _list_fork_changes(self, overlay: OverlayFiles) -> list[MemoryChange]:
+        """What the fork did to the files, without the index and what a rule has kept already."""
         folder = self._runtime.files.resolve(self._memory.layout.folder)
         changes = []
         for path, (before, after) in sorted(overlay.changes().items()):
@@ -413,6 +427,29 @@ class MemoryExtraction:
             )
             if not is_index_file(name) and not repeated:
                 changes.append(MemoryChange(path=name, before=before, after=after))
+        return changes
+
+    def _find_faults(
+        self, changes: Sequence[MemoryChange], spec: ForkSpec
+    ) -> tuple[RefusedChange, ...]:
+        """The memories with a line that repeats the prompt's own form, or names what stands nowhere
+        in what the model was shown. With tools it may have read more than that, and is believed.
+        """
+        if spec.form is None:
+            return ()
+        parent = spec.parent
+        shown = (parent.request.body, parent.reply) if parent else spec.history_summary
+        check = LineCheck(join_texts([shown, spec.form.material]), self._prompts.form)
+        found = (
+            (change.path, find_line_fault(change.before, change.after, check))
+            for change in changes
+            if change.after is not None
+        )
+        return tuple(RefusedChange(path, (f"a line {fault}",)) for path, fault in found if fault)
+
+    def _write_fork_changes(
+        self, changes: Sequence[MemoryChange], messages: Sequence[Message]
+    ) -> WriteResult:
         if not changes:
             return WriteResult()
         evidence = collect_write_evidence(self._context.id, messages)

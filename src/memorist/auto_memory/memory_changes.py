@@ -9,10 +9,12 @@ from typing import Literal, get_args
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
+from memorist.auto_memory.memory_file import parse_topic
 from memorist.auto_memory.memory_index import INDEX_NAME, is_single_line
 from memorist.core.text_analysis import replace_surrogates
 from memorist.forks.fork_permissions import is_same_name, path_problem
 from memorist.safety.secrets import redact
+from memorist.transcript.answer_lines import LineCheck
 
 Actor = Literal[
     "user",
@@ -235,3 +237,11 @@ class RecordedChange(Struct, frozen=True, kw_only=True):
     """Id of the change that it undid; empty for none."""
     paths: tuple[str, ...]
     """The changed files, sorted."""
+
+
+def find_line_fault(before: bytes | None, after: bytes, check: LineCheck) -> str:
+    """Return why a new line of a memory that a model wrote may not stand; empty where all may."""
+    known = set((before or b"").decode("utf-8", "replace").splitlines())
+    body = parse_topic("new.md", after).body
+    lines = [line for line in body.splitlines() if line.strip() and line not in known]
+    return next(filter(None, map(check.find_fault, lines)), "")

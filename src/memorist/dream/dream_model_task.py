@@ -10,7 +10,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from memorist.auto_memory.memory_changes import MemoryChange, find_path_problem
+from memorist.auto_memory.memory_changes import (
+    MemoryChange,
+    find_line_fault,
+    find_path_problem,
+)
 from memorist.auto_memory.memory_file import Topic, format_utc_timestamp, parse_topic
 from memorist.auto_memory.memory_index import INDEX_NAME, USER_TRUST
 from memorist.auto_memory.statements.statement_similarity import count_negations
@@ -84,7 +88,7 @@ def review_model_changes(
         )
         fault = ""
         if new is not None and retired is None:
-            fault = _find_new_fault(old, new, check) or _find_lost_name(path, old, known)
+            fault = find_line_fault(old, new, check) or _find_lost_name(path, old, known)
         if fault:
             dropped.append((path, fault))
         elif new is not None and retired is None:
@@ -116,14 +120,6 @@ def review_model_changes(
             dropped=tuple(dropped),
         )
     )
-
-
-def _find_new_fault(old: bytes | None, new: bytes, check: LineCheck) -> str:
-    """Return why a new line of a memory may not stand; empty where all may."""
-    had = set((old or b"").decode("utf-8", "replace").splitlines())
-    body = parse_topic("new.md", new).body
-    lines = [line for line in body.splitlines() if line.strip() and line not in had]
-    return next(filter(None, map(check.find_fault, lines)), "")
 
 
 def _find_lost_name(path: str, old: bytes | None, known: str) -> str:

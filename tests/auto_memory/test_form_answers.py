@@ -1,0 +1,72 @@
+"""What a model fills into the form of an extraction, held against what it was shown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from memorist.core.markdown import load_prompt
+from memorist.core.messages import JsonObject
+from memorist.engine.engine import Memorist
+from memorist.testing import Say, ScriptedServer
+
+TYPED = "The timetable of the ferry is kept in docs/ferry.md, because the office prints it."
+ECHO = max(load_prompt("auto_memory/form").split("\n"), key=len)
+"""A line of the prompt itself."""
+MEMORY = {
+    "kind": "project",
+    "description": "where the timetable of the ferry is",
+    "text": "The timetable of the ferry is kept in docs/ferry.md.",
+    "quote": "The timetable of the ferry is kept in docs/ferry.md",
+}
+REQUEST: JsonObject = {
+    "model": "claude-opus-4-6",
+    "max_tokens": 100,
+    "messages": [{"role": "user", "content": TYPED}],
+}
+REPLY: JsonObject = {
+    "role": "assistant",
+    "content": [{"type": "text", "text": "I see."}],
+    "stop_reason": "end_turn",
+    "usage": {"input_tokens": 90, "output_tokens": 5},
+}
+
+
+async def extract(folder: Path, *memories: JsonObject) -> tuple[str, str]:
+    """The texts of all memories after one turn, and what the extraction's receipt says."""
+    answer = json.dumps({"memories": memories})
+    with ScriptedServer([Say(text=answer)]) as server:
+        model = f"openai-chat:small@{server.openai_url}"
+        async with Memorist(model=model, home=folder / "h") as engine:
+            session = await engine.open("s1", project=str(folder))
+            await session.prepare(REQUEST)
+            await session.observe(REPLY)
+            await session.end_turn()
+            await session.close()
+            (receipt,) = session.receipts()
+    files = folder.glob("h/projects/*/memory/*.md")
+    return "\n".join(each.read_text() for each in files), receipt.said
+
+
+@pytest.mark.covers("AM-5")
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("The timetable is written by tools/print_ferry.py.", "names tools/print_ferry.py"),
+        ("Der Fahrplan kommt aus `ferry_table_v2`.", "names ferry_table_v2"),
+        (ECHO, "repeats the prompt"),
+    ],
+)
+async def test_an_invented_memory_is_refused_and_the_others_stand(
+    tmp_path: Path, text: str, reason: str
+) -> None:
+    """A file or identifier that nobody named, and the words of the prompt; the receipt says which and
+    why.
+    """
+    kept, said = await extract(tmp_path, MEMORY, {**MEMORY, "text": text, "description": "more"})
+
+    assert "kept in docs/ferry.md" in kept
+    assert reason in said
+    assert text not in kept
