@@ -30,11 +30,9 @@ from memorist.ports import Embedder
 from memorist.recall.calibration_texts import COHORT_MESSAGES
 from memorist.recall.lexical_score import SearchEntry
 from memorist.recall.memory_selection import (
-    MIN_SHARE_OF_BEST,
     MemoryMatch,
-    is_relevant,
+    find_relevant,
     is_searchable,
-    measure_relevance,
 )
 from memorist.recall.ranker import Ranker
 from memorist.recall.session_index import SessionIndex
@@ -314,12 +312,8 @@ def _shown_beliefs(case: Json, beliefs: Sequence[Json], embedder: Embedder | Non
             )
             for each in ranker.search(case["query"], 20)
         ]
-    floor = MIN_SHARE_OF_BEST * max(map(measure_relevance, matches), default=0.0)
-    shown = [
-        each.path
-        for each in matches
-        if measure_relevance(each) >= floor and is_relevant(each, len(mine))
-    ][:5]
+    relevant = find_relevant(matches, len(mine))
+    shown = [each.path for each in matches if each.path in relevant][:5]
     elsewhere = {
         each["_id"] for each in beliefs if each["pinned"] or each["type"] == "open_question"
     }

@@ -75,6 +75,42 @@ def test_a_long_message_needs_more() -> None:
     assert chance_of_word("the", 20) > chance_of_word("kubernetes", 20)
 
 
+def test_a_small_number_says_nothing(tmp_path: Path) -> None:
+    """A version and a pasted list share digits with every other text; a port is a name."""
+    rule = "Go stays at 1.26 in the module file."
+
+    assert shown(tmp_path, "tag v1 of 26 packages", rule) == []
+    assert shown(tmp_path, "listens on 8443", "The proxy has port 8443.") == [
+        "The proxy has port 8443."
+    ]
+
+
+def test_a_long_text_shares_words_with_everything(tmp_path: Path) -> None:
+    """The word that a short message is about is one of many in a pasted page."""
+    rules = ("The orchard page is drawn by hand.", "Invoices are rounded per line.")
+    pasted = (
+        "We read of gardens, rivers, bridges, castles, markets, an orchard and meadows, of a gate, "
+        "a tower, a stall and a hedge; then commit, test, run, fix and push the branch, add a line "
+        "to the file, read the error, merge, review, update and ask the user again, and look "
+        "whether the plan has more issues, sessions, answers, documents or tokens."
+    )
+
+    assert shown(tmp_path, "about the orchard", *rules) == [rules[0]]
+    assert shown(tmp_path, pasted, *rules) == []
+
+
+def test_the_language_of_a_project_says_little_for_one_memory(tmp_path: Path) -> None:
+    """A word that most memories of a project hold does not choose between them; one that two hold
+    does, since both may be about it.
+    """
+    parts = ("grid", "tide", "lamp", "wharf", "crane", "buoy", "anchor", "ferry")
+    rules = [f"The harbour {part} is painted twice." for part in parts]
+    two = ["Quokka jobs start at night.", "A quokka job may be repeated."]
+
+    assert shown(tmp_path, "a message about some harbour", *rules) == []
+    assert set(shown(tmp_path, "a message about some quokka", *rules, *two)) == set(two)
+
+
 def test_the_best_of_many_needs_more() -> None:
     """Among a thousand memories one is near by chance."""
     match = MemoryMatch(path="a", score=1.0, nearness=3.0)

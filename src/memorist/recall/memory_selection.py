@@ -26,18 +26,20 @@ MIN_QUERY_WORDS = 2
 """Words that a message needs to be searched for; "continue" and "yes" have too few (claude-code.md
 section 7.6).
 """
-WORD_SHARE = 0.2
+WORD_SHARE = 0.15
 """Standard deviations of nearness that a nat of word evidence counts as."""
 MIN_RELEVANCE = 2.2
 """Relevance from which one memory of one is shown, in standard deviations."""
-MIN_WORD_EVIDENCE = 5.0
+MIN_WORD_EVIDENCE = 4.0
 """The same in nats where only words are known: one word that hardly any message holds, or several
 common ones.
 """
 MIN_SHARE_OF_BEST = 0.6
 """Share of the best match's relevance that another needs to be shown beside it."""
 COMPARISON_COST = 0.4
-"""Added for each natural logarithm of the number of memories: the best of many is higher by chance.
+WORD_COMPARISON_COST = 0.7
+"""Added for each natural logarithm of the number of memories, to the relevance and to the words'
+evidence: the best of many is higher by chance.
 
 All these were chosen on half the repositories of a set of paraphrases and of messages about
 something else (docs/ranking.md).
@@ -82,15 +84,28 @@ def select_relevant(
 
     `excluded_paths` are those already in the context.
     """
-    found = []
-    floor = MIN_SHARE_OF_BEST * max(map(measure_relevance, matches), default=0.0)
-    for match in matches:
-        head = headers.get(match.path)
-        if head is None or match.path in excluded_paths or head.status != "active":
-            continue
-        if measure_relevance(match) >= floor and is_relevant(match, len(headers)):
-            found.append(MemorySelection(match.path, match.score, _explain_selection(match)))
+    relevant = find_relevant(matches, len(headers))
+    found = [
+        MemorySelection(match.path, match.score, _explain_selection(match))
+        for match in matches
+        if match.path in relevant
+        and match.path not in excluded_paths
+        and match.path in headers
+        and headers[match.path].status == "active"
+    ]
     return tuple(found[: settings.limit])
+
+
+def find_relevant(matches: Sequence[MemoryMatch], compared: int) -> frozenset[str]:
+    """Find the paths of the matches among `compared` memories that are more than chance and not far
+    behind the best.
+    """
+    floor = MIN_SHARE_OF_BEST * max(map(measure_relevance, matches), default=0.0)
+    return frozenset(
+        match.path
+        for match in matches
+        if measure_relevance(match) >= floor and is_relevant(match, compared)
+    )
 
 
 def measure_relevance(match: MemoryMatch) -> float:
@@ -102,13 +117,13 @@ def measure_relevance(match: MemoryMatch) -> float:
 
 def is_relevant(match: MemoryMatch, compared: int) -> bool:
     """Whether a match among `compared` memories is more than chance."""
-    cost = COMPARISON_COST * math.log(max(1, compared))
-    by_words = match.evidence >= MIN_WORD_EVIDENCE + cost
+    others = math.log(max(1, compared))
+    by_words = match.evidence >= MIN_WORD_EVIDENCE + WORD_COMPARISON_COST * others
     if match.nearness is None:
         return by_words
     if by_words and any(map(is_uncommon, match.words)):
         return True  # a name that the embedding may not know
-    return measure_relevance(match) >= MIN_RELEVANCE + cost
+    return measure_relevance(match) >= MIN_RELEVANCE + COMPARISON_COST * others
 
 
 def _explain_selection(match: MemoryMatch) -> str:

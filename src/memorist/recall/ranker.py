@@ -42,7 +42,7 @@ from memorist.recall.lexical_score import (
     select_rarest_words,
 )
 from memorist.recall.memory_selection import explain_match
-from memorist.recall.word_chance import WORD_RATES, measure_evidence
+from memorist.recall.word_chance import WORD_RATES, measure_entry_evidence
 from memorist.recall.word_index import BATCH_ENTRIES, WordIndex
 
 # Semantic similarity of entries and query: vectors by number, and fusion with the lexical score.
@@ -493,7 +493,7 @@ class Ranker:
                 near,
                 len(question.words),
                 collection.entry_count,
-                self._measure_best_words(question, lexical, coverage),
+                self._measure_best_words(question, counts, lexical, coverage),
             )
             if near.above_chance
             else lexical
@@ -509,6 +509,7 @@ class Ranker:
         )
         return _QueryState(
             question,
+            counts,
             coverage,
             authors,
             lexical,
@@ -518,7 +519,11 @@ class Ranker:
         )
 
     def _measure_best_words(
-        self, question: SearchQuery, lexical: Mapping[int, float], coverage: QueryCoverage
+        self,
+        question: SearchQuery,
+        counts: Mapping[str, int],
+        lexical: Mapping[int, float],
+        coverage: QueryCoverage,
     ) -> float:
         """Evidence of the best match by words, in nats; infinite where it has neighbours, whose
         words count for it.
@@ -527,7 +532,22 @@ class Ranker:
         if best is None or self._columns.groups[best]:
             return math.inf
         _, matched = coverage.measure(best)
-        return measure_evidence(question.words, matched, self._columns.lengths[best])
+        return self._measure_evidence(question, counts, best, matched)
+
+    def _measure_evidence(
+        self,
+        question: SearchQuery,
+        counts: Mapping[str, int],
+        number: int,
+        matched: Sequence[str],
+    ) -> float:
+        return measure_entry_evidence(
+            question.words,
+            matched,
+            self._columns.lengths[number],
+            holders=counts,
+            entries=self._columns.entry_count,
+        )
 
     def _mend_typing(
         self, question: SearchQuery, counts: dict[str, int]
@@ -548,7 +568,7 @@ class Ranker:
     def _build_result(self, number: int, found: _QueryState) -> RankedEntry:
         collection = self._columns
         coverage, matched = found.coverage.measure(number)
-        words = measure_evidence(found.query.words, matched, collection.lengths[number])
+        words = self._measure_evidence(found.query, found.counts, number, matched)
         shown = tuple(found.query.words[word] for word in matched)
         cosine = found.similarity.cosines.get(number)
         return RankedEntry(
@@ -620,6 +640,8 @@ def _require_numpy(embedder: Embedder | None) -> None:
 
 class _QueryState(Struct, frozen=True):
     query: SearchQuery
+    counts: Mapping[str, int]
+    """Entries that hold each word of the query."""
     coverage: QueryCoverage
     authors: frozenset[int]
     lexical: Mapping[int, float]

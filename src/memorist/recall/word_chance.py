@@ -9,7 +9,9 @@ is taken off.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+
+from msgspec import Struct
 
 from memorist.core.languages import common_keys
 from memorist.core.search_words import extract_search_words
@@ -21,7 +23,22 @@ UNSEEN_RATE = 0.7
 """Messages in a thousand that a word not listed is expected in."""
 
 COMMON_RATE = 150.0
-"""The same for a common word of another language, about as common as its English like."""
+"""The same for a common word of another language, about as common as its English like, and for a
+number of one or two digits, which any list, version or pasted output holds.
+"""
+
+MAX_COMMON_DIGITS = 2
+
+MAX_CHANCE = 0.98
+"""A word that all other entries hold still says a little."""
+
+OTHERS_OF_TOPIC = 1
+"""Other entries that may hold a word because they are about the same thing."""
+
+OTHER_ENTRIES = 4
+"""Added to the number of entries in the share of those that hold a word: a few entries say little
+about how common it is.
+"""
 
 MIN_ENTRY_WORDS = 6
 """An entry counts as at least this long: a title of one word is no proof."""
@@ -73,7 +90,8 @@ def chance_of_word(word: str, entry_words: int) -> float:
     """Probability that an unrelated entry of this many words contains the search key `word`."""
     rate: float | None = WORD_RATES.get(word)
     if rate is None:
-        rate = COMMON_RATE if word in common_keys() else UNSEEN_RATE
+        is_common = word in common_keys() or (word.isdigit() and len(word) <= MAX_COMMON_DIGITS)
+        rate = COMMON_RATE if is_common else UNSEEN_RATE
     words = max(entry_words, MIN_ENTRY_WORDS)
     return 1.0 - math.pow(1.0 - rate / 1_000, words / MEAN_MESSAGE_WORDS)
 
@@ -111,11 +129,53 @@ def measure_evidence(
 
     `query_words` and `matched` are search keys, `entry_words` the entry's length.
     """
-    found = expected = 0.0
+    found, chance = _sum_surprise(
+        {word: chance_of_word(word, entry_words) for word in query_words}, matched
+    )
+    return found - chance.mean
+
+
+def measure_entry_evidence(
+    query_words: Collection[str],
+    matched: Collection[str],
+    entry_words: int,
+    *,
+    holders: Mapping[str, int],
+    entries: int,
+) -> float:
+    """Measure the same for one of a few hundred entries of one project, less one standard deviation
+    of what chance gives, which is much for a long query.
+
+    `holders` says how many of the `entries` hold a word: one that many others hold too is the
+    project's language and says little for this entry.
+    """
+    chances = {}
     for word in query_words:
-        chance = chance_of_word(word, entry_words)
+        others = holders.get(word, 0) - (word in matched) - OTHERS_OF_TOPIC
+        chances[word] = max(
+            chance_of_word(word, entry_words),
+            min(others / (entries + OTHER_ENTRIES), MAX_CHANCE),
+        )
+    found, chance = _sum_surprise(chances, matched)
+    return found - chance.mean - chance.spread
+
+
+class _ChanceSurprise(Struct, frozen=True):
+    """Mean and standard deviation, in nats, of what words say that match by chance."""
+
+    mean: float
+    spread: float
+
+
+def _sum_surprise(
+    chances: Mapping[str, float], matched: Collection[str]
+) -> tuple[float, _ChanceSurprise]:
+    """Sum what the matched words say, and what chance gives."""
+    found = mean = variance = 0.0
+    for word, chance in chances.items():
         surprise = -math.log(chance)
-        expected += chance * surprise
+        mean += chance * surprise
+        variance += chance * (1 - chance) * surprise * surprise
         if word in matched:
             found += surprise
-    return found - expected
+    return found, _ChanceSurprise(mean, math.sqrt(variance))
