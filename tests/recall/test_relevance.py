@@ -155,3 +155,39 @@ def test_a_word_typed_every_day_does_not_decide(tmp_path: Path, query: str, foun
         ranker.embed(entries)
 
         assert ranker.search(query, 1)[0].id == found
+
+
+@pytest.mark.covers("PS-1")
+@pytest.mark.parametrize(
+    ("rules", "asked", "about_something_else"),
+    [
+        (
+            (
+                "Las contraseñas se guardan con argon2id.",
+                "Desplegamos los martes por la mañana.",
+                "Los informes salen en PDF.",
+            ),
+            "¿cómo guardamos la contraseña?",
+            "pon el botón a la derecha del título",
+        ),
+        (
+            ("Счета округляются по строкам.", "Отчёты выходят в PDF.", "Выкладываем по вторникам."),
+            "как округлить счёт?",
+            "поставь кнопку справа от заголовка",
+        ),
+        (
+            ("密码用 argon2id 保存。", "每周二上午发布。", "报告用 PDF 格式。"),
+            "密码怎么保存？",
+            "把按钮放在标题右边",
+        ),
+    ],
+)
+def test_a_language_that_the_model_does_not_read_is_ranked_by_words(
+    tmp_path: Path, rules: tuple[str, ...], asked: str, about_something_else: str
+) -> None:
+    """To such a model all texts of another language are alike: nothing is shown for that."""
+    if not is_embedder_installed():
+        pytest.skip("the extra `embed` is not installed")
+
+    assert shown(tmp_path, asked, *rules, meaning=True) == [rules[0]]
+    assert shown(tmp_path, about_something_else, *rules, meaning=True) == []

@@ -94,3 +94,57 @@ COHORT_MEMORIES = (
     "The character in chapter three is called Anna.",
 )
 """Things that are kept about projects, of many kinds."""
+
+COHORT_LANGUAGES = (
+    (
+        "bitte lies die Datei und sag mir, was sie macht",
+        "warum ist die Seite auf dem Handy so langsam",
+        "Die Suche wartet 300 ms nach der letzten Taste.",
+        "Der Benutzer arbeitet abends und antwortet am nächsten Tag.",
+    ),
+    (
+        "lis ce fichier et dis-moi ce qu'il fait",
+        "pourquoi la page est-elle si lente sur le téléphone",
+        "La recherche attend 300 ms après la dernière touche.",
+        "L'utilisateur travaille le soir et répond le lendemain.",
+    ),
+    (
+        "lee este archivo y dime qué hace",
+        "por qué la página va tan lenta en el móvil",
+        "La búsqueda espera 300 ms después de la última tecla.",
+        "El usuario trabaja por la tarde y contesta al día siguiente.",
+    ),
+    (
+        "leia este arquivo e diga o que ele faz",
+        "por que a página está tão lenta no celular",
+        "A busca espera 300 ms depois da última tecla.",
+        "O usuário trabalha à noite e responde no dia seguinte.",
+    ),
+    (
+        "leggi questo file e dimmi che cosa fa",
+        "perché la pagina è così lenta sul telefono",
+        "La ricerca attende 300 ms dopo l'ultimo tasto.",
+        "L'utente lavora la sera e risponde il giorno dopo.",
+    ),
+    (
+        "прочитай файл и скажи, что он делает",
+        "почему страница так медленно открывается на телефоне",
+        "Поиск ждёт 300 мс после последней клавиши.",
+        "Пользователь работает вечером и отвечает на следующий день.",
+    ),
+    (
+        "读一下这个文件，告诉我它做什么",
+        "为什么手机上页面这么慢",
+        "搜索在最后一次按键后等待 300 毫秒。",
+        "用户晚上工作，第二天回复。",
+    ),
+    (
+        "このファイルを読んで何をするか教えて",
+        "スマホでページが遅いのはなぜですか",
+        "検索は最後のキーから300ミリ秒待つ。",
+        "利用者は夜に働き、翌日に返事をする。",
+    ),
+)
+"""Such texts in eight other languages, one row for each. To a model that reads English alone all
+texts of another language are near to each other, whatever they say.
+"""
