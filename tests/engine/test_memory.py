@@ -673,21 +673,31 @@ async def test_what_is_shown_is_bounded(tmp_path: Path, project: Path) -> None:
     async with Memorist(model="structural", home=tmp_path / "home") as engine:
         host = Loop(project, engine)
         memory = engine.memory(str(project))
-        for number in range(40):
+        parts = (
+            "brass frobnicator lever",
+            "copper camshaft gasket",
+            "cast flywheel sprocket",
+            "steel gudgeon bracket",
+            "nylon tappet washer",
+            "chrome piston spindle",
+            "bronze crankcase bushing",
+        )
+        for number in range(35):
             folder = memory.layout.folder
             folder.mkdir(parents=True, exist_ok=True)
+            part = parts[number % len(parts)]
             body = "\n".join(
-                f"The frobnicator of kind {number} needs oil {line}." for line in range(300)
+                f"The {part} of kind {number} needs oil {line}." for line in range(110)
             )
-            (folder / f"frob-{number:02}.md").write_text(
-                f"---\nname: frobnicator {number}\ndescription: oil\ntype: project\n---\n{body}\n"
+            (folder / f"part-{number:02}.md").write_text(
+                f"---\nname: {part} {number}\ndescription: oil\ntype: project\n---\n{body}\n"
             )
         look = InitialScan(memory.folder, RecallSettings())
         look.start()
         await look.wait()
         session = await host.open("two")
         for number in range(12):
-            await host.turn(session, f"Please oil the frobnicator once more, round {number}")
+            await host.turn(session, f"Please oil the {parts[number % len(parts)]} once more")
         await session.close()
 
     shown = host.of(MemoryRecalled)[1:]

@@ -32,8 +32,13 @@ MAX_COMMON_DIGITS = 2
 MAX_CHANCE = 0.98
 """A word that all other entries hold still says a little."""
 
-OTHERS_OF_TOPIC = 1
+OTHERS_OF_TOPIC = 4
 """Other entries that may hold a word because they are about the same thing."""
+
+DEVIATIONS = 1.25
+"""Standard deviations of what chance gives that are taken off too. These were chosen on half the
+repositories of a set of memories and of messages about something else (docs/ranking.md).
+"""
 
 OTHER_ENTRIES = 4
 """Added to the number of entries in the share of those that hold a word: a few entries say little
@@ -143,8 +148,8 @@ def measure_entry_evidence(
     holders: Mapping[str, int],
     entries: int,
 ) -> float:
-    """Measure the same for one of a few hundred entries of one project, less one standard deviation
-    of what chance gives, which is much for a long query.
+    """Measure the same for one of a few hundred entries of one project, less
+    `DEVIATIONS` of what chance gives, which is much for a long query.
 
     `holders` says how many of the `entries` hold a word: one that many others hold too is the
     project's language and says little for this entry.
@@ -157,7 +162,7 @@ def measure_entry_evidence(
             min(others / (entries + OTHER_ENTRIES), MAX_CHANCE),
         )
     found, chance = _sum_surprise(chances, matched)
-    return found - chance.mean - chance.spread
+    return found - chance.mean - DEVIATIONS * chance.spread
 
 
 class _ChanceSurprise(Struct, frozen=True):
