@@ -19,7 +19,7 @@ from benchmarks.report import BenchResult, BenchRow
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import MemoryChange
 from memorist.auto_memory.memory_file import MemoryKind, Provenance, create_topic
-from memorist.auto_memory.memory_index import USER_TRUST
+from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.auto_memory.write_gate import AcceptedChange, GateContext, judge_change
 from memorist.core.messages import JsonObject
 from memorist.core.text_analysis import encode_text

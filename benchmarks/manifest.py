@@ -14,7 +14,7 @@ from statistics import median
 
 from benchmarks.report import BenchResult, BenchRow
 from memorist.auto_memory.memory_folder import MemoryFolder
-from memorist.auto_memory.memory_index import read_memory_header
+from memorist.auto_memory.memory_manifest import read_memory_header
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.recall.memory_search import InitialScan

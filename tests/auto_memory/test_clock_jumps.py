@@ -14,11 +14,9 @@ from hypothesis import strategies as st
 from auto_memory.conftest import memory
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_file import MemoryKind, format_utc_timestamp, parse_topic
-from memorist.auto_memory.memory_index import (
+from memorist.auto_memory.memory_index import IndexLimits, MemoryUsage, build_index
+from memorist.auto_memory.memory_manifest import (
     DAY_SECONDS,
-    IndexLimits,
-    MemoryUsage,
-    build_index,
     read_memory_header,
     render_manifest_line,
 )

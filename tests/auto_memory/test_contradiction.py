@@ -23,7 +23,7 @@ from memorist.auto_memory.memory_file import (
     Trust,
     create_topic,
 )
-from memorist.auto_memory.memory_index import build_memory_header
+from memorist.auto_memory.memory_manifest import build_memory_header
 from memorist.core.text_analysis import encode_text
 from memorist.engine.engine import Memorist
 from memorist.settings import Settings

@@ -14,7 +14,7 @@ from memorist.auto_memory.memory_file import (
     parse_topic,
     with_provenance,
 )
-from memorist.auto_memory.memory_index import compute_content_seal
+from memorist.auto_memory.visible_memory import compute_content_seal
 from memorist.auto_memory.write_evidence import (
     WriteEvidence,
     collect_write_evidence,

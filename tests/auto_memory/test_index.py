@@ -8,14 +8,16 @@ from hypothesis import strategies as st
 
 from memorist.auto_memory.memory_file import MemoryKind, Trust
 from memorist.auto_memory.memory_index import (
-    DAY_SECONDS,
     IndexLimits,
-    MemoryHeader,
     MemoryIndex,
     MemoryUsage,
     build_index,
-    is_memory_file,
     list_pointer_targets,
+)
+from memorist.auto_memory.memory_manifest import (
+    DAY_SECONDS,
+    MemoryHeader,
+    is_memory_file,
     read_memory_header,
     render_manifest,
     render_manifest_line,

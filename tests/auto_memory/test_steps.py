@@ -13,7 +13,7 @@ from memorist.auto_memory import memory_folder as scan
 from memorist.auto_memory.history_objects import PACK_THRESHOLD
 from memorist.auto_memory.memory_file import Topic, Trust
 from memorist.auto_memory.memory_folder import MemoryFolder
-from memorist.auto_memory.memory_index import find_suspicions
+from memorist.auto_memory.visible_memory import find_suspicions
 from memorist.settings import AutoMemorySettings
 from memorist.store.disk_files import DiskFiles
 from memorist.testing import FrozenClock

@@ -9,7 +9,7 @@ from hypothesis import given
 
 from compaction.histories import STEPS, History, told
 from memorist.compaction.measured_history import CompactedHistory, UnchangedHistory
-from memorist.compaction.tool_result_budget import (
+from memorist.compaction.microcompact import (
     CLEARED_TEXT,
     ClearingBoundary,
     PinnedResults,

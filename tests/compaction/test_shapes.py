@@ -19,12 +19,9 @@ from memorist.compaction.measured_history import (
     load_compaction_prompts,
     measure_conversation,
 )
+from memorist.compaction.microcompact import clear_when_idle
 from memorist.compaction.restored_content import InvokedSkill, RestorableContent, RestorableFile
-from memorist.compaction.tool_result_budget import (
-    OffloadDecisions,
-    apply_result_budget,
-    clear_when_idle,
-)
+from memorist.compaction.tool_result_budget import OffloadDecisions, apply_result_budget
 from memorist.core.markdown import load_prompt
 from memorist.core.messages import ImageBlock, Message, Origin, TextBlock, ThinkingBlock, ToolResult
 from memorist.formats.codec_registry import find_codec

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memorist.auto_memory.memory_file import parse_topic
-from memorist.auto_memory.memory_index import find_planted_orders
+from memorist.auto_memory.visible_memory import find_planted_orders
 from memorist.core.markdown import (
     MAX_YAML_DEPTH,
     MAX_YAML_VALUES,

@@ -15,7 +15,7 @@ import pytest
 from dream.conftest import DAY, HOUR, data
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
-from memorist.auto_memory.memory_index import INDEX_NAME
+from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.dream.dream import Dream
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session

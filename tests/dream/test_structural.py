@@ -20,19 +20,11 @@ from memorist.auto_memory.memory_file import (
     parse_topic,
 )
 from memorist.core.text_analysis import encode_text
-from memorist.dream.structural_dream import (
-    DreamPlan,
-    DreamRemark,
-    InstructionSource,
-    LinkTargets,
-    MemorySnapshot,
-    date_lines,
-    meaning_key,
-    merge_key,
-    plan_dream,
-    prove_line_times,
-    repair_links,
-)
+from memorist.dream.date_repair import date_lines, prove_line_times
+from memorist.dream.duplicate_memories import meaning_key, merge_key
+from memorist.dream.link_repair import LinkTargets, repair_links
+from memorist.dream.memory_conflicts import DreamRemark, InstructionSource
+from memorist.dream.structural_dream import DreamPlan, MemorySnapshot, plan_dream
 
 MONDAY = 1_772_452_800.0  # 2026-03-02, noon
 

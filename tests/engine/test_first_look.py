@@ -16,7 +16,7 @@ from engine.test_memory import Loop, project
 from engine.test_memory_faults import BEARS, INDEX, count
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_file import Topic, Trust
-from memorist.auto_memory.memory_index import find_suspicions
+from memorist.auto_memory.visible_memory import find_suspicions
 from memorist.engine.engine import Memorist
 from memorist.errors import StoreError
 from memorist.recall.memory_search import MAX_INLINE_FILES

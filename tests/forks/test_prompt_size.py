@@ -20,7 +20,8 @@ from memorist.formats.codec_registry import find_codec
 from memorist.magic_docs.document_files import load_magic_doc_prompts
 from memorist.magic_docs.document_header import MagicDocHeader, build_update_prompt
 from memorist.ports import Request
-from memorist.session_memory.session_notes import load_notes_prompts, render_update_prompt
+from memorist.session_memory.notes_prompt import render_update_prompt
+from memorist.session_memory.session_notes import load_notes_prompts
 from memorist.settings import AutoMemorySettings, SessionMemorySettings
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout

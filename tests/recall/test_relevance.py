@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memorist.auto_memory.memory_file import MemoryKind
-from memorist.auto_memory.memory_index import MemoryHeader
+from memorist.auto_memory.memory_manifest import MemoryHeader
 from memorist.models.embedder import is_embedder_installed, shared_embedder
 from memorist.recall.lexical_score import SearchEntry
 from memorist.recall.memory_selection import (

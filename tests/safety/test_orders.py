@@ -12,12 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.safety.prompt_injection import (
-    find_injection_rules,
-    find_injections,
-    is_instruction,
-    may_bind,
-)
+from memorist.safety.instruction_detection import is_instruction
+from memorist.safety.permission_claims import may_bind
+from memorist.safety.prompt_injection import find_injection_rules, find_injections
 
 pytestmark = pytest.mark.covers("SF-2")
 

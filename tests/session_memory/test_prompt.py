@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from memorist.core.markdown import find_placeholders, load_prompt
-from memorist.session_memory.notes_template import compose_notes
-from memorist.session_memory.session_notes import (
+from memorist.session_memory.notes_prompt import (
     NotesPrompts,
     render_reminders,
     render_update_prompt,
 )
+from memorist.session_memory.notes_template import compose_notes
 from memorist.settings import SessionMemorySettings
 
 TEXTS = NotesPrompts(

@@ -27,7 +27,9 @@ from memorist.auto_memory.memory_file import (
     parse_topic,
     with_header,
 )
-from memorist.auto_memory.memory_index import INDEX_NAME, TEAM_PREFIX, MemoryIndex
+from memorist.auto_memory.memory_index import MemoryIndex
+from memorist.auto_memory.memory_manifest import INDEX_NAME
+from memorist.auto_memory.team_memory import TEAM_PREFIX
 from memorist.auto_memory.write_evidence import WriteEvidence, collect_write_evidence
 from memorist.auto_memory.write_gate import RefusedChange, judge_change, merge_reasons
 from memorist.auto_memory.write_result import WriteResult

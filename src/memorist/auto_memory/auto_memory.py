@@ -44,25 +44,19 @@ from memorist.auto_memory.memory_file import (
     with_provenance,
 )
 from memorist.auto_memory.memory_folder import MemoryFolder, UsageSource
-from memorist.auto_memory.memory_index import (
-    MAX_FILE_BYTES,
-    TEAM_PREFIX,
-    USER_TRUST,
-    MemoryHeader,
-    MemoryIndex,
-    MemoryUsage,
-    add_path_prefix,
-    compute_content_seal,
-    filter_visible_index,
-    find_suspicions,
-    is_index_file,
-    is_shared,
-    merge_indexes,
-)
+from memorist.auto_memory.memory_index import MemoryIndex, MemoryUsage
 from memorist.auto_memory.memory_location import locate_memory, record_project
+from memorist.auto_memory.memory_manifest import MAX_FILE_BYTES, MemoryHeader, is_index_file
 from memorist.auto_memory.project_files import ProjectFiles
 from memorist.auto_memory.purge_journal import PurgeEntry, PurgeJournal, describe_purged
 from memorist.auto_memory.statements.statement_scope import reaches_every_project
+from memorist.auto_memory.team_memory import TEAM_PREFIX, add_path_prefix, is_shared, merge_indexes
+from memorist.auto_memory.visible_memory import (
+    USER_TRUST,
+    compute_content_seal,
+    filter_visible_index,
+    find_suspicions,
+)
 from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.auto_memory.write_gate import (
     MODEL_ACTORS,

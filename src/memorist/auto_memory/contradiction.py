@@ -27,9 +27,11 @@ from memorist.auto_memory.memory_file import (
     with_header,
     with_provenance,
 )
-from memorist.auto_memory.memory_index import USER_TRUST, MemoryHeader, is_shared
+from memorist.auto_memory.memory_manifest import MemoryHeader
 from memorist.auto_memory.statements.statement_patterns import VERB
 from memorist.auto_memory.statements.statement_similarity import is_same_rule
+from memorist.auto_memory.team_memory import is_shared
+from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import encode_text, word_set
 

@@ -37,7 +37,7 @@ from memorist.auto_memory.memory_changes import (
     render_headline,
 )
 from memorist.auto_memory.memory_file import Topic, format_utc_timestamp, parse_topic
-from memorist.auto_memory.memory_index import is_index_file
+from memorist.auto_memory.memory_manifest import is_index_file
 from memorist.auto_memory.quotation_proof import keep_typed
 from memorist.auto_memory.statements.statement_parser import (
     Statement,
@@ -71,7 +71,7 @@ from memorist.forks.fork_spec import (
 from memorist.ports import Model
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
-from memorist.session_memory.session_notes import render_conversation_brief
+from memorist.session_memory.notes_prompt import render_conversation_brief
 from memorist.store.database import is_disk_failure
 from memorist.store.overlay_files import OverlayFiles
 from memorist.transcript.answer_lines import CoveredLines, LineCheck, join_texts

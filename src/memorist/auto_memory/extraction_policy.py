@@ -22,7 +22,7 @@ from memorist.auto_memory.memory_file import (
     make_file_name,
     parse_kind,
 )
-from memorist.auto_memory.memory_index import MemoryHeader, render_manifest
+from memorist.auto_memory.memory_manifest import MemoryHeader, render_manifest
 from memorist.auto_memory.relative_dates import make_dates_absolute
 from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.statements.statement_similarity import derive_title

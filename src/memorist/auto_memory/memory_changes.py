@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import force_setattr
 
 from memorist.auto_memory.memory_file import parse_topic
-from memorist.auto_memory.memory_index import INDEX_NAME, is_single_line
+from memorist.auto_memory.memory_manifest import INDEX_NAME, is_single_line
 from memorist.core.text_analysis import replace_surrogates
 from memorist.forks.fork_permissions import is_same_name, path_problem
 from memorist.safety.secrets import redact

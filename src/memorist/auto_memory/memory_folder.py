@@ -26,30 +26,27 @@ from memorist.auto_memory.memory_changes import (
 )
 from memorist.auto_memory.memory_file import Topic, Trust, parse_topic
 from memorist.auto_memory.memory_history import FolderHistory
-from memorist.auto_memory.memory_index import (
+from memorist.auto_memory.memory_index import IndexLimits, MemoryIndex, MemoryUsage, build_index
+from memorist.auto_memory.memory_manifest import (
     HEAD_BYTES,
     INDEX_NAME,
     MAX_FILE_BYTES,
-    TEAM_INDEX_PATH,
-    TEAM_PREFIX,
-    USER_TRUST,
-    IndexLimits,
     MemoryHeader,
-    MemoryIndex,
-    MemoryUsage,
-    TeamMemory,
-    build_index,
     build_memory_header,
-    compute_content_seal,
     describe_excess_size,
-    find_suspicions,
     has_unreadable_name,
     is_memory_file,
-    is_shared,
     is_single_line,
     read_memory_header,
+)
+from memorist.auto_memory.team_memory import (
+    TEAM_INDEX_PATH,
+    TEAM_PREFIX,
+    TeamMemory,
+    is_shared,
     select_headers,
 )
+from memorist.auto_memory.visible_memory import USER_TRUST, compute_content_seal, find_suspicions
 from memorist.core.text_analysis import encode_text
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.ports import Clock, FileInfo, FileSystem

@@ -8,17 +8,16 @@ from msgspec import Struct
 
 from memorist.auto_memory.contradiction import find_opposed_topics
 from memorist.auto_memory.memory_file import Topic
-from memorist.auto_memory.memory_index import (
+from memorist.auto_memory.memory_index import MemoryIndex, list_pointer_targets
+from memorist.auto_memory.memory_manifest import (
     INDEX_NAME,
     MAX_FILE_BYTES,
-    MemoryIndex,
-    filter_visible_index,
     has_unreadable_name,
     is_memory_file,
     is_single_line,
-    list_pointer_targets,
 )
 from memorist.auto_memory.statements.statement_similarity import is_same_rule
+from memorist.auto_memory.visible_memory import filter_visible_index
 from memorist.auto_memory.write_gate import find_unsafe_reasons
 from memorist.forks.fork_permissions import is_same_name
 from memorist.ports import FileInfo

@@ -26,25 +26,27 @@ from memorist.auto_memory.memory_file import (
     with_mended_header,
     with_provenance,
 )
-from memorist.auto_memory.memory_index import (
-    USER_TRUST,
-    TeamMemory,
-    compute_content_seal,
-    describe_excess_size,
-    find_contradiction,
-    find_kind_sharing_problem,
-    find_planted_orders,
-    find_suspicions,
-    find_unbacked_grant,
-    is_shared,
-    render_for_reader,
-)
+from memorist.auto_memory.memory_manifest import describe_excess_size
 from memorist.auto_memory.quotation_proof import (
     find_quoted_sentences,
     restrict_to_quoted,
     split_sentences,
 )
 from memorist.auto_memory.statements.task_requests import repeats_task
+from memorist.auto_memory.team_memory import (
+    TeamMemory,
+    find_contradiction,
+    find_kind_sharing_problem,
+    is_shared,
+)
+from memorist.auto_memory.visible_memory import (
+    USER_TRUST,
+    compute_content_seal,
+    find_planted_orders,
+    find_suspicions,
+    find_unbacked_grant,
+    render_for_reader,
+)
 from memorist.auto_memory.write_evidence import (
     WriteEvidence,
     find_borrowed_sentences,
@@ -59,9 +61,9 @@ from memorist.safety.hidden_characters import (
     fold_text,
     strip_hidden_characters,
 )
-from memorist.safety.prompt_injection import (
+from memorist.safety.instruction_detection import is_instruction
+from memorist.safety.permission_claims import (
     claims_permission,
-    is_instruction,
     is_risky_order,
     may_bind,
     waives_confirmation,

@@ -13,8 +13,8 @@ import click
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import RecordedChange
-from memorist.auto_memory.memory_index import INDEX_NAME
 from memorist.auto_memory.memory_location import read_project_record
+from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.budget.budget_governor import BudgetGovernor
 from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings

@@ -27,6 +27,7 @@ from memorist.compaction.measured_history import (
     measure_conversation,
     user_text,
 )
+from memorist.compaction.microcompact import PinnedResults, build_clearing_edit, pin_old_results
 from memorist.compaction.offline_compaction import (
     OfflineOptions,
     build_structural_notes,
@@ -36,11 +37,6 @@ from memorist.compaction.offline_compaction import (
 from memorist.compaction.recorded_window import RecordedWindow, find_text, read_recorded_window
 from memorist.compaction.summary_parser import UnusableSummary
 from memorist.compaction.summary_review import review_summary
-from memorist.compaction.tool_result_budget import (
-    PinnedResults,
-    build_clearing_edit,
-    pin_old_results,
-)
 from memorist.context.message_normalization import UNLIMITED_TOKENS, normalize_history
 from memorist.core.markdown import load_prompt
 from memorist.core.messages import Message

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from memorist.auto_memory.memory_file import Trust
-from memorist.auto_memory.memory_index import MemoryHeader, sort_newest_first
+from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
 from memorist.cli.install_command import build_settings_scope
 from memorist.cli.memory.memory_commands import open_project_memory
 from memorist.cli.rollouts.rollouts_group import load_rollout_settings, with_past_state

@@ -13,7 +13,7 @@ import click
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_headline
 from memorist.auto_memory.memory_file import MemoryKind, format_utc_timestamp
-from memorist.auto_memory.memory_index import (
+from memorist.auto_memory.team_memory import (
     TEAM_PREFIX,
     find_kind_sharing_problem,
     get_sharing_scope,

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from memorist.compaction import full_compaction, inline_compaction, tool_result_budget
+from memorist.compaction import full_compaction, inline_compaction, microcompact
 from memorist.compaction import session_memory_compaction as session_memory_module
 from memorist.compaction.compaction_plan import (
     CircuitBreaker,
@@ -62,6 +62,7 @@ from memorist.compaction.measured_history import (
     opening_message,
     user_text,
 )
+from memorist.compaction.microcompact import is_cache_cold
 from memorist.compaction.newest_messages import (
     MIN_PAST_TOKENS,
     find_unanswered_start,
@@ -78,7 +79,6 @@ from memorist.compaction.summary_review import SummaryReview, review_summary
 from memorist.compaction.tool_result_budget import (
     OffloadDecisions,
     apply_result_budget,
-    is_cache_cold,
     keep_all_shown,
 )
 from memorist.core.messages import JsonObject, Message, Usage, starts_reply
@@ -570,7 +570,7 @@ class Compactor(SessionExtension):
         settings = self._settings
         if call.manual or call.forced:
             return UnchangedHistory("Asked for in another way.")
-        cleared = tool_result_budget.clear_when_idle(
+        cleared = microcompact.clear_when_idle(
             measured.messages,
             now=now,
             last_reply=self._last_reply,
@@ -600,7 +600,7 @@ class Compactor(SessionExtension):
             cleared = smaller if isinstance(smaller, CompactedHistory) else cleared
         if paying is None or isinstance(cleared, CompactedHistory):
             return cleared
-        return tool_result_budget.clear_results(
+        return microcompact.clear_results(
             measured.messages, paying.ids, factor=measured.factor, sizes=measured.sizes
         )
 
@@ -647,9 +647,9 @@ class Compactor(SessionExtension):
         self, strategy: str, measured: MeasuredConversation, call: CompactionRequest
     ) -> CompactionResult:
         if strategy == "micro":
-            return tool_result_budget.clear_results(
+            return microcompact.clear_results(
                 measured.messages,
-                tool_result_budget.find_old_results(measured.messages, self._settings.micro_keep),
+                microcompact.find_old_results(measured.messages, self._settings.micro_keep),
                 factor=measured.factor,
             )
         apart = split_preamble(

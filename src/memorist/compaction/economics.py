@@ -24,7 +24,7 @@ from math import floor, inf
 from msgspec import Struct
 
 from memorist.compaction.measured_history import MeasuredConversation
-from memorist.compaction.tool_result_budget import CLEARED_TEXT, find_old_results
+from memorist.compaction.microcompact import CLEARED_TEXT, find_old_results
 from memorist.core.messages import Message, Origin
 from memorist.core.token_count import estimate_text_tokens
 from memorist.models.model_pricing import MILLION, ModelPrice

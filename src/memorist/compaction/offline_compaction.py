@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from memorist.compaction import (
     full_compaction,
     inline_compaction,
+    microcompact,
     session_memory_compaction,
-    tool_result_budget,
 )
 from memorist.compaction.extractive_summary import build_extractive_summary, is_scaffold
 from memorist.compaction.full_compaction import RewriteOptions
@@ -107,9 +107,9 @@ def _compact_by(
     options: OfflineOptions,
 ) -> CompactionResult:
     if strategy == "micro":
-        cleared = tool_result_budget.clear_results(
+        cleared = microcompact.clear_results(
             conversation.messages,
-            tool_result_budget.find_old_results(conversation.messages, options.settings.micro_keep),
+            microcompact.find_old_results(conversation.messages, options.settings.micro_keep),
             factor=options.factor,
         )
         return _complete_history(cleared, options)

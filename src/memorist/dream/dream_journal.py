@@ -12,7 +12,8 @@ from msgspec import Struct
 from memorist.auto_memory.memory_changes import MemoryChange
 from memorist.auto_memory.memory_file import format_utc_timestamp
 from memorist.core.text_analysis import replace_surrogates
-from memorist.dream.structural_dream import DreamAct, DreamRemark
+from memorist.dream.memory_conflicts import DreamRemark
+from memorist.dream.structural_dream import DreamAct
 from memorist.errors import InputError
 from memorist.events import UpdateMethod
 from memorist.ports import FileSystem

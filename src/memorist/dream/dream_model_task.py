@@ -16,12 +16,14 @@ from memorist.auto_memory.memory_changes import (
     find_path_problem,
 )
 from memorist.auto_memory.memory_file import Topic, format_utc_timestamp, parse_topic
-from memorist.auto_memory.memory_index import INDEX_NAME, USER_TRUST
+from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.auto_memory.statements.statement_similarity import count_negations
+from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
 from memorist.core.markdown import render_template
 from memorist.core.text_analysis import replace_surrogates
-from memorist.dream.structural_dream import DreamAct, InstructionSource
+from memorist.dream.memory_conflicts import InstructionSource
+from memorist.dream.structural_dream import DreamAct
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact

@@ -39,6 +39,7 @@ from memorist.dream.dream_journal import (
 from memorist.dream.dream_model_task import (
     ModelChanges,
 )
+from memorist.dream.memory_conflicts import DreamRemark, InstructionSource
 from memorist.dream.past_evidence import (
     PastEvidence,
     PastSession,
@@ -46,13 +47,7 @@ from memorist.dream.past_evidence import (
     read_past_evidence,
     snapshot_memory,
 )
-from memorist.dream.structural_dream import (
-    DreamPlan,
-    DreamRemark,
-    InstructionSource,
-    MemorySnapshot,
-    plan_dream,
-)
+from memorist.dream.structural_dream import DreamPlan, MemorySnapshot, plan_dream
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.events import Event
 from memorist.ports import Clock, FileSystem

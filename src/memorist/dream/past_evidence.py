@@ -20,7 +20,7 @@ from memorist.auto_memory.memory_changes import (
     blame_lines,
 )
 from memorist.auto_memory.memory_file import parse_topic
-from memorist.auto_memory.memory_index import INDEX_NAME, MAX_FILE_BYTES
+from memorist.auto_memory.memory_manifest import INDEX_NAME, MAX_FILE_BYTES
 from memorist.auto_memory.write_evidence import (
     WriteEvidence,
     collect_write_evidence,
@@ -28,18 +28,15 @@ from memorist.auto_memory.write_evidence import (
 )
 from memorist.context.instructions import read_agents_files, read_claude_files
 from memorist.core.messages import Message, Origin
+from memorist.dream.date_repair import prove_line_times
 from memorist.dream.dream_gates import (
     SessionActivity,
 )
 from memorist.dream.dream_model_task import (
     UserUtterance,
 )
-from memorist.dream.structural_dream import (
-    InstructionSource,
-    MemorySnapshot,
-    paths_needing_times,
-    prove_line_times,
-)
+from memorist.dream.memory_conflicts import InstructionSource
+from memorist.dream.structural_dream import MemorySnapshot, paths_needing_times
 from memorist.errors import MemoristError, StoreError
 from memorist.ports import FileSystem
 from memorist.settings import ContextSettings

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from memorist.auto_memory.memory_index import is_shared
+from memorist.auto_memory.team_memory import is_shared
 from memorist.errors import StoreError
 from memorist.platforms.regular_files import read_regular
 from memorist.recall.document_search import SearchableDocument, SectionMatch, search_documents

@@ -15,6 +15,14 @@ from memorist.compaction.cache_breaks import (
     fingerprint_request,
 )
 from memorist.compaction.compaction_plan import CompactionThresholds
+from memorist.compaction.microcompact import (
+    ClearingBoundary,
+    PinnedResults,
+    add_clearing_edit,
+    confirm_clearing,
+    drop_stale_pins,
+    pin_old_results,
+)
 from memorist.compaction.provider_compaction import (
     ProviderRequest,
     ProviderSummary,
@@ -24,14 +32,6 @@ from memorist.compaction.provider_compaction import (
     request_openai_compaction,
 )
 from memorist.compaction.summary_parser import UnusableSummary
-from memorist.compaction.tool_result_budget import (
-    ClearingBoundary,
-    PinnedResults,
-    add_clearing_edit,
-    confirm_clearing,
-    drop_stale_pins,
-    pin_old_results,
-)
 from memorist.core.messages import JsonObject, Message, Usage
 from memorist.engine.host_history import to_plain_json
 from memorist.settings import CompactionSettings

@@ -36,10 +36,11 @@ from memorist.formats.transcript_format import (
     WorldStateRecord,
 )
 from memorist.runtime import SessionContext
+from memorist.session_memory.notes_prompt import NotesPrompts
 from memorist.session_memory.notes_trigger import (
     ConversationTracker,
 )
-from memorist.session_memory.session_notes import NotesPrompts, SessionMemory
+from memorist.session_memory.session_notes import SessionMemory
 from memorist.settings import SessionMemorySettings
 from memorist.skills.skill_invocation import InvokedSkills
 from memorist.store.session_rows import record_session

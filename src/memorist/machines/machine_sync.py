@@ -15,8 +15,9 @@ from msgspec import Struct, field
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, find_path_problem
-from memorist.auto_memory.memory_index import TEAM_PREFIX, is_index_file
 from memorist.auto_memory.memory_location import read_remote_identity
+from memorist.auto_memory.memory_manifest import is_index_file
+from memorist.auto_memory.team_memory import TEAM_PREFIX
 from memorist.errors import InputError, NothingToDo
 from memorist.machines.machine_remote import draw_bytes, open_machine_remote
 from memorist.machines.machine_snapshot import (

@@ -16,15 +16,14 @@ from msgspec import Struct
 from memorist.auto_memory.write_evidence import WriteEvidence, find_borrowed_sentences
 from memorist.magic_docs.document_header import MagicDocHeader, find_header
 from memorist.safety.hidden_characters import find_hidden_characters
-from memorist.safety.prompt_injection import (
+from memorist.safety.instruction_detection import is_instruction, may_instruct
+from memorist.safety.permission_claims import (
     claims_permission,
-    find_injection_rules,
     grants_permission,
-    is_instruction,
     may_bind,
-    may_instruct,
     waives_confirmation,
 )
+from memorist.safety.prompt_injection import find_injection_rules
 from memorist.safety.secrets import find_secrets
 from memorist.transcript.answer_lines import LineCheck
 from memorist.transcript.name_search import NameOccurrences, find_names

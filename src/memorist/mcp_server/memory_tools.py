@@ -24,8 +24,9 @@ from memorist.auto_memory.memory_file import (
     with_header,
     with_provenance,
 )
-from memorist.auto_memory.memory_index import MemoryHeader, is_order_when_joined, sort_newest_first
+from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
 from memorist.auto_memory.statements.statement_parser import Statement
+from memorist.auto_memory.visible_memory import is_order_when_joined
 from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.auto_memory.write_result import WriteResult
 from memorist.core.markdown import load_prompt, render_template

@@ -10,7 +10,7 @@ from msgspec import structs
 from memorist.auto_memory.anchors import describe_changes
 from memorist.auto_memory.memory_changes import RecordedChange
 from memorist.auto_memory.memory_file import Trust
-from memorist.auto_memory.memory_index import MemoryHeader, sort_newest_first
+from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
 from memorist.cli.memory.history_commands import blame_memory
 from memorist.cli.memory.memory_commands import (
     find_memory_problems,

@@ -14,14 +14,10 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.client_rules import ClientCounterpart
 from memorist.auto_memory.memory_file import Topic, Trust, format_utc_timestamp
-from memorist.auto_memory.memory_index import (
-    TEAM_INDEX_HEADING,
-    USER_TRUST,
-    MemoryHeader,
-    is_shared,
-    parse_pointer_target,
-    render_pointer,
-)
+from memorist.auto_memory.memory_index import parse_pointer_target, render_pointer
+from memorist.auto_memory.memory_manifest import MemoryHeader
+from memorist.auto_memory.team_memory import TEAM_INDEX_HEADING, is_shared
+from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.auto_memory.write_evidence import normalize_for_comparison
 from memorist.core.markdown import render_template
 from memorist.core.text_analysis import replace_surrogates, shorten

@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
-from memorist.auto_memory.memory_index import MemoryHeader, render_manifest
+from memorist.auto_memory.memory_manifest import MemoryHeader, render_manifest
 from memorist.core.markdown import render_template
 from memorist.core.messages import Message, Origin
 from memorist.core.token_count import truncate_middle

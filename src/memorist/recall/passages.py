@@ -21,7 +21,7 @@ from memorist.recall.lexical_score import parse_query
 from memorist.recall.word_chance import measure_evidence
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
-from memorist.safety.prompt_injection import is_planted_order
+from memorist.safety.permission_claims import is_planted_order
 from memorist.safety.secrets import redact
 from memorist.transcript.command_lines import classify_command
 from memorist.transcript.invocation_log import MendedInvocation

@@ -46,7 +46,7 @@ from memorist.rollouts.summary_composition import parse_memory_summary as parse_
 from memorist.rollouts.summary_composition import render_memory_summary as render_summary
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
-from memorist.safety.prompt_injection import is_planted_order
+from memorist.safety.permission_claims import is_planted_order
 from memorist.safety.secrets import redact
 from memorist.store.rollout_rows import RolloutExtract
 

@@ -39,7 +39,8 @@ from memorist.rollouts.raw_memory import (
 from memorist.rollouts.rollout_summaries import format_timestamp
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
-from memorist.safety.prompt_injection import find_injection_rules, grants_permission
+from memorist.safety.permission_claims import grants_permission
+from memorist.safety.prompt_injection import find_injection_rules
 from memorist.safety.secrets import redact
 from memorist.store.rollout_rows import RolloutExtract, StoredExtract
 

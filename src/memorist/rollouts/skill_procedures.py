@@ -17,7 +17,8 @@ from memorist.core.markdown import dump_yaml, split_front_matter
 from memorist.rollouts.session_claims import claim_key, group_title
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
-from memorist.safety.prompt_injection import find_injection_rules, grants_permission
+from memorist.safety.permission_claims import grants_permission
+from memorist.safety.prompt_injection import find_injection_rules
 from memorist.safety.secrets import redact
 from memorist.session_memory.notes_template import STRUCTURAL_MARK
 from memorist.skills.skillify import make_skill_name

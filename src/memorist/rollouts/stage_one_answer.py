@@ -44,15 +44,15 @@ from memorist.rollouts.structural_stage_one import (
     slugify,
 )
 from memorist.rollouts.task_log import applies_everywhere, default_scope
+from memorist.safety.instruction_detection import is_instruction
 from memorist.safety.markup_sanitizer import neutralize_markup
-from memorist.safety.prompt_injection import (
-    find_injection_rules,
+from memorist.safety.permission_claims import (
     grants_permission,
-    is_instruction,
     is_risky_order,
     may_bind,
     waives_confirmation,
 )
+from memorist.safety.prompt_injection import find_injection_rules
 from memorist.safety.secrets import redact
 from memorist.store.rollout_rows import Rollout
 from memorist.transcript.answer_lines import CoveredLines, LineCheck

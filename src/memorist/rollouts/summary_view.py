@@ -23,7 +23,7 @@ from memorist.rollouts.summary_composition import (
     render_memory_summary,
 )
 from memorist.safety.markup_sanitizer import neutralize_markup
-from memorist.safety.prompt_injection import is_planted_order
+from memorist.safety.permission_claims import is_planted_order
 from memorist.safety.secrets import redact
 
 MEMORY_SUMMARY_TAG = "memory_summary"

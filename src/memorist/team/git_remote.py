@@ -17,7 +17,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from memorist.auto_memory.memory_index import is_index_file
+from memorist.auto_memory.memory_manifest import is_index_file
 from memorist.errors import (
     RemoteChanged,
     RemoteError,

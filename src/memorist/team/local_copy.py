@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import MemoryChange
-from memorist.auto_memory.memory_index import MAX_FILE_BYTES, TEAM_PREFIX, is_shared
+from memorist.auto_memory.memory_manifest import MAX_FILE_BYTES
+from memorist.auto_memory.team_memory import TEAM_PREFIX, is_shared
 from memorist.errors import StoreError
 from memorist.ports import FileSystem
 from memorist.store.disk_files import read_if_exists, remove_if_exists

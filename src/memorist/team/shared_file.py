@@ -17,7 +17,8 @@ from msgspec import Struct
 
 from memorist.auto_memory.memory_changes import find_path_problem
 from memorist.auto_memory.memory_file import MEMORIST_KEY, parse_topic, with_header
-from memorist.auto_memory.memory_index import find_kind_sharing_problem, has_unreadable_name
+from memorist.auto_memory.memory_manifest import has_unreadable_name
+from memorist.auto_memory.team_memory import find_kind_sharing_problem
 from memorist.core.text_analysis import encode_text
 from memorist.safety.hidden_characters import fold_text
 from memorist.safety.secrets import find_secrets

@@ -31,7 +31,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memorist.auto_memory.memory_file import parse_topic
-from memorist.auto_memory.memory_index import find_kind_sharing_problem
+from memorist.auto_memory.team_memory import find_kind_sharing_problem
 from memorist.core.text_analysis import encode_text
 from memorist.errors import StoreError, UsageError
 from memorist.safety.secrets import find_secrets

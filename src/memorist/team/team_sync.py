@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_headline
-from memorist.auto_memory.memory_index import TEAM_PREFIX
+from memorist.auto_memory.team_memory import TEAM_PREFIX
 from memorist.auto_memory.write_gate import RefusedChange
 from memorist.auto_memory.write_result import WriteResult
 from memorist.errors import (

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from memorist.auto_memory.memory_index import is_index_file
+from memorist.auto_memory.memory_manifest import is_index_file
 from memorist.errors import MemoristError, RemoteRefused, UsageError
 from memorist.events import Event, TeamFailed, TeamSynced
 from memorist.ports import FileSystem

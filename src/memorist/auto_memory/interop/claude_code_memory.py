@@ -25,14 +25,16 @@ from memorist.auto_memory.interop.dialect import (
 from memorist.auto_memory.memory_changes import find_path_problem
 from memorist.auto_memory.memory_file import Topic, make_file_name, parse_topic
 from memorist.auto_memory.memory_index import (
-    INDEX_NAME,
     IndexLimits,
-    MemoryHeader,
     MemoryIndex,
     build_index,
+    list_pointer_targets,
+)
+from memorist.auto_memory.memory_manifest import (
+    INDEX_NAME,
+    MemoryHeader,
     build_memory_header,
     is_memory_file,
-    list_pointer_targets,
 )
 from memorist.core.text_analysis import encode_text, replace_surrogates
 

@@ -27,7 +27,7 @@ from memorist.auto_memory.interop.dialect import (
     split_superseded,
 )
 from memorist.auto_memory.memory_file import MemoryKind, Topic
-from memorist.auto_memory.memory_index import INDEX_NAME
+from memorist.auto_memory.memory_manifest import INDEX_NAME
 
 GEMINI_FILE = "GEMINI.md"
 GEMINI_HEADING = "## Gemini Added Memories"

@@ -24,7 +24,7 @@ from memorist.auto_memory.interop.hermes_memory import HERMES
 from memorist.auto_memory.interop.instruction_files import INSTRUCTIONS
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
 from memorist.auto_memory.memory_file import MemoryKind, Topic, parse_topic
-from memorist.auto_memory.memory_index import describe_excess_size
+from memorist.auto_memory.memory_manifest import describe_excess_size
 from memorist.auto_memory.statements.statement_similarity import rule_key
 from memorist.auto_memory.write_gate import (
     GateContext,

@@ -9,8 +9,9 @@ from pathlib import Path
 from memorist.auto_memory.history_objects import compute_blob_id
 from memorist.auto_memory.memory_file import parse_topic
 from memorist.auto_memory.memory_folder import MemoryFolder
-from memorist.auto_memory.memory_index import INDEX_NAME, MAX_FILE_BYTES, list_pointer_targets
+from memorist.auto_memory.memory_index import list_pointer_targets
 from memorist.auto_memory.memory_location import parse_directory_setting, read_project_record
+from memorist.auto_memory.memory_manifest import INDEX_NAME, MAX_FILE_BYTES
 from memorist.auto_memory.purge_journal import PurgeJournal
 from memorist.cli.doctor.check_result import (
     FIX_COMMAND,

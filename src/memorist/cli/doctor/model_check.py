@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from memorist.auto_memory.memory_file import MemoryKind
-from memorist.auto_memory.memory_index import MemoryHeader
+from memorist.auto_memory.memory_manifest import MemoryHeader
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
 from memorist.compaction.summary_parser import UnusableSummary, parse_summary
 from memorist.compaction.summary_review import MIN_NAME_SHARE, drop_invented_lines

@@ -12,8 +12,8 @@ import msgspec
 from msgspec.structs import replace
 
 from memorist.auto_memory.inbox import Inbox
-from memorist.auto_memory.memory_index import is_shared
 from memorist.auto_memory.memory_location import read_project_record
+from memorist.auto_memory.team_memory import is_shared
 from memorist.cli.command_environment import read_environment
 from memorist.cli.doctor.check_result import (
     FIX_COMMAND,

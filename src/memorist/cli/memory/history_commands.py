@@ -7,7 +7,7 @@ import click
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import BlamedLine, RecordedChange, blame_lines
 from memorist.auto_memory.memory_file import format_minute
-from memorist.auto_memory.memory_index import INDEX_NAME
+from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.cli import output
 from memorist.cli.memory.client_counterparts import FoundElsewhere, find_elsewhere
 from memorist.cli.memory.memory_commands import (

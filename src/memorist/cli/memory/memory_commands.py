@@ -27,16 +27,12 @@ from memorist.auto_memory.memory_file import (
     format_utc_timestamp,
     parse_topic,
 )
-from memorist.auto_memory.memory_index import (
-    TEAM_PREFIX,
-    MemoryHeader,
-    is_shared,
-    sort_newest_first,
-)
 from memorist.auto_memory.memory_lint import LintProblem, describe_opposed
 from memorist.auto_memory.memory_lint import lint_folder as check_folder
 from memorist.auto_memory.memory_location import find_moved_projects, rebind_memory
+from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
 from memorist.auto_memory.statements.statement_filters import classify_statement
+from memorist.auto_memory.team_memory import TEAM_PREFIX, is_shared
 from memorist.auto_memory.write_result import FormerTopic, WriteResult
 from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings

@@ -1,0 +1,178 @@
+"""What a model may see of the memories: each is judged by all that is shown of it, and the index
+loses the lines that read like orders (SF-2). Pure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Collection, Iterator
+from functools import lru_cache
+
+from msgspec.structs import replace
+
+from memorist.auto_memory.memory_file import (
+    MEMORIST_KEY,
+    Provenance,
+    Topic,
+    Trust,
+    with_provenance,
+)
+from memorist.auto_memory.memory_index import (
+    MemoryIndex,
+    parse_pointer_target,
+)
+from memorist.core.text_analysis import encode_text
+from memorist.safety.prompt_injection import (
+    find_injection_rules,
+    grants_permission,
+    is_planted_order,
+)
+
+USER_TRUST = (Trust.STATED, Trust.REVIEWED)
+_KNOWN_HEADER_KEYS = ("name", "description", "type", "pinned", MEMORIST_KEY)
+_YAML_COMMENT = re.compile(r"(?:^|[ \t])#(.*)$", re.MULTILINE)
+SEAM_CHARS = 400
+"""Characters on both sides of the seam between two memories that are checked together."""
+
+
+def compute_content_seal(topic: Topic) -> str:
+    """Hash all that a memory says, header included and memorist's own marks excluded.
+
+    A memory the user accepted is recognised by it.
+    """
+    text = with_provenance(topic, Provenance()).text()
+    return hashlib.sha256(
+        " ".join(encode_text(text).decode("utf-8", "replace").split()).encode("utf-8", "replace")
+    ).hexdigest()[:32]
+
+
+def render_for_reader(topic: Topic) -> str:
+    """Render everything that a reader of the memory sees: name, description, text, other header
+    values and comments.
+    """
+    front = topic.document.front
+    if front is None:
+        return f"{topic.name}\n{topic.description}\n{topic.body}"
+    extra_values = {
+        key: value for key, value in front.values.items() if key not in _KNOWN_HEADER_KEYS
+    }
+    extra_values |= {
+        MEMORIST_KEY: {
+            key: value
+            for key, value in front.mapping_value(MEMORIST_KEY).items()
+            if key not in Provenance.__struct_fields__
+        }
+    }
+    remarks = [remark for entry in front.entries for remark in _YAML_COMMENT.findall(entry.raw)]
+    return "\n".join(
+        [
+            topic.name,
+            topic.description,
+            topic.body,
+            *(text for text in _header_texts(extra_values) if text != MEMORIST_KEY),
+            *remarks,
+        ]
+    )
+
+
+def find_planted_orders(topic: Topic) -> tuple[str, ...]:
+    """Find signs of a planted order in the file, its parsed header values, and its name."""
+    rules = find_injection_rules(topic.text()) | find_injection_rules(_words_of_path(topic.path))
+    for value in _header_texts(topic.document.front.values if topic.document.front else {}):
+        rules |= find_injection_rules(value)
+    return tuple(f"it reads like an order planted for an agent ({rule})" for rule in sorted(rules))
+
+
+def _words_of_path(path: str) -> str:
+    return path.removesuffix(".md").replace("/", " ").replace("-", " ").replace("_", " ")
+
+
+def _header_texts(value: object) -> Iterator[str]:
+    """Yield every string of a header's values."""
+    pending = [value]
+    while pending:
+        found = pending.pop()
+        if isinstance(found, str):
+            yield found
+        elif isinstance(found, dict):
+            pending += [each for pair in found.items() for each in pair]
+        elif isinstance(found, list):
+            pending += found
+
+
+def find_unbacked_grant(topic: Topic, trust: Trust) -> tuple[str, ...]:
+    """Report a permission granted in a user's name that no quoted words of the user give."""
+    if not grants_permission(render_for_reader(topic)) or (
+        trust in USER_TRUST and grants_permission(topic.provenance.quote)
+    ):
+        return ()
+    return ("it grants a permission in the user's name, and no quoted words of the user give it",)
+
+
+def find_suspicions(topic: Topic, trust: Trust | None = None) -> tuple[str, ...]:
+    """Find out why a memory on disk is not shown to a model; empty when it may be.
+
+    `trust` overrides the file's own claim where that is not to be believed.
+    """
+    return (
+        *find_planted_orders(topic),
+        *find_unbacked_grant(topic, topic.provenance.trust if trust is None else trust),
+    )
+
+
+def is_order_when_joined(first: str, second: str) -> bool:
+    """Whether two harmless texts form an order where they meet, in either order."""
+    seams = (
+        f"{first[-SEAM_CHARS:]}\n{second[:SEAM_CHARS]}",
+        f"{second[-SEAM_CHARS:]}\n{first[:SEAM_CHARS]}",
+    )
+    joined = frozenset[str]().union(*map(find_injection_rules, seams))
+    return bool(joined and joined - find_injection_rules(first) - find_injection_rules(second))
+
+
+def filter_visible_index(index: MemoryIndex, visible_paths: Collection[str]) -> MemoryIndex:
+    """Filter the index: only lines of the visible memories, and no lines that read like orders,
+    alone or together.
+    """
+    lines = _drop_suspicious_lines(
+        tuple(
+            line
+            for line in index.text.splitlines()
+            if not (target := parse_pointer_target(line)) or target in visible_paths
+        )
+    )
+    text = "\n".join(lines) + "\n" if lines else ""
+    listed = tuple(path for path in index.listed if path in visible_paths)
+    return replace(
+        index, text=text, lines=len(lines), size=len(text.encode("utf-8", "replace")), listed=listed
+    )
+
+
+@lru_cache(maxsize=8)
+def _drop_suspicious_lines(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """Drop lines that form an order alone or with the three lines before them.
+
+    Where the user's own lines form one only together, all of them are dropped.
+    """
+    own = "\n".join(line for line in lines if not parse_pointer_target(line))
+    if not (
+        is_planted_order("\n".join(lines))
+        or is_planted_order(own)
+        or any(map(grants_permission, lines))
+    ):
+        return lines
+    own = "\n".join(
+        line for line in lines if not parse_pointer_target(line) and not is_planted_order(line)
+    )
+    without_own = is_planted_order(own)
+    kept: list[str] = []
+    for line in lines:
+        if (
+            is_planted_order(line)
+            or (without_own and not parse_pointer_target(line))
+            or is_planted_order("\n".join([*kept[-3:], line]))
+        ):
+            continue
+        kept.append(line)
+    return tuple(kept)
