@@ -14,7 +14,8 @@ from typing import Any
 from benchmarks.report import BenchResult, BenchRow
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
-from memorist.models.model_pricing import ModelPrice, ModelSettings
+from memorist.models.model_pricing import ModelPrice
+from memorist.models.model_settings import ModelSettings
 from memorist.settings import Settings
 
 SMALL, LARGE = 100_000, 2_000_000

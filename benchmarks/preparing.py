@@ -34,7 +34,8 @@ from benchmarks.report import BenchResult, BenchRow
 from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
-from memorist.models.model_pricing import ModelPrice, ModelSettings
+from memorist.models.model_pricing import ModelPrice
+from memorist.models.model_settings import ModelSettings
 from memorist.settings import Settings
 
 # Who follows the conversation in `preparing`: memorist, and the two others, which are no

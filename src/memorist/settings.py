@@ -16,7 +16,7 @@ from msgspec import Meta, Struct, field
 from memorist.core.text_analysis import word_set
 from memorist.errors import SettingsError
 from memorist.forks.fork_spec import ForkLimits
-from memorist.models.model_pricing import ModelSettings
+from memorist.models.model_settings import ModelSettings
 
 # The settings of the hooks that coding agents call.
 
@@ -48,6 +48,16 @@ class HooksSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """The daemon ends after this long without an event."""
     session_idle_seconds: float = 600.0
     """A session without an event for this long is closed; its next event opens it again."""
+
+    def list_time_limits(self) -> dict[str, float]:
+        """The longest wait by event, in seconds; `*` stands for every other event."""
+        return {
+            "SessionStart": self.start_seconds,
+            "UserPromptSubmit": self.prompt_seconds,
+            "PreToolUse": self.tool_seconds,
+            "PreCompact": self.compaction_seconds,
+            "*": self.other_seconds,
+        }
 
 
 # The settings of the proxy.

@@ -13,7 +13,8 @@ from memorist.adapters.engine_thread import EngineThread
 from memorist.engine.engine import Memorist
 from memorist.errors import SessionInUse
 from memorist.events import AdapterFailed, ConversationCompacted, Event
-from memorist.models.model_pricing import ModelPrice, ModelSettings
+from memorist.models.model_pricing import ModelPrice
+from memorist.models.model_settings import ModelSettings
 from memorist.settings import Settings
 
 PAGE = "The ferry leaves at nine and comes back at noon, if the tide lets it. " * 30

@@ -21,7 +21,7 @@ from click.testing import CliRunner
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.cli.doctor import home_check as home_module
 from memorist.cli.doctor.check_result import DoctorContext
-from memorist.cli.doctor.database_check import check_clocks
+from memorist.cli.doctor.clock_check import check_clocks
 from memorist.cli.doctor.doctor_command import CHECKS
 from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist

@@ -17,7 +17,7 @@ from hooks.conftest import Hooks
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
 from memorist.cli.doctor.hook_check import check_hooks
 from memorist.cli.main import memorist_group
-from memorist.hooks import hook_daemon as listening
+from memorist.hooks import daemon_socket as listening
 from memorist.hooks.hook_client import record_hook_failure
 from memorist.hooks.hook_event import describe_hook_failures, parse_hook_failures
 from memorist.settings import ResolvedSettings, Settings

@@ -15,7 +15,7 @@ from memorist.core.messages import JsonObject, Usage
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.request_codec import Codec
 from memorist.models.model_choice import open_model
-from memorist.models.model_pricing import ModelSettings
+from memorist.models.model_settings import ModelSettings
 from memorist.ports import Request
 from memorist.testing import FrozenClock, Say, ScriptedServer
 

@@ -8,19 +8,21 @@ import pytest
 from hypothesis import given
 
 from compaction.histories import STEPS, History, told
-from memorist.compaction.measured_history import CompactedHistory, UnchangedHistory
-from memorist.compaction.microcompact import (
-    CLEARED_TEXT,
+from memorist.compaction.cached_microcompact import (
     ClearingBoundary,
     PinnedResults,
     add_clearing_edit,
     build_clearing_edit,
-    clear_when_idle,
     confirm_clearing,
     drop_stale_pins,
+    pin_old_results,
+)
+from memorist.compaction.measured_history import CompactedHistory, UnchangedHistory
+from memorist.compaction.microcompact import (
+    CLEARED_TEXT,
+    clear_when_idle,
     find_old_results,
     is_compactable,
-    pin_old_results,
 )
 from memorist.core.messages import ToolUse
 from memorist.settings import CompactionSettings

@@ -16,12 +16,12 @@ from memorist.compaction.compaction_plan import (
     RejectRequest,
     SkipCompaction,
     WindowState,
-    compute_thresholds,
     plan_compaction,
     record_failure,
     record_reply,
     record_success,
 )
+from memorist.compaction.thresholds import compute_thresholds
 from memorist.settings import CompactionSettings
 
 SETTINGS = CompactionSettings()

@@ -20,7 +20,8 @@ from memorist.compaction.measured_history import MeasuredConversation, measure_c
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.engine.engine import Memorist
 from memorist.events import ConversationCompacted, Event
-from memorist.models.model_pricing import ModelPrice, ModelSettings
+from memorist.models.model_pricing import ModelPrice
+from memorist.models.model_settings import ModelSettings
 from memorist.settings import CompactionSettings, Settings
 from memorist.testing.in_memory_files import FrozenClock
 

@@ -8,11 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.compaction.compaction_plan import (
-    InlineLimit,
-    compute_inline_limit,
-    compute_thresholds,
-)
+from memorist.compaction.thresholds import InlineLimit, compute_inline_limit, compute_thresholds
 from memorist.settings import CompactionSettings
 
 VECTORS = [

@@ -17,10 +17,9 @@ from memorist.context.recorded_attachments import (
     SHOWN_KINDS,
     AttachmentReader,
     attachment_kind,
-    build_recorded_pieces,
-    find_turn,
     render_attachment,
 )
+from memorist.context.recorded_context import build_recorded_pieces, find_turn
 from memorist.core.messages import Message, Origin, Role, TextBlock
 from memorist.formats.transcript_format import (
     CompactionBoundary,

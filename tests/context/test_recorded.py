@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from memorist.compaction.recorded_window import read_recorded_window
 from memorist.context.context_pieces import recount_tokens
 from memorist.context.context_tags import SCAFFOLD_TABLE
-from memorist.context.recorded_attachments import (
+from memorist.context.recorded_context import (
     CONVERSATION_PARTS,
     build_recorded_pieces,
     detect_family,

@@ -24,7 +24,7 @@ from memorist.context.context_tags import (
     unwrap_tag,
     wrap_in_tag,
 )
-from memorist.context.recorded_attachments import build_recorded_pieces
+from memorist.context.recorded_context import build_recorded_pieces
 from memorist.core.markdown import find_placeholders
 from memorist.core.messages import Message, Origin, Role
 from memorist.errors import InputError, SettingsError

@@ -19,10 +19,10 @@ import pytest
 from dream.conftest import DAY, HOUR, World, data
 from memorist.auto_memory.memory_file import Trust, parse_topic
 from memorist.core.messages import Message, Origin, TextBlock
+from memorist.dream.daily_log import DailyLogs
 from memorist.dream.dream_gates import GateClosed, GateOpen
-from memorist.dream.dream_journal import DailyLogs
 from memorist.dream.dream_lock import DreamLock, DreamLockBusy, HeldDreamLock
-from memorist.dream.dream_model_task import review_model_changes
+from memorist.dream.dream_review import review_model_changes
 from memorist.dream.dream_workspace import journal_path
 from memorist.dream.past_evidence import PastSession
 from memorist.errors import InputError, ModelUnavailable, StoreError

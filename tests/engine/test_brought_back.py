@@ -15,7 +15,8 @@ from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.events import ConversationCompacted, Event, NotesFailed
 from memorist.forks.fork_request import FORK_MARK
-from memorist.models.model_pricing import ModelPrice, ModelSettings
+from memorist.models.model_pricing import ModelPrice
+from memorist.models.model_settings import ModelSettings
 from memorist.ports import HostInfo, Request
 from memorist.settings import CompactionSettings, SessionMemorySettings, Settings
 from memorist.testing.models import ScriptedModel

@@ -26,7 +26,8 @@ from memorist.events import (
     ResultsStored,
 )
 from memorist.forks.fork_request import FORK_MARK
-from memorist.models.model_pricing import ModelPrice, ModelSettings
+from memorist.models.model_pricing import ModelPrice
+from memorist.models.model_settings import ModelSettings
 from memorist.ports import Request
 from memorist.settings import CompactionSettings, Settings
 from memorist.testing.in_memory_files import FrozenClock

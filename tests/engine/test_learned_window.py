@@ -10,7 +10,7 @@ import pytest
 from memorist import HostInfo, Memorist, Settings
 from memorist.engine.model_limits import WindowObserver
 from memorist.events import Event, WindowLearned
-from memorist.models.model_pricing import ModelSettings
+from memorist.models.model_settings import ModelSettings
 
 PAGE = "The ferry leaves at nine and comes back at noon, if the tide lets it. " * 40
 

@@ -35,7 +35,7 @@ from memorist.ports import HostInfo, Reply, Request
 from memorist.recall.memory_search import InitialScan
 from memorist.settings import AutoMemorySettings, CompactionSettings, RecallSettings, Settings
 from memorist.store.disk_files import DiskFiles
-from memorist.store.session_rows import list_uses
+from memorist.store.memory_uses import list_uses
 from memorist.team.remote_location import RemoteLocation, save_remote_location
 from memorist.testing.in_memory_files import FrozenClock
 from memorist.testing.models import ScriptedModel

@@ -13,7 +13,8 @@ from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolU
 from memorist.engine.engine import Memorist
 from memorist.events import CompactionFailed, ConversationCompacted, Event, ResultsStored
 from memorist.formats.codec_registry import find_codec
-from memorist.models.model_pricing import ModelPrice, ModelSettings
+from memorist.models.model_pricing import ModelPrice
+from memorist.models.model_settings import ModelSettings
 from memorist.ports import Request
 from memorist.settings import CompactionSettings, Settings
 from memorist.testing.models import ScriptedModel

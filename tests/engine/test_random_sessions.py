@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from memorist.compaction.measured_history import CompactionStrategy
 from memorist.context.environment import HostContext
 from memorist.engine.engine import Memorist
-from memorist.models.model_pricing import ModelPrice, ModelSettings
+from memorist.models.model_pricing import ModelPrice
+from memorist.models.model_settings import ModelSettings
 from memorist.ports import Reply, Request
 from memorist.settings import Settings
 from memorist.testing.in_memory_files import FrozenClock

@@ -24,7 +24,8 @@ from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.events import ConversationCompacted, Event
 from memorist.forks.fork_spec import ForkRefusal, ForkSpec, NoTools
-from memorist.models.model_pricing import ModelPrice, ModelSettings
+from memorist.models.model_pricing import ModelPrice
+from memorist.models.model_settings import ModelSettings
 from memorist.settings import CompactionSettings, Settings, SpendSettings
 from memorist.store import database as database_module
 from memorist.store.database import HOST_BUSY_SECONDS, UnsavedConnection, open_database

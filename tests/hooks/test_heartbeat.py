@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memorist.hooks.hook_daemon import BUSY_CPU_SECONDS, IDLE_CPU_SECONDS, Heartbeat
+from memorist.hooks.daemon_watchdog import BUSY_CPU_SECONDS, IDLE_CPU_SECONDS, Heartbeat
 
 HANGS = """
 import asyncio, time

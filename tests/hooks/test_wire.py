@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.hooks import hook_protocol
+from memorist.hooks import hook_protocol, hook_time_limits
 
 WORDS = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\t\n"))
 
@@ -58,20 +58,20 @@ def test_half_an_answer_is_no_answer(data: bytes, drawn: st.DataObject) -> None:
 @given(st.text())
 def test_a_damaged_file_of_limits_leaves_the_usual_ones(text: str) -> None:
     """Whatever stands in the file, each wait is more than nothing and less than an hour."""
-    told = hook_protocol.parse_time_limits(text)
+    told = hook_time_limits.parse_time_limits(text)
 
     assert all(
-        0 < hook_protocol.find_time_limit(event, told) < 3_600
+        0 < hook_time_limits.find_time_limit(event, told) < 3_600
         for event in ("SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "Other")
     )
 
 
 def test_the_settings_decide_how_long_is_waited() -> None:
     """A limit from the file goes before the usual one, and the star stands for every other event."""
-    told = hook_protocol.parse_time_limits("SessionStart 7.5\n* 0.25\nbroken\nPreCompact nan\n")
+    told = hook_time_limits.parse_time_limits("SessionStart 7.5\n* 0.25\nbroken\nPreCompact nan\n")
 
     assert [
-        hook_protocol.find_time_limit(event, told)
+        hook_time_limits.find_time_limit(event, told)
         for event in ("SessionStart", "Stop", "PreCompact")
     ] == [7.5, 0.25, 10.0]
 

@@ -28,7 +28,7 @@ from memorist.events import (
 )
 from memorist.forks.fork_request import FORK_MARK
 from memorist.forks.fork_spec import ForkOutcome, Receipt
-from memorist.magic_docs.document_header import ConversationReader
+from memorist.magic_docs.document_mentions import ConversationReader
 from memorist.magic_docs.magic_docs import MagicDocs
 from memorist.ports import Request
 from memorist.settings import MagicDocsSettings, Settings, SpendSettings

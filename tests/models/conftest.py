@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memorist.models.model_choice import open_model
-from memorist.models.model_pricing import ModelSettings
+from memorist.models.model_settings import ModelSettings
 from memorist.ports import Model
 from memorist.testing import FrozenClock, ScriptedServer
 

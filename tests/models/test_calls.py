@@ -13,7 +13,8 @@ from memorist.errors import ContextTooLong, ModelRefused, ModelTimeout, ModelUna
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.request_codec import OUTPUT_LIMIT_KEYS
 from memorist.models.model_choice import open_model
-from memorist.models.model_pricing import ModelPrice, ModelSettings
+from memorist.models.model_pricing import ModelPrice
+from memorist.models.model_settings import ModelSettings
 from memorist.ports import Model, Request
 from memorist.testing import (
     CallTool,

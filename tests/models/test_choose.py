@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.errors import ModelNameError
-from memorist.models.event_stream import StreamingModel
 from memorist.models.model_choice import (
     AnthropicChoice,
     LocalChoice,
@@ -22,7 +21,8 @@ from memorist.models.model_choice import (
     open_model,
     parse_model_name,
 )
-from memorist.models.model_pricing import ModelSettings
+from memorist.models.model_settings import ModelSettings
+from memorist.models.streaming_model import StreamingModel
 from memorist.testing import Say, ScriptedServer
 
 GOOD: list[tuple[str, ModelChoice]] = [

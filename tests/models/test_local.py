@@ -10,7 +10,7 @@ from memorist.errors import ModelNameError
 from memorist.formats.codec_registry import find_codec
 from memorist.models.local_model import LocalModel, find_model_file
 from memorist.models.model_choice import open_model
-from memorist.models.model_pricing import ModelSettings
+from memorist.models.model_settings import ModelSettings
 from memorist.ports import Request
 from memorist.testing import check_model
 

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from memorist.core.messages import Usage
 from memorist.models.model_pricing import (
     ModelPrice,
-    ModelSettings,
     call_cost,
     lookup_price,
     merge_prices,
     shipped_prices,
 )
+from memorist.models.model_settings import ModelSettings
 
 TABLE = {
     "gpt-5": ModelPrice(input=1.0, output=8.0),

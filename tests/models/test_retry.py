@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memorist.core.messages import JsonObject
 from memorist.errors import ModelRefused, ModelTimeout, ModelUnavailable
 from memorist.models.call_failure import CallFailure
-from memorist.models.model_pricing import ModelSettings
+from memorist.models.model_settings import ModelSettings
 from memorist.models.retry_policy import ModelAttempt, RetryPolicy, retry_delay
 from memorist.testing import FrozenClock
 

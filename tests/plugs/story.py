@@ -32,7 +32,8 @@ from memorist.context.prefix_check import PrefixChecker
 from memorist.core.messages import JsonObject, Message, ToolResult, ToolUse
 from memorist.events import AdapterFailed, ConversationCompacted, Event
 from memorist.formats.codec_registry import find_codec
-from memorist.models.model_pricing import ModelPrice, ModelSettings
+from memorist.models.model_pricing import ModelPrice
+from memorist.models.model_settings import ModelSettings
 from memorist.ports import Request
 from memorist.settings import CompactionSettings, Settings
 from memorist.testing.provider_server import ReceivedRequest, ScriptedServer

@@ -43,7 +43,8 @@ from memorist.adapters.anthropic_sdk import (
 )
 from memorist.adapters.engine_thread import EngineThread
 from memorist.errors import ContextTooLong, UsageError
-from memorist.models.model_pricing import ModelPrice, ModelSettings
+from memorist.models.model_pricing import ModelPrice
+from memorist.models.model_settings import ModelSettings
 from memorist.settings import CompactionSettings, Settings
 from memorist.testing import (
     CallTool,

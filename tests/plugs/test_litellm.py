@@ -35,7 +35,8 @@ import litellm
 
 from memorist.adapters.litellm import FEATURES, MemoristLogger
 from memorist.errors import ContextTooLong
-from memorist.models.model_pricing import ModelPrice, ModelSettings
+from memorist.models.model_pricing import ModelPrice
+from memorist.models.model_settings import ModelSettings
 from memorist.settings import CompactionSettings, Settings
 from memorist.testing import Fail, Say, ScriptedServer
 

@@ -35,7 +35,8 @@ from openai import DefaultHttpxClient
 
 from memorist.adapters.openai_sdk import FEATURES, MemoristOpenAI
 from memorist.errors import ContextTooLong
-from memorist.models.model_pricing import ModelPrice, ModelSettings
+from memorist.models.model_pricing import ModelPrice
+from memorist.models.model_settings import ModelSettings
 from memorist.settings import CompactionSettings, Settings
 from memorist.testing import CutReply, Fail, HttpError, Say, ScriptedServer
 

@@ -18,8 +18,8 @@ from msgspec.structs import replace
 
 from memorist.engine.engine import Memorist
 from memorist.engine.tenants import Tenants
-from memorist.proxy.provider_routing import Tenancy
 from memorist.proxy.proxy_server import listen, serve
+from memorist.proxy.tenant_lookup import Tenancy
 from memorist.settings import ProxySettings, Settings
 from memorist.testing import ScriptedServer
 

@@ -28,7 +28,8 @@ from memorist.core.messages import Usage
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.errors import StoreError
-from memorist.models.model_pricing import ModelPrice, ModelSettings
+from memorist.models.model_pricing import ModelPrice
+from memorist.models.model_settings import ModelSettings
 from memorist.platforms.processes import is_running
 from memorist.ports import FileSystem
 from memorist.proxy.proxy_server import HeavyProcess, listen

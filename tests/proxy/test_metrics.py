@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memorist.proxy.provider_routing import Tenancy
+from memorist.proxy.tenant_lookup import Tenancy
 from memorist.testing import Say, ScriptedServer
 from proxy.conftest import Proxied, anthropic, user
 

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.proxy import conversation_matching as module
+from memorist.proxy import body_cache as module
+from memorist.proxy.body_cache import BodyCache
 from memorist.proxy.client_identity import compute_request_shape
-from memorist.proxy.conversation_matching import BodyCache, link_history
+from memorist.proxy.conversation_matching import link_history
 from memorist.proxy.request_body import parse_request_body
 from proxy.conftest import anthropic, assistant, user
 

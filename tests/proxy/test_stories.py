@@ -13,7 +13,8 @@ from anthropic import Anthropic
 from openai import OpenAI
 
 from memorist.core.token_count import estimate_text_tokens
-from memorist.models.model_pricing import ModelPrice, ModelSettings
+from memorist.models.model_pricing import ModelPrice
+from memorist.models.model_settings import ModelSettings
 from memorist.settings import CompactionSettings, Settings
 from memorist.testing import CallTool, Say, ScriptedServer
 from proxy.conftest import KEY, Proxied, anthropic, user

@@ -26,8 +26,8 @@ from memorist.store.job_claims import (
     list_jobs,
     release_dead_leases,
     retry_jobs,
-    set_memory_mode,
 )
+from memorist.store.memory_mode import set_memory_mode
 from memorist.store.postgres import PostgresState
 from memorist.store.rollout_rows import (
     count_uses,

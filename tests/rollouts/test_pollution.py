@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memorist.core.messages import Block, Message, Origin, TextBlock, ToolUse, UnknownBlock
-from memorist.rollouts.session_eligibility import is_polluting
+from memorist.rollouts.outside_content import is_polluting
 
 
 def message(*blocks: Block) -> Message:

@@ -30,7 +30,8 @@ from memorist.events import (
 )
 from memorist.forks.fork_spec import ForkLimits, ForkOutcome, Receipt
 from memorist.models.call_failure import RateLimitStatus
-from memorist.models.model_pricing import ModelPrice, ModelSettings
+from memorist.models.model_pricing import ModelPrice
+from memorist.models.model_settings import ModelSettings
 from memorist.models.rate_limits import RateLimitReport
 from memorist.ports import Request
 from memorist.settings import (

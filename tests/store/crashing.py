@@ -24,8 +24,8 @@ from memorist.store.job_claims import (
     list_failures,
     list_jobs,
     renew_lease,
-    set_memory_mode,
 )
+from memorist.store.memory_mode import set_memory_mode
 from memorist.store.rollout_rows import (
     count_uses,
     list_extraction_progress,

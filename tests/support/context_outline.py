@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.context.context_tags import identify_row, split_by_rows
-from memorist.context.recorded_attachments import describe_block, name_untagged
+from memorist.context.recorded_context import describe_block, name_untagged
 from memorist.core.messages import Block, JsonObject, Message, Origin, TextBlock, UnknownBlock
 from memorist.errors import InputError
 from memorist.formats.codec_registry import find_codec

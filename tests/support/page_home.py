@@ -21,8 +21,9 @@ from memorist.rollouts.raw_memory import (
     render_raw_memory,
 )
 from memorist.store.database import open_database
+from memorist.store.memory_uses import MemoryUse, record_uses
 from memorist.store.rollout_rows import Rollout, RolloutExtract, save_extract, save_rollouts
-from memorist.store.session_rows import MemoryUse, record_receipt, record_uses
+from memorist.store.session_rows import record_receipt
 from memorist.store.state_database import SqliteState
 from memorist.system import SystemClock
 

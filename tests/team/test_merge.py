@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memorist.core.text_analysis import encode_text
-from memorist.team.local_copy import conflict_copy_name, merge_texts, split_sections
+from memorist.team.memory_merge import conflict_copy_name, merge_texts, split_sections
 from memorist.team.shared_file import (
     find_sharing_problem,
     text_checksum,

@@ -22,7 +22,8 @@ from memorist.engine.session import Session
 from memorist.errors import ModelRefused
 from memorist.events import Event, MemoryRecalled, TimestampedEvent
 from memorist.forks.fork_spec import ForkOutcome, ForkRequest, Receipt
-from memorist.models.model_pricing import ModelPrice, ModelSettings
+from memorist.models.model_pricing import ModelPrice
+from memorist.models.model_settings import ModelSettings
 from memorist.ports import Request
 from memorist.settings import (
     DreamSettings,

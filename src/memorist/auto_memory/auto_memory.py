@@ -84,7 +84,7 @@ from memorist.settings import AutoMemorySettings
 from memorist.store.database import Connection
 from memorist.store.disk_files import read_if_exists
 from memorist.store.home_layout import Layout, MemoryLayout
-from memorist.store.session_rows import total_uses
+from memorist.store.memory_uses import total_uses
 
 LOW_TRUST = (Trust.TEAM, Trust.OUTSIDE, Trust.UNKNOWN)
 """Origins that lend no better trust: a memory copied from one of these counts as from outside."""

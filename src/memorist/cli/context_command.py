@@ -39,9 +39,9 @@ from memorist.context.environment import (
     HostPermissions,
     NetworkAccess,
 )
-from memorist.context.recorded_attachments import (
+from memorist.context.recorded_attachments import AttachmentReader
+from memorist.context.recorded_context import (
     CONVERSATION_PARTS,
-    AttachmentReader,
     PieceChange,
     build_recorded_pieces,
     compare_pieces,

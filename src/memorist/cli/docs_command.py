@@ -23,12 +23,13 @@ from memorist.magic_docs.document_files import (
     DocumentRegistry,
     DocumentScope,
     find_documents,
-    find_missing_paths,
     inspect_document,
 )
-from memorist.magic_docs.document_header import ConversationReader, find_header
+from memorist.magic_docs.document_header import find_header
+from memorist.magic_docs.document_mentions import ConversationReader
+from memorist.magic_docs.document_problems import find_document_problems, find_missing_paths
 from memorist.magic_docs.magic_docs import NO_MODEL_REASON, MagicDocs
-from memorist.magic_docs.write_check import find_document_problems, read_document
+from memorist.magic_docs.write_check import read_document
 from memorist.models.model_choice import open_model
 from memorist.ports import Model
 from memorist.runtime import Runtime, SessionContext

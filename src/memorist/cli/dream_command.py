@@ -20,9 +20,10 @@ from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings
 from memorist.cli.install_command import find_launch_command
 from memorist.cli.memory.memory_commands import confirm
+from memorist.dream.daily_log import DailyLogs
 from memorist.dream.dream import Dream
 from memorist.dream.dream_gates import GateClosed, GateOpen
-from memorist.dream.dream_journal import DailyLogs, DreamReport, render_report_lines
+from memorist.dream.dream_journal import DreamReport, render_report_lines
 from memorist.dream.dream_workspace import journal_path, read_journal
 from memorist.dream.project_dream import open_dream
 from memorist.engine.engine import Memorist

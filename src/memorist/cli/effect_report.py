@@ -22,7 +22,7 @@ from memorist.engine.memory_effect import (
 from memorist.errors import UnreadableSession
 from memorist.formats.format_detection import read_session
 from memorist.store.database import Connection
-from memorist.store.session_rows import MemoryUseTotal, list_drawn_sessions, total_uses
+from memorist.store.memory_uses import MemoryUseTotal, list_drawn_sessions, total_uses
 from memorist.store.transcript_writer import LineFile
 
 IDLE_SHOWN = 5

@@ -10,8 +10,8 @@ import click
 
 from memorist.cli.command_environment import load_user_settings
 from memorist.hooks import hook_protocol
+from memorist.hooks.daemon_socket import find_daemon_process, open_daemon_socket
 from memorist.hooks.hook_client import run_hook as call
-from memorist.hooks.hook_daemon import find_daemon_process, open_daemon_socket
 from memorist.platforms import processes
 
 HOME_OPTION = click.option(

@@ -33,7 +33,7 @@ from memorist.hooks.hook_install import (
     SettingsFile,
     build_hook_entries,
 )
-from memorist.settings import Settings
+from memorist.hooks.hook_time_limits import find_time_limit
 from memorist.store.disk_files import DiskFiles
 
 TRUST_HINTS: dict[AgentName, str] = {
@@ -133,11 +133,14 @@ def plan_join(
     program = find_launch_command(request.home)
     events = (*INSTALLED_EVENTS, TOOL_EVENT) if request.each_tool else INSTALLED_EVENTS
     settings = load_settings(read_environment(), home=request.home).settings
+    limits = settings.hooks.list_time_limits()
     client = AGENTS[name].client
     hooks = (
         {}
         if client is None
-        else build_hook_entries(program, client, _hook_time_limits(settings, events), events)
+        else build_hook_entries(
+            program, client, {each: find_time_limit(each, limits) for each in events}, events
+        )
     )
     scope = build_settings_scope(user=request.user)
     targets = find_settings_files(name, scope, program, hooks, mcp=request.mcp)
@@ -224,17 +227,6 @@ def build_settings_scope(*, user: bool) -> SettingsScope:
     return SettingsScope(
         home=Path.home(), environment=read_environment(), project=None if user else Path.cwd()
     )
-
-
-def _hook_time_limits(settings: Settings, events: tuple[str, ...]) -> dict[str, float]:
-    hooks = settings.hooks
-    limits = {
-        "SessionStart": hooks.start_seconds,
-        "UserPromptSubmit": hooks.prompt_seconds,
-        "PreToolUse": hooks.tool_seconds,
-        "PreCompact": hooks.compaction_seconds,
-    }
-    return {event: limits.get(event, hooks.other_seconds) for event in events}
 
 
 def find_launch_command(home: Path) -> LaunchCommand:

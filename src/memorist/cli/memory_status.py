@@ -12,7 +12,7 @@ from memorist.cli.install_command import build_settings_scope
 from memorist.cli.memory.memory_commands import open_project_memory
 from memorist.hooks.agent_programs import find_joined_agents
 from memorist.store.database import Connection
-from memorist.store.session_rows import find_last_use
+from memorist.store.memory_uses import find_last_use
 
 ORIGINS: Mapping[Trust, str] = {
     Trust.STATED: "stated by you",

@@ -17,6 +17,11 @@ from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings
 from memorist.cli.recorded_sessions import SessionFile, find_recorded_session
 from memorist.cli.sessions_command import find_newest_notes, list_known_sessions
+from memorist.compaction.cached_microcompact import (
+    PinnedResults,
+    build_clearing_edit,
+    pin_old_results,
+)
 from memorist.compaction.compactor import request_summary
 from memorist.compaction.full_compaction import build_summary_request
 from memorist.compaction.measured_history import (
@@ -27,7 +32,6 @@ from memorist.compaction.measured_history import (
     measure_conversation,
     user_text,
 )
-from memorist.compaction.microcompact import PinnedResults, build_clearing_edit, pin_old_results
 from memorist.compaction.offline_compaction import (
     OfflineOptions,
     build_structural_notes,

@@ -17,7 +17,6 @@ from memorist.compaction import session_memory_compaction as session_memory_modu
 from memorist.compaction.compaction_plan import (
     CircuitBreaker,
     CompactionAttempt,
-    CompactionThresholds,
     RejectRequest,
     SkipCompaction,
     WindowState,
@@ -76,6 +75,7 @@ from memorist.compaction.restored_content import (
 from memorist.compaction.session_memory_compaction import SessionNotes
 from memorist.compaction.summary_parser import UnusableSummary, parse_summary
 from memorist.compaction.summary_review import SummaryReview, review_summary
+from memorist.compaction.thresholds import CompactionThresholds
 from memorist.compaction.tool_result_budget import (
     OffloadDecisions,
     apply_result_budget,
@@ -102,9 +102,9 @@ from memorist.forks.fork_spec import (
     ParentCall,
 )
 from memorist.formats.codec_registry import find_codec
-from memorist.models.event_stream import ErrorRecordingModel
 from memorist.models.model_choice import open_sibling
 from memorist.models.model_pricing import MILLION, ModelPrice
+from memorist.models.streaming_model import ErrorRecordingModel
 from memorist.ports import FileSystem, Model, Request, discover_window
 from memorist.runtime import Runtime, SessionContext
 from memorist.safety.secrets import redact

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.compaction.compaction_plan import CompactionThresholds
 from memorist.compaction.measured_history import (
     CompactedHistory,
     CompactionPrompts,
@@ -39,6 +38,7 @@ from memorist.compaction.restored_content import (
     restore_items,
 )
 from memorist.compaction.summary_parser import check_summary
+from memorist.compaction.thresholds import CompactionThresholds
 from memorist.core.markdown import render_template
 from memorist.core.messages import (
     REINJECTED_ID_PREFIXES,

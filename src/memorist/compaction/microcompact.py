@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.compaction.measured_history import (
@@ -16,14 +15,7 @@ from memorist.compaction.measured_history import (
     RemovedItem,
     UnchangedHistory,
 )
-from memorist.compaction.provider_compaction import (
-    CLEAR_EDIT,
-    EDITING_BETA,
-    ProviderRequest,
-    add_context_edit,
-    read_applied_edits,
-)
-from memorist.core.messages import Block, JsonObject, Message, TextBlock, ToolResult
+from memorist.core.messages import Block, Message, TextBlock, ToolResult
 from memorist.core.token_count import MEDIA_TOKENS, estimate_message_tokens, estimate_text_tokens
 from memorist.settings import CompactionSettings
 
@@ -48,7 +40,7 @@ in the files. Agents and MCP tools are not among them.
 CLEARED_TEXT = "[old tool result cleared; it can be fetched back by its id]"
 """The fixed text that replaces a cleared result; also identifies results cleared before."""
 
-_FOREIGN_CLEARED_TEXT = "[Old tool result content cleared]"
+FOREIGN_CLEARED_TEXT = "[Old tool result content cleared]"
 """The text Claude Code writes there (claude-code.md section 5.3); seen in resumed sessions."""
 
 
@@ -179,7 +171,7 @@ def _clear_message(
 
 
 def _estimate_saving(result: ToolResult, factor: float) -> int:
-    if result.text in {CLEARED_TEXT, _FOREIGN_CLEARED_TEXT}:
+    if result.text in {CLEARED_TEXT, FOREIGN_CLEARED_TEXT}:
         return 0
     others = sum(1 for part in result.content if not isinstance(part, TextBlock))
     return (
@@ -187,95 +179,3 @@ def _estimate_saving(result: ToolResult, factor: float) -> int:
         + others * MEDIA_TOKENS
         - estimate_text_tokens(CLEARED_TEXT, factor)
     )
-
-
-class PinnedResults(Struct, frozen=True, kw_only=True):
-    """The results the provider was told to clear in this session. Every later request repeats them,
-    so that the provider's cache stays valid.
-    """
-
-    ids: tuple[str, ...] = ()
-    """Uses whose results are cleared, oldest first."""
-    waiting: tuple[str, ...] = ()
-    """Uses whose clearing no reply has confirmed yet."""
-    tokens: int = 0
-    """Total tokens cleared by the provider, as last reported."""
-
-
-class ClearingBoundary(Struct, frozen=True):
-    """The provider confirmed that these results were cleared, and how many tokens that frees.
-    Written to the transcript.
-    """
-
-    ids: tuple[str, ...]
-    tokens: int
-
-
-def pin_old_results(pinned: PinnedResults, messages: Sequence[Message], keep: int) -> PinnedResults:
-    """Add the results that are old by now. Returns the same object when there are none."""
-    known = set(pinned.ids)
-    new = tuple(name for name in find_old_results(messages, keep) if name not in known)
-    return replace(pinned, ids=pinned.ids + new, waiting=pinned.waiting + new) if new else pinned
-
-
-def build_clearing_edit(pinned: PinnedResults, messages: Sequence[Message]) -> JsonObject | None:
-    """The edit that makes Anthropic clear the pinned results and no newer one; None when there is
-    nothing to clear.
-
-    The API keeps a number of newest uses. That number is recounted for each request, from the use
-    after the newest pinned one to the end, including tools that are never cleared: if the API did
-    not count those, it would keep more, never clear more.
-    """
-    uses = [use for message in messages for use in message.tool_uses]
-    known = set(pinned.ids)
-    newest = max((index for index, use in enumerate(uses) if use.id in known), default=-1)
-    if newest < 0:
-        return None
-    never = sorted({use.name for use in uses if not is_compactable(use.name)})
-    edit: JsonObject = {
-        "type": CLEAR_EDIT,
-        "trigger": {"type": "tool_uses", "value": 1},
-        "keep": {"type": "tool_uses", "value": len(uses) - newest - 1},
-        "clear_tool_inputs": False,
-    }
-    return {**edit, "exclude_tools": never} if never else edit
-
-
-def add_clearing_edit(
-    body: JsonObject, pinned: PinnedResults, messages: Sequence[Message]
-) -> ProviderRequest:
-    """The Anthropic request with the clearing edit; unchanged when there is nothing to clear, or
-    when the host clears on its own.
-    """
-    edit = build_clearing_edit(pinned, messages)
-    changed = body if edit is None else add_context_edit(body, edit)
-    return ProviderRequest(changed, (EDITING_BETA,) if changed is not body else ())
-
-
-def confirm_clearing(
-    pinned: PinnedResults, reply: JsonObject
-) -> tuple[PinnedResults, ClearingBoundary | None]:
-    """Process the reply to a request made by `add_clearing_edit`. The boundary is present only when
-    the reply reports more cleared tokens than before.
-    """
-    total = sum(edit.tokens for edit in read_applied_edits(reply) if edit.kind == CLEAR_EDIT)
-    if total <= pinned.tokens or not pinned.waiting:
-        return pinned, None
-    return replace(pinned, waiting=(), tokens=total), ClearingBoundary(
-        pinned.waiting, total - pinned.tokens
-    )
-
-
-def drop_stale_pins(pinned: PinnedResults, messages: Sequence[Message]) -> PinnedResults:
-    """Keep the pins that still refer to a result after the history was replaced or cleared by time;
-    the provider's total restarts at 0.
-    """
-    present = {use.id for message in messages for use in message.tool_uses}
-    cleared = {
-        result.tool_use_id
-        for message in messages
-        for result in message.tool_results
-        if result.text in {CLEARED_TEXT, _FOREIGN_CLEARED_TEXT}
-    }
-    left = tuple(name for name in pinned.ids if name in present and name not in cleared)
-    return PinnedResults(ids=left, waiting=left)

@@ -23,6 +23,7 @@ from memorist.auto_memory.write_evidence import (
     WriteEvidence,
 )
 from memorist.core.markdown import load_prompt
+from memorist.dream.daily_log import DailyLogs
 from memorist.dream.dream_gates import (
     GateClosed,
     GateFacts,
@@ -32,22 +33,16 @@ from memorist.dream.dream_gates import (
     judge_gates,
     select_new_sessions,
 )
-from memorist.dream.dream_journal import (
-    DailyLogs,
-    DreamReport,
-    summarize_acts,
-)
+from memorist.dream.dream_journal import DreamReport, summarize_acts
 from memorist.dream.dream_lock import DreamLock, DreamLockBusy
 from memorist.dream.dream_model_task import (
     DreamMaterial,
     FittedMaterial,
-    ModelChanges,
     build_dream_task,
     fit_material,
     match_utterances,
-    max_retired,
-    review_model_changes,
 )
+from memorist.dream.dream_review import ModelChanges, max_retired, review_model_changes
 from memorist.dream.dream_workspace import (
     DreamWorkspace,
     PreparedDream,

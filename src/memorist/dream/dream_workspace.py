@@ -28,17 +28,15 @@ from memorist.auto_memory.write_evidence import (
 )
 from memorist.auto_memory.write_gate import AcceptedChange, NeedsReview, judge_change, merge_reasons
 from memorist.auto_memory.write_result import WriteResult
+from memorist.dream.daily_log import DailyLogs
 from memorist.dream.dream_journal import (
     JOURNAL_HEADING,
-    DailyLogs,
     DreamReport,
     render_diff,
     render_journal_entry,
     summarize_acts,
 )
-from memorist.dream.dream_model_task import (
-    ModelChanges,
-)
+from memorist.dream.dream_review import ModelChanges
 from memorist.dream.memory_conflicts import DreamRemark, InstructionSource
 from memorist.dream.past_evidence import (
     PastEvidence,

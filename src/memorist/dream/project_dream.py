@@ -13,7 +13,8 @@ from memorist.dream.dream import Dream
 from memorist.dream.past_evidence import PastSession
 from memorist.errors import MemoristError
 from memorist.runtime import Runtime, SessionContext
-from memorist.store.session_rows import list_sessions, total_uses
+from memorist.store.memory_uses import total_uses
+from memorist.store.session_rows import list_sessions
 
 
 def open_dream(memory: AutoMemory, context: SessionContext) -> Dream:

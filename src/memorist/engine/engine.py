@@ -69,7 +69,7 @@ from memorist.skills.skill_discovery import SkillDiscovery, find_skill_locations
 from memorist.store.database import PAUSE_SECONDS, UnsavedConnection, is_disk_failure, open_database
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout, SessionLayout
-from memorist.store.session_rows import list_drawn_sessions, record_draw
+from memorist.store.memory_uses import list_drawn_sessions, record_draw
 from memorist.store.state_database import StateDatabase, is_shared, open_state
 from memorist.system import SystemClock
 from memorist.team.remote_location import open_remote, read_remote_location

@@ -10,7 +10,7 @@ from functools import lru_cache
 import msgspec
 from msgspec.structs import replace
 
-from memorist.compaction.compaction_plan import (
+from memorist.compaction.thresholds import (
     CompactionThresholds,
     compute_inline_limit,
     compute_thresholds,

@@ -13,9 +13,9 @@ import msgspec
 from msgspec import Struct
 
 from memorist.auto_memory.statements.session_wishes import read_pinned_text
-from memorist.compaction.compaction_plan import CompactionThresholds
 from memorist.compaction.compactor import NO_USAGE
 from memorist.compaction.full_compaction import CompactionOutcome, CompactionRequest
+from memorist.compaction.thresholds import CompactionThresholds
 from memorist.core.messages import Message, Origin, ToolUse
 from memorist.engine.memory_extension import MemoryExtension, RecalledText
 from memorist.engine.past_session_recall import PastSessionRecall

@@ -67,7 +67,8 @@ from memorist.settings import RolloutsSettings, Settings
 from memorist.store.database import open_database
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
-from memorist.store.job_claims import LeasePolicy, set_memory_mode
+from memorist.store.job_claims import LeasePolicy
+from memorist.store.memory_mode import set_memory_mode
 from memorist.store.rollout_rows import (
     ExtractionProgress,
     Rollout,

@@ -8,14 +8,14 @@ from typing import Any, cast
 
 from memorist.compaction.full_compaction import CompactionOutcome, CompactionRequest
 from memorist.compaction.measured_history import CompactionStrategy
-from memorist.compaction.provider_compaction import (
-    ProviderSummary,
-)
+from memorist.compaction.provider_compaction import ProviderSummary
+from memorist.compaction.provider_edits import ProviderEdits
 from memorist.compaction.summary_parser import UnusableSummary
 from memorist.context.context_pieces import ContextPiece
 from memorist.context.environment import HostContext
 from memorist.core.messages import JsonObject, Message, ToolUse
 from memorist.core.token_count import token_factor
+from memorist.engine.cache_watcher import CacheWatcher
 from memorist.engine.context_extension import ContextExtension
 from memorist.engine.fetch_tool import build_fetch_tool
 from memorist.engine.history_search import SearchResults
@@ -32,7 +32,6 @@ from memorist.engine.model_limits import (
     thresholds_for,
 )
 from memorist.engine.past_session_recall import search_session_history
-from memorist.engine.provider_edits import CacheWatcher, ProviderEdits
 from memorist.engine.request_view import IDLE_WORK_DELAY_SECONDS, RequestView
 from memorist.engine.session_log import SessionLog
 from memorist.engine.session_pins import add_pin

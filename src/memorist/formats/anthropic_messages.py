@@ -30,7 +30,7 @@ from memorist.core.messages import (
     WireInfo,
 )
 from memorist.errors import FormatError
-from memorist.formats import request_codec
+from memorist.formats import media_links
 from memorist.formats.host_markup import detect_origin
 from memorist.formats.request_codec import (
     UNKNOWN_ITEM,
@@ -266,14 +266,14 @@ def _translate_part(part: Part) -> JsonObject | None:
         case UnknownBlock():
             return _text_block(unknown_text(part))
         case ImageBlock():
-            link = request_codec.image_link(part)
+            link = media_links.image_link(part)
             return (
                 _text_block("[image]")
                 if link is None
-                else {"type": "image", "source": request_codec.anthropic_source(link)}
+                else {"type": "image", "source": media_links.anthropic_source(link)}
             )
         case DocumentBlock():
-            text, link = request_codec.document_text(part), request_codec.document_link(part)
+            text, link = media_links.document_text(part), media_links.document_link(part)
             if text is not None:
                 return {
                     "type": "document",
@@ -282,7 +282,7 @@ def _translate_part(part: Part) -> JsonObject | None:
             return (
                 _text_block("[document]")
                 if link is None
-                else {"type": "document", "source": request_codec.anthropic_source(link)}
+                else {"type": "document", "source": media_links.anthropic_source(link)}
             )
 
 

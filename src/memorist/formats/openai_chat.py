@@ -33,7 +33,7 @@ from memorist.core.messages import (
 )
 from memorist.core.text_analysis import word_set
 from memorist.errors import FormatError
-from memorist.formats import request_codec
+from memorist.formats import media_links
 from memorist.formats.request_codec import (
     UNKNOWN_ITEM,
     BaseCodec,
@@ -475,7 +475,7 @@ def _translate_part(block: Block) -> JsonObject | None:
         case UnknownBlock() if said := unknown_text(block):
             return {"type": "text", "text": said}
         case ImageBlock():
-            link = request_codec.image_link(block)
+            link = media_links.image_link(block)
             return (
                 {"type": "text", "text": "[image]"}
                 if link is None
@@ -488,12 +488,12 @@ def _translate_part(block: Block) -> JsonObject | None:
 
 
 def _translate_document(block: DocumentBlock) -> JsonObject:
-    text, link = request_codec.document_text(block), request_codec.document_link(block)
+    text, link = media_links.document_text(block), media_links.document_link(block)
     if text is not None or link is None or not link.startswith("data:"):
         return {"type": "text", "text": text or "[document]"}
     return {
         "type": "file",
-        "file": {"filename": request_codec.document_name(block), "file_data": link},
+        "file": {"filename": media_links.document_name(block), "file_data": link},
     }
 
 

@@ -26,7 +26,7 @@ from memorist.core.messages import (
     WireInfo,
 )
 from memorist.errors import FormatError
-from memorist.formats import request_codec
+from memorist.formats import media_links
 from memorist.formats.host_markup import detect_origin
 from memorist.formats.request_codec import (
     UNKNOWN_ITEM,
@@ -145,7 +145,7 @@ def _translate(block: Block, usual: str) -> JsonObject | None:
         case UnknownBlock():
             return _text_part(unknown_text(block), usual)
         case ImageBlock():
-            link = request_codec.image_link(block)
+            link = media_links.image_link(block)
             if link is None or usual == "output_text":
                 return _text_part("[image]", usual)
             return {"type": "input_image", "detail": "auto", "image_url": link}
@@ -156,13 +156,13 @@ def _translate(block: Block, usual: str) -> JsonObject | None:
 
 
 def _document_part(block: DocumentBlock, usual: str) -> JsonObject | None:
-    text, link = request_codec.document_text(block), request_codec.document_link(block)
+    text, link = media_links.document_text(block), media_links.document_link(block)
     if text is not None or link is None or usual == "output_text":
         return _text_part(text or "[document]", usual)
     if link.startswith("data:"):
         return {
             "type": "input_file",
-            "filename": request_codec.document_name(block),
+            "filename": media_links.document_name(block),
             "file_data": link,
         }
     return {"type": "input_file", "file_url": link}

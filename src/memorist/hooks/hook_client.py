@@ -14,7 +14,7 @@ import sys
 import time
 
 from memorist import __version__
-from memorist.hooks import hook_protocol
+from memorist.hooks import hook_protocol, hook_time_limits
 from memorist.platforms import file_locks, sockets, spawning
 from memorist.platforms.file_descriptors import NO_LINKS, PRIVATE
 
@@ -57,7 +57,7 @@ class HookCall:
             )
         )
         self.folder = f"{self.home}/{hook_protocol.FOLDER}"
-        self.seconds = hook_protocol.find_time_limit(self.event, _read_time_limits(self.folder))
+        self.seconds = hook_time_limits.find_time_limit(self.event, _read_time_limits(self.folder))
         self.deadline = time.monotonic() + self.seconds
 
     @property
@@ -73,7 +73,7 @@ def _read_time_limits(folder: str) -> dict[str, float]:
     """The time limits of the settings, as the daemon wrote them to the limits file."""
     try:
         with open(f"{folder}/{hook_protocol.LIMITS}", encoding="utf-8") as file:
-            return hook_protocol.parse_time_limits(file.read(4_096))
+            return hook_time_limits.parse_time_limits(file.read(4_096))
     except (OSError, ValueError):
         return {}
 

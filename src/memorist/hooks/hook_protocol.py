@@ -40,19 +40,6 @@ PING = b"\n"
 DONE, MOVED = "done", "moved"
 """Response words. `moved` means that the daemon is of another version and is shutting down."""
 
-EVENT_SECONDS = {
-    "SessionStart": 5.0,
-    "UserPromptSubmit": 2.0,
-    "PreToolUse": 0.5,
-    "PreCompact": 10.0,
-}
-"""Longest wait for a response, where the settings say nothing else (`hooks` in
-docs/settings.md).
-"""
-DEFAULT_SECONDS = 1.0
-OTHER_EVENTS = "*"
-"""Stands for every other event in the limits file."""
-
 MAX_FAILURES_BYTES = 256 * 1024
 """Size at which the failures log is rotated; one previous log is kept."""
 
@@ -107,24 +94,3 @@ def parse_hook_response(response: bytes) -> tuple[str, bytes] | None:
     ):
         return None
     return word, data
-
-
-def parse_time_limits(text: str) -> dict[str, float]:
-    """Parse the limits file: seconds by event; invalid lines are skipped."""
-    found: dict[str, float] = {}
-    for line in text.splitlines():
-        event, _, said = line.partition(" ")
-        try:
-            seconds = float(said)
-        except ValueError:
-            continue
-        if event and 0.0 < seconds < 3_600.0:
-            found[event] = seconds
-    return found
-
-
-def find_time_limit(event: str, limits: dict[str, float]) -> float:
-    """The longest wait for an event, in seconds."""
-    return (
-        limits.get(event) or EVENT_SECONDS.get(event) or limits.get(OTHER_EVENTS) or DEFAULT_SECONDS
-    )

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 
-from memorist.team.local_copy import merge_texts
+from memorist.team.memory_merge import merge_texts
 
 MAX_FORMER = 50
 """Former texts of a memory that are known by their checksums. Our choice."""

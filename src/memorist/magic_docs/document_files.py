@@ -1,5 +1,5 @@
-"""Magic Docs on disk: resolving and finding them, checking the paths they name, loading the
-user's own prompt, and which files a session keeps as Magic Docs for a later process.
+"""Magic Docs on disk: resolving and finding them, the user's own prompt, and which files a session
+keeps as Magic Docs for a later process.
 """
 
 from __future__ import annotations
@@ -18,9 +18,6 @@ from memorist.magic_docs.document_header import (
     MagicDocPrompts,
     find_header,
     is_markdown,
-)
-from memorist.magic_docs.write_check import (
-    find_new_paths,
 )
 from memorist.ports import FileSystem
 from memorist.runtime import SessionContext
@@ -127,26 +124,6 @@ def find_documents(scope: DocumentScope) -> list[FoundDocument]:
         if is_markdown(name) and not _THIRD_PARTY_FOLDERS & set(name.split("/"))
     ]
     return [document for name in names if (document := inspect_document(scope, name)) is not None]
-
-
-def find_missing_paths(
-    scope: DocumentScope, path: Path, before: str, after: str
-) -> tuple[str, ...]:
-    """Return paths that only the new text names, that begin in a folder of the project or next to
-    the document, and that do not exist.
-    """
-    files = scope.files
-    roots = (path.parent, files.resolve(scope.project))
-    lost = []
-    for name in find_new_paths(before, after):
-        begins = [
-            root
-            for root in roots
-            if (facts := files.facts(root / name.split("/")[0])) is not None and facts.is_folder
-        ]
-        if begins and all(files.facts(root / name) is None for root in begins):
-            lost.append(name)
-    return tuple(lost)
 
 
 def load_magic_doc_prompts(files: FileSystem, layout: Layout) -> MagicDocPrompts:

@@ -38,18 +38,15 @@ from memorist.forks.fork_spec import (
 from memorist.magic_docs.document_files import (
     DocumentRegistry,
     DocumentScope,
-    find_missing_paths,
     inspect_document,
     load_magic_doc_prompts,
     open_document_scope,
     resolve_document,
 )
 from memorist.magic_docs.document_form import build_document_form
-from memorist.magic_docs.document_header import (
-    ConversationReader,
-    build_update_prompt,
-    is_markdown,
-)
+from memorist.magic_docs.document_header import build_update_prompt, is_markdown
+from memorist.magic_docs.document_mentions import ConversationReader
+from memorist.magic_docs.document_problems import find_missing_paths
 from memorist.magic_docs.write_check import (
     AcceptedUpdate,
     MagicDocument,

@@ -267,34 +267,3 @@ def find_name_problems(document: MagicDocument, data: bytes, conversation: str) 
 
 MAX_NAME_PROBLEMS = 3
 """Names that a refusal tells: enough for the next attempt."""
-
-
-# Problems of a Magic Doc on disk. Pure.
-
-
-def find_document_problems(data: bytes, max_bytes: int) -> tuple[str, ...]:
-    """Return why it is not kept up to date, or what a reader should not find in it; nothing for a
-    sound one.
-    """
-    found = read_document(data, max_bytes)
-    if isinstance(found, str):
-        return (found or "it has no header; a Magic Doc has a line `# MAGIC DOC: title`",)
-    secrets = sorted({finding.rule for finding in find_secrets(found.text)})
-    signs = sorted(find_injection_rules(found.text))
-    checks = (
-        (
-            bool(secrets),
-            f"it holds what looks like a secret ({', '.join(secrets)}); take it out, and "
-            f"change the key",
-        ),
-        (
-            bool(signs),
-            f"it reads in part like an order planted for an agent ({', '.join(signs)}); say it "
-            f"in other words",
-        ),
-        (
-            bool(find_hidden_characters(found.text)),
-            "it holds characters that cannot be seen; take them out",
-        ),
-    )
-    return tuple(problem for wrong, problem in checks if wrong)

@@ -49,7 +49,7 @@ from memorist.recall.memory_selection import select_relevant
 from memorist.store.database import open_database
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
-from memorist.store.session_rows import list_uses, record_uses
+from memorist.store.memory_uses import list_uses, record_uses
 from memorist.system import SystemClock
 
 # Which project a client works in: the configured one, else by its roots, else by the working

@@ -52,7 +52,7 @@ from memorist.recall.memory_rendering import render_memory
 from memorist.recall.memory_selection import MemoryMatch
 from memorist.recall.recall import load_recall_prompts
 from memorist.settings import RecallSettings
-from memorist.store.session_rows import MemoryUse, MemoryUseKind
+from memorist.store.memory_uses import MemoryUse, MemoryUseKind
 
 VERSION_CHARS = 12
 """Characters of the version mark that tells whether a memory has changed."""

@@ -15,7 +15,7 @@ from memorist.recall.memory_selection import MemoryMatch, MemorySelection
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact
-from memorist.store.session_rows import MemoryUse
+from memorist.store.memory_uses import MemoryUse
 
 MAX_ANSWER_CHARS = 20_000
 """Characters of the longest answer: about 5,000 tokens in English, half of where Codex cuts a

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from memorist.errors import ModelNameError, ModelUnavailable
-from memorist.models.event_stream import ModelAccess
-from memorist.models.model_pricing import ModelSettings
+from memorist.models.model_settings import ModelSettings
 from memorist.models.openai_model import OpenAIChatModel
+from memorist.models.streaming_model import ModelAccess
 from memorist.ports import Clock, Reply, Request
 
 DEFAULT_LOCAL_WINDOW = 8_192

@@ -19,11 +19,11 @@ from msgspec import Struct
 
 from memorist.errors import ModelNameError
 from memorist.models.anthropic_model import AnthropicModel
-from memorist.models.event_stream import ModelAccess
 from memorist.models.local_model import LocalModel
-from memorist.models.model_pricing import ModelSettings
+from memorist.models.model_settings import ModelSettings
 from memorist.models.openai_model import OpenAIChatModel, OpenAIResponsesModel
 from memorist.models.rate_limits import RateLimitListener, RateLimitReport, subscribe_to_rate_limits
+from memorist.models.streaming_model import ModelAccess
 from memorist.ports import Clock, Model, Reply, Request
 
 MODEL_NAME_FORMS = (

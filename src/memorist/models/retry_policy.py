@@ -11,7 +11,7 @@ from typing import NamedTuple
 from memorist.core.messages import JsonObject
 from memorist.errors import ModelTimeout
 from memorist.models.call_failure import CallFailure, build_model_error, is_loading, is_retryable
-from memorist.models.model_pricing import ModelSettings
+from memorist.models.model_settings import ModelSettings
 from memorist.ports import Clock
 
 LOADING_POLL_SECONDS = 2.0

@@ -22,7 +22,7 @@ from memorist.page.page_addresses import PAGE_ROWS, address_of, list_pages
 from memorist.page.page_context import PageContext
 from memorist.recall.memory_search import FolderSearch
 from memorist.recall.passages import describe_outcome, quote_passage
-from memorist.store.session_rows import MemoryUseTotal, list_uses
+from memorist.store.memory_uses import MemoryUseTotal, list_uses
 from memorist.views.page_texts import say, say_each
 from memorist.views.view_blocks import (
     ActionBlock,

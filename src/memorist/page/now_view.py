@@ -16,7 +16,7 @@ from memorist.page.session_views import (
     list_session_rows,
     read_course,
 )
-from memorist.store.session_rows import list_uses_in_session
+from memorist.store.memory_uses import list_uses_in_session
 from memorist.views.page_texts import say, say_count, say_each
 from memorist.views.view_blocks import (
     LinkBlock,

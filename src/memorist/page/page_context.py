@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.engine.engine import Memorist
 from memorist.page.page_addresses import address_of
-from memorist.store.session_rows import MemoryUseTotal, total_uses
+from memorist.store.memory_uses import MemoryUseTotal, total_uses
 from memorist.views.page_texts import say
 from memorist.views.view_blocks import (
     FormField,

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct, structs
 
 from memorist.compaction.cache_breaks import MIN_DROP_SHARE, MIN_DROP_TOKENS
-from memorist.context.recorded_attachments import is_user_turn
+from memorist.context.recorded_context import is_user_turn
 from memorist.core.messages import Message, Usage
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
 from memorist.models.model_pricing import call_cost, shipped_prices

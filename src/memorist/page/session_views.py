@@ -19,7 +19,7 @@ from memorist.cli.sessions_command import (
     read_recording,
 )
 from memorist.context.context_pieces import ContextPiece
-from memorist.context.recorded_attachments import is_user_turn
+from memorist.context.recorded_context import is_user_turn
 from memorist.core.messages import Message
 from memorist.core.text_analysis import shorten
 from memorist.engine.engine import Memorist
@@ -34,7 +34,8 @@ from memorist.page.session_course import (
 )
 from memorist.page.spend_view import list_receipt_rows, list_totals, total_receipts
 from memorist.recall.passages import PassageMatch
-from memorist.store.session_rows import MemoryUse, list_receipts, list_uses_in_session
+from memorist.store.memory_uses import MemoryUse, list_uses_in_session
+from memorist.store.session_rows import list_receipts
 from memorist.views.page_texts import say, say_each
 from memorist.views.view_blocks import (
     BarBlock,

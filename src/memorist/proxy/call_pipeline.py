@@ -27,10 +27,10 @@ from memorist.errors import FormatError, MemoristError, SessionInUse
 from memorist.formats.codec_registry import find_codec
 from memorist.models.call_failure import CallFailure
 from memorist.ports import HostInfo
-from memorist.proxy.client_identity import find_working_folder, identify_client
+from memorist.proxy.body_cache import BodyCache, BodyReading
+from memorist.proxy.client_folder import find_working_folder
+from memorist.proxy.client_identity import identify_client
 from memorist.proxy.conversation_matching import (
-    BodyCache,
-    BodyReading,
     ConversationCall,
     ConversationMatcher,
     HistoryLink,
@@ -40,14 +40,11 @@ from memorist.proxy.conversation_matching import (
     link_history,
     to_stored_conversation,
 )
+from memorist.proxy.header_rules import hash_caller
 from memorist.proxy.known_conversations import ConversationStore
-from memorist.proxy.provider_routing import Route, hash_caller
-from memorist.proxy.request_body import (
-    RequestBody,
-    decompress_body,
-    parse_upstream_reply,
-    rewrite_body,
-)
+from memorist.proxy.provider_routing import Route
+from memorist.proxy.request_body import RequestBody, rewrite_body
+from memorist.proxy.upstream_reply import decompress_body, parse_upstream_reply
 from memorist.settings import ProxySettings
 from memorist.store.database import is_disk_failure
 from memorist.store.disk_files import DiskFiles

@@ -27,9 +27,8 @@ from memorist.proxy.client_identity import (
     ClientIdentity,
     RequestShape,
     compute_request_shape,
-    shape_inputs,
 )
-from memorist.proxy.request_body import RequestBody, count_shared_entries, parse_request_body
+from memorist.proxy.request_body import RequestBody
 
 # The stored form of a conversation, so that it continues after a restart: one line of JSON each.
 
@@ -476,106 +475,3 @@ def _extend_link(link: HistoryLink, messages: Iterable[Message]) -> HistoryLink:
         ).digest()
         link = HistoryLink(mark, link.has_model_reply or message.role == "assistant")
     return link
-
-
-# A cache of parsed request bodies, so that only the new part of the next one is parsed. No I/O.
-
-
-MAX_CACHED_BYTES = 67_108_864
-"""Bytes of cached bodies. Our choice."""
-PREFIX_BYTES = 1_024
-"""Leading bytes that a body shares with the earlier one it extends. Our choice."""
-
-
-MAX_SAME_PREFIX = 256
-"""Cached bodies with the same beginning; inspecting one takes two microseconds. Our choice."""
-
-BodyCacheKey = tuple[str, str, bytes]
-
-
-class CachedBody(Struct, frozen=True, eq=False):
-    """A parsed body, cached for the next one."""
-
-    key: BodyCacheKey
-    body: RequestBody
-    links: list[HistoryLink]
-    shape: RequestShape
-
-
-class BodyReading(Struct, frozen=True):
-    """A body that was just parsed."""
-
-    body: RequestBody
-    links: list[HistoryLink]
-    """Links of the entries that it shares with an earlier body."""
-    shape: RequestShape
-    key: BodyCacheKey
-    earlier: CachedBody | None
-    """The earlier body; it may belong to another conversation."""
-
-
-class BodyCache:
-    """Parsed bodies by their first bytes.
-
-    Bodies of several conversations may begin alike, as those of one application do.
-    """
-
-    def __init__(self) -> None:
-        self._kept: OrderedDict[CachedBody, None] = OrderedDict()
-        self._alike: dict[BodyCacheKey, list[CachedBody]] = {}
-        self._size = 0
-
-    def read(self, format: str, raw: bytes, tenant: str = "") -> BodyReading:
-        """Parse a body. Raises FormatError."""
-        key = (tenant, format, raw[:PREFIX_BYTES])
-        kept = max(
-            self._alike.get(key, ()),
-            key=lambda each: count_shared_entries(raw, each.body),
-            default=None,
-        )
-        body = parse_request_body(
-            raw, find_codec(format).history_key(), kept.body if kept else None
-        )
-        if kept is None:
-            return BodyReading(body, [], compute_request_shape(format, body), key, None)
-        same = all(
-            one is other
-            for one, other in zip(
-                shape_inputs(format, body), shape_inputs(format, kept.body), strict=True
-            )
-        )
-        return BodyReading(
-            body,
-            kept.links[: body.shared_entries],
-            kept.shape if same else compute_request_shape(format, body),
-            key,
-            kept,
-        )
-
-    def store(self, reading: BodyReading, links: list[HistoryLink]) -> None:
-        """Cache a body for the next request.
-
-        It replaces the body that it extends, unless the two share little more than an opening.
-        """
-        if reading.earlier is not None and 2 * reading.body.shared_entries > len(
-            reading.earlier.body.entry_spans
-        ):
-            self._drop(reading.earlier)
-        kept = CachedBody(reading.key, reading.body, links, reading.shape)
-        self._kept[kept] = None
-        self._size += len(kept.body.raw)
-        alike = self._alike.setdefault(kept.key, [])
-        alike.append(kept)
-        if len(alike) > MAX_SAME_PREFIX:
-            self._drop(alike[0])
-        while self._size > MAX_CACHED_BYTES and len(self._kept) > 1:
-            self._drop(next(iter(self._kept)))
-
-    def _drop(self, kept: CachedBody) -> None:
-        if kept not in self._kept:
-            return  # another request replaced it meanwhile
-        del self._kept[kept]
-        self._size -= len(kept.body.raw)
-        self._alike[kept.key].remove(kept)
-        if not self._alike[kept.key]:
-            del self._alike[kept.key]

@@ -30,17 +30,15 @@ from memorist.errors import SettingsError, UsageError
 from memorist.platforms import processes
 from memorist.platforms.regular_files import read_regular_text
 from memorist.proxy.call_pipeline import CallPipeline, ProxyEngines
-from memorist.proxy.provider_routing import (
+from memorist.proxy.header_rules import check_host, check_token
+from memorist.proxy.provider_routing import find_route, leaves_base
+from memorist.proxy.proxy_metrics import CONTENT_TYPE, ProxyMetrics
+from memorist.proxy.tenant_lookup import (
     TENANTS_BY_HEADER,
     Tenancy,
-    check_host,
-    check_token,
-    find_route,
     find_tenant,
-    leaves_base,
     parse_tenant_tokens,
 )
-from memorist.proxy.proxy_metrics import CONTENT_TYPE, ProxyMetrics
 from memorist.proxy.upstream_exchange import (
     MAX_HEADER_BYTES,
     BodyTooSlow,

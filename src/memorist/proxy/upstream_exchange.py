@@ -13,15 +13,14 @@ from yarl import URL
 
 from memorist.errors import FormatError
 from memorist.proxy.call_pipeline import CallPipeline, PreparedCall
-from memorist.proxy.provider_routing import (
+from memorist.proxy.header_rules import (
     HeaderPairs,
-    Route,
     clean_header_value,
     filter_reply_headers,
     filter_request_headers,
-    join_url,
 )
-from memorist.proxy.request_body import decompress_body, is_context_overflow
+from memorist.proxy.provider_routing import Route, join_url
+from memorist.proxy.upstream_reply import decompress_body, is_context_overflow
 from memorist.settings import ProxySettings
 
 # The provider's side: requests out, replies in, byte for byte.

@@ -51,19 +51,21 @@ from memorist.recall.memory_rendering import (
     with_change_remark,
 )
 from memorist.recall.memory_selection import (
-    MAX_ANSWER_TOKENS,
     MAX_QUERY_CHARS,
     MemoryMatch,
     MemorySelection,
     is_searchable,
     names_file,
+    select_relevant,
+)
+from memorist.recall.model_selection import (
+    MAX_ANSWER_TOKENS,
     parse_selection,
     render_selection_data,
-    select_relevant,
 )
 from memorist.runtime import SessionContext
 from memorist.settings import RecallSettings
-from memorist.store.session_rows import MemoryUse, MemoryUseKind, record_uses
+from memorist.store.memory_uses import MemoryUse, MemoryUseKind, record_uses
 from memorist.telemetry.tracing import trace_work
 
 LABEL = "recall"

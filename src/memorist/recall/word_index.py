@@ -27,10 +27,9 @@ from memorist.store.database import (
     is_damage,
     is_locked,
     move_aside,
-    open_index,
-    open_unsaved_index,
     transaction,
 )
+from memorist.store.index_database import open_index, open_unsaved_index
 
 SHELF_BITS = 12
 """Bits of an entry's number within its shelf."""

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist import __version__
-from memorist.compaction.compaction_plan import CompactionThresholds, compute_thresholds
+from memorist.compaction.thresholds import CompactionThresholds, compute_thresholds
 from memorist.core.messages import Message, Usage
 from memorist.engine.engine import Memorist
 from memorist.engine.model_limits import DEFAULT_OUTPUT, find_price, thresholds_for

@@ -7,17 +7,14 @@ counts; if that too is more than a day ahead, the session counts as finished.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Literal
 
 from msgspec import Struct
 
-from memorist.core.messages import Message, ToolUse, UnknownBlock
-from memorist.core.token_count import estimate_text_tokens
 from memorist.settings import RolloutsSettings
-from memorist.store.rollout_rows import ExtractionProgress, Rollout, StoredExtract
+from memorist.store.rollout_rows import ExtractionProgress, Rollout
 
 IneligibilityReason = Literal[
     "current", "mode", "source", "silent", "up to date", "too young", "too old", "beyond the scan"
@@ -145,116 +142,3 @@ def last_activity(thread: Rollout, now: int) -> int | None:
 
 def _format_hours(seconds: int) -> str:
     return f"{seconds // 3_600} hours" if seconds >= 2 * 3_600 else f"{seconds // 60} minutes"
-
-
-# Select which sessions are consolidated: most used, then newest, up to the configured number
-# (RO-5; codex.md section 1.8). Pure.
-
-
-_SECONDS_PER_DAY = 86_400
-
-
-def select_rollouts(
-    rows: Iterable[StoredExtract], *, limit: int, unused_days: int, now: float
-) -> tuple[StoredExtract, ...]:
-    """Return the selection in ascending order of session ids, so that a change of rank alone
-    changes no file.
-
-    Left out are extracts without content, and those last cited (or, if never cited, last changed or
-    extracted: an old session imported recently is new here) more than `unused_days` before `now`
-    (seconds since the epoch). If there are more than `limit`, they are ranked by uses, last use or
-    change, last change, id.
-    """
-    cutoff = now - unused_days * _SECONDS_PER_DAY
-    fit = [row for row in rows if not row.extracted.is_empty and _last_wanted(row) >= cutoff]
-    fit.sort(
-        key=lambda row: (row.uses, _changed_at(row), row.extracted.updated, row.extracted.thread),
-        reverse=True,
-    )
-    return tuple(sorted(fit[: max(0, limit)], key=lambda row: row.extracted.thread))
-
-
-ROUND_SESSIONS = 12
-"""Sessions that a model is shown at once: their claims, some fourteen each, fill a page of each
-list. Our choice.
-"""
-ROUND_TOKENS = 40_000
-"""Tokens of their raw memories (`draft_review.MAX_RAW_MEMORIES_TOKENS`)."""
-
-
-def split_rounds(
-    chosen: Sequence[StoredExtract], known: Collection[str]
-) -> list[tuple[StoredExtract, ...]]:
-    """Return the selections of the rounds, each with more of the sessions that the folder does not
-    hold yet, by their ids: the oldest first, so that a model is shown each and chooses what stays.
-    """
-    fresh = sorted(
-        (row for row in chosen if row.extracted.thread not in known),
-        key=lambda row: (row.extracted.updated, row.extracted.thread),
-    )
-    ends, tokens, first = [], 0, 0
-    for at, row in enumerate(fresh):
-        size = estimate_text_tokens(row.extracted.raw_memory)
-        if at > first and (at - first >= ROUND_SESSIONS or tokens + size > ROUND_TOKENS):
-            ends.append(at)
-            tokens, first = 0, at
-        tokens += size
-    rounds = []
-    for end in (*ends, len(fresh)):
-        later = {row.extracted.thread for row in fresh[end:]}
-        rounds.append(tuple(row for row in chosen if row.extracted.thread not in later))
-    return rounds
-
-
-def _changed_at(row: StoredExtract) -> int:
-    return row.extracted.updated if row.last_use is None else row.last_use
-
-
-def _last_wanted(row: StoredExtract) -> int:
-    """Return when it was last cited; if never, when it was changed or extracted."""
-    return (
-        max(row.extracted.updated, row.extracted.generated)
-        if row.last_use is None
-        else row.last_use
-    )
-
-
-# Whether a session took in outside content: from the web or from an MCP server (RO-9; codex.md
-# section 1.8). Pure.
-
-
-_MCP_NAME = re.compile(r"mcp__|mcp[-_.:/]", re.IGNORECASE)
-_WEB_TOOLS = frozenset(
-    {
-        "websearch", "webfetch", "web_search", "web_fetch", "web_search_call",
-        "web_search_20250305", "web_fetch_20250910", "tool_search",
-        "tool_search_call", "tool_search_output", "tool_search_call_output",
-        "web_search_tool_result", "web_fetch_tool_result",
-        "mcp_call", "mcp_tool_use", "mcp_tool_result", "list_mcp_resources", "read_mcp_resource",
-        "listmcpresourcestool",
-        "readmcpresourcetool", "google_web_search", "fetch_url", "browser", "open_url",
-    }
-)  # fmt: skip
-"""Names of tools and items of both families, in lower case."""
-
-
-def is_polluting(message: Message) -> bool:
-    """Tell whether a message requests or carries such content."""
-    return any(_is_outside_block(block) for block in message.blocks)
-
-
-def _is_outside_block(block: object) -> bool:
-    match block:
-        case ToolUse(name=name, namespace=namespace):
-            return _is_outside_tool(name) or _is_outside_tool(namespace or "")
-        case UnknownBlock(raw=raw):
-            return any(
-                isinstance(raw.get(key), str) and _is_outside_tool(raw[key])
-                for key in ("type", "name", "namespace")
-            )
-        case _:
-            return False
-
-
-def _is_outside_tool(name: str) -> bool:
-    return name.lower() in _WEB_TOOLS or _MCP_NAME.match(name) is not None

@@ -32,8 +32,8 @@ from memorist.formats.transcript_format import (
     TranscriptEntry,
     TurnRollback,
 )
-from memorist.models.event_stream import ErrorRecordingModel
 from memorist.models.local_servers import is_near_model
+from memorist.models.streaming_model import ErrorRecordingModel
 from memorist.ports import Model, discover_window
 from memorist.rollouts.raw_memory import RawMemory
 from memorist.rollouts.session_evidence import (

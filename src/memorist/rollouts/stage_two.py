@@ -54,7 +54,7 @@ from memorist.rollouts.rollout_folder import (
 )
 from memorist.rollouts.rollout_summaries import format_timestamp, parse_artifacts
 from memorist.rollouts.session_claims import MAX_LIST_ENTRIES
-from memorist.rollouts.session_eligibility import select_rollouts, split_rounds
+from memorist.rollouts.session_selection import select_rollouts, split_rounds
 from memorist.rollouts.structural_handbook import (
     ConsolidationReport,
     DraftInput,

@@ -26,8 +26,8 @@ from memorist.rollouts.message_effects import (
     find_agreed_proposal,
     find_lasting_words,
 )
+from memorist.rollouts.outside_content import is_polluting
 from memorist.rollouts.raw_memory import SAID_PREFIX, ClaimScope, MemoryBullet
-from memorist.rollouts.session_eligibility import is_polluting
 from memorist.rollouts.session_evidence import MAX_OPEN_CALLS, line_pointer, utc_day
 from memorist.store.rollout_rows import Rollout
 from memorist.transcript.call_outcome import CallOutcome, answer_ends, parse_call_outcome

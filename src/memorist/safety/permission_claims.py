@@ -8,7 +8,7 @@ import re
 
 from memorist.core.lazy import lazy_pattern
 from memorist.safety.instruction_detection import is_instruction, may_instruct
-from memorist.safety.prompt_injection import _FILES, _PEOPLE, find_injection_rules
+from memorist.safety.prompt_injection import NAMED_FILES, NAMED_PEOPLE, find_injection_rules
 
 _GRANTORS = r"(?:user|owner|administrator|admin|operator|maintainer|person|human)"
 _GRANTED_ACTS = (
@@ -54,7 +54,7 @@ _REMOTE_CODE = lazy_pattern(
 )
 _HIDDEN_RESULT = lazy_pattern(
     rf"\b(?:do not|don'?t|never) (?:show|report|display|reveal|list) (?:the |any |your )?(?:failing|failed|broken|skipped|"
-    rf"changed|deleted)?[ ]?(?:tests?|checks|diffs?|changes|commands|deletions|builds?) to (?:the )?{_PEOPLE}\b",
+    rf"changed|deleted)?[ ]?(?:tests?|checks|diffs?|changes|commands|deletions|builds?) to (?:the )?{NAMED_PEOPLE}\b",
     re.IGNORECASE,
 )
 
@@ -104,7 +104,7 @@ _CUSTOM = lazy_pattern(
 """A custom that nobody is named for, with an infinitive: an order in other words."""
 _SENT_SECRET = lazy_pattern(
     rf"\b(?:send|upload|post|copy|share|forward|e-?mail|paste|publish)\b[^.!?\n]{{0,30}}[^!?\n]{{0,30}}"
-    rf"(?:{_FILES}|\.ssh\b|\.aws\b|\bprivate keys?\b|\bapi keys?\b)[^!?\n]{{0,60}} to\b",
+    rf"(?:{NAMED_FILES}|\.ssh\b|\.aws\b|\bprivate keys?\b|\bapi keys?\b)[^!?\n]{{0,60}} to\b",
     re.IGNORECASE,
 )
 _UNCHECKED_ACT = lazy_pattern(

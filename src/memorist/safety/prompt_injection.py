@@ -27,7 +27,7 @@ from memorist.safety.safety_finding import SafetyFinding, remove_overlaps
 # words: see `_compile_signs`.
 
 
-_PEOPLE = (
+NAMED_PEOPLE = (
     r"(?:user|human|person|owner|operator|administrator|admin|developer|customer|anyone|anybody)"
 )
 _AGENT = (
@@ -46,7 +46,7 @@ _TARGET = (
     r"my) (?:url|address|e-?mail|server|endpoint|webhook|site)|"
     r"\d{1,3}\.\d{1,3}\.\d{1,3}\.\d)"
 )
-_FILES = (
+NAMED_FILES = (
     r"(?:\.env\b|id_rsa|id_ed25519|/\.ssh/|/\.aws/|\.netrc|\.npmrc|\.git-credentials|"
     r"/etc/(?:passwd|shadow)|credentials\b|\.pem\b|secrets?\.\w{2,5})"
 )
@@ -73,7 +73,7 @@ _ENGLISH_SIGNS: tuple[tuple[str, str, str], ...] = (
         r"evil)|unrestricted|jailbroken|bound by|restricted by)"),
     ("override", "new new.", r"\b(?:new|updated|revised) (?:system |priority |urgent )?instructions? (?:from|by)"
         r" (?:the )?(?:system|developer|admin\w*|operator|user|anthropic|openai)\b"),
-    ("authority", "approved authorized authorised consented consent granted permission", rf"\bthe {_PEOPLE} has (?:already |explicitly |previously |fully "
+    ("authority", "approved authorized authorised consented consent granted permission", rf"\bthe {NAMED_PEOPLE} has (?:already |explicitly |previously |fully "
         rf"){{0,2}}(?:approved|authori[sz]ed|consented to|agreed to|signed off on|granted|"
         rf"given (?:you )?(?:full |explicit )?(?:permission|consent|approval))\b"),
     ("authority", "you", r"\byou (?:are|have been|were) (?:hereby |now |fully |explicitly |already |"
@@ -85,20 +85,20 @@ _ENGLISH_SIGNS: tuple[tuple[str, str, str], ...] = (
         r"confirmations?|approvals?|safety|security|consent|authori[sz]ation)\b"),
     ("authority", "need ask asking check confirm wait consult", rf"\b(?:no need to|there is no need to|do not|don'?t|never|without) (?:ask(?:ing)?|"
         rf"check(?:ing)? with|confirm(?:ing)? with|consult(?:ing)?|wait(?:ing)? for) "
-        rf"the {_PEOPLE}\b(?! to (?:type|enter|choose|pick|select))"),
-    ("authority", "pre-approved pre-authorized pre-authorised preapproved preauthorized", rf"\bpre-?(?:approved|authori[sz]ed) by (?:the )?{_PEOPLE}\b"),
+        rf"the {NAMED_PEOPLE}\b(?! to (?:type|enter|choose|pick|select))"),
+    ("authority", "pre-approved pre-authorized pre-authorised preapproved preauthorized", rf"\bpre-?(?:approved|authori[sz]ed) by (?:the )?{NAMED_PEOPLE}\b"),
     ("authority", "permission consent approval", r"\b(?:full |explicit )?(?:permission|consent|authori[sz]ation) (?:has (?:already "
         r")?been|was already|is hereby|is already) (?:granted|given)\b"),
     ("hide", "tell inform telling informing mention reveal disclose know", rf"\b(?:do not|don'?t|never|without) (?:tell(?:ing)?|inform(?:ing)?|let(?:ting)?|"
         rf"alert(?:ing)?|mention(?:ing)? (?:this|it|that|any of this) to|reveal(?:ing)? "
         rf"(?:this|it|that|any of this) to|disclos(?:e|ing) (?:this|it|that|any of this) "
-        rf"to|report(?:ing)? (?:this|it|that) to) (?:the |your |any )?{_PEOPLE}\b(?! "
+        rf"to|report(?:ing)? (?:this|it|that) to) (?:the |your |any )?{NAMED_PEOPLE}\b(?! "
         rf"(?:what|which|how|where|see|choose|pick|select|edit|type|enter|change)\b)"),
     ("hide", "mention reveal disclose refer acknowledge", r"\b(?:do not|don'?t|never) (?:mention|reveal|disclose|acknowledge|refer to) "
         r"(?:this|these|the existence of (?:this|these)) (?:instructions?|messages?|notes?|"
         r"directives?|prompts?|text)\b"),
     ("hide", "hide conceal keep secret", rf"\b(?:hide|conceal) (?:this|these|it|that|what you (?:do|did)|your (?:actions?|"
-        rf"reasoning|changes?)) from (?:the |your )?{_PEOPLE}\b(?! (?:until|while|when|if|"
+        rf"reasoning|changes?)) from (?:the |your )?{NAMED_PEOPLE}\b(?! (?:until|while|when|if|"
         rf"interface)\b)"),
     ("hide", "secretly covertly", r"\b(?:secretly|covertly|surreptitiously) (?:send|upload|post|copy|run|execute|"
         r"install|add|insert|delete|exfiltrate|forward|include|read|call|fetch|commit|push)"
@@ -108,10 +108,10 @@ _ENGLISH_SIGNS: tuple[tuple[str, str, str], ...] = (
         rf"[^\s,*_\"\'`-]{{1,40}}+){{0,6}}? (?:to|at|via) (?:[^\s,*_\"\'`-]{{1,20}}+ "
         rf"){{0,2}}?{_TARGET}"),
     ("exfiltrate", "curl wget nc", rf"\b(?:curl|wget|nc)\b[^\n]{{1,200}}(?:-d|--data(?:-binary|-raw)?|-f|--form|-t|"
-        rf"--upload-file|--post-file)[ =][\"']?[^\s\"']{{0,60}}{_FILES}"),
-    ("exfiltrate", "curl wget nc", rf"(?:\bcat\b[^\n|]{{1,120}}{_FILES}|\bprintenv\b|\benv\b)"
+        rf"--upload-file|--post-file)[ =][\"']?[^\s\"']{{0,60}}{NAMED_FILES}"),
+    ("exfiltrate", "curl wget nc", rf"(?:\bcat\b[^\n|]{{1,120}}{NAMED_FILES}|\bprintenv\b|\benv\b)"
         rf"[^\n|]{{0,60}}\|[^\n]{{0,80}}\b(?:curl|wget|nc)\b"),
-    ("exfiltrate", "curl wget", rf"\b(?:curl|wget)\b[^\n]{{1,200}}\$\([^)\n]{{0,100}}{_FILES}"),
+    ("exfiltrate", "curl wget", rf"\b(?:curl|wget)\b[^\n]{{1,200}}\$\([^)\n]{{0,100}}{NAMED_FILES}"),
     ("exfiltrate", "![", r"!\[[^\]\n]{0,80}\]\(https?://[^)\s]{1,200}[?&=/][{<\[$][^)\n]{0,40}(?:secret|key|"
         r"token|data|conversation|history|content|password|summary|prompt)"),
     ("exfiltrate", "your", r"\b(?:reveal|repeat|disclose|leak|dump|output|recite) (?:(?:to me|me|all of|the "

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from memorist.store.rollout_rows import MemoryMode, RolloutExtract, remove_extract, save_extract
+from memorist.store.rollout_rows import RolloutExtract, remove_extract, save_extract
 from memorist.store.state_database import StateDatabase
 
 # Rules for claiming jobs, as values. Pure.
@@ -616,45 +616,3 @@ def process_of_worker(worker: str) -> str:
     the number of a runner behind it or without.
     """
     return worker.rpartition("@")[2].partition("#")[0]
-
-
-# Exclude sessions from memory: what was extracted from them is deleted, and stage two is asked
-# to forget it.
-
-
-def set_memory_mode(
-    state: StateDatabase, thread: str, mode: MemoryMode, terms: LeasePolicy
-) -> bool:
-    """Set whether a session may become memory; one that is allowed again is extracted again. True
-    when the consolidated memory includes it: stage two is then requested.
-
-    An unknown session is ignored. Raises StoreError.
-    """
-    with state.transaction():
-        state.execute(
-            "update threads set mode = :mode where id = :id", {"id": thread, "mode": mode}
-        )
-        if mode == "enabled":
-            return False
-        state.execute(
-            "update jobs set last_success = null where kind = 'extract' and key = :id",
-            {"id": thread},
-        )
-        return _forget_extracts(state, [thread], terms)
-
-
-def _forget_extracts(state: StateDatabase, ids: Sequence[str], terms: LeasePolicy) -> bool:
-    is_claimed = False
-    for id in ids:
-        is_claimed = (
-            bool(
-                state.query(
-                    "select thread from extracts where thread = :id and selected = 1", {"id": id}
-                )
-            )
-            or is_claimed
-        )
-        remove_extract(state, id)
-    if is_claimed:
-        request_consolidation(state, state.now(), terms)
-    return is_claimed

@@ -40,9 +40,8 @@ from memorist.team.local_copy import (
     LocalTexts,
     add_incoming_text,
     add_local_copy,
-    conflict_copy_name,
-    merge_texts,
 )
+from memorist.team.memory_merge import conflict_copy_name, merge_texts
 from memorist.team.shared_file import UnshareableMemory, text_checksum
 from memorist.team.team_remote import (
     MAX_KEYS,

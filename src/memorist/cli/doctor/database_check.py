@@ -8,8 +8,6 @@ import contextlib
 import os
 import sqlite3
 from collections.abc import Iterator
-from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 
 from memorist.cli.doctor.check_result import (
@@ -19,14 +17,10 @@ from memorist.cli.doctor.check_result import (
     as_store_error,
     pluralize,
     repair_or_report,
-    set_aside,
 )
 from memorist.errors import MemoristError, StoreError
 from memorist.formats import transcript_format
 from memorist.formats.transcript_format import SessionHead
-from memorist.rollouts.rollout_folder import read_memory_folder
-from memorist.rollouts.rollout_summaries import parse_artifacts
-from memorist.rollouts.summary_composition import restore_extracts_from_summaries
 from memorist.store.database import (
     is_damage,
     is_unwritable,
@@ -35,11 +29,8 @@ from memorist.store.database import (
     open_database,
     transaction,
 )
-from memorist.store.disk_files import DiskFiles
-from memorist.store.rollout_rows import reinsert_extracts
 from memorist.store.session_rows import record_session
 from memorist.store.spend_rows import CLOCK_LENIENCE_SECONDS
-from memorist.store.state_database import SQLITE, open_sqlite_state
 from memorist.store.transcript_writer import LineFile
 
 REBUILD_NOTE = (
@@ -231,139 +222,3 @@ def _release_reservations(context: DoctorContext, numbers: list[int]) -> str:
     finally:
         database.close()
     return "released"
-
-
-# Check past sessions: leases of dead workers, jobs out of retries, and whether the database
-# knows the sessions that the files remember.
-
-
-def check_jobs(context: DoctorContext) -> Iterator[CheckResult]:
-    """Check the jobs in this home's database; a shared server is left to its own machines.
-
-    The next claim releases a dead lease.
-    """
-    path = context.layout.database
-    if context.settings.state != SQLITE or not path.exists():
-        return
-    dead, spent = 0, 0
-    with contextlib.suppress(sqlite3.Error), open_read_only(path) as database:
-        row = database.execute(
-            "select coalesce(sum(status = 'running' and coalesce(lease_until, 0) <= ?), 0) as dead,"
-            " coalesce(sum(status = 'error' and retries_left <= 0), 0) as spent from jobs",
-            (context.now,),
-        ).fetchone()
-        dead, spent = int(row["dead"]), int(row["spent"])
-    if dead:
-        yield CheckResult(
-            "note",
-            f"workers that died left {pluralize(dead, 'lease')}",
-            "Nothing: who claims next takes the job over.",
-        )
-    if spent:
-        yield CheckResult(
-            "note",
-            f"{pluralize(spent, 'job')} failed as often as may be tried",
-            "See memorist rollouts status, then memorist rollouts retry.",
-        )
-
-
-def check_rollouts(context: DoctorContext) -> Iterator[CheckResult]:
-    """Check that the database knows the remembered sessions.
-
-    The files are the source of truth: a database that knows no session was lost and is refilled
-    from them. One that knows some was reset by the user.
-    """
-    lock = context.layout.rollouts_state / "lock"
-    if lock.is_symlink() or (lock.exists() and not lock.is_file()):
-        yield repair_or_report(
-            context,
-            f"{lock} is no file, so that nobody can take the lock",
-            FIX_COMMAND,
-            partial(set_aside, context.layout, lock),
-        )
-    if context.settings.state != SQLITE or not context.layout.rollouts.is_dir():
-        return
-    remembered = restore_extracts_from_summaries(
-        parse_artifacts(read_memory_folder(DiskFiles(), context.layout.rollouts).files)
-    ).rows
-    if not remembered:
-        return
-    known = 0
-    if context.layout.database.exists():
-        with (
-            contextlib.suppress(sqlite3.Error),
-            open_read_only(context.layout.database) as database,
-        ):
-            known = int(
-                database.execute(
-                    "select (select count(*) from threads) + (select count(*) from extracts)"
-                ).fetchone()[0]
-            )
-    if known:
-        yield CheckResult(
-            "good",
-            f"the database knows past sessions as the files do, which remember "
-            f"{pluralize(len(remembered), 'session')}",
-        )
-        return
-
-    def act() -> str:
-        state = open_sqlite_state(context.layout.database)
-        try:
-            return f"{pluralize(reinsert_extracts(state, remembered), 'session')} put back"
-        finally:
-            state.close()
-
-    yield repair_or_report(
-        context,
-        f"the database knows nothing of {pluralize(len(remembered), 'past session')} that the "
-        f"files remember",
-        FIX_COMMAND,
-        act,
-    )
-
-
-# Check the clock against recorded times: gates, spending caps and ages depend on it.
-
-
-EARLIEST_TIME = 1_735_689_600.0
-"""2025-01-01 UTC: memorist did not exist before."""
-MAX_CLOCK_SKEW_SECONDS = 300.0
-"""Acceptable difference between the clocks of machines that share a home. Our choice."""
-
-_NEWEST_QUERY = (
-    "select max(at) as at from (select max(updated) as at from sessions union all select "
-    "max(started) as at from receipts)"
-)
-
-
-def check_clocks(context: DoctorContext) -> Iterator[CheckResult]:
-    """Check that the clock is past memorist's beginning and the newest record."""
-    says = datetime.fromtimestamp(context.now, UTC).isoformat(sep=" ", timespec="minutes")[:16]
-    if context.now < EARLIEST_TIME:
-        yield CheckResult(
-            "wrong",
-            f"the clock of this machine says {says} UTC",
-            "Set it; what is recorded under it would count as old.",
-        )
-        return
-    newest = None
-    if context.layout.database.exists():
-        with (
-            contextlib.suppress(sqlite3.Error),
-            open_read_only(context.layout.database) as database,
-        ):
-            newest = database.execute(_NEWEST_QUERY).fetchone()["at"]
-    if newest is not None and newest > context.now + MAX_CLOCK_SKEW_SECONDS:
-        ahead = datetime.fromtimestamp(newest, UTC).isoformat(sep=" ", timespec="minutes")[:16]
-        what = (
-            f"work was recorded at {ahead} UTC, and the clock says {says}: it was set back, "
-            f"or was ahead then"
-        )
-        yield CheckResult(
-            "wrong",
-            what,
-            "Set the clock. Caps and gates are right again when it has passed that time.",
-        )
-        return
-    yield CheckResult("good", "the clock agrees with what was recorded")

@@ -13,17 +13,11 @@ from msgspec.structs import replace
 from memorist.cli import output
 from memorist.cli.command_environment import read_environment
 from memorist.cli.doctor.check_result import Check, CheckResult, DoctorContext
-from memorist.cli.doctor.database_check import (
-    check_clocks,
-    check_database,
-    check_jobs,
-    check_rollouts,
-)
+from memorist.cli.doctor.clock_check import check_clocks
+from memorist.cli.doctor.database_check import check_database
 from memorist.cli.doctor.home_check import check_documents, check_home
 from memorist.cli.doctor.hook_check import check_hooks
 from memorist.cli.doctor.installation_check import (
-    check_background_model,
-    check_budgets,
     check_custom_texts,
     check_extras,
     check_flags,
@@ -31,7 +25,12 @@ from memorist.cli.doctor.installation_check import (
 )
 from memorist.cli.doctor.lock_check import check_locks
 from memorist.cli.doctor.memory_check import check_memories
-from memorist.cli.doctor.model_check import check_model_answers
+from memorist.cli.doctor.model_check import (
+    check_background_model,
+    check_budgets,
+    check_model_answers,
+)
+from memorist.cli.doctor.rollout_check import check_jobs, check_rollouts
 from memorist.cli.doctor.team_check import check_team
 from memorist.config import load_settings
 from memorist.errors import MemoristError

@@ -15,7 +15,7 @@ from memorist.cli.doctor.check_result import CheckResult, DoctorContext, plurali
 from memorist.errors import InputError
 from memorist.hooks import hook_protocol
 from memorist.hooks.agent_programs import AGENTS, SettingsScope, find_settings_files, has_plugin
-from memorist.hooks.hook_daemon import find_daemon_process, is_daemon_responsive
+from memorist.hooks.daemon_socket import find_daemon_process, is_daemon_responsive
 from memorist.hooks.hook_event import (
     CLIENTS,
     Client,

@@ -1,4 +1,6 @@
-"""`memorist doctor --model`: one tiny task of each form in which memorist asks a model, and which
+"""Check the model for background work: its name, its server (`--reach`) and its budget.
+
+`memorist doctor --model`: one tiny task of each form in which memorist asks a model, and which
 ways of work the answers are good enough for.
 
 Valid is not yet right: each answer is judged by what it must hold.
@@ -7,19 +9,28 @@ Valid is not yet right: each answer is judged by what it must hold.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import socket
+import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from memorist.auto_memory.memory_file import MemoryKind
 from memorist.auto_memory.memory_manifest import MemoryHeader
+from memorist.budget.budget_policy import CAP_SHARES
+from memorist.budget.budget_status import BudgetStatus
+from memorist.cli.command_environment import read_environment
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
+from memorist.cli.doctor.database_check import open_read_only
+from memorist.cli.status_command import read_status
 from memorist.compaction.summary_parser import UnusableSummary, parse_summary
 from memorist.compaction.summary_review import MIN_NAME_SHARE, drop_invented_lines
 from memorist.core.markdown import load_prompt, render_template
 from memorist.core.messages import JsonObject, ToolDefinition, Usage
-from memorist.errors import MemoristError, ModelError, ModelTimeout
+from memorist.errors import MemoristError, ModelError, ModelTimeout, StoreError
 from memorist.forks.file_tool_calls import (
     EditFileCall,
     ForkToolCall,
@@ -38,9 +49,15 @@ from memorist.forks.written_edits import (
 )
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.request_codec import CUT_OFF_REASONS
-from memorist.models.model_choice import open_model
+from memorist.models.model_choice import (
+    AnthropicChoice,
+    OpenAIChatChoice,
+    OpenAIChoice,
+    open_model,
+    parse_model_name,
+)
 from memorist.ports import DiscoversWindow, Model, Reply, Request
-from memorist.recall.memory_selection import parse_selection, render_selection_data
+from memorist.recall.model_selection import parse_selection, render_selection_data
 from memorist.session_memory.notes_form import build_notes_form
 from memorist.transcript.answer_lines import LineCheck
 from memorist.transcript.name_search import NameOccurrences, find_names
@@ -374,3 +391,92 @@ TASKS = (
     ),
 )
 """The forms, in the order in which they are tried."""
+
+
+REACH_SECONDS = 5.0
+"""Longest wait for a connection; a slower server is useless for background work. Our choice."""
+
+_SERVERS = {"ANTHROPIC": "https://api.anthropic.com", "OPENAI": "https://api.openai.com"}
+
+
+def check_background_model(context: DoctorContext) -> Iterator[CheckResult]:
+    """Check whether the model can be used.
+
+    Its server is contacted only on request, and no model request is sent.
+    """
+    name = context.settings.model
+    try:
+        model = open_model(name, context.settings.models)
+    except MemoristError as error:
+        yield CheckResult("wrong", str(error), 'Or set model = "structural" to work without one.')
+        return
+    if model is None:
+        yield CheckResult(
+            "note",
+            "no model is set, which costs nothing: notes come from the transcript's structure, and "
+            "only what you say outright is remembered. Off without one: notes in a model's words, "
+            "memories of what you only implied, summaries by a model, dreams that merge what says "
+            "the same in other words",
+            'Only if you want them: model = "anthropic:NAME" (or openai:NAME, local) in '
+            f"{context.layout.home / 'config.toml'}; the caps of `spend` hold.",
+        )
+        return
+    yield CheckResult("good", f"the model {name} is set up (it was not called)")
+    address = model_server(name, read_environment())
+    if address and context.reach:
+        yield _check_reachable(address)
+
+
+def model_server(name: str, environment: Mapping[str, str]) -> str:
+    """The base URL of a model's server; empty for a model without one."""
+    match parse_model_name(name):
+        case AnthropicChoice(base_url=url):
+            return url or environment.get("ANTHROPIC_BASE_URL") or _SERVERS["ANTHROPIC"]
+        case OpenAIChoice(base_url=url) | OpenAIChatChoice(base_url=url):
+            return url or environment.get("OPENAI_BASE_URL") or _SERVERS["OPENAI"]
+        case _:
+            return ""
+
+
+def _check_reachable(address: str) -> CheckResult:
+    parts = urlsplit(address)
+    host, port = parts.hostname or "", parts.port or (80 if parts.scheme == "http" else 443)
+    try:
+        socket.create_connection((host, port), timeout=REACH_SECONDS).close()
+    except OSError as error:
+        what = f"the model's server {host}:{port} cannot be reached ({error.strerror or error})"
+        return CheckResult(
+            "wrong",
+            what,
+            "Start it, or mend the address or the network; until then the structural ways take "
+            "over.",
+        )
+    return CheckResult("good", f"the model's server {host}:{port} answers")
+
+
+def check_budgets(context: DoctorContext) -> Iterator[CheckResult]:
+    """Check whether background work with the model is paused.
+
+    The database is only read; other checks report its faults.
+    """
+    path = context.layout.database
+    if context.settings.model == "structural" or not path.exists():
+        return
+    with contextlib.suppress(sqlite3.Error, StoreError), open_read_only(path) as database:
+        yield from _check_paused(read_status(database, context.settings, context.now))
+
+
+def _check_paused(found: BudgetStatus) -> Iterator[CheckResult]:
+    if len(found.at_rest) == len(CAP_SHARES):
+        yield CheckResult(
+            "note",
+            f"no background work asks a model now: {found.at_rest[-1].why}",
+            "memorist status says more.",
+        )
+    elif found.at_rest:
+        kinds = ", ".join(each.kind for each in found.at_rest)
+        yield CheckResult(
+            "note",
+            f"at rest until there is room below the caps: {kinds}",
+            "memorist status says why.",
+        )

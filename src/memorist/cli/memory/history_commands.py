@@ -18,7 +18,7 @@ from memorist.cli.memory.memory_commands import (
     open_project_memory,
 )
 from memorist.errors import InputError
-from memorist.store.session_rows import list_uses
+from memorist.store.memory_uses import list_uses
 
 
 def _change_object(each: RecordedChange) -> dict[str, object]:

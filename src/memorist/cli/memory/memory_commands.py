@@ -48,7 +48,7 @@ from memorist.recall.session_index import SessionIndex
 from memorist.rollouts.session_sources import find_repository_root
 from memorist.settings import RecallSettings
 from memorist.store.disk_files import DiskFiles
-from memorist.store.session_rows import forget_uses
+from memorist.store.memory_uses import forget_uses
 from memorist.store.text_removal import TextRemoval, remove_from_bytes, remove_texts
 from memorist.team.local_copy import AuthorLog
 

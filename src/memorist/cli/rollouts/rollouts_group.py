@@ -31,8 +31,8 @@ from memorist.store.job_claims import (
     list_failures,
     list_jobs,
     retry_jobs,
-    set_memory_mode,
 )
+from memorist.store.memory_mode import set_memory_mode
 from memorist.store.rollout_rows import (
     Rollout,
     find_extraction_progress,

@@ -1,21 +1,12 @@
-"""What a session watches and asks of its provider: the cache that it serves, and the edits that it
-is to make itself (CP-6, CP-13, CP-19). Pure.
+"""The edits that a session asks of its provider, where the settings ask for them: compaction and
+the clearing of old results (CP-6, CP-13). Pure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from msgspec.structs import replace
-
-from memorist.compaction.cache_breaks import (
-    CacheBreak,
-    RequestFingerprint,
-    detect_cache_break,
-    fingerprint_request,
-)
-from memorist.compaction.compaction_plan import CompactionThresholds
-from memorist.compaction.microcompact import (
+from memorist.compaction.cached_microcompact import (
     ClearingBoundary,
     PinnedResults,
     add_clearing_edit,
@@ -32,71 +23,9 @@ from memorist.compaction.provider_compaction import (
     request_openai_compaction,
 )
 from memorist.compaction.summary_parser import UnusableSummary
-from memorist.core.messages import JsonObject, Message, Usage
-from memorist.engine.host_history import to_plain_json
+from memorist.compaction.thresholds import CompactionThresholds
+from memorist.core.messages import JsonObject, Message
 from memorist.settings import CompactionSettings
-
-# Watch what the provider's cache serves from call to call, and name what broke it (CP-19).
-
-
-class CacheWatcher:
-    """Cache state of a session's last two calls."""
-
-    def __init__(self) -> None:
-        self._previous: RequestFingerprint | None = None
-        self._current: RequestFingerprint | None = None
-        self._request_head: JsonObject = {}
-        """The last request without its history."""
-        self._usage: Usage | None = None
-        self._sent_at = 0.0
-        self._gap = 0.0
-        self._expected = False
-        self._rewritten = False
-
-    def on_request(
-        self, body: JsonObject, history_key: str, now: float, *, rewritten: bool
-    ) -> None:
-        """Record a request that is sent at time `now`, in seconds.
-
-        `history_key` is the key of its messages, which are not compared; `rewritten` says that the
-        host changed old ones.
-        """
-        self._previous = self._current
-        about = {key: value for key, value in body.items() if key != history_key}
-        if self._current is None or about != self._request_head:
-            self._request_head = to_plain_json(about)
-            self._current = fingerprint_request(self._request_head)
-        self._gap, self._sent_at = now - self._sent_at, now
-        self._rewritten = self._rewritten or rewritten
-
-    def expect_break(self) -> None:
-        """Expect fewer cache reads at the next call, because memorist changed what is sent."""
-        self._expected = True
-
-    def on_reply(self, usage: Usage) -> CacheBreak | None:
-        """Take the usage of the reply; return what broke the cache if it served much less than
-        before.
-        """
-        broke = None
-        if self._previous is not None and self._current is not None:
-            broke = detect_cache_break(
-                self._previous,
-                self._current,
-                self._usage,
-                usage,
-                self._gap,
-                expected=self._expected,
-            )
-        if broke is not None and self._rewritten and broke.cause in {"time", "provider"}:
-            broke = replace(broke, cause="messages", what="the host changed earlier messages")
-        self._usage = usage
-        self._expected = self._rewritten = False
-        return broke
-
-
-# The provider's own compaction and clearing, where the settings ask for them (CP-6, CP-13): what
-# to add to a request, and what a reply confirms. Pure.
-
 
 COMPACTING_FORMATS = frozenset({"anthropic", "openai_responses"})
 """Wire formats whose provider can compact."""

@@ -1,0 +1,69 @@
+"""Thresholds of the context window, for both client families (CP-1, CP-12). Pure."""
+
+from __future__ import annotations
+
+import math
+
+from msgspec import Struct
+
+from memorist.settings import CompactionSettings
+
+FULL_SIZE_WINDOW = 100_000
+"""From this window size on the distances have their full size. It is the smallest window Claude
+Code accepts (claude-code.md section 6.1); below it, where local models live, a reserve of 20,000
+would leave nothing, so all distances shrink in proportion.
+"""
+
+
+class CompactionThresholds(Struct, frozen=True, kw_only=True):
+    """Context sizes, in tokens, at which something happens."""
+
+    effective: int
+    """The window less the reserve for a summary's output."""
+    auto: int
+    """Auto compaction begins here, when it is on."""
+    warning: int
+    """A warning is due here."""
+    blocking: int
+    """A request is rejected here when nothing automatic can help."""
+    base: int
+    """What "percent left" counts down to: `auto` when that is on, else `effective`."""
+
+
+def compute_thresholds(
+    window: int, max_output: int, settings: CompactionSettings
+) -> CompactionThresholds:
+    """Compute the thresholds of a model from its context window and longest output, in tokens.
+
+    Overrides of window and percent only lower (CP-1); an override that is not positive, or a
+    percent outside 0 to 100, changes nothing.
+    """
+    if settings.window is not None and settings.window > 0:
+        window = min(window, settings.window)
+    window = max(1, window)
+    scale = min(1.0, window / FULL_SIZE_WINDOW)
+    reserve = min(max_output, int(settings.summary_reserve * scale))
+    effective = max(1, window - max(0, reserve))
+    auto = max(1, effective - int(settings.auto_buffer * scale))
+    if settings.percent is not None and 0 < settings.percent <= 100:
+        auto = max(1, min(auto, math.floor(effective * settings.percent / 100)))
+    base = auto if settings.enabled else effective
+    return CompactionThresholds(
+        effective=effective,
+        auto=auto,
+        warning=max(1, base - int(settings.warning_buffer * scale)),
+        blocking=max(1, effective - int(settings.blocking_buffer * scale)),
+        base=base,
+    )
+
+
+class InlineLimit(Struct, frozen=True):
+    """The rollout family's limits, in tokens: where compaction begins, and the usable window."""
+
+    auto: int
+    usable: int
+
+
+def compute_inline_limit(window: int) -> InlineLimit:
+    """The limits of a window: compaction at 90 % of it; 95 % of it is usable."""
+    return InlineLimit(auto=window * 9 // 10, usable=window * 95 // 100)

@@ -1,0 +1,222 @@
+"""Review what a model did to a copy of the folder before any of it is written: what it removed, and
+whether that exceeds one dream's limit (DR-4). Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from memorist.auto_memory.memory_changes import (
+    MemoryChange,
+    find_line_fault,
+    find_path_problem,
+)
+from memorist.auto_memory.memory_file import parse_topic
+from memorist.auto_memory.memory_manifest import INDEX_NAME
+from memorist.auto_memory.statements.statement_similarity import count_negations
+from memorist.auto_memory.visible_memory import USER_TRUST
+from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
+from memorist.dream.structural_dream import DreamAct
+from memorist.settings import DreamSettings
+from memorist.transcript.answer_lines import CoveredLines, LineCheck
+from memorist.transcript.name_search import NameOccurrences, find_names
+
+RETIRED_MARK = re.compile(r"\s*retired:\s*(?P<why>\S[^\n]{0,300})\s*", re.IGNORECASE)
+"""All that a model leaves of a memory which it retires."""
+MAX_RETIRED_SHARE = 5
+"""At most one in this many memories may be retired in one dream."""
+MIN_RETIRED_LIMIT = 3
+"""At least this many may be retired, even in a small folder."""
+
+
+class ModelChanges(Struct, frozen=True, kw_only=True):
+    """The reviewed changes of a model."""
+
+    changes: tuple[MemoryChange, ...] = ()
+    """To be judged by the gate and written; removals come last."""
+    questions: tuple[tuple[MemoryChange, str], ...] = ()
+    """Memories that the model wants retired although the user stated them, or no other memory says
+    what they say, with its reason: the user decides.
+    """
+    dropped: tuple[tuple[str, str], ...] = ()
+    """Changed memories whose new text may not stand, each with the reason."""
+    acts: tuple[DreamAct, ...] = ()
+    refused: str = ""
+    """Why none of it is kept; empty if it is acceptable."""
+
+
+def review_model_changes(
+    changed: Mapping[str, tuple[bytes | None, bytes | None]],
+    before: Mapping[str, bytes],
+    settings: DreamSettings,
+    check: LineCheck,
+    sessions: str = "",
+) -> ModelChanges:
+    """Sort the differences between the folder (`before`: every memory) and the copy.
+
+    `changed` maps each path to its old and new bytes in the copy; `check` knows what the model was
+    shown, and `sessions` is what it was shown of past sessions. What the model takes out is gone
+    only where another memory says it; a name also where the sessions speak of it.
+    """
+    known = "\n".join(
+        (sessions, *(_read_body(path, data) for path, data in _overlay(before, changed).items()))
+    )
+    written: list[MemoryChange] = []
+    removed: list[MemoryChange] = []
+    asked: list[tuple[MemoryChange, str]] = []
+    acts: list[DreamAct] = []
+    dropped: list[tuple[str, str]] = []
+    for path, (old, new) in sorted(changed.items()):
+        if path == INDEX_NAME or find_path_problem(path, frozenset(before)) or old == new:
+            continue
+        retired = (
+            RETIRED_MARK.fullmatch((new or b"").decode("utf-8", "replace"))
+            if new is not None
+            else None
+        )
+        fault = ""
+        if new is not None and retired is None:
+            fault = find_line_fault(old, new, check) or _find_lost_name(path, old, known)
+        if fault:
+            dropped.append((path, fault))
+        elif new is not None and retired is None:
+            written.append(MemoryChange(path=path, before=old, after=new))
+            acts.append(
+                DreamAct(path=path, did="added" if old is None else "changed", why="by the model")
+            )
+        elif old is not None:
+            why = " ".join(retired["why"].split()) if retired else "it deleted the file"
+            change = MemoryChange(path=path, before=old, after=None)
+            stated = parse_topic(path, old).provenance.trust in USER_TRUST
+            if stated or not _is_said_elsewhere(path, old, before, changed):
+                asked.append((change, f"the dream would retire it: {why}"))
+            else:
+                removed.append(change)
+                acts.append(DreamAct(path=path, did="retired", why=why))
+    after = _apply_changes(before, (*written, *removed))
+    count = len(removed) + len(asked) + _count_gutted(written, before, _folder_words(after))
+    refused = _find_too_many_retired(count, len(before), settings) or _find_too_many_words_lost(
+        _folder_words(before), _folder_words(after), settings
+    )
+    return (
+        ModelChanges(refused=refused)
+        if refused
+        else ModelChanges(
+            changes=(*written, *removed),
+            questions=tuple(asked),
+            acts=tuple(acts),
+            dropped=tuple(dropped),
+        )
+    )
+
+
+def _find_lost_name(path: str, old: bytes | None, known: str) -> str:
+    """Return why a rewritten memory may not stand: a file or identifier of it is in no memory any
+    more, and the sessions say nothing of it.
+    """
+    present = NameOccurrences(known)
+    lost = sorted(name for name in find_names(_read_body(path, old or b"")) if not present[name])
+    return f"would lose {lost[0]}, which no other memory says" if lost else ""
+
+
+def _read_body(path: str, data: bytes) -> str:
+    return parse_topic(path, data).body
+
+
+def _overlay(
+    before: Mapping[str, bytes], changed: Mapping[str, tuple[bytes | None, bytes | None]]
+) -> dict[str, bytes]:
+    """The folder as the model leaves it; a memory without bytes is empty."""
+    return {**before, **{path: new or b"" for path, (_, new) in changed.items()}}
+
+
+def _is_said_elsewhere(
+    path: str,
+    old: bytes,
+    before: Mapping[str, bytes],
+    changed: Mapping[str, tuple[bytes | None, bytes | None]],
+) -> bool:
+    """Tell whether one other memory, as the model leaves it, says what a memory says."""
+    body = _read_body(path, old)
+    return any(
+        _says(_read_body(other, data), body)
+        for other, data in _overlay(before, changed).items()
+        if other != path
+    )
+
+
+def _says(text: str, body: str) -> bool:
+    """Tell whether a text, or a line of it, holds every word of a memory and rules out as much:
+    "do not use it" holds every word of "use it".
+    """
+    denied = count_negations(body)
+    return any(
+        CoveredLines(part).covers(body, share=1.0) and count_negations(part) == denied
+        for part in (text, *text.splitlines())
+    )
+
+
+def _apply_changes(
+    before: Mapping[str, bytes], changes: Sequence[MemoryChange]
+) -> dict[str, bytes]:
+    """Return the folder as it would be."""
+    after = dict(before)
+    for change in changes:
+        after.pop(change.path, None)
+        if change.after is not None:
+            after[change.path] = change.after
+    return after
+
+
+def _count_gutted(
+    written: Sequence[MemoryChange], before: Mapping[str, bytes], left: frozenset[str]
+) -> int:
+    """Count memories rewritten so that most of their words no longer occur anywhere: as good as
+    retired.
+    """
+    had = [
+        _folder_words({change.path: before[change.path]})
+        for change in written
+        if change.path in before
+    ]
+    return sum(2 * len(words - left) > len(words) for words in had)
+
+
+def max_retired(present: int, settings: DreamSettings) -> int:
+    """Return how many of `present` memories a model may retire in one dream."""
+    return min(settings.retired, max(MIN_RETIRED_LIMIT, present // MAX_RETIRED_SHARE))
+
+
+def _find_too_many_retired(removed: int, present: int, settings: DreamSettings) -> str:
+    most = max_retired(present, settings)
+    return (
+        f"it would take out {removed} of {present} memories, and at most {most} may go in one dream"
+        if removed > most
+        else ""
+    )
+
+
+def _find_too_many_words_lost(
+    had: frozenset[str], left: frozenset[str], settings: DreamSettings
+) -> str:
+    """Return why too many of the folder's words would be lost; a word that occurs elsewhere is not
+    lost. A small folder may lose a few words.
+    """
+    lost = len(had - left)
+    if lost <= max(MIN_RETIRED_LIMIT * 10, int(settings.loss * len(had))):
+        return ""
+    return (
+        f"it would take {lost} of {len(had)} words out of memory, and at most "
+        f"{settings.loss:.0%} may go in one dream"
+    )
+
+
+def _folder_words(folder: Mapping[str, bytes]) -> frozenset[str]:
+    return frozenset(
+        word
+        for path, data in folder.items()
+        for word in split_script_words(normalize_for_comparison(parse_topic(path, data).body))
+    )

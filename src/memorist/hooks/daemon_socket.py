@@ -1,0 +1,143 @@
+"""The daemon's lock and socket: at most one process of a home answers hooks, on a socket that only
+its user can open.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import time
+from pathlib import Path
+from typing import Self
+
+from memorist.errors import StoreError
+from memorist.hooks import hook_protocol
+from memorist.hooks.hook_client import HookUnanswered, enter_hooks_folder
+from memorist.platforms import file_locks, sockets
+from memorist.platforms.file_descriptors import NO_LINKS, PRIVATE, replace_bytes
+
+LOCK_WAIT_SECONDS = 15.0
+"""Longest wait for a process that is shutting down: it closes its sessions first."""
+PING_SECONDS = 10.0
+"""How long a healthy daemon may be busy: loading the engine, or reading a long session."""
+POLL_SECONDS = 0.05
+MAX_QUEUED = 128
+"""Requests that may wait in the socket."""
+
+
+class DaemonSocket:
+    """The socket and the lock.
+
+    From here on the process works in the hooks folder, because socket paths must be short.
+    """
+
+    def __init__(self, folder: Path, lock: int, line: socket.socket, token: bytes = b"") -> None:
+        self.folder = folder
+        self.token = token
+        """What every connection must send first; empty for a Unix socket."""
+        self.listener = line
+        self._lock = lock
+        self._own = Path(hook_protocol.SOCKET).stat().st_ino
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether the socket can still be found; the folder may have been removed."""
+        try:
+            return Path(hook_protocol.SOCKET).stat().st_ino == self._own and self.folder.exists()
+        except OSError:
+            return False
+
+    def stop_listening(self) -> None:
+        """Take the socket's file away, so that the next hook starts another process. The listener
+        itself is the server's to close. May be called twice.
+        """
+        if self.is_ours:
+            with contextlib.suppress(OSError):
+                Path(hook_protocol.SOCKET).unlink()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop_listening()
+        self.listener.close()
+        with contextlib.suppress(OSError):
+            os.close(self._lock)
+
+
+def open_daemon_socket(home: Path) -> DaemonSocket | None:
+    """Open the socket of a home; None if another process listens already.
+
+    Waits for one that is shutting down.
+
+    Raises StoreError for a folder that cannot be used, and when another process keeps the lock
+    without listening.
+    """
+    folder = home / hook_protocol.FOLDER
+    try:
+        enter_hooks_folder(str(home), str(folder))
+        lock = os.open(hook_protocol.LOCK, os.O_CREAT | os.O_RDWR | PRIVATE | NO_LINKS, 0o600)
+    except (HookUnanswered, OSError) as error:
+        raise StoreError(f"{folder} cannot be used for hooks: {error}") from error
+    # The lock comes first: only its holder may replace the socket file.
+    if not _acquire_lock(lock):
+        os.close(lock)
+        return None
+    try:
+        return DaemonSocket(folder, lock, *_bind_socket())
+    except OSError as error:
+        os.close(lock)
+        raise StoreError(f"no socket can be made in {folder}: {error.strerror or error}") from error
+
+
+def _acquire_lock(lock: int) -> bool:
+    until = time.monotonic() + LOCK_WAIT_SECONDS
+    while True:
+        if file_locks.try_lock(lock):
+            with contextlib.suppress(OSError):  # a full disk: the number is for who ends it
+                replace_bytes(lock, f"{os.getpid()}\n".encode())
+            return True
+        if is_daemon_listening():
+            return False
+        if time.monotonic() > until:
+            raise StoreError(
+                "another memorist process holds the lock of the hooks and does not respond; end it"
+            )
+        time.sleep(POLL_SECONDS)
+
+
+def find_daemon_process(lock: Path) -> str:
+    """The process that holds the lock; empty if none does."""
+    with contextlib.suppress(OSError), lock.open("rb") as file:
+        if not file_locks.try_lock(file.fileno(), shared=True):
+            return file.read(32).decode("ascii", "replace").strip() or "of unknown number"
+    return ""
+
+
+def is_daemon_listening() -> bool:
+    """Whether a process listens on the socket in the working folder."""
+    try:
+        sockets.connect(hook_protocol.SOCKET, POLL_SECONDS).close()
+    except OSError:
+        return False
+    return True
+
+
+def is_daemon_responsive() -> bool:
+    """Whether the daemon of the working folder responds.
+
+    Connecting alone proves nothing: the system accepts connections for a hung process too.
+    """
+    with (
+        contextlib.suppress(OSError),
+        contextlib.closing(sockets.connect(hook_protocol.SOCKET, PING_SECONDS)) as line,
+    ):
+        line.sendall(hook_protocol.PING)
+        return line.recv(1) == b""
+    return False
+
+
+def _bind_socket() -> tuple[socket.socket, bytes]:
+    line, token = sockets.listen(hook_protocol.SOCKET, MAX_QUEUED)
+    return socket.socket(fileno=line.detach()), token

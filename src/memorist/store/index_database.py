@@ -1,0 +1,126 @@
+"""The file of an index: opened, or made anew when it is damaged, of another version, or not ours.
+Nothing in it is the only copy of anything.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memorist.errors import StoreError
+
+if TYPE_CHECKING:
+    pass
+from memorist.store.database import (
+    UnsavedConnection,
+    connect_database,
+    create_private_file,
+    is_damage,
+    is_locked,
+    is_unwritable,
+    move_aside,
+    open_unsaved,
+    transaction,
+)
+
+APPLICATION_ID = 0x6D656D72
+"""Distinguishes our files from other programs' databases: `memr`, in SQLite's header field for
+that.
+"""
+
+INDEX_VERSION = 2
+"""Version of the tables and of the tokenization. An index of another version is rebuilt, not
+migrated.
+"""
+
+_ENTRIES_TABLE = (
+    "create table entries (number integer primary key, id text not null unique, fingerprint "
+    "text not null, length integer not null,"
+    " grp text not null, place integer not null, author text not null, flags integer not null, "
+    "words text not null)"
+)
+_WORDS_TABLE = (
+    "create table words (word text not null, shelf integer not null, entries blob not "
+    "null, primary key (word, shelf))"
+)
+_VECTORS_TABLE = (
+    "create table vectors (fingerprint text not null, embedder text not null, vector blob "
+    "not null, primary key (fingerprint, embedder))"
+)
+
+
+def open_index(path: Path) -> tuple[sqlite3.Connection, bool]:
+    """The open file, and whether an existing one could not be used. A foreign or damaged file is
+    renamed, never deleted. Where it cannot be written, or another process has it locked, a copy in
+    memory.
+
+    Raises StoreError when the disk refuses.
+    """
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            return _connect_index(path)
+        except sqlite3.DatabaseError as error:
+            if not is_damage(error):
+                raise
+            move_aside(path)
+            return _connect_index(path)[0], True
+    except (sqlite3.Error, OSError) as error:
+        if is_unwritable(error, path) or is_locked(error):
+            return open_unsaved_index(path, error), False
+        raise StoreError(
+            f"the index {path.name} cannot be opened ({error}); check the folder's space and "
+            f"permissions"
+        ) from error
+
+
+def open_unsaved_index(path: Path, error: Exception) -> UnsavedConnection:
+    """A copy of an index in memory; `error` is why. Raises StoreError."""
+    return open_unsaved(path, error, _prepare_index)
+
+
+def _connect_index(path: Path) -> tuple[sqlite3.Connection, bool]:
+    create_private_file(path)
+    connection = connect_database(path, waits_once=True)
+    try:
+        connection.row_factory = sqlite3.Row
+        # An unreadable or foreign file must be detected here, before anything in it is changed.
+        tables = {row["name"] for row in connection.execute("select name from sqlite_master")}
+        if tables and connection.execute("pragma application_id").fetchone()[0] != APPLICATION_ID:
+            raise _ForeignDatabase("not a database of memorist's")
+        connection.execute("pragma journal_mode = wal")
+        # Losing the last changes to a power cut costs a sync, no more.
+        connection.execute("pragma synchronous = normal")
+        rebuilt = _create_index_tables(connection)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection, rebuilt
+
+
+def _prepare_index(connection: sqlite3.Connection) -> None:
+    connection.row_factory = sqlite3.Row
+    _create_index_tables(connection)
+
+
+class _ForeignDatabase(sqlite3.DatabaseError):
+    """Another program's file."""
+
+
+def _create_index_tables(connection: sqlite3.Connection) -> bool:
+    """Create the tables unless present; True when others were replaced."""
+    if connection.execute("pragma user_version").fetchone()[0] == INDEX_VERSION:
+        return False
+    with transaction(connection):
+        # Another process may have created them while this one waited for the lock.
+        found: int = connection.execute("pragma user_version").fetchone()[0]
+        if found == INDEX_VERSION:
+            return False
+        for name in ("entries", "words", "vectors"):
+            connection.execute(f"drop table if exists {name}")
+        for table in (_ENTRIES_TABLE, _WORDS_TABLE, _VECTORS_TABLE):
+            connection.execute(table)
+        connection.execute(f"pragma application_id = {APPLICATION_ID:d}")
+        connection.execute(f"pragma user_version = {INDEX_VERSION:d}")
+    return found != 0
