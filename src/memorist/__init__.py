@@ -6,7 +6,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # as in `typing`, which takes longer to load than all the rest
 if TYPE_CHECKING:
-    from memorist.context.environment import HostContext
+    from memorist.context.host_context import HostContext
     from memorist.engine.blocking_engine import BlockingMemorist, BlockingSession
     from memorist.engine.engine import Memorist
     from memorist.engine.session import Session

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import sys
 
-from memorist.hooks.hook_client import run_hook as hook
+from memorist.hooks.hook_client import run_hook
 
 
 def main() -> None:
     """Run what the arguments say."""
     if sys.argv[1:2] == ["hook"] and not {"-h", "--help"} & set(sys.argv):
-        hook(sys.argv[2:])
+        run_hook(sys.argv[2:])
     __import__("memorist.cli.main", fromlist=["main"]).main()
 
 

@@ -17,7 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from memorist.errors import SettingsError
-from memorist.models.local_servers import is_near_model
+from memorist.models.server_location import is_near_model
 from memorist.platforms.regular_files import read_regular_text
 from memorist.settings import (
     PROJECT_SECTIONS,

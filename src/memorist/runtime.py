@@ -25,7 +25,7 @@ from memorist.forks.fork_spec import (
     UnlimitedGovernor,
     skipped_receipt,
 )
-from memorist.models.local_servers import is_near_model
+from memorist.models.server_location import is_near_model
 from memorist.ports import Clock, FileSystem, HostInfo, Model
 from memorist.settings import Settings
 from memorist.store.disk_files import DiskFiles

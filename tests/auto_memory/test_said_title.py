@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.auto_memory.statements.statement_parser import Statement
-from memorist.auto_memory.statements.statement_similarity import (
+from memorist.auto_memory.statements.memory_title import (
     MAX_DESCRIPTION_CHARS,
     MAX_SLUG_CHARS,
     derive_title,
 )
+from memorist.auto_memory.statements.statement_parser import Statement
 
 pytestmark = pytest.mark.covers("AM-2", "AM-3")
 

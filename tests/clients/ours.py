@@ -13,7 +13,7 @@ from clients.agents import HOOK_WORDS
 from memorist.compaction.measured_history import CompactionStrategy
 from memorist.context.assembly import REMINDER_TAG
 from memorist.context.context_pieces import ContextSection
-from memorist.context.environment import HostContext
+from memorist.context.host_context import HostContext
 from memorist.context.message_normalization import normalize_history
 from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist

@@ -14,13 +14,12 @@ from memorist.context.assembly import (
 )
 from memorist.context.context_pieces import ContextSection
 from memorist.context.context_tags import find_row, unwrap_tag
-from memorist.context.environment import (
+from memorist.context.environment import CommandEnvironment, NetworkAccess
+from memorist.context.host_context import (
     APPROVAL_POLICIES,
     DEFAULT_PERMISSIONS,
     SANDBOX_MODES,
-    CommandEnvironment,
     HostPermissions,
-    NetworkAccess,
     build_permissions_sections,
     render_permissions,
 )

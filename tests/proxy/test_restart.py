@@ -19,17 +19,19 @@ from memorist.formats.codec_registry import find_codec
 from memorist.proxy import known_conversations as remembered
 from memorist.proxy.client_identity import identify_client
 from memorist.proxy.conversation_matching import (
-    ConversationFileHeader,
     ConversationMatcher,
     IncomingCall,
-    StoredConversation,
     UnrelatedCall,
+    to_stored_conversation,
+)
+from memorist.proxy.known_conversations import (
+    ConversationFileHeader,
+    ConversationStore,
+    StoredConversation,
     encode_conversation_line,
     parse_salt,
     parse_stored_conversations,
-    to_stored_conversation,
 )
-from memorist.proxy.known_conversations import ConversationStore
 from memorist.proxy.upstream_exchange import ReplyEnding
 from memorist.store.disk_files import DiskFiles
 from memorist.testing import Say, ScriptedServer

@@ -21,8 +21,8 @@ from memorist.cli.main import memorist_group
 from memorist.errors import InputError, RemoteRefused
 from memorist.store.disk_files import DiskFiles
 from memorist.team import team_server
+from memorist.team.author_log import MAX_CHANGES_PER_MEMORY, AuthorLog
 from memorist.team.git_output import parse_revisions
-from memorist.team.local_copy import MAX_CHANGES_PER_MEMORY, AuthorLog
 from memorist.team.shared_file import text_checksum
 from memorist.team.team_remote import ChangeAuthor, RemoteListing, RemoteState, TeamRevision
 from memorist.team.team_server import TeamWrite, open_team_store

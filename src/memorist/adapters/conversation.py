@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from memorist.compaction.full_compaction import CompactionOutcome
 from memorist.compaction.measured_history import CompactionStrategy
-from memorist.context.environment import HostContext
+from memorist.context.host_context import HostContext
 from memorist.core.messages import JsonObject
 from memorist.engine.disk_circuit_breaker import DiskCircuitBreaker
 from memorist.engine.engine import Memorist

@@ -24,8 +24,8 @@ from memorist.auto_memory.memory_file import (
 )
 from memorist.auto_memory.memory_manifest import MemoryHeader, render_manifest
 from memorist.auto_memory.relative_dates import make_dates_absolute
+from memorist.auto_memory.statements.memory_title import derive_title
 from memorist.auto_memory.statements.statement_parser import Statement
-from memorist.auto_memory.statements.statement_similarity import derive_title
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
 from memorist.core.markdown import render_template
 from memorist.core.messages import JsonObject, Message, Origin, ToolUse

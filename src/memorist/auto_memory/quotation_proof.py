@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from memorist.auto_memory.memory_file import Topic, with_body, with_header
+from memorist.auto_memory.statements.memory_title import derive_title
 from memorist.auto_memory.statements.statement_filters import is_question
 from memorist.auto_memory.statements.statement_parser import Statement, find_statements
 from memorist.auto_memory.statements.statement_patterns import find_lead_in_end
-from memorist.auto_memory.statements.statement_similarity import derive_title
 from memorist.auto_memory.statements.user_prose import find_sentence_ends, mask_quotations
 from memorist.auto_memory.write_evidence import (
     MIN_QUOTE_WORDS,

@@ -23,8 +23,8 @@ from memorist.config import load_settings
 from memorist.context.assembly import (
     assemble_first_context,
     build_memory_section,
+    load_first_context,
 )
-from memorist.context.assembly import load_first_context as load_shown
 from memorist.context.context_pieces import (
     ContextPiece,
     ContextSection,
@@ -32,12 +32,12 @@ from memorist.context.context_pieces import (
     recount_tokens,
 )
 from memorist.context.context_tags import SCAFFOLD_TABLE
-from memorist.context.environment import (
+from memorist.context.environment import NetworkAccess
+from memorist.context.host_context import (
     APPROVAL_POLICIES,
     DEFAULT_PERMISSIONS,
     SANDBOX_MODES,
     HostPermissions,
-    NetworkAccess,
 )
 from memorist.context.recorded_attachments import AttachmentReader
 from memorist.context.recorded_context import (
@@ -162,7 +162,6 @@ _PIECE_NOUNS = {
 @click.option(
     "--model",
     default="",
-    metavar="NAME",
     help="Count tokens as this model's family does. [default: the model that the recording names]",
 )
 @click.option(
@@ -343,7 +342,7 @@ def list_session_context(call: ContextOptions, otherwise: Family) -> ContextList
     recorded = read_recorded_window(attachments.insert_attachments(entries), at)
     family = call.family or detect_family(recorded.head, otherwise)
     model = call.model or find_last_model(recorded)
-    first = load_shown(DiskFiles(), call.path.with_name(FIRST_CONTEXT_FILE), family) or ()
+    first = load_first_context(DiskFiles(), call.path.with_name(FIRST_CONTEXT_FILE), family) or ()
     pieces = recount_tokens((*first, *build_recorded_pieces(recorded, family)), model)
     turn = number if at else number + 1
     before = (

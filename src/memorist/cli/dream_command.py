@@ -165,7 +165,7 @@ def find_last_dream(memory: AutoMemory) -> RecordedChange | None:
 
 
 @dream_group.command("undo")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@output.YES_OPTION
 @output.JSON_OPTION
 def dream_undo_command(yes: bool, as_json: bool) -> None:
     """Take back the newest dream that is not taken back yet, all of it.

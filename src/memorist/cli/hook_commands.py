@@ -11,7 +11,7 @@ import click
 from memorist.cli.command_environment import load_user_settings
 from memorist.hooks import hook_protocol
 from memorist.hooks.daemon_socket import find_daemon_process, open_daemon_socket
-from memorist.hooks.hook_client import run_hook as call
+from memorist.hooks.hook_client import run_hook
 from memorist.platforms import processes
 
 HOME_OPTION = click.option(
@@ -36,8 +36,10 @@ def hook_command(event: str, client: str | None, home: Path | None) -> None:
 
     `memorist install` puts it into the agent's settings. It always ends with status 0, within a
     time limit; what went wrong is shown by `memorist doctor`.
+
+    Example: memorist hook SessionStart --client codex < event.json
     """
-    call(
+    run_hook(
         [event, *(["--client", client] if client else []), *(["--home", str(home)] if home else [])]
     )
 

@@ -17,6 +17,7 @@ JSON_OPTION = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object instead of text."
 )
 """For a command that prints text or, with this, JSON."""
+YES_OPTION = click.option("--yes", is_flag=True, help="Do it without asking.")
 
 
 def make_console() -> Console:

@@ -19,8 +19,7 @@ from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings, read_environment
 from memorist.cli.recorded_sessions import find_recorded_session
 from memorist.errors import InputError, UnreadableSession
-from memorist.replay.replay import ReplayOptions, ReplayResult
-from memorist.replay.replay import replay_files as run_replay
+from memorist.replay.replay import ReplayOptions, ReplayResult, replay_files
 from memorist.replay.replay_results import SessionRecord
 
 MAX_PREFIX_BREAKS = 3
@@ -161,7 +160,7 @@ def _run_replay(
             window=window,
             progress=tell,
         )
-        return asyncio.run(run_replay(files, options))
+        return asyncio.run(replay_files(files, options))
 
 
 @contextlib.contextmanager

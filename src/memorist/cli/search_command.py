@@ -55,7 +55,13 @@ def sync_session_index(*, everywhere: bool = False) -> SessionIndex:
 
 @click.command()
 @click.argument("query")
-@click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True)
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 100),
+    default=10,
+    show_default=True,
+    help="Results to show.",
+)
 @click.option("--all", "everywhere", is_flag=True, help="Search the sessions of every project.")
 @click.option(
     "--open", "number", type=click.IntRange(1), help="Show one turn whole, by its number."

@@ -12,8 +12,12 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from memorist.compaction import full_compaction, inline_compaction, microcompact
-from memorist.compaction import session_memory_compaction as session_memory_module
+from memorist.compaction import (
+    full_compaction,
+    inline_compaction,
+    microcompact,
+    session_memory_compaction,
+)
 from memorist.compaction.compaction_plan import (
     CircuitBreaker,
     CompactionAttempt,
@@ -614,7 +618,7 @@ class Compactor(SessionExtension):
         text, cursor = self._session_memory.read_notes(), self._session_memory.read_cursor()
         if text is None or cursor is None:
             return None
-        start = session_memory_module.find_keep_index(measured, cursor.message, self._settings)
+        start = session_memory_compaction.find_keep_index(measured, cursor.message, self._settings)
         if isinstance(start, UnchangedHistory) or start >= len(measured.messages):
             return None
         said = sum(estimate_text_tokens(words, measured.factor) for words in self._user_texts)
@@ -729,7 +733,7 @@ class Compactor(SessionExtension):
             last_summarised=upto,
             section_tokens=self._runtime.settings.session_memory.section_tokens,
         )
-        compacted = session_memory_module.compact_with_notes(measured, notes, terms)
+        compacted = session_memory_compaction.compact_with_notes(measured, notes, terms)
         if isinstance(compacted, CompactedHistory) and all(
             message.id.startswith("memorist") for message in compacted.messages
         ):

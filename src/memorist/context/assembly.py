@@ -16,7 +16,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.context.context_pieces import ContextPiece, ContextSection, OmittedSource, build_piece
-from memorist.context.context_pieces import ContextSection as Given
 from memorist.context.context_tags import (
     FILE_NATIVE_ROWS,
     ROLLOUT_ROWS,
@@ -27,16 +26,18 @@ from memorist.context.context_tags import (
     wrap_in_tag,
 )
 from memorist.context.environment import (
-    UNSPECIFIED_PERMISSIONS,
-    HostPermissions,
     SessionEnvironment,
-    apply_permissions,
-    build_permissions_sections,
     render_env_block,
     render_env_fields,
     render_environment_context,
     render_environment_fields,
     render_git_state,
+)
+from memorist.context.host_context import (
+    UNSPECIFIED_PERMISSIONS,
+    HostPermissions,
+    apply_permissions,
+    build_permissions_sections,
 )
 from memorist.context.instruction_reading import detect_environment
 from memorist.context.instructions import (
@@ -362,7 +363,7 @@ class ContextSnapshot(Struct, frozen=True, kw_only=True):
     family: Family
     environment: SessionEnvironment
     instructions: InstructionReport = InstructionReport()
-    host_sections: tuple[Given, ...] = ()
+    host_sections: tuple[ContextSection, ...] = ()
     """The host's sections, and our own next to them: the catalogue of skills."""
     model_switch: str = ""
     """Template of the text that announces another model, around {{model}}."""
@@ -477,7 +478,9 @@ def _text_renderer(text: str, retraction: str) -> SectionRenderer:
     return tell
 
 
-def _host_world_sections(sections: Sequence[Given], family: Family) -> Iterator[WorldSection]:
+def _host_world_sections(
+    sections: Sequence[ContextSection], family: Family
+) -> Iterator[WorldSection]:
     """The host's sections; several with the same tag and source are numbered."""
     counts: dict[str, int] = {}
     for section in sections:

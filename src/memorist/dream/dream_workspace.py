@@ -50,8 +50,7 @@ from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.events import Event
 from memorist.ports import Clock, FileSystem
 from memorist.settings import AutoMemorySettings, ContextSettings, DreamSettings
-from memorist.store.disk_files import DiskFiles, read_if_exists
-from memorist.store.disk_files import hold_lock as locked
+from memorist.store.disk_files import DiskFiles, hold_lock, read_if_exists
 from memorist.store.home_layout import MemoryLayout
 
 MAX_WRITE_TRIES = 3
@@ -362,7 +361,7 @@ def append_journal(workspace: DreamWorkspace, report: DreamReport) -> None:
     If the disk refuses, only the entry is lost: the history has the change.
     """
     path = journal_path(workspace.layout)
-    with contextlib.suppress(StoreError), locked(workspace.layout.lock):
+    with contextlib.suppress(StoreError), hold_lock(workspace.layout.lock):
         new = workspace.files.facts(path) is None
         workspace.files.append(
             path,

@@ -19,7 +19,7 @@ from typing import Any, Protocol, Self, TypeVar
 
 from memorist.compaction.full_compaction import CompactionOutcome
 from memorist.compaction.measured_history import CompactionStrategy
-from memorist.context.environment import HostContext
+from memorist.context.host_context import HostContext
 from memorist.core.messages import JsonObject
 from memorist.engine.history_search import SearchResults
 from memorist.engine.session import Session

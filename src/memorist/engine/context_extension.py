@@ -23,19 +23,14 @@ from memorist.context.assembly import (
     build_memory_section,
     build_world_sections,
     check_sections,
+    load_first_context,
     pieces_to_messages,
     read_folder_context,
+    save_first_context,
 )
-from memorist.context.assembly import load_first_context as load_shown
-from memorist.context.assembly import save_first_context as keep_shown
 from memorist.context.context_pieces import ContextPiece, OmittedSource
-from memorist.context.environment import (
-    GitState,
-    HostContext,
-    SessionEnvironment,
-    apply_permissions,
-    build_permissions_sections,
-)
+from memorist.context.environment import GitState, SessionEnvironment
+from memorist.context.host_context import HostContext, apply_permissions, build_permissions_sections
 from memorist.context.instruction_imports import TouchedFiles, find_touched_paths
 from memorist.context.instruction_reading import WatchedFiles
 from memorist.context.message_normalization import IncrementalNormalizer
@@ -214,7 +209,7 @@ class ContextExtension(SessionExtension):
 
     def _resume(self) -> bool:
         """Restore what a former process showed; False when there is none, or it cannot be read."""
-        saved = load_shown(
+        saved = load_first_context(
             self._runtime.files, self._log.context.layout.context_snapshot, self._family
         )
         if saved is None:
@@ -253,7 +248,7 @@ class ContextExtension(SessionExtension):
         self._world_state = self._first_state = state_from_values(
             {section.id: section.value for section in self._sections}
         )
-        keep_shown(
+        save_first_context(
             self._runtime.files,
             self._log.context.layout.context_snapshot,
             self._family,

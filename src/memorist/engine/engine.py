@@ -49,7 +49,7 @@ from memorist.engine.session_pins import (
     read_off_sessions,
 )
 from memorist.engine.session_share import SessionShare, open_shared_sessions
-from memorist.engine.unsaved_sessions import UnsavedSessions
+from memorist.engine.temporary_sessions import TemporarySessions
 from memorist.engine.worker_process import has_exited, start_worker
 from memorist.errors import SessionInUse, StoreError, UsageError
 from memorist.events import EventListener
@@ -175,7 +175,7 @@ class Memorist:
         self._skill_searches: LruCache[SkillDiscovery] = LruCache()
         self._state: StateDatabase | None = None
         self._blocking: BlockingMemorist | None = None
-        self._unsaved = UnsavedSessions()
+        self._unsaved = TemporarySessions()
         self._worker_process: int | None = None
         """Process id of the last started worker."""
 

@@ -49,13 +49,13 @@ from memorist.formats.request_codec import (
     merge_extra,
     parse_tool_arguments,
     raw_value,
+    read_tool_definition,
     require_list,
     require_object,
     text_or_none,
     token_count,
     unknown_text,
 )
-from memorist.formats.request_codec import read_tool_definition as read_definition
 from memorist.ports import Reply
 
 # Messages of OpenAI Chat Completions, both ways: one wire message is one core message.
@@ -568,8 +568,8 @@ class OpenAIChatCodec(BaseCodec):
         for key in ("function", "custom"):
             source = raw.get(key)
             if isinstance(source, dict):
-                return read_definition(raw, source, "parameters")
-        return read_definition(raw, raw, "parameters")
+                return read_tool_definition(raw, source, "parameters")
+        return read_tool_definition(raw, raw, "parameters")
 
     def write_tool(self, tool: ToolDefinition) -> JsonObject:
         """Write a tool of any format."""

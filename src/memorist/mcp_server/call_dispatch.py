@@ -44,7 +44,7 @@ from memorist.mcp_server.tool_arguments import (
     ToolArguments,
     WhyArguments,
 )
-from memorist.recall.memory_search import FolderSearch as Searcher
+from memorist.recall.memory_search import FolderSearch
 from memorist.recall.memory_selection import select_relevant
 from memorist.store.database import open_database
 from memorist.store.disk_files import DiskFiles
@@ -163,7 +163,7 @@ class OpenProject:
             database=self.database,
         )
         self.sessions = ProjectSessions(root, files=self.files, database=self.database)
-        self.search = Searcher(self.memory.folder, self.settings.recall)
+        self.search = FolderSearch(self.memory.folder, self.settings.recall)
 
     def database(self) -> sqlite3.Connection:
         """The state database. Raises StoreError."""

@@ -16,13 +16,13 @@ from memorist.models.context_window import (
     read_ollama_model,
 )
 from memorist.models.event_stream import ReplyAssembler, read_stream
-from memorist.models.local_servers import is_near_server
 from memorist.models.model_settings import ModelSettings
 from memorist.models.reply_assembly import (
     assemble_chat,
     assemble_responses,
     separate_thoughts,
 )
+from memorist.models.server_location import is_near_server
 from memorist.models.streaming_model import ModelAccess, StreamingModel
 from memorist.ports import Clock
 

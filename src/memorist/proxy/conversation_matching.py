@@ -17,8 +17,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import msgspec
-from msgspec import Struct, field
+from msgspec import Struct
 
 from memorist.core.messages import JsonObject, Message
 from memorist.engine.host_history import message_fingerprint, replace_lone_surrogates
@@ -28,76 +27,10 @@ from memorist.proxy.client_identity import (
     RequestShape,
     compute_request_shape,
 )
+from memorist.proxy.known_conversations import (
+    StoredConversation,
+)
 from memorist.proxy.request_body import RequestBody
-
-# The stored form of a conversation, so that it continues after a restart: one line of JSON each.
-
-
-class StoredConversation(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A stored conversation. The fields correspond to those of `ProxyConversation`."""
-
-    id: str
-    format: str
-    main: bool = True
-    interactive: bool = True
-    name: str = ""
-    declared_project: str | None = field(default=None, name="told")
-    folder: str = ""
-    shape: tuple[str, str] = ("", "")
-    asked: bytes = b""
-    answered: bytes = b""
-    response: bytes = b""
-    """A hash of the newest reply's id, where the provider keeps the history."""
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        """What a later line must share with this one to replace it."""
-        return (self.id, self.format, self.name, self.declared_project or "")
-
-
-class ConversationFileHeader(Struct, frozen=True):
-    """The first line: the salt for hashing keys in this home."""
-
-    salt: bytes
-
-
-_encode_json = msgspec.json.Encoder().encode
-_decode_conversation = msgspec.json.Decoder(StoredConversation).decode
-_decode_header = msgspec.json.Decoder(ConversationFileHeader).decode
-
-
-def encode_conversation_line(entry: StoredConversation | ConversationFileHeader) -> bytes:
-    """Encode one line, including its line end."""
-    return _encode_json(entry) + b"\n"
-
-
-def parse_salt(data: bytes) -> bytes:
-    """The salt in the first line; empty if there is none."""
-    try:
-        return _decode_header(data.partition(b"\n")[0]).salt
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return b""
-
-
-def parse_stored_conversations(
-    data: bytes, limit: int
-) -> OrderedDict[tuple[str, ...], StoredConversation]:
-    """The newest line of each conversation, at most `limit`, the one idle longest first.
-
-    Invalid or truncated lines are skipped.
-    """
-    found: OrderedDict[tuple[str, ...], StoredConversation] = OrderedDict()
-    for line in data.split(b"\n")[1:]:
-        try:
-            entry = _decode_conversation(line)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            continue
-        found[entry.key] = entry
-        found.move_to_end(entry.key)
-    while len(found) > limit:
-        found.popitem(last=False)
-    return found
-
 
 MAX_CONVERSATIONS = 10_000
 """Conversations that are remembered; the one idle longest is forgotten.

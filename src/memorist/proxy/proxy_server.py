@@ -49,7 +49,7 @@ from memorist.proxy.upstream_exchange import (
 )
 from memorist.safety.server_access import LOOPBACK_NAMES, is_same_token
 from memorist.settings import ProxySettings
-from memorist.system import open_listening_socket as open_socket
+from memorist.system import open_listening_socket
 
 # The proxy between an agent and its model provider.
 
@@ -195,7 +195,7 @@ def listen(settings: ProxySettings, token: str, tenancy: Tenancy = SINGLE_HOME) 
             f"{settings.host} can be reached from elsewhere, and anybody could use the proxy; "
             f"put a token into MEMORIST_PROXY_TOKEN first"
         )
-    listening = open_socket(settings.host, settings.port, BACKLOG)
+    listening = open_listening_socket(settings.host, settings.port, BACKLOG)
     listening.setblocking(False)
     return listening
 

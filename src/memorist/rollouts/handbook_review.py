@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.statements.statement_similarity import SIMILAR_SHARE, find_nearest
-from memorist.core.markdown import render_template as fill
+from memorist.core.markdown import render_template
 from memorist.core.token_count import estimate_text_tokens, truncate_end, truncate_middle
 from memorist.rollouts.folder_changes import USER_PROFILE_MARK, HandbookFiles
 from memorist.rollouts.handbook import (
@@ -41,9 +41,9 @@ from memorist.rollouts.summary_composition import (
     MemorySummary,
     compose_summary,
     find_summary_problem,
+    parse_memory_summary,
+    render_memory_summary,
 )
-from memorist.rollouts.summary_composition import parse_memory_summary as parse_summary
-from memorist.rollouts.summary_composition import render_memory_summary as render_summary
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.permission_claims import is_planted_order
@@ -165,7 +165,7 @@ def _review_summary(draft: MemorySummary, text: str) -> MemorySummary | Rejected
     problem = find_summary_problem(text)
     if problem:
         return RejectedDraft(f"{SUMMARY_FILE} is not valid: {problem}")
-    summary = parse_summary(text)
+    summary = parse_memory_summary(text)
     known = {topic.text for topic in draft.topics}
     if summary.profile != draft.profile and (
         is_planted_order(summary.profile) or len(summary.profile.split()) > MAX_PROFILE_WORDS
@@ -487,7 +487,7 @@ def build_stage_two_instruction(task: StageTwoTask, prompts: StageTwoPrompts) ->
         "handbook": f"{task.folder}/{HANDBOOK_FILE}",
         "summary": f"{task.folder}/{SUMMARY_FILE}",
     }
-    return fill(whole, values, strict=True).strip() + "\n"
+    return render_template(whole, values, strict=True).strip() + "\n"
 
 
 def render_stage_two_material(task: StageTwoTask) -> str:
@@ -499,7 +499,7 @@ def render_stage_two_material(task: StageTwoTask) -> str:
         if group.title in titles
     ]
     others = [group.title for group in task.draft.handbook.groups if group.title not in titles]
-    summary = truncate_end(render_summary(task.draft.summary), MAX_DRAFT_TOKENS // 2)
+    summary = truncate_end(render_memory_summary(task.draft.summary), MAX_DRAFT_TOKENS // 2)
     handbook = "" if task.lean else "\n\n".join(groups)
     drafts = {HANDBOOK_FILE: handbook, SUMMARY_FILE: summary}
     parts = [

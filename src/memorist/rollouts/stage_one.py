@@ -32,7 +32,7 @@ from memorist.formats.transcript_format import (
     TranscriptEntry,
     TurnRollback,
 )
-from memorist.models.local_servers import is_near_model
+from memorist.models.server_location import is_near_model
 from memorist.models.streaming_model import ErrorRecordingModel
 from memorist.ports import Model, discover_window
 from memorist.rollouts.raw_memory import RawMemory

@@ -24,7 +24,7 @@ from memorist.auto_memory.write_evidence import (
     normalize_for_comparison,
 )
 from memorist.core.lazy import lazy_pattern
-from memorist.core.markdown import render_template as filled
+from memorist.core.markdown import render_template
 from memorist.core.messages import JsonObject
 from memorist.core.text_analysis import analyze_text
 from memorist.rollouts.raw_memory import (
@@ -176,7 +176,9 @@ def render_part_material(part: StageOnePart) -> str:
 def build_part_instruction(prompts: StageOnePrompts, part: StageOnePart, thread: Rollout) -> str:
     """Render the instruction."""
     intro = (
-        filled(prompts.part, {"number": str(part.number), "count": str(part.count)}, strict=True)
+        render_template(
+            prompts.part, {"number": str(part.number), "count": str(part.count)}, strict=True
+        )
         if part.count > 1
         else ""
     )
@@ -186,8 +188,10 @@ def build_part_instruction(prompts: StageOnePrompts, part: StageOnePart, thread:
         "branch": clean_line(thread.branch) or UNKNOWN_FOLDER,
         "part": intro,
     }
-    again = "\n" + filled(prompts.again, {"why": part.why}, strict=True) if part.why else ""
-    return filled(prompts.task, values, strict=True) + again
+    again = (
+        "\n" + render_template(prompts.again, {"why": part.why}, strict=True) if part.why else ""
+    )
+    return render_template(prompts.task, values, strict=True) + again
 
 
 def parse_answer(text: str) -> StageOneAnswer | UnusableAnswer:

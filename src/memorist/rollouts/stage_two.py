@@ -30,8 +30,7 @@ from memorist.forks.fork_spec import (
 )
 from memorist.ports import Model
 from memorist.rollouts.folder_baseline import FolderBaseline
-from memorist.rollouts.folder_changes import HandbookFiles as Values
-from memorist.rollouts.folder_changes import compare_folders, render_difference
+from memorist.rollouts.folder_changes import HandbookFiles, compare_folders, render_difference
 from memorist.rollouts.handbook import CONSOLIDATED_PREFIX, HANDBOOK_FILE
 from memorist.rollouts.handbook_review import (
     RejectedDraft,
@@ -366,7 +365,7 @@ class _ConsolidationRun:
             f"sessions it names."
         )
         handbook = replace(verdict.files.handbook, date_line=line)
-        values = Values(handbook, fit_draft_summary(given, verdict.files.summary))
+        values = HandbookFiles(handbook, fit_draft_summary(given, verdict.files.summary))
         draft = replace(draft, files=draft.files | dict(verdict.skills))
         return replace_handbook_files(draft, values, lean=given.lean), "model", "", receipt
 

@@ -72,9 +72,9 @@ from memorist.rollouts.summary_composition import (
     find_summary_problem,
     fit_summary,
     mark_note_merged,
+    parse_memory_summary,
+    render_memory_summary,
 )
-from memorist.rollouts.summary_composition import parse_memory_summary as parse_summary
-from memorist.rollouts.summary_composition import render_memory_summary as render_summary
 from memorist.store.rollout_rows import RolloutExtract, StoredExtract
 
 MAX_SUMMARY_TOKENS = 5_000
@@ -637,14 +637,14 @@ def replace_handbook_files(
     files = dict(draft.files)
     if not lean:
         files[HANDBOOK_FILE] = render_handbook(values.handbook).encode("utf-8", "replace")
-    files[SUMMARY_FILE] = render_summary(values.summary).encode("utf-8", "replace")
+    files[SUMMARY_FILE] = render_memory_summary(values.summary).encode("utf-8", "replace")
     return replace(draft, files=files, values=values)
 
 
 def _parse_handbook_files(files: Mapping[str, bytes]) -> HandbookFiles:
     return HandbookFiles(
         parse_handbook(_decode_text(files.get(HANDBOOK_FILE, b""))),
-        parse_summary(_decode_text(files.get(SUMMARY_FILE, b""))),
+        parse_memory_summary(_decode_text(files.get(SUMMARY_FILE, b""))),
     )
 
 

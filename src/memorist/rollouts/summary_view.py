@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.interop.codex_memory import SUMMARY_VERSION, parse_absolute_folders
-from memorist.core.markdown import render_template as fill
+from memorist.core.markdown import render_template
 from memorist.core.token_count import estimate_text_tokens
 from memorist.rollouts.session_claims import SessionLocation, applies_at
 from memorist.rollouts.summary_composition import (
@@ -100,12 +100,12 @@ def render_summary_view(
     values = {
         "folder": view.folder,
         "summary": plain,
-        "lookup": fill(
+        "lookup": render_template(
             texts.lean if view.lean else texts.lookup, {"folder": view.folder}, strict=True
         ).strip(),
     }
     return RolloutMemoryView(
-        text=fill(texts.shown, values, strict=True).strip(),
+        text=render_template(texts.shown, values, strict=True).strip(),
         tokens=estimate_text_tokens(plain),
         entries=_count_shown(cut),
         left_out=cut.left_out,

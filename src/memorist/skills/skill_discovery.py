@@ -20,9 +20,9 @@ from memorist.errors import InputError, StoreError
 from memorist.ports import FileSystem
 from memorist.settings import SkillsSettings
 from memorist.skills.plugin_files import MANIFEST_PATHS
-from memorist.skills.skill import INTERFACE_FILE as BESIDE_NAME
-from memorist.skills.skill import MAX_INTERFACE_BYTES as BESIDE_BYTES
 from memorist.skills.skill import (
+    INTERFACE_FILE,
+    MAX_INTERFACE_BYTES,
     SKILL_FILE,
     SKILL_SCOPES,
     Skill,
@@ -233,7 +233,7 @@ class SkillDiscovery:
                         shown, root.scope, f"it has {facts.size} bytes, {limit} are the most"
                     ),
                 )
-            near = _read_interface_facts(f"{folder}/{BESIDE_NAME}") if agents else None
+            near = _read_interface_facts(f"{folder}/{INTERFACE_FILE}") if agents else None
             key = (shown, facts, root, near)
             found = self._previous_cache.get(key) or self._cache.get(key)
             if found is None:
@@ -250,7 +250,9 @@ class SkillDiscovery:
                 wrong = (
                     (
                         SkillProblem(
-                            printable_path(f"{folder}/{BESIDE_NAME}"), root.scope, interface.problem
+                            printable_path(f"{folder}/{INTERFACE_FILE}"),
+                            root.scope,
+                            interface.problem,
                         ),
                     )
                     if interface.problem
@@ -273,8 +275,8 @@ def _read_interface_facts(path: str) -> SkillFileFacts | str | None:
         return None
     except (OSError, ValueError) as error:
         return f"it cannot be read: {describe_error(error)}"
-    if isinstance(found, SkillFileFacts) and found.size > BESIDE_BYTES:
-        return f"it has {found.size} bytes, {BESIDE_BYTES} are the most"
+    if isinstance(found, SkillFileFacts) and found.size > MAX_INTERFACE_BYTES:
+        return f"it has {found.size} bytes, {MAX_INTERFACE_BYTES} are the most"
     return found
 
 
@@ -283,7 +285,7 @@ def _read_interface(facts: SkillFileFacts | str | None) -> SkillInterface:
     if not isinstance(facts, SkillFileFacts):
         return SkillInterface(problem=facts or "")
     try:
-        return parse_skill_interface(read_limited_text(facts.path, BESIDE_BYTES))
+        return parse_skill_interface(read_limited_text(facts.path, MAX_INTERFACE_BYTES))
     except OSError as error:
         return SkillInterface(problem=f"it cannot be read: {describe_error(error)}")
 

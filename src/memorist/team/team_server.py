@@ -39,7 +39,7 @@ from memorist.safety.server_access import LOOPBACK_NAMES, is_host_allowed
 from memorist.store.database import BUSY_SECONDS, create_private_file
 from memorist.store.disk_files import make_folders
 from memorist.store.state_database import SqliteState, StateDatabase, open_state
-from memorist.system import open_listening_socket as open_socket
+from memorist.system import open_listening_socket
 from memorist.team.shared_file import find_key_problem, text_checksum
 from memorist.team.team_protocol import (
     MAX_REQUEST_BYTES,
@@ -656,7 +656,7 @@ def bind_server_socket(
             f"{', '.join(beyond)} can be reached from elsewhere, and anybody could read and "
             f"write; make a token first: memorist team token NAME"
         )
-    return open_socket(host, port, MAX_CONNECTIONS)
+    return open_listening_socket(host, port, MAX_CONNECTIONS)
 
 
 def serve_team(store: TeamStore, listening: socket.socket, limits: TeamServerLimits) -> None:

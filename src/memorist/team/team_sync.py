@@ -31,8 +31,8 @@ from memorist.errors import (
 from memorist.ports import FileSystem
 from memorist.settings import TeamSettings
 from memorist.store.disk_files import hold_lock, read_if_exists
+from memorist.team.author_log import AuthorLog
 from memorist.team.local_copy import (
-    AuthorLog,
     BaseTextStore,
     IncomingChanges,
     LocalMemory,

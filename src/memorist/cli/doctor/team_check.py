@@ -28,7 +28,7 @@ from memorist.errors import MemoristError, RemoteError, RemoteRefused, SettingsE
 from memorist.platforms.regular_files import read_regular
 from memorist.store.disk_files import hold_lock
 from memorist.store.home_layout import MemoryLayout, TeamLayout
-from memorist.team import remote_location as places
+from memorist.team import remote_location
 from memorist.team.git_remote import GitRemote
 from memorist.team.team_client import ServerRemote
 from memorist.team.team_remote import TeamRemote
@@ -73,7 +73,7 @@ def _check_project(context: DoctorContext, where: MemoryLayout) -> Iterator[Chec
     yield from torn
     yield from _check_waiting(where)
     yield from _check_lock(where.team)
-    chosen = places.read_remote_location(FILES, where.team, context.settings.team)
+    chosen = remote_location.read_remote_location(FILES, where.team, context.settings.team)
     if chosen is None:
         if not torn:
             yield CheckResult(
@@ -86,7 +86,9 @@ def _check_project(context: DoctorContext, where: MemoryLayout) -> Iterator[Chec
     project = Path(known.root) if known is not None else where.folder
     patient = replace(context.settings.team, timeout_seconds=REACH_SECONDS, retries=0)
     try:
-        remote = places.open_remote(where.team, chosen, project, patient, read_environment())
+        remote = remote_location.open_remote(
+            where.team, chosen, project, patient, read_environment()
+        )
     except SettingsError as error:
         yield CheckResult(
             "wrong",
@@ -113,7 +115,7 @@ def _check_torn_files(context: DoctorContext, where: TeamLayout) -> Iterator[Che
     kinds: tuple[tuple[Path, type, str], ...] = (
         (
             where.location,
-            places.RemoteLocation,
+            remote_location.RemoteLocation,
             "which place the team has: choose it again (memorist team init)",
         ),
         (
@@ -226,18 +228,23 @@ def _check_mirror(
         )
 
 
-def _check_token(chosen: places.RemoteLocation, context: DoctorContext) -> Iterator[CheckResult]:
+def _check_token(
+    chosen: remote_location.RemoteLocation, context: DoctorContext
+) -> Iterator[CheckResult]:
     """Report a missing token; a server beyond this machine always needs one."""
     host = urlsplit(chosen.remote).hostname
     if (
         chosen.remote.startswith("https://")
         and host not in _LOCAL
-        and not (read_environment().get(places.AUTH_VARIABLE) or context.settings.team.token_file)
+        and not (
+            read_environment().get(remote_location.AUTH_VARIABLE)
+            or context.settings.team.token_file
+        )
     ):
         yield CheckResult(
             "wrong",
             f"there is no token for {host}",
-            f"Ask its operator; then set {places.AUTH_VARIABLE}, or team.token_file.",
+            f"Ask its operator; then set {remote_location.AUTH_VARIABLE}, or team.token_file.",
         )
 
 

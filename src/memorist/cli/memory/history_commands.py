@@ -11,7 +11,6 @@ from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.cli import output
 from memorist.cli.memory.client_counterparts import FoundElsewhere, find_elsewhere
 from memorist.cli.memory.memory_commands import (
-    YES_OPTION,
     confirm,
     describe_succession,
     locate_memory,
@@ -85,7 +84,7 @@ def memory_diff_command(change: str, as_json: bool) -> None:
 
 @click.command("undo")
 @click.argument("change", default="")
-@YES_OPTION
+@output.YES_OPTION
 def memory_undo_command(change: str, yes: bool) -> None:
     """Take back the newest change, or the one whose id begins with CHANGE. Twice takes back the two
     newest.

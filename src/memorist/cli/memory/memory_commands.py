@@ -27,8 +27,7 @@ from memorist.auto_memory.memory_file import (
     format_utc_timestamp,
     parse_topic,
 )
-from memorist.auto_memory.memory_lint import LintProblem, describe_opposed
-from memorist.auto_memory.memory_lint import lint_folder as check_folder
+from memorist.auto_memory.memory_lint import LintProblem, describe_opposed, lint_folder
 from memorist.auto_memory.memory_location import find_moved_projects, rebind_memory
 from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
 from memorist.auto_memory.statements.statement_filters import classify_statement
@@ -50,7 +49,7 @@ from memorist.settings import RecallSettings
 from memorist.store.disk_files import DiskFiles
 from memorist.store.memory_uses import forget_uses
 from memorist.store.text_removal import TextRemoval, remove_from_bytes, remove_texts
-from memorist.team.local_copy import AuthorLog
+from memorist.team.author_log import AuthorLog
 
 # Open the project's memory for one command, and report its changes.
 
@@ -136,7 +135,6 @@ def confirm(question: str, *, yes: bool) -> None:
 KIND_CHOICE = click.Choice([kind.value for kind in MemoryKind])
 MAX_AUTHORS = 4
 """Earlier changes of a team memory that are listed with its text. Our choice."""
-YES_OPTION = click.option("--yes", is_flag=True, help="Do it without asking.")
 
 
 @click.command("list")
@@ -386,7 +384,7 @@ def memory_edit_command(path: str, text: str | None) -> None:
 @click.command("mute")
 @click.argument("path")
 @click.option("--undo", is_flag=True, help="Let it be shown again.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@output.YES_OPTION
 def memory_mute_command(path: str, undo: bool, yes: bool) -> None:
     """Keep a memory and leave it out of all that models are shown.
 
@@ -409,7 +407,7 @@ def memory_mute_command(path: str, undo: bool, yes: bool) -> None:
     help="Leave no copy: not in the history, the inbox, the ledger, nor in what is derived. "
     "Cannot be undone.",
 )
-@YES_OPTION
+@output.YES_OPTION
 def memory_forget_command(paths: tuple[str, ...], hard: bool, yes: bool) -> None:
     """Take memories out. They stay in the history and `undo` brings them back, unless you say
     --hard.
@@ -517,7 +515,7 @@ def _find_folder_problems(memory: AutoMemory) -> tuple[list[Topic], list[LintPro
     for head in memory.headers():
         with contextlib.suppress(InputError):
             topics.append(memory.folder.read_topic(head.path))
-    problems = check_folder(
+    problems = lint_folder(
         topics,
         memory.folder.list_entries(),
         index_text=memory.folder.read_index_text(),
@@ -600,7 +598,7 @@ def _render_stale(stale: StaleMemory) -> dict[str, object]:
 
 @click.command("rebind")
 @click.argument("old")
-@YES_OPTION
+@output.YES_OPTION
 def memory_rebind_command(old: str, yes: bool) -> None:
     """Give the memory of a repository that was at OLD to the one in this folder, after it was moved
     or renamed.

@@ -27,7 +27,6 @@ from memorist.auto_memory.write_result import WriteResult
 from memorist.cli import output
 from memorist.cli.memory.memory_commands import (
     KIND_CHOICE,
-    YES_OPTION,
     confirm,
     open_project_memory,
     print_write_result,
@@ -55,7 +54,7 @@ DRY_RUN_OPTION = click.option(
 )
 @DRY_RUN_OPTION
 @output.JSON_OPTION
-@YES_OPTION
+@output.YES_OPTION
 @click.pass_context
 def memory_import_command(
     context: click.Context, /, source: Path, dialect: str | None, **flags: bool

@@ -202,10 +202,12 @@ def _print_status(found: dict[str, Any]) -> None:
 
 
 @click.command("retry")
-@click.argument("names", nargs=-1, metavar="[THREAD]…")
+@click.argument("names", nargs=-1, metavar="[SESSION]...")
 def rollouts_retry_command(names: tuple[str, ...]) -> None:
-    """Try again what failed or has to wait after a failure: these sessions, or all and the
-    consolidation (`global`).
+    """Try again what failed or has to wait after a failure: these sessions, by the start of their
+    ids, or all of them and the consolidation (`global`).
+
+    Example: memorist rollouts retry 1a2b3c4d
     """
 
     def work(past: RolloutStore) -> int:
@@ -224,10 +226,12 @@ def rollouts_retry_command(names: tuple[str, ...]) -> None:
 
 
 @click.command("reset")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@output.YES_OPTION
 def rollouts_reset_command(yes: bool) -> None:
     """Forget every extract, job and failure, so that all sessions are extracted again. Sessions and
     the folder of memories stay.
+
+    Example: memorist rollouts reset --yes
     """
     if not yes:
         click.confirm(
@@ -240,11 +244,11 @@ def rollouts_reset_command(yes: bool) -> None:
 
 
 @click.command("show")
-@click.argument("thread", required=False)
+@click.argument("thread", metavar="[SESSION]", required=False)
 @output.JSON_OPTION
 def rollouts_show_command(thread: str | None, as_json: bool) -> None:
-    """Show what stage one made of a session, by the begin of its id; without one the summary that
-    sessions are shown.
+    """Show what stage one made of a session, by the start of its id; without one the summary
+    that sessions are shown.
 
     Example: memorist rollouts show 1a2b3c4d
     """
@@ -306,11 +310,13 @@ def _describe_thread(past: RolloutStore, start: str) -> dict[str, Any]:
 
 
 @click.command("leave-out")
-@click.argument("thread")
+@click.argument("thread", metavar="SESSION")
 @click.option("--take-in", is_flag=True, help="Let it become memory again.")
 def rollouts_leave_out_command(thread: str, take_in: bool) -> None:
     """Keep a session out of memory: what was made of it goes, and the next consolidation forgets
-    what only it held up.
+    what rests on it alone. SESSION is the start of its id.
+
+    Example: memorist rollouts leave-out 1a2b3c4d
     """
 
     def work(past: RolloutStore) -> bool:
@@ -336,7 +342,10 @@ def rollouts_leave_out_command(thread: str, take_in: bool) -> None:
 @click.argument("text")
 @click.option("--here", is_flag=True, help="It holds for this project only. [default: everywhere]")
 def rollouts_note_command(text: str, here: bool) -> None:
-    """Note something for later sessions: shown at once, merged at the next consolidation."""
+    """Note something for later sessions: shown at once, merged at the next consolidation.
+
+    Example: memorist rollouts note "The staging database is reset on Mondays"
+    """
     if not text.strip():
         raise click.UsageError("the note is empty; say what is to be noted")
     applies = find_repository_root(str(Path.cwd())) if here else EVERYWHERE

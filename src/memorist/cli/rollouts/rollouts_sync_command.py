@@ -56,7 +56,6 @@ sessions_option = click.option(
 )
 @click.option(
     "--model",
-    metavar="M",
     default=None,
     help="Model of both stages, such as anthropic:NAME, or structural. [default: as set]",
 )
@@ -221,11 +220,10 @@ ANSWER_TOKENS = 2_000
 )
 @click.option(
     "--model",
-    metavar="M",
     default=None,
     help="Model of both stages, such as anthropic:NAME, or structural. [default: as set]",
 )
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@output.YES_OPTION
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object instead of text; needs --yes."
 )
