@@ -35,7 +35,7 @@ _HOMES = {
     "BlockingMemorist": "memorist.engine.blocking_engine",
     "BlockingSession": "memorist.engine.blocking_engine",
     "HostInfo": "memorist.ports",
-    "HostContext": "memorist.context.environment",
+    "HostContext": "memorist.context.host_context",
     "Memorist": "memorist.engine.engine",
     "MemoristError": "memorist.errors",
     "Session": "memorist.engine.session",
