@@ -18,16 +18,10 @@ from memorist.auto_memory.memory_file import (
     Trust,
     with_provenance,
 )
-from memorist.auto_memory.memory_index import (
-    MemoryIndex,
-    parse_pointer_target,
-)
+from memorist.auto_memory.memory_index import MemoryIndex, parse_pointer_target
 from memorist.core.text_analysis import encode_text
-from memorist.safety.prompt_injection import (
-    find_injection_rules,
-    grants_permission,
-    is_planted_order,
-)
+from memorist.safety.permission_claims import grants_permission, is_planted_order
+from memorist.safety.prompt_injection import find_injection_rules
 
 USER_TRUST = (Trust.STATED, Trust.REVIEWED)
 _KNOWN_HEADER_KEYS = ("name", "description", "type", "pinned", MEMORIST_KEY)
