@@ -17,7 +17,7 @@ from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.memory_manifest import read_memory_header
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
-from memorist.recall.memory_search import InitialScan
+from memorist.recall.initial_scan import InitialScan
 from memorist.settings import AutoMemorySettings
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout, MemoryLayout

@@ -21,7 +21,8 @@ from memorist.cli.main import memorist_group
 from memorist.dream.dream_lock import DreamLockHolder, encode_holder
 from memorist.platforms import processes
 from memorist.store.home_layout import MemoryLayout
-from memorist.team.team_server import TeamServerLimits, TeamStore, open_team_store
+from memorist.team.team_server import TeamServerLimits
+from memorist.team.team_store import TeamStore, open_team_store
 from team.test_server import serving
 
 Found = dict[str, str]

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from memorist.cli.import_command import ANSWER_TOKENS
 from memorist.cli.main import memorist_group
-from memorist.cli.rollouts.rollouts_sync_command import ANSWER_TOKENS
 from memorist.core.token_count import BYTES_PER_TOKEN
 from memorist.errors import ModelNameError
 from memorist.models.model_pricing import MILLION, lookup_price, shipped_prices

@@ -32,7 +32,7 @@ from memorist.flags.flag_lookup import InMemoryFlagSource
 from memorist.forks.fork_request import FORK_MARK
 from memorist.forks.fork_spec import ForkOutcome
 from memorist.ports import HostInfo, Reply, Request
-from memorist.recall.memory_search import InitialScan
+from memorist.recall.initial_scan import InitialScan
 from memorist.settings import AutoMemorySettings, CompactionSettings, RecallSettings, Settings
 from memorist.store.disk_files import DiskFiles
 from memorist.store.memory_uses import list_uses

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from memorist.errors import ModelUnavailable, StoreError, WriteConflict
 from memorist.forks.fork_spec import ForkLimits, ForkOutcome, Receipt
 from memorist.ports import Request
-from memorist.rollouts.handbook import parse_handbook
+from memorist.rollouts.handbook_parser import parse_handbook
 from memorist.rollouts.rollout_folder import read_memory_folder, write_note
 from memorist.rollouts.stage_two import (
     ConsolidationResult,

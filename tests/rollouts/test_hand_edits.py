@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.rollouts.handbook import HandbookEntry, parse_handbook
+from memorist.rollouts.handbook import HandbookEntry
+from memorist.rollouts.handbook_parser import parse_handbook
 from memorist.rollouts.structural_handbook import FolderDraft
 from memorist.store.rollout_rows import StoredExtract
 from rollouts.sessions import SHOP, TILL, bullet, handbook, kept, made, summary, task

@@ -16,11 +16,10 @@ from memorist.rollouts.handbook import (
     HandbookSection,
     HandbookSource,
     HandbookTask,
-    parse_entry,
-    parse_handbook,
     render_group,
     render_handbook,
 )
+from memorist.rollouts.handbook_parser import parse_entry, parse_handbook
 from rollouts.sessions import SHOP, bullet, handbook, kept, made, task
 
 LINE = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=30)

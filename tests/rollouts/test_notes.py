@@ -7,13 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.core.markdown import split_front_matter
-from memorist.rollouts.handbook import parse_handbook
-from memorist.rollouts.summary_composition import (
-    build_note,
-    find_notes,
-    mark_note_merged,
-    parse_note,
-)
+from memorist.rollouts.handbook_parser import parse_handbook
+from memorist.rollouts.user_notes import build_note, find_notes, mark_note_merged, parse_note
 from rollouts.sessions import SHOP, handbook, kept, made, task
 
 NOW = "2025-11-22T10:00:00Z"

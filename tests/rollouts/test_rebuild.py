@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.rollouts.summary_composition import restore_extracts_from_summaries
+from memorist.rollouts.extract_recovery import restore_extracts_from_summaries
 from memorist.store.job_claims import finish_extraction
 from memorist.store.rollout_rows import (
     RolloutExtract,

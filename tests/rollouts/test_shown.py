@@ -15,11 +15,9 @@ from memorist.rollouts.summary_composition import (
     MemorySummary,
     SummaryPart,
     SummaryTopic,
-    build_note,
     find_summary_problem,
     fit_summary,
     parse_memory_summary,
-    parse_note,
     render_memory_summary,
 )
 from memorist.rollouts.summary_view import (
@@ -28,6 +26,7 @@ from memorist.rollouts.summary_view import (
     SummaryViewOptions,
     render_summary_view,
 )
+from memorist.rollouts.user_notes import build_note, parse_note
 from rollouts.sessions import SHOP, TILL, bullet, kept, made, summary, task
 
 TEXTS = RolloutMemoryPrompts(

@@ -20,12 +20,12 @@ from hypothesis import strategies as st
 from memorist.cli.main import memorist_group
 from memorist.errors import InputError, RemoteRefused
 from memorist.store.disk_files import DiskFiles
-from memorist.team import team_server
+from memorist.team import team_store
 from memorist.team.author_log import MAX_CHANGES_PER_MEMORY, AuthorLog
 from memorist.team.git_output import parse_revisions
 from memorist.team.shared_file import text_checksum
 from memorist.team.team_remote import ChangeAuthor, RemoteListing, RemoteState, TeamRevision
-from memorist.team.team_server import TeamWrite, open_team_store
+from memorist.team.team_store import TeamWrite, open_team_store
 from team.conftest import Machine, MemoryRemote, note
 from team.test_git import checkout, commit, machine
 from team.test_server import client, serving
@@ -249,7 +249,7 @@ def test_the_newest_changes_of_each_memory_are_kept_in_order(
     memory's changes push none out.
     """
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(team_server, "MAX_STORED_REVISIONS", 3)
+        patch.setattr(team_store, "MAX_STORED_REVISIONS", 3)
         store = open_team_store(str(Path(folder) / "team.sqlite"), most=20)
         now: dict[str, str] = {}
         done: list[tuple[str, str, bool]] = []

@@ -17,7 +17,7 @@ import pytest
 from memorist.team.git_remote import GitRemote, TeamBranch
 from memorist.team.team_client import ServerAccess, ServerRemote
 from memorist.team.team_remote import TeamRemote
-from memorist.team.team_server import open_team_store
+from memorist.team.team_store import open_team_store
 from support.postgres_server import postgres
 from team.conftest import Machine, note
 from team.test_server import serving

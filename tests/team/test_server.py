@@ -33,13 +33,9 @@ from memorist.team.team_server import (
     FORWARDED_HEADERS,
     TeamApplication,
     TeamServerLimits,
-    TeamStore,
-    TeamStoreFull,
-    TeamToken,
-    TeamWrite,
     bind_server_socket,
-    open_team_store,
 )
+from memorist.team.team_store import TeamStore, TeamStoreFull, TeamToken, TeamWrite, open_team_store
 from support.postgres_server import postgres
 from team.conftest import TOKEN, Machine, note
 

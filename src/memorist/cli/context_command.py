@@ -20,11 +20,7 @@ from memorist.cli.command_environment import read_environment
 from memorist.cli.memory.memory_commands import open_project_memory
 from memorist.compaction.recorded_window import read_recorded_window
 from memorist.config import load_settings
-from memorist.context.assembly import (
-    assemble_first_context,
-    build_memory_section,
-    load_first_context,
-)
+from memorist.context.assembly import assemble_first_context, build_memory_section
 from memorist.context.context_pieces import (
     ContextPiece,
     ContextSection,
@@ -33,6 +29,7 @@ from memorist.context.context_pieces import (
 )
 from memorist.context.context_tags import SCAFFOLD_TABLE
 from memorist.context.environment import NetworkAccess
+from memorist.context.first_context import load_first_context
 from memorist.context.host_context import (
     APPROVAL_POLICIES,
     DEFAULT_PERMISSIONS,

@@ -59,7 +59,7 @@ class MemoristCommands(LazyGroup):
     """All commands of `memorist`, loaded on demand."""
 
     command_paths: ClassVar[Mapping[str, str]] = {
-        "compact": "memorist.cli.notes_compact_commands:compact_command",
+        "compact": "memorist.cli.compact_command:compact_command",
         "completion": "memorist.cli.main:completion_command",
         "config": "memorist.cli.config_command:config_group",
         "context": "memorist.cli.context_command:context_command",
@@ -70,14 +70,14 @@ class MemoristCommands(LazyGroup):
         "doctor": "memorist.cli.doctor.doctor_command:doctor_command",
         "handoff": "memorist.cli.handoff_command:handoff_command",
         "hook": "memorist.cli.hook_commands:hook_command",
-        "import": "memorist.cli.rollouts.rollouts_sync_command:import_sessions_command",
+        "import": "memorist.cli.import_command:import_sessions_command",
         "install": "memorist.cli.install_command:install_command",
         "machines": "memorist.cli.machines_command:machines_group",
         "mcp": "memorist.cli.mcp_command:mcp_command",
         "memory": "memorist.cli.memory.memory_group:memory_group",
-        "notes": "memorist.cli.notes_compact_commands:notes_command",
+        "notes": "memorist.cli.notes_command:notes_command",
         "proxy": "memorist.cli.proxy_command:proxy_command",
-        "recall": "memorist.cli.memory.memory_commands:recall_command",
+        "recall": "memorist.cli.recall_command:recall_command",
         "replay": "memorist.cli.replay_command:replay_command",
         "rollouts": "memorist.cli.rollouts.rollouts_group:rollouts_group",
         "sessions": "memorist.cli.sessions_command:sessions_command",

@@ -16,9 +16,9 @@ from memorist.engine.history_search import HistorySearch, SearchResults, kind_of
 from memorist.engine.rollout_pipeline import RolloutPipeline
 from memorist.errors import InputError, StoreError
 from memorist.models.embedder import is_embedder_installed, shared_embedder
-from memorist.recall.lexical_score import parse_query
 from memorist.recall.memory_search import FolderSearch
 from memorist.recall.passages import PassageMatch, excerpt_around, format_day
+from memorist.recall.search_query import parse_query
 from memorist.recall.session_index import SessionIndex
 from memorist.rollouts.session_sources import find_repository_root
 from memorist.store.database import is_disk_failure

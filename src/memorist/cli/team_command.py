@@ -37,7 +37,7 @@ from memorist.team.remote_location import (
 from memorist.team.shared_file import find_key_problem, find_sharing_problem
 from memorist.team.team_protocol import SPACE_PATTERN
 from memorist.team.team_remote import MAX_KEYS, RemoteState
-from memorist.team.team_server import TeamStore, open_team_store
+from memorist.team.team_store import TeamStore, open_team_store
 from memorist.team.team_sync import TeamSync, TeamSyncReport
 
 DELETIONS_OPTION = click.option(

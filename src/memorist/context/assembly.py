@@ -7,11 +7,9 @@ Pieces follow the order of the scaffold table. Sections that the host does not s
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -28,9 +26,7 @@ from memorist.context.context_tags import (
 from memorist.context.environment import (
     SessionEnvironment,
     render_env_block,
-    render_env_fields,
     render_environment_context,
-    render_environment_fields,
     render_git_state,
 )
 from memorist.context.host_context import (
@@ -48,18 +44,14 @@ from memorist.context.instructions import (
     render_agents_files,
     render_claude_file,
 )
-from memorist.context.world_state import PriorValue, SectionRenderer, WorldSection, hash_text
-from memorist.core.markdown import render_template
 from memorist.core.messages import (
     Message,
     Origin,
-    Role,
     TextBlock,
 )
-from memorist.errors import InputError, StoreError
-from memorist.ports import FileSystem, ReadableFileSystem
+from memorist.errors import InputError
+from memorist.ports import ReadableFileSystem
 from memorist.runtime import Runtime
-from memorist.safety.redacted_json import encode_redacted
 from memorist.settings import Family
 
 REMINDER_TAG = "system-reminder"
@@ -355,205 +347,3 @@ def build_memory_section(text: str, source: str, family: Family) -> ContextSecti
 
 ENVIRONMENT_SECTION, MODEL_SECTION, INSTRUCTIONS_SECTION = "environment", "model", "instructions"
 """Section ids. Those of the host's own sections begin with `given`."""
-
-
-class ContextSnapshot(Struct, frozen=True, kw_only=True):
-    """The current state of everything that the model is told about its environment."""
-
-    family: Family
-    environment: SessionEnvironment
-    instructions: InstructionReport = InstructionReport()
-    host_sections: tuple[ContextSection, ...] = ()
-    """The host's sections, and our own next to them: the catalogue of skills."""
-    model_switch: str = ""
-    """Template of the text that announces another model, around {{model}}."""
-
-
-def build_world_sections(snapshot: ContextSnapshot) -> tuple[WorldSection, ...]:
-    """Build the sections to compare. Their values are short: of a text only its digest is kept."""
-    if snapshot.family == "rollout":
-        return tuple(_rollout_world_sections(snapshot))
-    return (
-        *_file_native_world_sections(snapshot),
-        *_host_world_sections(snapshot.host_sections, snapshot.family),
-    )
-
-
-def _rollout_world_sections(snapshot: ContextSnapshot) -> Iterator[WorldSection]:
-    """Sections in the order of the first context, which is also the client's: a new folder brings
-    its instructions, then the environment.
-    """
-    yield WorldSection(
-        MODEL_SECTION,
-        snapshot.environment.model or None,
-        _model_renderer(snapshot.model_switch),
-        "developer",
-    )
-    yield from _host_world_sections(snapshot.host_sections, snapshot.family)
-    if snapshot.instructions.loaded:
-        text = render_agents_files(snapshot.instructions)
-        folder = (
-            snapshot.environment.environments[0].folder if snapshot.environment.environments else ""
-        )
-        kind = find_row("AGENTS.md", snapshot.family)
-        whole = wrap_in_tag(kind, escape_closing_tag(text, kind), {"folder": folder})
-        yield WorldSection(
-            INSTRUCTIONS_SECTION,
-            hash_text(whole),
-            _text_renderer(
-                whole, "[memorist] The AGENTS.md instructions above are no longer in force."
-            ),
-            "user",
-        )
-    yield WorldSection(
-        ENVIRONMENT_SECTION,
-        render_environment_fields(snapshot.environment),
-        _environment_renderer("environment_context", snapshot.family),
-        "user",
-    )
-
-
-def _file_native_world_sections(snapshot: ContextSnapshot) -> Iterator[WorldSection]:
-    fields = render_env_fields(snapshot.environment) | (
-        {"Today's date": f"Today's date: {snapshot.environment.date}"}
-        if snapshot.environment.date
-        else {}
-    )
-    yield WorldSection(
-        ENVIRONMENT_SECTION, fields, _environment_renderer("", snapshot.family), "user"
-    )
-    for file in snapshot.instructions.loaded:
-        text = render_claude_file(file)
-        retraction = f"[memorist] No longer in force: the instructions from {file.path}."
-        yield WorldSection(
-            f"{INSTRUCTIONS_SECTION} {file.path}",
-            hash_text(text),
-            _text_renderer(text, retraction),
-            "user",
-        )
-
-
-def _environment_renderer(tag: str, family: Family) -> SectionRenderer:
-    """Render only the fields that changed, in order; removed ones by name."""
-
-    def tell(value: object, before: PriorValue) -> str:
-        now = value if isinstance(value, Mapping) else {}
-        known = (
-            before.value if before.state == "known" and isinstance(before.value, Mapping) else {}
-        )
-        lines = [str(line) for name, line in now.items() if known.get(name) != line]
-        removed = [str(name) for name in known if name not in now]
-        if tag:
-            kind = find_row(tag, family)
-            lines += [f"  <{name} />" for name in removed]
-            return wrap_in_tag(kind, escape_closing_tag("\n".join(lines), kind)) if lines else ""
-        lines += [f"{name}: no longer given" for name in removed]
-        return "\n".join(["[memorist] From here on:", *lines]) if lines else ""
-
-    return tell
-
-
-def _model_renderer(template: str) -> SectionRenderer:
-    """Announce that another model answers. The first model of a session is not announced."""
-
-    def tell(value: object, before: PriorValue) -> str:
-        if value is None or before.state != "known" or not template:
-            return ""
-        kind = find_row("model_switch", "rollout")
-        return wrap_in_tag(
-            kind,
-            escape_closing_tag(
-                render_template(template, {"model": str(value)}, strict=True).strip(), kind
-            ),
-        )
-
-    return tell
-
-
-def _text_renderer(text: str, retraction: str) -> SectionRenderer:
-    def tell(value: object, before: PriorValue) -> str:
-        del before
-        return retraction if value is None else text
-
-    return tell
-
-
-def _host_world_sections(
-    sections: Sequence[ContextSection], family: Family
-) -> Iterator[WorldSection]:
-    """The host's sections; several with the same tag and source are numbered."""
-    counts: dict[str, int] = {}
-    for section in sections:
-        if not section.text.strip():
-            continue
-        kind = find_row(section.tag, family)
-        name = f"given {kind.tag} {section.source}"
-        counts[name] = counts.get(name, 0) + 1
-        id = name if counts[name] == 1 else f"{name} {counts[name]}"
-        text = (
-            escape_closing_tag(section.text.strip("\n"), kind)
-            if kind.tag == REMINDER_TAG
-            else render_section(section, kind).text
-        )
-        retraction = f"[memorist] No longer in force: {kind.tag}, from {section.source}."
-        role: Role = "developer" if kind.role == "system" else kind.role
-        yield WorldSection(id, hash_text(text), _text_renderer(text, retraction), role)
-
-
-def add_removed_sections(
-    sections: Sequence[WorldSection], before: Sequence[WorldSection]
-) -> tuple[WorldSection, ...]:
-    """Add the sections that existed before and no longer do, so that their removal is announced in
-    their own words.
-    """
-    now = {section.id for section in sections}
-    return (
-        *sections,
-        *(
-            WorldSection(each.id, None, each.render, each.role)
-            for each in before
-            if each.id not in now
-        ),
-    )
-
-
-# Saves the first context of a session, so that a new process sends the very same bytes.
-
-
-class SavedFirstContext(Struct, frozen=True):
-    """The content of the file."""
-
-    family: Family
-    pieces: tuple[ContextPiece, ...]
-
-
-def load_first_context(
-    files: FileSystem, path: Path, family: Family
-) -> tuple[ContextPiece, ...] | None:
-    """Load the pieces; None if there are none of this family, or they cannot be read."""
-    with contextlib.suppress(FileNotFoundError, StoreError, msgspec.DecodeError):
-        shown = msgspec.json.decode(files.read(path), type=SavedFirstContext)
-        return shown.pieces if shown.family == family else None
-    return None
-
-
-def save_first_context(
-    files: FileSystem,
-    path: Path,
-    family: Family,
-    pieces: tuple[ContextPiece, ...],
-    *,
-    raw: bool = False,
-) -> None:
-    """Save the pieces; unless `raw`, not where they hold a secret.
-
-    What is not saved, also because the disk refuses, a new process assembles again: it cannot
-    resend the same bytes, and nothing else is lost.
-    """
-    data = msgspec.json.encode(SavedFirstContext(family, pieces))
-    if not raw and encode_redacted(SavedFirstContext(family, pieces)) != data:
-        with contextlib.suppress(StoreError, FileNotFoundError):
-            files.remove(path)
-        return
-    with contextlib.suppress(StoreError):
-        files.write(path, data)

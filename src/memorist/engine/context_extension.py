@@ -16,20 +16,22 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.write_evidence import extract_user_text
 from memorist.context.assembly import (
-    ContextSnapshot,
     FolderContext,
-    add_removed_sections,
     build_first_context,
     build_memory_section,
-    build_world_sections,
     check_sections,
-    load_first_context,
     pieces_to_messages,
     read_folder_context,
-    save_first_context,
 )
 from memorist.context.context_pieces import ContextPiece, OmittedSource
 from memorist.context.environment import GitState, SessionEnvironment
+from memorist.context.first_context import (
+    ContextSnapshot,
+    add_removed_sections,
+    build_world_sections,
+    load_first_context,
+    save_first_context,
+)
 from memorist.context.host_context import HostContext, apply_permissions, build_permissions_sections
 from memorist.context.instruction_imports import TouchedFiles, find_touched_paths
 from memorist.context.instruction_reading import WatchedFiles

@@ -17,7 +17,7 @@ from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, ToolUse
 from memorist.errors import StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionView
 from memorist.forks.fork_spec import ParentCall
-from memorist.recall.memory_search import SCAN_WAIT_SECONDS, InitialScan
+from memorist.recall.initial_scan import SCAN_WAIT_SECONDS, InitialScan
 from memorist.recall.memory_selection import list_tools_used
 from memorist.recall.recall import MemoryRecall, RecallSearcher
 from memorist.runtime import SessionContext

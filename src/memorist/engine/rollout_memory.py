@@ -19,12 +19,13 @@ from memorist.rollouts.rollout_folder import read_memory_folder
 from memorist.rollouts.rollout_summaries import summary_paths
 from memorist.rollouts.session_claims import SessionLocation
 from memorist.rollouts.session_sources import SourceFolder, find_repository_root, find_rollouts
-from memorist.rollouts.summary_composition import SUMMARY_FILE, find_notes
+from memorist.rollouts.summary_composition import SUMMARY_FILE
 from memorist.rollouts.summary_view import (
     RolloutMemoryPrompts,
     SummaryViewOptions,
     render_summary_view,
 )
+from memorist.rollouts.user_notes import find_notes
 from memorist.runtime import Runtime, SessionContext
 from memorist.store.rollout_rows import count_uses, list_extracts, list_rollouts, save_rollouts
 from memorist.store.state_database import StateDatabase

@@ -29,6 +29,7 @@ from memorist.rollouts.copied_sessions import (
     copy_opencode_sessions,
     find_database_folder,
 )
+from memorist.rollouts.extract_recovery import restore_extracts_from_summaries
 from memorist.rollouts.forked_sessions import Counts, find_parent_session
 from memorist.rollouts.job_worker import (
     JobEvent,
@@ -60,7 +61,6 @@ from memorist.rollouts.stage_two import (
     ConsolidationResult,
     consolidate_folder,
 )
-from memorist.rollouts.summary_composition import restore_extracts_from_summaries
 from memorist.runtime import Runtime
 from memorist.safety.secrets import redact
 from memorist.settings import RolloutsSettings, Settings

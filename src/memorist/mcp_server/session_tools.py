@@ -9,8 +9,8 @@ from memorist.errors import NothingToDo
 from memorist.mcp_server.result_rendering import cut_page, sanitize_data, to_one_line
 from memorist.mcp_server.tool_arguments import SessionReadArguments, SessionSearchArguments
 from memorist.models.embedder import is_embedder_installed, shared_embedder
-from memorist.recall.lexical_score import parse_query
 from memorist.recall.passages import Passage, excerpt_around, format_day
+from memorist.recall.search_query import parse_query
 from memorist.recall.session_index import SessionIndex
 
 EXCERPT_CHARS = 400

@@ -12,11 +12,8 @@ from memorist.auto_memory.memory_changes import RecordedChange
 from memorist.auto_memory.memory_file import Trust
 from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
 from memorist.cli.memory.history_commands import blame_memory
-from memorist.cli.memory.memory_commands import (
-    find_memory_problems,
-    find_past_words,
-    judge_recall,
-)
+from memorist.cli.memory.memory_commands import find_memory_problems
+from memorist.cli.recall_command import find_past_words, judge_recall
 from memorist.errors import InputError
 from memorist.page.page_addresses import PAGE_ROWS, address_of, list_pages
 from memorist.page.page_context import PageContext

@@ -10,8 +10,8 @@ from heapq import nlargest
 
 from msgspec import Struct
 
-from memorist.recall.lexical_score import parse_query
 from memorist.recall.passages import list_search_keys, measure_passage
+from memorist.recall.search_query import parse_query
 
 MIN_SECTION_EVIDENCE = 3.0
 """Nats of evidence that a section needs to be found: one word that few messages hold."""

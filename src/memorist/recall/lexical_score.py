@@ -23,76 +23,11 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Struct
 
-from memorist.core.languages import COMMON_WORDS, detect_language, stem_in_language
 from memorist.core.search_words import (
-    MAX_TEXT_CHARS,
-    QUERY_STOP_WORDS,
     TIME_EXPRESSION,
-    TIME_QUESTION,
     extract_search_words,
 )
 from memorist.recall.word_index import IndexRow, StoredIndexRow
-
-# Parse a query into the words to search for. Pure.
-
-
-MAX_QUERY_WORDS = 24
-"""Words of a query that are looked up, the rarest: a pasted log has hundreds, and the common ones
-decide nothing.
-"""
-
-
-class SearchQuery(Struct, frozen=True):
-    """The words to search for, each with its spelling in the query, and whether the query asks for
-    a time.
-    """
-
-    words: Mapping[str, str]
-    asks_when: bool
-
-
-def parse_query(text: str) -> SearchQuery:
-    """Parse a text of any size and content. Stop words count only when there is nothing else."""
-    text = text[:MAX_TEXT_CHARS]
-    found: dict[str, str] = {}
-    stopped: dict[str, str] = {}
-    language = detect_language(text)
-    common = QUERY_STOP_WORDS | COMMON_WORDS[language]
-    stems = language != "english"
-    for word, shown in extract_search_words(text):
-        if stems and shown.isalpha() and word != stem_in_language(shown, language):
-            continue  # its stem in the query's language follows, and a word counts once
-        (stopped if shown.lower() in common else found).setdefault(word, shown)
-    kept = found or stopped
-    # In unspaced scripts a pair includes what its two characters say.
-    paired = {
-        character for word in kept if len(word) == 2 and not word.isascii() for character in word
-    }
-    return SearchQuery(
-        {word: shown for word, shown in kept.items() if word not in paired},
-        bool(TIME_QUESTION.search(text)),
-    )
-
-
-def select_rarest_words(question: SearchQuery, counts: Mapping[str, int]) -> list[str]:
-    """Select the words to look up, rarest first; words that no entry contains are dropped."""
-    return sorted(
-        (word for word in question.words if counts.get(word)), key=lambda word: (counts[word], word)
-    )[:MAX_QUERY_WORDS]
-
-
-def find_named_authors(
-    question: SearchQuery, author_names: Sequence[Iterable[str]]
-) -> frozenset[int]:
-    """Find the authors that the query names, as indexes into `author_names`.
-
-    None when it names all of them, since that discriminates nothing.
-    """
-    asked = question.words.keys()
-    known = [at for at, name in enumerate(author_names) if name]
-    found = [at for at in known if any(word in asked for word in author_names[at])]
-    return frozenset(found) if len(found) < len(known) else frozenset()
-
 
 # The ranker's input and output types. Pure.
 

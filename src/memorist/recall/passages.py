@@ -17,7 +17,7 @@ from memorist.core.search_words import extract_search_words
 from memorist.core.text_analysis import replace_surrogates, shorten, split_sentences
 from memorist.formats.host_markup import strip_host_markup
 from memorist.formats.transcript_format import TranscriptEntry
-from memorist.recall.lexical_score import parse_query
+from memorist.recall.search_query import parse_query
 from memorist.recall.word_chance import measure_evidence
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup

@@ -26,26 +26,28 @@ from memorist.recall.calibration_texts import (
 )
 from memorist.recall.lexical_score import (
     DEFAULT_WEIGHTS,
-    MAX_QUERY_WORDS,
     EntryColumns,
     IndexSync,
     QueryCoverage,
     RankedEntry,
     RankingWeights,
     SearchEntry,
-    SearchQuery,
     adjust_scores,
     build_columns,
     build_index_entries,
     build_index_row,
-    find_named_authors,
     is_heading_id,
-    parse_query,
     render_embedding_text,
     score_by_words,
-    select_rarest_words,
 )
 from memorist.recall.memory_selection import explain_match
+from memorist.recall.search_query import (
+    MAX_QUERY_WORDS,
+    SearchQuery,
+    find_named_authors,
+    parse_query,
+    select_rarest_words,
+)
 from memorist.recall.word_chance import WORD_RATES, measure_entry_evidence
 from memorist.recall.word_index import BATCH_ENTRIES, WordIndex
 

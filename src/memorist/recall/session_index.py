@@ -21,7 +21,7 @@ from memorist.core.messages import Message
 from memorist.errors import StoreError, UnreadableSession
 from memorist.formats.format_detection import read_session
 from memorist.ports import Embedder
-from memorist.recall.lexical_score import EntryPosition, SearchEntry, parse_query
+from memorist.recall.lexical_score import EntryPosition, SearchEntry
 from memorist.recall.passages import (
     Passage,
     PassageMatch,
@@ -29,6 +29,7 @@ from memorist.recall.passages import (
     split_session_passages,
 )
 from memorist.recall.ranker import EMBEDDING_BATCH, Ranker
+from memorist.recall.search_query import parse_query
 from memorist.recall.word_chance import measure_evidence
 from memorist.safety.secrets import redact
 from memorist.store.database import (

@@ -17,8 +17,8 @@ from memorist.rollouts.handbook import (
     Handbook,
     HandbookEntry,
     HandbookSection,
-    parse_entry,
 )
+from memorist.rollouts.handbook_parser import parse_entry
 from memorist.rollouts.session_claims import (
     claim_fingerprint,
     claim_key,

@@ -24,9 +24,9 @@ from memorist.rollouts.handbook import (
     HandbookEntry,
     HandbookSection,
     HandbookTask,
-    parse_handbook,
     render_group,
 )
+from memorist.rollouts.handbook_parser import parse_handbook
 from memorist.rollouts.rollout_summaries import short_thread_id
 from memorist.rollouts.session_claims import (
     MAX_LIST_ENTRIES,

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from memorist.errors import StoreError, WriteConflict
 from memorist.ports import FileSystem
-from memorist.rollouts.summary_composition import build_note
+from memorist.rollouts.user_notes import build_note
 from memorist.store.disk_files import (
     read_if_exists,
     remove_if_exists,

@@ -24,8 +24,8 @@ from memorist.rollouts.handbook import (
     HandbookEntry,
     HandbookSource,
     HandbookTask,
-    parse_entry,
 )
+from memorist.rollouts.handbook_parser import parse_entry
 from memorist.rollouts.raw_memory import (
     CLAIM_PROOFS,
     REPORTED_PREFIX,

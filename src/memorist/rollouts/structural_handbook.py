@@ -29,9 +29,9 @@ from memorist.rollouts.handbook import (
     HandbookEntry,
     HandbookSection,
     HandbookTask,
-    parse_handbook,
     render_handbook,
 )
+from memorist.rollouts.handbook_parser import parse_handbook
 from memorist.rollouts.rollout_summaries import (
     RAW_MEMORIES_FILE,
     SUMMARIES_FOLDER,
@@ -66,15 +66,13 @@ from memorist.rollouts.skill_procedures import (
 from memorist.rollouts.summary_composition import (
     SUMMARY_FILE,
     MemorySummary,
-    UserNote,
     compose_summary,
-    find_notes,
     find_summary_problem,
     fit_summary,
-    mark_note_merged,
     parse_memory_summary,
     render_memory_summary,
 )
+from memorist.rollouts.user_notes import UserNote, find_notes, mark_note_merged
 from memorist.store.rollout_rows import RolloutExtract, StoredExtract
 
 MAX_SUMMARY_TOKENS = 5_000

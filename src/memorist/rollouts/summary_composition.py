@@ -5,26 +5,19 @@ place and day (RO-6). Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.interop.codex_memory import (
     CONTENTS,
-    NOTES_FOLDER,
     PREFERENCES,
     PROFILE,
     SUMMARY_VERSION,
     TIPS,
 )
 from memorist.auto_memory.interop.dialect import parse_bullets, render_bullet, split_headed_sections
-from memorist.core.markdown import (
-    MarkdownDocument,
-    join_front_matter,
-    split_front_matter,
-    update_front_matter,
-)
 from memorist.rollouts.handbook import (
     ENTRY_LISTS,
     EVERYWHERE,
@@ -34,166 +27,11 @@ from memorist.rollouts.handbook import (
     HandbookSection,
     HandbookTask,
     find_entry_tasks,
-    parse_entry,
     render_entry_tags,
     render_source_tag,
 )
 from memorist.rollouts.raw_memory import ASKED_PREFIX, PASSED_ON_PREFIX, REPORTED_PREFIX
-from memorist.rollouts.session_claims import OLDER_WORK_TITLE, group_folders, last_worked_on
-from memorist.safety.hidden_characters import strip_hidden_characters
-from memorist.safety.markup_sanitizer import neutralize_markup
-from memorist.safety.prompt_injection import find_injection_rules
-from memorist.safety.secrets import redact
-from memorist.store.rollout_rows import RolloutExtract, StoredExtract
-
-# Notes written on the user's request, such as "remember this": shown before any consolidation,
-# merged at the next, never obeyed. Pure.
-
-
-MAX_NOTE_CHARACTERS = 2_000
-"""Characters of a note that are merged and shown: the layout asks for one small note."""
-_SLUG = 80
-_DATE = re.compile(r"(\d{4}-\d\d-\d\d)T\d\d-\d\d-\d\d")
-_HEADING = re.compile(r"\A#+ [^\n]*\n+(?=\S)")
-
-
-class UserNote(Struct, frozen=True, kw_only=True):
-    """One note."""
-
-    path: str
-    """Relative to the folder."""
-    text: str
-    """Without secrets, scaffold and invisible characters; cut at `MAX_NOTE_CHARACTERS`."""
-    group: str = EVERYWHERE
-    date: str = ""
-    """ISO 8601 date from its file name."""
-    merged: str = ""
-    """ISO 8601 date of its merge into the handbook; empty while it waits."""
-    orders: tuple[str, ...] = ()
-    """Signs that it is an order planted for an agent: it is then neither shown nor merged."""
-
-    @property
-    def name(self) -> str:
-        """Its name in the handbook."""
-        return (
-            self.path.removeprefix(NOTES_FOLDER)
-            .removesuffix(".md")
-            .replace(" ", "_")
-            .replace("]", "_")
-            .replace("[", "_")
-        )
-
-    @property
-    def as_entry(self) -> HandbookEntry:
-        """The note as a claim of the handbook."""
-        return HandbookEntry(text=self.text, date=self.date, by="note", note=self.name)
-
-
-def build_note(text: str, *, now: str, group_title: str = EVERYWHERE) -> tuple[str, bytes]:
-    """Build path and bytes of a new note.
-
-    `now` is RFC 3339 UTC; `group_title` is "everywhere" or a folder's full path. Secrets are
-    removed.
-    """
-    plain = redact(strip_hidden_characters(text)).text.strip()
-    words = "-".join(re.findall(r"[a-z0-9]+", plain.encode("ascii", "ignore").decode().lower()))[
-        :_SLUG
-    ].strip("-")
-    stamp = now.removesuffix("Z")[:19].replace(":", "-")
-    front = update_front_matter(None, {"place": group_title}) if group_title != EVERYWHERE else None
-    data = join_front_matter(MarkdownDocument(front, f"{plain}\n")).encode("utf-8", "replace")
-    return f"{NOTES_FOLDER}{stamp}-{words or 'note'}.md", data
-
-
-def parse_note(path: str, data: bytes) -> UserNote:
-    """Parse a note from its file."""
-    document = split_front_matter(
-        data.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
-    )
-    front = document.front
-    said = document.body.strip()
-    plain = " ".join(
-        _HEADING.sub("", redact(neutralize_markup(strip_hidden_characters(said))).text).split()
-    )
-    timed = _DATE.match(path.removeprefix(NOTES_FOLDER))
-    folder = front.text_value("place") if front else ""
-    return UserNote(
-        path=path,
-        text=parse_entry(
-            plain
-            if len(plain) <= MAX_NOTE_CHARACTERS
-            else plain[: MAX_NOTE_CHARACTERS - 1].rstrip() + "…",
-            (),
-        ).text,
-        group=folder if group_folders(folder) else EVERYWHERE,
-        date=timed[1] if timed else "",
-        merged=front.text_value("merged") if front else "",
-        orders=tuple(sorted(find_injection_rules(said) | find_injection_rules(path))),
-    )
-
-
-def find_notes(files: Mapping[str, bytes]) -> tuple[UserNote, ...]:
-    """Return the notes among the files of the folder, oldest first, without empty ones."""
-    found = (
-        parse_note(path, data)
-        for path, data in sorted(files.items())
-        if path.startswith(NOTES_FOLDER) and path.endswith(".md")
-    )
-    return tuple(note for note in found if note.text)
-
-
-def mark_note_merged(data: bytes, today: str) -> bytes:
-    """Return a note's file marked as merged; all else stays byte for byte."""
-    text = data.decode("utf-8", "surrogateescape")
-    document = split_front_matter(text)
-    front = update_front_matter(document.front, {"merged": today})
-    opening = (
-        MarkdownDocument(front, document.body)
-        if document.front is None
-        else MarkdownDocument(front, document.body, document.opening, document.closing)
-    )
-    return join_front_matter(opening).encode("utf-8", "surrogateescape")
-
-
-# Restore stage one's extracts from stage two's files after the database was lost. Pure.
-
-
-UNRECOVERABLE = (
-    "how often and when each session was cited: selection begins anew, by age alone",
-    "extracts that were not among those consolidated last: they are made again where the "
-    "sessions are still there and young enough",
-    "which sessions held nothing worth keeping: they are looked at again",
-    "attempts that failed, and their reasons",
-    "which sessions were left out by the user's word: say it again, before the next extraction",
-)
-"""What no file holds, in words for the user."""
-
-
-class RestoredExtracts(Struct, frozen=True, kw_only=True):
-    """What can be restored, in the order of thread ids, and what cannot."""
-
-    rows: tuple[StoredExtract, ...]
-    lost: tuple[str, ...] = UNRECOVERABLE
-
-
-def restore_extracts_from_summaries(found: Iterable[RolloutExtract]) -> RestoredExtracts:
-    """Return the extracts that files hold as database rows: the newest of each session, and none
-    without either text.
-    """
-    newest: dict[str, RolloutExtract] = {}
-    for each in found:
-        if (
-            each.thread
-            and not each.is_empty
-            and (each.thread not in newest or newest[each.thread].updated < each.updated)
-        ):
-            newest[each.thread] = each
-    return RestoredExtracts(
-        rows=tuple(
-            StoredExtract(extracted=newest[thread], selected=True) for thread in sorted(newest)
-        )
-    )
-
+from memorist.rollouts.session_claims import OLDER_WORK_TITLE, last_worked_on
 
 # The summary, `memory_summary.md`: what a session is shown of everything remembered, by place.
 

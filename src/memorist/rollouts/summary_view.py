@@ -17,11 +17,11 @@ from memorist.rollouts.summary_composition import (
     MemorySummary,
     SummaryPart,
     SummaryTopic,
-    UserNote,
     fit_summary,
     parse_memory_summary,
     render_memory_summary,
 )
+from memorist.rollouts.user_notes import UserNote
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.permission_claims import is_planted_order
 from memorist.safety.secrets import redact

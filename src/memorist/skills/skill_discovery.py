@@ -20,6 +20,7 @@ from memorist.errors import InputError, StoreError
 from memorist.ports import FileSystem
 from memorist.settings import SkillsSettings
 from memorist.skills.plugin_files import MANIFEST_PATHS
+from memorist.skills.plugin_roots import PluginManifests, list_plugin_roots
 from memorist.skills.skill import (
     INTERFACE_FILE,
     MAX_INTERFACE_BYTES,
@@ -34,12 +35,10 @@ from memorist.skills.skill import (
 )
 from memorist.skills.skill_roots import (
     FolderListings,
-    PluginManifests,
     SkillFileFacts,
     SkillLocations,
     SkillRoot,
     describe_error,
-    list_plugin_roots,
     list_skill_roots,
     list_subfolders,
     path_exists,

@@ -20,9 +20,9 @@ from memorist.cli.doctor.check_result import (
 from memorist.cli.doctor.database_check import (
     open_read_only,
 )
+from memorist.rollouts.extract_recovery import restore_extracts_from_summaries
 from memorist.rollouts.rollout_folder import read_memory_folder
 from memorist.rollouts.rollout_summaries import parse_artifacts
-from memorist.rollouts.summary_composition import restore_extracts_from_summaries
 from memorist.store.disk_files import DiskFiles
 from memorist.store.rollout_rows import reinsert_extracts
 from memorist.store.state_database import SQLITE, open_sqlite_state

@@ -1,10 +1,9 @@
-"""`memorist memory list|show|search|add|edit|forget|check|rebind`."""
+"""`memorist memory list|show|search|add|move|edit|mute|forget|check|rebind`."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import difflib
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -13,39 +12,29 @@ from pathlib import Path
 from typing import Any
 
 import click
-from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.anchors import describe_changes, read_anchors
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory, StaleMemory
 from memorist.auto_memory.contradiction import find_opposed_topics
-from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.memory_changes import ChangeReason, render_headline
 from memorist.auto_memory.memory_file import (
     MemoryKind,
     Topic,
     format_utc_timestamp,
-    parse_topic,
 )
 from memorist.auto_memory.memory_lint import LintProblem, describe_opposed, lint_folder
 from memorist.auto_memory.memory_location import find_moved_projects, rebind_memory
-from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
+from memorist.auto_memory.memory_manifest import sort_newest_first
 from memorist.auto_memory.statements.statement_filters import classify_statement
 from memorist.auto_memory.team_memory import TEAM_PREFIX, is_shared
 from memorist.auto_memory.write_result import FormerTopic, WriteResult
 from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings
 from memorist.cli.memory.client_counterparts import FoundElsewhere, find_elsewhere
-from memorist.core.text_analysis import encode_text, shorten
 from memorist.engine.engine import Memorist
-from memorist.engine.past_session_recall import find_bearing_passages
 from memorist.errors import InputError, NothingToDo
 from memorist.recall.memory_search import FolderSearch
-from memorist.recall.memory_selection import MemorySelection, is_searchable, select_relevant
-from memorist.recall.passages import PassageMatch, describe_outcome, quote_passage
-from memorist.recall.session_index import SessionIndex
-from memorist.rollouts.session_sources import find_repository_root
-from memorist.settings import RecallSettings
 from memorist.store.disk_files import DiskFiles
 from memorist.store.memory_uses import forget_uses
 from memorist.store.text_removal import TextRemoval, remove_from_bytes, remove_texts
@@ -614,239 +603,3 @@ def memory_rebind_command(old: str, yes: bool) -> None:
         confirm(f"Take over the memory of {old} for {Path.cwd()}?", yes=yes)
         target = rebind_memory(DiskFiles(), engine.layout, old, str(Path.cwd()))
     click.echo(f"the memory is now at {target.folder}")
-
-
-# `memorist memory inbox`.
-
-
-@click.group("inbox", invoke_without_command=True)
-@output.JSON_OPTION
-@click.pass_context
-def memory_inbox_group(context: click.Context, as_json: bool) -> None:
-    """Changes that wait for your word: what looked doubtful, and everything under the policy
-    `review`.
-    """
-    if context.invoked_subcommand is not None:
-        return
-    with open_project_memory() as (_, memory):
-        waiting = memory.list_proposals()
-    if as_json:
-        output.print_json({"waiting": waiting})
-        return
-    for number, each in enumerate(waiting, 1):
-        click.echo(f"{number:>3}  {_verb(each)} [{each.id}]: {_sentence(each)}")
-        for line in _list_reasons(each):
-            click.echo(f"     {line}")
-    click.echo(
-        "memorist memory inbox show|accept|edit|reject NUMBER" if waiting else "nothing waits"
-    )
-
-
-def _sentence(given: Proposal) -> str:
-    """What a proposal would say, or no longer say, in one line."""
-    text = given.after if given.after is not None else given.before or ""
-    topic = parse_topic(given.path, encode_text(text))
-    return output.make_one_line(shorten(topic.body or topic.description, 200))
-
-
-def _list_reasons(given: Proposal) -> Iterator[str]:
-    words = f"you said “{given.why.quote}”" if given.why.quote else f"from {given.why.actor}"
-    when = format_utc_timestamp(given.at)[:16].replace("T", " ")
-    session = f", session {given.why.session[:12]}" if given.why.session else ""
-    yield output.make_one_line(f"{words}, {when} UTC{session}; {given.path} ({given.trust})")
-    yield output.make_one_line("why it waits: " + "; ".join(given.reasons))
-
-
-def _verb(given: Proposal) -> str:
-    return "add" if given.before is None else "delete" if given.after is None else "change"
-
-
-@memory_inbox_group.command("show")
-@click.argument("id")
-@output.JSON_OPTION
-def memory_inbox_show_command(id: str, as_json: bool) -> None:
-    """Show a waiting change: why it waits, where it comes from, and what it would do.
-
-    Example: memorist memory inbox show 1
-    """
-    with open_project_memory() as (_, memory):
-        given = memory.find_proposal(id)[1]
-    if as_json:
-        output.print_json(given)
-        return
-    click.echo(f"{given.id}: {_verb(given)} {given.path}, {given.trust}")
-    for reason in given.reasons:
-        click.echo(f"  why it waits: {reason}")
-    if given.why.session:
-        click.echo(
-            f"  from session {given.why.session}, message "
-            f"{', '.join(given.why.messages) or 'unknown'}"
-        )
-    if given.why.quote:
-        click.echo(f"  words: “{given.why.quote}”")
-    before, after = (given.before or "").splitlines(), (given.after or "").splitlines()
-    click.echo("\n".join(difflib.unified_diff(before, after, "now", "proposed", lineterm="")))
-
-
-@memory_inbox_group.command("accept")
-@click.argument("ids", nargs=-1, required=True)
-def memory_inbox_accept_command(ids: tuple[str, ...]) -> None:
-    """Make waiting changes as they are; each by its number in the list, or by its id.
-
-    Example: memorist memory inbox accept 1
-    """
-    with open_project_memory() as (_, memory):
-        for _, given in [memory.find_proposal(id) for id in ids]:
-            print_write_result(memory.accept(given.id), "accepted")
-
-
-@memory_inbox_group.command("edit")
-@click.argument("id")
-@click.option(
-    "--text", default=None, help="The file's text to write instead. [default: your editor]"
-)
-def memory_inbox_edit_command(id: str, text: str | None) -> None:
-    """Change a waiting change in your editor, then make it.
-
-    Example: memorist memory inbox edit 1
-    """
-    with open_project_memory() as (_, memory):
-        _, given = memory.find_proposal(id)
-        words = text if text is not None else click.edit(given.after or "", extension=".md")
-        if words is None:
-            click.echo("nothing changed; it waits still")
-            return
-        print_write_result(memory.accept(given.id, words), "accepted")
-
-
-@memory_inbox_group.command("reject")
-@click.argument("ids", nargs=-1, required=True)
-def memory_inbox_reject_command(ids: tuple[str, ...]) -> None:
-    """Throw waiting changes away; each by its number in the list, or by its id.
-
-    Example: memorist memory inbox reject 1
-    """
-    with open_project_memory() as (_, memory):
-        for _, given in [memory.find_proposal(id) for id in ids]:
-            click.echo(f"rejected: {memory.reject(given.id).path}")
-
-
-# `memorist recall`.
-
-
-class RecallJudgement(Struct, frozen=True, kw_only=True):
-    """What a message would have shown, and what was found for it and is left out."""
-
-    heads: dict[str, MemoryHeader]
-    """Every memory, by path."""
-    shown: tuple[MemorySelection, ...]
-    left_out: tuple[tuple[str, str], ...]
-    """Path and reason."""
-
-
-def judge_recall(
-    memory: AutoMemory, settings: RecallSettings, query: str, limit: int
-) -> RecallJudgement:
-    """Find what an agent would be reminded of by the message `query`, `limit` memories at most."""
-    heads = {head.path: head for head in memory.headers()}
-    search = FolderSearch(memory.folder, settings, wait_for_embeddings=True)
-    matches = search.search(query, 4 * max(limit, settings.limit))
-    search.close()
-    picks = select_relevant(matches, heads, type(settings)(limit=limit))
-    doubts = {pick.path: memory.read_with_suspicions(pick.path)[1] for pick in picks}
-    return RecallJudgement(
-        heads=heads,
-        shown=tuple(pick for pick in picks if not doubts[pick.path]),
-        left_out=(
-            *((path, reason) for path, reasons in doubts.items() for reason in reasons),
-            *(
-                (match.path, f"too little in common ({', '.join(match.words) or 'no word'})")
-                for match in matches
-                if match.path not in doubts
-            ),
-        ),
-    )
-
-
-def find_past_words(engine: Memorist, project: str, query: str) -> tuple[PassageMatch, ...]:
-    """What was said in past sessions of a project that a message like this brings back, as far as
-    they are indexed. Raises StoreError.
-    """
-    path, root = engine.layout.session_index, find_repository_root(project)
-    if not root or not path.exists() or not is_searchable(query):
-        return ()
-    with contextlib.closing(SessionIndex(path)) as index:
-        return find_bearing_passages(index, query, project=root)
-
-
-@click.command()
-@click.argument("query")
-@click.option(
-    "--memory-dir",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=None,
-    help="Memory folder. [default: this project's]",
-)
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    default=5,
-    show_default=True,
-    help="Memories to show at most.",
-)
-@click.option(
-    "--why", is_flag=True, help="Say what each was found by, and what was found and is left out."
-)
-@output.JSON_OPTION
-def recall_command(
-    query: str, memory_dir: Path | None, limit: int, why: bool, as_json: bool
-) -> None:
-    """Show what an agent would be reminded of by the message QUERY.
-
-    Example: memorist recall "run npm install" --why
-    """
-    with open_project_memory(memory_dir) as (engine, memory):
-        found = judge_recall(memory, engine.settings.recall, query, limit)
-        past = () if memory_dir else find_past_words(engine, str(Path.cwd()), query)
-    heads = found.heads
-    now = time.time()
-    rows = [
-        {
-            "path": pick.path,
-            "kind": heads[pick.path].kind,
-            "score": pick.score,
-            "age_days": heads[pick.path].age_days(now),
-            "why": pick.why,
-        }
-        for pick in found.shown
-    ]
-    if as_json:
-        said = [
-            {
-                "session": each.session,
-                "path": each.path,
-                "line": each.passage.line,
-                "at": each.passage.at,
-                "said": each.passage.said,
-                "outcome": describe_outcome(query, each.passage),
-            }
-            for each in past
-        ]
-        output.print_json({"results": rows} | ({"past": said} if said else {}))
-        return
-    for row in rows:
-        click.echo(
-            f"{row['score']:6.2f}  {row['path']}  [{row['kind'] or '-'}, {row['age_days']} d]  "
-            f"{heads[str(row['path'])].description}"
-        )
-        if why:
-            click.echo(f"        {row['why']}")
-    for each in past:
-        click.echo(f"  said  {quote_passage(query, each)}")
-        if outcome := describe_outcome(query, each.passage):
-            click.echo(f"        {outcome}")
-    if why:
-        for path, reason in found.left_out:
-            click.echo(f"   not  {path}: {reason}")
-    if not rows and not past:
-        click.echo("nothing would be recalled")

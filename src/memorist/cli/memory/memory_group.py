@@ -11,12 +11,12 @@ from memorist.cli.memory.history_commands import (
     memory_undo_command,
     memory_why_command,
 )
+from memorist.cli.memory.inbox_commands import memory_inbox_group
 from memorist.cli.memory.memory_commands import (
     memory_add_command,
     memory_check_command,
     memory_edit_command,
     memory_forget_command,
-    memory_inbox_group,
     memory_list_command,
     memory_move_command,
     memory_mute_command,

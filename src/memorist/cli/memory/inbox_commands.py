@@ -1,0 +1,132 @@
+"""`memorist memory inbox`."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+
+import click
+
+from memorist.auto_memory.inbox import Proposal
+from memorist.auto_memory.memory_file import (
+    format_utc_timestamp,
+    parse_topic,
+)
+from memorist.cli import output
+from memorist.cli.memory.memory_commands import (
+    open_project_memory,
+    print_write_result,
+)
+from memorist.core.text_analysis import encode_text, shorten
+
+
+@click.group("inbox", invoke_without_command=True)
+@output.JSON_OPTION
+@click.pass_context
+def memory_inbox_group(context: click.Context, as_json: bool) -> None:
+    """Changes that wait for your word: what looked doubtful, and everything under the policy
+    `review`.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    with open_project_memory() as (_, memory):
+        waiting = memory.list_proposals()
+    if as_json:
+        output.print_json({"waiting": waiting})
+        return
+    for number, each in enumerate(waiting, 1):
+        click.echo(f"{number:>3}  {_verb(each)} [{each.id}]: {_sentence(each)}")
+        for line in _list_reasons(each):
+            click.echo(f"     {line}")
+    click.echo(
+        "memorist memory inbox show|accept|edit|reject NUMBER" if waiting else "nothing waits"
+    )
+
+
+def _sentence(given: Proposal) -> str:
+    """What a proposal would say, or no longer say, in one line."""
+    text = given.after if given.after is not None else given.before or ""
+    topic = parse_topic(given.path, encode_text(text))
+    return output.make_one_line(shorten(topic.body or topic.description, 200))
+
+
+def _list_reasons(given: Proposal) -> Iterator[str]:
+    words = f"you said “{given.why.quote}”" if given.why.quote else f"from {given.why.actor}"
+    when = format_utc_timestamp(given.at)[:16].replace("T", " ")
+    session = f", session {given.why.session[:12]}" if given.why.session else ""
+    yield output.make_one_line(f"{words}, {when} UTC{session}; {given.path} ({given.trust})")
+    yield output.make_one_line("why it waits: " + "; ".join(given.reasons))
+
+
+def _verb(given: Proposal) -> str:
+    return "add" if given.before is None else "delete" if given.after is None else "change"
+
+
+@memory_inbox_group.command("show")
+@click.argument("id")
+@output.JSON_OPTION
+def memory_inbox_show_command(id: str, as_json: bool) -> None:
+    """Show a waiting change: why it waits, where it comes from, and what it would do.
+
+    Example: memorist memory inbox show 1
+    """
+    with open_project_memory() as (_, memory):
+        given = memory.find_proposal(id)[1]
+    if as_json:
+        output.print_json(given)
+        return
+    click.echo(f"{given.id}: {_verb(given)} {given.path}, {given.trust}")
+    for reason in given.reasons:
+        click.echo(f"  why it waits: {reason}")
+    if given.why.session:
+        click.echo(
+            f"  from session {given.why.session}, message "
+            f"{', '.join(given.why.messages) or 'unknown'}"
+        )
+    if given.why.quote:
+        click.echo(f"  words: “{given.why.quote}”")
+    before, after = (given.before or "").splitlines(), (given.after or "").splitlines()
+    click.echo("\n".join(difflib.unified_diff(before, after, "now", "proposed", lineterm="")))
+
+
+@memory_inbox_group.command("accept")
+@click.argument("ids", nargs=-1, required=True)
+def memory_inbox_accept_command(ids: tuple[str, ...]) -> None:
+    """Make waiting changes as they are; each by its number in the list, or by its id.
+
+    Example: memorist memory inbox accept 1
+    """
+    with open_project_memory() as (_, memory):
+        for _, given in [memory.find_proposal(id) for id in ids]:
+            print_write_result(memory.accept(given.id), "accepted")
+
+
+@memory_inbox_group.command("edit")
+@click.argument("id")
+@click.option(
+    "--text", default=None, help="The file's text to write instead. [default: your editor]"
+)
+def memory_inbox_edit_command(id: str, text: str | None) -> None:
+    """Change a waiting change in your editor, then make it.
+
+    Example: memorist memory inbox edit 1
+    """
+    with open_project_memory() as (_, memory):
+        _, given = memory.find_proposal(id)
+        words = text if text is not None else click.edit(given.after or "", extension=".md")
+        if words is None:
+            click.echo("nothing changed; it waits still")
+            return
+        print_write_result(memory.accept(given.id, words), "accepted")
+
+
+@memory_inbox_group.command("reject")
+@click.argument("ids", nargs=-1, required=True)
+def memory_inbox_reject_command(ids: tuple[str, ...]) -> None:
+    """Throw waiting changes away; each by its number in the list, or by its id.
+
+    Example: memorist memory inbox reject 1
+    """
+    with open_project_memory() as (_, memory):
+        for _, given in [memory.find_proposal(id) for id in ids]:
+            click.echo(f"rejected: {memory.reject(given.id).path}")

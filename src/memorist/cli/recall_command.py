@@ -1,0 +1,143 @@
+"""`memorist recall`."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from pathlib import Path
+
+import click
+from msgspec import Struct
+
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_manifest import MemoryHeader
+from memorist.cli import output
+from memorist.cli.memory.memory_commands import (
+    open_project_memory,
+)
+from memorist.engine.engine import Memorist
+from memorist.engine.past_session_recall import find_bearing_passages
+from memorist.recall.memory_search import FolderSearch
+from memorist.recall.memory_selection import MemorySelection, is_searchable, select_relevant
+from memorist.recall.passages import PassageMatch, describe_outcome, quote_passage
+from memorist.recall.session_index import SessionIndex
+from memorist.rollouts.session_sources import find_repository_root
+from memorist.settings import RecallSettings
+
+
+class RecallJudgement(Struct, frozen=True, kw_only=True):
+    """What a message would have shown, and what was found for it and is left out."""
+
+    heads: dict[str, MemoryHeader]
+    """Every memory, by path."""
+    shown: tuple[MemorySelection, ...]
+    left_out: tuple[tuple[str, str], ...]
+    """Path and reason."""
+
+
+def judge_recall(
+    memory: AutoMemory, settings: RecallSettings, query: str, limit: int
+) -> RecallJudgement:
+    """Find what an agent would be reminded of by the message `query`, `limit` memories at most."""
+    heads = {head.path: head for head in memory.headers()}
+    search = FolderSearch(memory.folder, settings, wait_for_embeddings=True)
+    matches = search.search(query, 4 * max(limit, settings.limit))
+    search.close()
+    picks = select_relevant(matches, heads, type(settings)(limit=limit))
+    doubts = {pick.path: memory.read_with_suspicions(pick.path)[1] for pick in picks}
+    return RecallJudgement(
+        heads=heads,
+        shown=tuple(pick for pick in picks if not doubts[pick.path]),
+        left_out=(
+            *((path, reason) for path, reasons in doubts.items() for reason in reasons),
+            *(
+                (match.path, f"too little in common ({', '.join(match.words) or 'no word'})")
+                for match in matches
+                if match.path not in doubts
+            ),
+        ),
+    )
+
+
+def find_past_words(engine: Memorist, project: str, query: str) -> tuple[PassageMatch, ...]:
+    """What was said in past sessions of a project that a message like this brings back, as far as
+    they are indexed. Raises StoreError.
+    """
+    path, root = engine.layout.session_index, find_repository_root(project)
+    if not root or not path.exists() or not is_searchable(query):
+        return ()
+    with contextlib.closing(SessionIndex(path)) as index:
+        return find_bearing_passages(index, query, project=root)
+
+
+@click.command()
+@click.argument("query")
+@click.option(
+    "--memory-dir",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=None,
+    help="Memory folder. [default: this project's]",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    help="Memories to show at most.",
+)
+@click.option(
+    "--why", is_flag=True, help="Say what each was found by, and what was found and is left out."
+)
+@output.JSON_OPTION
+def recall_command(
+    query: str, memory_dir: Path | None, limit: int, why: bool, as_json: bool
+) -> None:
+    """Show what an agent would be reminded of by the message QUERY.
+
+    Example: memorist recall "run npm install" --why
+    """
+    with open_project_memory(memory_dir) as (engine, memory):
+        found = judge_recall(memory, engine.settings.recall, query, limit)
+        past = () if memory_dir else find_past_words(engine, str(Path.cwd()), query)
+    heads = found.heads
+    now = time.time()
+    rows = [
+        {
+            "path": pick.path,
+            "kind": heads[pick.path].kind,
+            "score": pick.score,
+            "age_days": heads[pick.path].age_days(now),
+            "why": pick.why,
+        }
+        for pick in found.shown
+    ]
+    if as_json:
+        said = [
+            {
+                "session": each.session,
+                "path": each.path,
+                "line": each.passage.line,
+                "at": each.passage.at,
+                "said": each.passage.said,
+                "outcome": describe_outcome(query, each.passage),
+            }
+            for each in past
+        ]
+        output.print_json({"results": rows} | ({"past": said} if said else {}))
+        return
+    for row in rows:
+        click.echo(
+            f"{row['score']:6.2f}  {row['path']}  [{row['kind'] or '-'}, {row['age_days']} d]  "
+            f"{heads[str(row['path'])].description}"
+        )
+        if why:
+            click.echo(f"        {row['why']}")
+    for each in past:
+        click.echo(f"  said  {quote_passage(query, each)}")
+        if outcome := describe_outcome(query, each.passage):
+            click.echo(f"        {outcome}")
+    if why:
+        for path, reason in found.left_out:
+            click.echo(f"   not  {path}: {reason}")
+    if not rows and not past:
+        click.echo("nothing would be recalled")
