@@ -162,7 +162,7 @@ def test_an_input_that_was_changed_by_hand_is_made_anew_and_said() -> None:
 
     assert draft.files == made(ROWS).files
     assert draft.remarks == (
-        "raw_memories.md was changed by hand; it is made from the database and was made anew",
+        "raw_memories.md was changed by hand; it is made from the database and was rebuilt",
     )
 
 
