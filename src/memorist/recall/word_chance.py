@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -91,6 +92,12 @@ messages typed to coding agents, words that people of at least five repositories
 """
 
 
+WORD_CACHE_SIZE = 4_096
+"""Words of queries that are remembered as uncommon or not: a question's words are asked about once
+for each memory that has them.
+"""
+
+
 def chance_of_word(word: str, entry_words: int) -> float:
     """Probability that an unrelated entry of this many words contains the search key `word`."""
     rate: float | None = WORD_RATES.get(word)
@@ -101,6 +108,7 @@ def chance_of_word(word: str, entry_words: int) -> float:
     return 1.0 - math.pow(1.0 - rate / 1_000, words / MEAN_MESSAGE_WORDS)
 
 
+@lru_cache(WORD_CACHE_SIZE)
 def is_uncommon(text: str) -> bool:
     """Whether a text holds a name or term: a word of letters and digits, a known abbreviation, or
     capitals.
