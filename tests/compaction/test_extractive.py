@@ -10,10 +10,20 @@ from hypothesis import strategies as st
 
 from compaction.histories import STEPS, History, parted, told
 from memorist.compaction.extractive_summary import EXTRACTIVE_SUMMARY_ID, build_extractive_summary
+from memorist.compaction.identifiers import NameUsage, render_names
 from memorist.compaction.newest_messages import find_common_limit, shorten_messages
 from memorist.compaction.user_words import LONG_UTTERANCE_TOKENS, SummaryUtterance, fit_utterances
-from memorist.core.messages import ImageBlock, Message, Origin, TextBlock, find_cut_points
+from memorist.core.messages import (
+    ImageBlock,
+    Message,
+    Origin,
+    TextBlock,
+    ToolResult,
+    ToolUse,
+    find_cut_points,
+)
 from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens
+from memorist.transcript.name_search import find_word_runs
 
 pytestmark = pytest.mark.covers("CP-15", "CP-16")
 
@@ -221,3 +231,70 @@ def test_messages_that_fit_are_not_shortened() -> None:
         one is other
         for one, other in zip(messages, shorten_messages(messages, 100_000), strict=True)
     )
+
+
+def test_of_many_pictures_the_newest_stay() -> None:
+    """Only as many pictures go as must, the oldest first; each leaves a mark."""
+    pictures = [ImageBlock({"type": "base64", "data": f"aGk{at}"}) for at in range(6)]
+    asked = Message(
+        id="asked", role="user", blocks=(TextBlock("Which?"), *pictures), origin=Origin.USER
+    )
+    blocks = shorten_messages([asked], 5_000)[0].blocks
+
+    assert [block for block in blocks if isinstance(block, ImageBlock)] == pictures[-2:]
+    assert sum(isinstance(block, TextBlock) and "asked]" in block.text for block in blocks) == 4
+
+
+def test_a_call_larger_than_the_budget_still_shows_that_it_was_made() -> None:
+    """A model that wrote a file of 30,000 characters does not write it again after a compaction."""
+    history = worked(6).user("Write the table.")
+    use = ToolUse("w1", "Write", {"file_path": "/shop/table.py", "content": "row = 1\n" * 4_000})
+    result = ToolResult("w1", (TextBlock("The file was written."),))
+    messages = [
+        *history.messages,
+        Message(id="call", role="assistant", blocks=(use,), origin=Origin.MODEL),
+        Message(id="result", role="tool", blocks=(result,), origin=Origin.TOOL),
+    ]
+    made = build_extractive_summary(messages, 4_000)
+
+    assert made.tokens_after <= 4_000
+    assert made.messages[-3].text == "Write the table."
+    assert made.messages[-2].role == "assistant"
+    assert "Write was called" in made.messages[-2].text
+    assert "/shop/table.py" in made.messages[-2].text
+    assert made.messages[-1].text == "The file was written."
+
+
+def test_a_round_of_many_calls_stays_where_it_fits_the_budget() -> None:
+    """Twenty calls at once stay with their results, cut in the middle, where most of the budget is
+    theirs.
+    """
+    names = [f"p{number}" for number in range(20)]
+    history = worked(6).user("Read them all.").calls(*[(name, "Read") for name in names])
+    history.results(*[(name, f"file of {name}\n{LISTING}") for name in names])
+    made = build_extractive_summary(history.messages, 1_600)
+
+    assert made.tokens_after <= 1_600
+    assert [result.tool_use_id for result in made.messages[-1].tool_results] == names
+
+
+def test_a_listed_name_is_not_listed_again_in_parts() -> None:
+    """The names of a digest hold `src/shop/money.py`, and not `shop/money.py` beside it; but
+    `Ledger` beside `LedgerEntry`.
+    """
+    names = [
+        NameUsage(text) for text in ("money.py", "Ledger2", "src/shop/money.py", "Ledger2Entry")
+    ]
+    listed = render_names(names, lambda name: False, 100)
+
+    assert sorted(listed.split(", ")) == ["Ledger2", "Ledger2Entry", "src/shop/money.py"]
+
+
+@pytest.mark.parametrize(
+    "words", ["发票的总额必须四舍五入到分", "請求書の合計はセント単位で丸める", "ยอดรวมต้องปัดเศษ"]
+)
+def test_a_script_without_spaces_has_words(words: str) -> None:
+    """A sentence in Chinese, Japanese or Thai weighs as much as one of as many words, not as one
+    word.
+    """
+    assert len(find_word_runs(words)) >= len(words) // 2

@@ -253,7 +253,7 @@ MAX_USER_WORDS_SHARE = 0.5
 TASKS_SHARE, FAILURES_SHARE, FILES_SHARE = 0.06, 0.06, 0.05
 """Largest share of the room for each list; in recorded sessions they stay far below it."""
 
-NAMES_SHARE = 0.3
+NAMES_SHARE = 0.27
 """Share of the room for identifiers."""
 
 MAX_NAMES_TOKENS = 3_000

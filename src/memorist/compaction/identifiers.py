@@ -129,18 +129,46 @@ def _value(name: NameUsage, history: ExtractHistory) -> float:
 
 def render_names(names: Iterable[NameUsage], is_known: Callable[[str], bool], room: int) -> str:
     """Render the names that are not known, in the given order, in `room` tokens: those seen in a
-    listed file after its path, the others on one line.
+    listed file after its path, the others on one line. A part of a listed name is not listed.
     """
     left = room * BYTES_PER_TOKEN
     chosen: dict[str, NameUsage] = {}
+    listed = ""
     for name in names:
-        size = len(name.text.encode("utf-8", "surrogatepass")) + 2
+        size = _name_size(name.text)
         if left < _MIN_NAME_BYTES:
             break
-        if size <= left and not is_known(name.text):
-            left -= size
-            chosen[name.text] = name
+        if size > left or _is_part(name.text, listed) or is_known(name.text):
+            continue
+        for part in [each for each in chosen if _is_part(each, name.text)]:
+            left += _name_size(part)
+            del chosen[part]
+        left -= size
+        chosen[name.text] = name
+        listed += f"{name.text}\n"
     return _render_groups(chosen)
+
+
+def _is_part(name: str, text: str) -> bool:
+    """Whether the text holds this name as a word or words of its own: `b.py` is part of `a/b.py`,
+    and `Config` is no part of `ConfigLoader`.
+    """
+    at = text.find(name)
+    while at >= 0:
+        end = at + len(name)
+        if not _continues_word(text[at - 1 : at]) and not _continues_word(text[end : end + 1]):
+            return True
+        at = text.find(name, at + 1)
+    return False
+
+
+def _continues_word(sign: str) -> bool:
+    return sign.isalnum() or sign == "_"
+
+
+def _name_size(text: str) -> int:
+    """Bytes of a name in the list."""
+    return len(text.encode("utf-8", "surrogatepass")) + 2
 
 
 def _render_groups(chosen: dict[str, NameUsage]) -> str:

@@ -27,6 +27,7 @@ from memorist.core.messages import (
     find_cut_points,
 )
 from memorist.core.token_count import (
+    estimate_block_tokens,
     estimate_message_tokens,
     estimate_messages_tokens,
     estimate_text_tokens,
@@ -49,6 +50,15 @@ REQUEST_SHARE = 0.15
 """Share of the budget for the last request where the messages between it and the newest round are
 removed; a longer one is cut in the middle, unless the newest round leaves room for it.
 """
+
+TEXTS_SHARE = 0.25
+"""Share of the room of the newest messages that pictures and calls leave to texts."""
+
+CALL_TOKENS = 200
+"""Most tokens of the input of a call that is written out as text."""
+
+MIN_SUMMARY_TOKENS = 60
+"""Tokens that the newest round always leaves for what came before it."""
 
 _CUT_MARK_TOKENS = 12
 """Tokens of the mark that `truncate_middle` inserts."""
@@ -76,8 +86,8 @@ def choose_newest_messages(
     room = max(int(budget * ROUND_SHARE), budget - MIN_PAST_TOKENS)
     kept = tuple(messages[first:])
     if sum(sizes[first:]) > room:
-        kept = shorten_messages(kept, int(room / factor))
-        if estimate_messages_tokens(kept, factor) > room and end in starts:
+        kept = _fit_newest_round(kept, room, budget - MIN_SUMMARY_TOKENS, factor)
+        if estimate_messages_tokens(kept, factor) > budget and end in starts:
             first, kept = end, ()
     elif (older := find_tail_start(sizes, starts, int(budget * TAIL_SHARE))) < first:
         first, kept = older, tuple(messages[older:])
@@ -87,6 +97,17 @@ def choose_newest_messages(
         request = _fit_last_request(messages[:first], left, factor)
     whole = pair_tool_calls((*request, *kept))
     return NewestMessages(whole, estimate_messages_tokens(whole, factor))
+
+
+def _fit_newest_round(
+    kept: Sequence[Message], room: int, most: int, factor: float
+) -> tuple[Message, ...]:
+    """The newest round within `room` tokens; where that is too little, within `most`."""
+    for limit in (room, most):
+        shortened = pair_tool_calls(shorten_messages(kept, int(limit / factor)))
+        if estimate_messages_tokens(shortened, factor) <= limit:
+            break
+    return shortened
 
 
 def find_newest_round(messages: Sequence[Message]) -> int:
@@ -187,15 +208,74 @@ def shorten_messages(kept: Sequence[Message], room: int) -> tuple[Message, ...]:
     """The messages with their longest texts, of results and of requests, cut in the middle, so that
     all fit where possible.
 
-    Pictures are removed first where they alone are too large; each leaves a mark.
+    Where that is not enough, as many pictures as must go leave a mark each, the oldest first; and
+    then the longest calls are written out as text, cut in the middle: so the model still sees that
+    it made them.
     """
-    fixed = _estimate_fixed(kept)
-    if fixed > room:
-        kept = tuple(map(mark_media, kept))
-        fixed = _estimate_fixed(kept)
+    texts = sum(estimate_text_tokens(text) for message in kept for text in _list_texts(message))
+    media_room = room - min(texts, int(room * TEXTS_SHARE))
+    kept = _mark_oldest_media(kept, _estimate_fixed(kept) - media_room)
+    if (over := _estimate_fixed(kept) - room) > 0:
+        kept = _write_out_calls(kept, over + int(room * TEXTS_SHARE))
     sizes = [estimate_text_tokens(text) for message in kept for text in _list_texts(message)]
+    fixed = _estimate_fixed(kept)
     most = max(_MIN_TEXT_TOKENS, find_common_limit(sizes, room - fixed - len(sizes)))
     return tuple(_cut_message(message, most) for message in kept)
+
+
+def _mark_oldest_media(kept: Sequence[Message], over: int) -> tuple[Message, ...]:
+    """The messages with marks in place of as many pictures and documents as take `over` tokens, the
+    oldest first.
+    """
+    left = over
+    found: list[Message] = []
+    for message in kept:
+        blocks: list[Block] = []
+        for block in message.blocks:
+            marked = _mark_block(block, message.id) if left > 0 else block
+            left -= estimate_block_tokens(block) - estimate_block_tokens(marked)
+            blocks.append(marked)
+        whole = tuple(blocks)
+        found.append(
+            message if whole == message.blocks else replace(message, blocks=whole, wire=None)
+        )
+    return tuple(found)
+
+
+def _write_out_calls(kept: Sequence[Message], over: int) -> tuple[Message, ...]:
+    """The messages with the longest calls as text, cut in the middle, until `over` tokens are
+    saved; their results become text where the messages are paired.
+    """
+    uses = [(message.id, use) for message in kept for use in message.tool_uses]
+    uses.sort(key=lambda each: -estimate_block_tokens(each[1]))
+    written: dict[str, TextBlock] = {}
+    left = over
+    for id, use in uses:
+        text = _render_call(use, id)
+        saved = estimate_block_tokens(use) - estimate_text_tokens(text)
+        if left <= 0 or saved <= 0:
+            break
+        written[use.id] = TextBlock(text, Origin.MODEL)
+        left -= saved
+    return tuple(
+        replace(
+            message,
+            blocks=tuple(
+                written.get(block.id, block) if isinstance(block, ToolUse) else block
+                for block in message.blocks
+            ),
+            wire=None,
+        )
+        if any(use.id in written for use in message.tool_uses)
+        else message
+        for message in kept
+    )
+
+
+def _render_call(use: ToolUse, id: str) -> str:
+    """A call as text: what it did, its input cut in the middle."""
+    given = use.arguments or "\n".join(f"{key}: {value}" for key, value in use.input.items())
+    return f"[{use.name} was called with:]\n{_cut_text(given, CALL_TOKENS, id)}"
 
 
 def _estimate_fixed(kept: Sequence[Message]) -> int:

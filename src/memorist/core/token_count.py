@@ -86,6 +86,11 @@ def _utf8_length(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
+def estimate_block_tokens(block: Block) -> int:
+    """Estimate the tokens of one block."""
+    return math.ceil(_block_bytes(block) / BYTES_PER_TOKEN)
+
+
 def estimate_message_tokens(message: Message, factor: float = 1.0) -> int:
     """Estimate the tokens of a message's blocks. Encrypted reasoning is not counted: the provider's
     own numbers include it.

@@ -41,7 +41,14 @@ _NAME_CHARACTERS = re.compile(r"[^\s\"'`()\[\]{},;]+")
 _ONE_WORD_NAME = re.compile(r"[A-Za-z0-9_@$-]+")
 """A name that is a single word."""
 
-_WORD_OR_SIGN = lazy_pattern(r"\w+|[^\w\s]")
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+)
+"""Letters of scripts that put no spaces between words: Thai, Lao, Burmese, Khmer, Japanese and
+Chinese. Each counts as a word.
+"""
+
+_WORD_OR_SIGN = lazy_pattern(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+|[^\w\s]")
 _DIGITS = lazy_pattern(r"\d+")
 
 WordRun = int
@@ -87,7 +94,11 @@ def _clean_name(word: str) -> str:
 
 
 def _tokens_in_word(word: str) -> tuple[str, ...]:
-    return (word,) if word.isalpha() else tuple(_WORD_OR_SIGN.findall(_DIGITS.sub("0", word)))
+    return (
+        (word,)
+        if word.isascii() and word.isalpha()
+        else tuple(_WORD_OR_SIGN.findall(_DIGITS.sub("0", word)))
+    )
 
 
 _NAME_CACHE, _TOKEN_CACHE = _SplitCache(_names_in_word), _SplitCache(_tokens_in_word)
