@@ -298,3 +298,42 @@ def test_a_script_without_spaces_has_words(words: str) -> None:
     word.
     """
     assert len(find_word_runs(words)) >= len(words) // 2
+
+
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        ("rm media/old.svg", "media/old.svg (deleted)"),
+        ("cd /shop && git rm -f media/old.svg", "media/old.svg (deleted)"),
+        ("rm -rf /shop/media", "media/old.svg (deleted)"),
+        ("rm old.svg", "media/old.svg\n"),
+        ("git rm --cached media/old.svg", "media/old.svg\n"),
+        ("ls media/old.svg", "media/old.svg\n"),
+    ],
+)
+def test_a_changed_file_that_was_deleted_is_marked(command: str, line: str) -> None:
+    """An agent that goes on does not look for a file that is gone."""
+    history = History().user("Draw the icon.")
+    write = ToolUse("w", "Write", {"file_path": "/shop/media/old.svg", "content": "<svg/>"})
+    history._add("assistant", Origin.MODEL, write)
+    history.results(("w", "File created."))
+    history._add("assistant", Origin.MODEL, ToolUse("d", "Bash", {"command": command}))
+    history.results(("d", ""))
+    for number in range(6):
+        history.runs(f"c{number}", f"round {number}\n{LISTING}")
+    made = build_extractive_summary(history.messages, 4_000, cwd="/shop")
+
+    changed = made.messages[0].text.split("## Files changed\n")[1]
+    assert f"{changed}\n".startswith(f"/shop/{line}")
+
+
+def test_short_messages_of_the_user_stay_whole_beside_a_pasted_page() -> None:
+    """A page that was pasted does not cut what was typed."""
+    typed = [f"Correction {number}: {'and ' * 60}not in the cellar." for number in range(6)]
+    history = worked(4).user("Look at this page.\n" + "a line of the page\n" * 3_000)
+    for at, words in enumerate(typed):
+        history.user(words).runs(f"t{at}", LISTING)
+    made = build_extractive_summary(history.messages, 3_000)
+
+    assert made.tokens_after <= 3_000
+    assert all(words in "\n".join(each.text for each in made.messages) for words in typed)

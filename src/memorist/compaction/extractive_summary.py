@@ -67,6 +67,7 @@ from memorist.transcript.name_search import (
     find_word_runs,
 )
 from memorist.transcript.tool_actions import find_display_root
+from memorist.transcript.touched_files import FileRecord
 from memorist.transcript.transcript_ledger import TranscriptLedger
 
 # Render an extractive summary as text. Pure.
@@ -248,7 +249,7 @@ USER_WORDS_SHARE = 0.25
 """Share of the room for the user's words."""
 
 MAX_USER_WORDS_SHARE = 0.5
-"""Their share where they are so many that even a line of each takes more."""
+"""Their share where the short messages alone take more."""
 
 TASKS_SHARE, FAILURES_SHARE, FILES_SHARE = 0.06, 0.06, 0.05
 """Largest share of the room for each list; in recorded sessions they stay far below it."""
@@ -476,7 +477,7 @@ def _build_selection(material: _SummaryMaterial, lists: str, room: int) -> Extra
 def _render_lists(material: _SummaryMaterial, head: str, room: int) -> str:
     """What precedes the extracts."""
     least = sum(
-        min(MIN_UTTERANCE_TOKENS, estimate_text_tokens(each.text)) + LABEL_TOKENS
+        (MIN_UTTERANCE_TOKENS if each.is_long else estimate_text_tokens(each.text)) + LABEL_TOKENS
         for each in material.utterances
     )
     words_room = max(int(room * USER_WORDS_SHARE), min(int(room * MAX_USER_WORDS_SHARE), least))
@@ -489,7 +490,7 @@ def _render_lists(material: _SummaryMaterial, head: str, room: int) -> str:
             render_summary_section("Tasks", render_tasks(material.ledger, int(room * TASKS_SHARE))),
             render_summary_section("What failed", failures),
             render_summary_section(
-                "Files changed", _render_changed_files(material.history, int(room * FILES_SHARE))
+                "Files changed", _render_changed_files(material, int(room * FILES_SHARE))
             ),
         ]
     )
@@ -503,10 +504,24 @@ def _render_missing_names(
     return render_names(names, lambda name: present[name] or extracted[name], room)
 
 
-def _render_changed_files(history: ExtractHistory, room: int) -> str:
-    """The changed files as full paths, the last changed first."""
-    newest_first = sorted(history.changed, key=lambda path: -history.changed[path])
-    return "\n".join(fit_lines((path for path in newest_first if "\n" not in path), room))
+def _render_changed_files(material: _SummaryMaterial, room: int) -> str:
+    """The changed files as full paths, the last changed first, with a mark where a file is gone or
+    its changes were taken back.
+    """
+    changed, records = material.history.changed, material.ledger.work_record.files.files
+    newest_first = sorted(changed, key=lambda path: -changed[path])
+    return "\n".join(
+        fit_lines(
+            (path + _mark_fate(records.get(path)) for path in newest_first if "\n" not in path),
+            room,
+        )
+    )
+
+
+def _mark_fate(record: FileRecord | None) -> str:
+    if record is None:
+        return ""
+    return " (deleted)" if record.fate == "deleted" else " (taken back)" if record.reverted else ""
 
 
 def _render_short_summary(head: str, pointer: str, words: str, room: int) -> str:

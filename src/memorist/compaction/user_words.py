@@ -72,8 +72,8 @@ def find_earlier_utterances(
 def fit_utterances(utterances: Sequence[SummaryUtterance], room: int) -> list[SummaryUtterance]:
     """The utterances that fit `room` tokens, in order.
 
-    Those longer than an equal share are cut in the middle to the same size, at most
-    `LONG_UTTERANCE_TOKENS`. The oldest are dropped only where there is no room for
+    The long ones are cut in the middle to the same size, at most `LONG_UTTERANCE_TOKENS`; short
+    ones only where all together do not fit. The oldest are dropped only where there is no room for
     `MIN_UTTERANCE_TOKENS` of each; the first one is dropped last.
     """
     sizes = [estimate_text_tokens(each.text) + LABEL_TOKENS for each in utterances]
@@ -85,16 +85,22 @@ def fit_utterances(utterances: Sequence[SummaryUtterance], room: int) -> list[Su
     chosen = [*sized[:1], *sized[first:]]
     if len(chosen) == 1 and _is_crowded(1, total, room):
         return []
+    short_room = sum(size for each, size in chosen if not each.is_long)
+    long_sizes = [size for each, size in chosen if each.is_long]
+    if room - short_room >= len(long_sizes) * (MIN_UTTERANCE_TOKENS + LABEL_TOKENS):
+        limit = find_common_limit(long_sizes, room - short_room) - LABEL_TOKENS
+        return [_cut(each, limit) if each.is_long else each for each, _ in chosen]
     limit = find_common_limit([size for _, size in chosen], room) - LABEL_TOKENS
+    return [_cut(each, limit) for each, _ in chosen]
+
+
+def _cut(utterance: SummaryUtterance, limit: int) -> SummaryUtterance:
+    """The utterance within so many tokens, and within those of a long one."""
     most = min(LONG_UTTERANCE_TOKENS, limit)
-    return [
-        each
-        if size - LABEL_TOKENS <= most
-        else SummaryUtterance(
-            each.step, truncate_middle(each.text, max(1, most - _CUT_MARK_TOKENS)), each.times
-        )
-        for each, size in chosen
-    ]
+    if estimate_text_tokens(utterance.text) <= most:
+        return utterance
+    text = truncate_middle(utterance.text, max(1, most - _CUT_MARK_TOKENS))
+    return SummaryUtterance(utterance.step, text, utterance.times)
 
 
 def _is_crowded(count: int, total: int, room: int) -> bool:

@@ -89,6 +89,10 @@ _PART_PREFIX = lazy_pattern(r"^(?:[(!]|(?:if|then|else|do|while|time|sudo)\s|\s)
 _JOINT = lazy_pattern(r"&&|;|\|\||\n")
 _JOINTS = lazy_pattern(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|&&|;|\|\||\n")
 _RESTORE_COMMAND = lazy_pattern(r"git\s+(?:-\S+\s+\S+\s+)?(checkout|restore|reset)(?=\s|$)")
+_DELETE_COMMAND = lazy_pattern(
+    r"(?:sudo\s+)?(?:git\s+(?:-\S+\s+\S+\s+)?rm|rm|unlink|trash|del|Remove-Item)(?=\s|$)"
+)
+_NOT_A_DELETE = lazy_pattern(r"\s(?:--cached|--dry-run|-n|-WhatIf)(?=\s|$)")
 _NOT_A_RESTORE = lazy_pattern(r"\s(?:--staged|-[bB]|--orphan|--detach|-t)(?=\s|$)")
 _RESTORE_LIMIT = 600
 _FILE_ARGUMENT = lazy_pattern(r"[\w@./+-]+\.[A-Za-z]\w{0,5}")
@@ -232,6 +236,17 @@ def find_restored_files(command: str) -> tuple[str, ...]:
             or word == "."
             or _FILE_ARGUMENT.fullmatch(word.strip("'\""))
         ]
+    return tuple(found)
+
+
+def find_deleted_files(command: str) -> tuple[str, ...]:
+    """The files and folders that a command deletes (`rm FILE`, `git rm FILE`)."""
+    found: list[str] = []
+    for part in split_command(command[:_RESTORE_LIMIT]):
+        match = _DELETE_COMMAND.match(part := _PART_PREFIX.sub("", part))
+        if match is not None and not _NOT_A_DELETE.search(part):
+            words = part[match.end() :].split()
+            found += [word.strip("'\"").rstrip("/") for word in words if word[0] != "-"]
     return tuple(found)
 
 

@@ -147,6 +147,16 @@ class SessionFiles:
         """After a commit, earlier changes can no longer be undone by restoring a file."""
         self._before.clear()
 
+    def on_delete(self, path: str) -> None:
+        """A file that was changed, or the folder it is in, was deleted. A `path` of several parts
+        may be only the end of a path.
+        """
+        bare = path.removeprefix("./")
+        for note in self.files.values():
+            inside = f"{note.path}/".startswith(f"{bare}/")
+            if note.edits and (inside or ("/" in bare and note.path.endswith(f"/{bare}"))):
+                note.fate = "deleted"
+
     def on_restore(self, path: str) -> None:
         """The changes of a file since the last commit were undone; `.` stands for all files. `path`
         may be only the end of a path.

@@ -20,6 +20,7 @@ from memorist.transcript.background_work import BackgroundWork, is_plan_path
 from memorist.transcript.call_outcome import CallOutcome, answer_ends, parse_call_outcome
 from memorist.transcript.command_lines import (
     find_commit_message,
+    find_deleted_files,
     find_restored_files,
     split_command,
 )
@@ -239,12 +240,18 @@ class WorkRecord:
         )
 
     def _record_commit_or_restore(self, action: CommandAction) -> None:
-        """A commit makes changes final; a checkout of files undoes their changes."""
+        """A commit makes changes final; a checkout of files undoes their changes, and a deletion
+        takes the file away.
+        """
         if action.kind == "commit":
             self.files.on_commit()
             self.dirty = () if _COMMITS_ALL.search(action.command) else self.dirty
         for path in find_restored_files(action.command) if "git" in action.command else ():
             self.files.on_restore(path)
+        for path in find_deleted_files(action.command):
+            self.files.on_delete(path)
+            if "/" not in path and self.cwd:
+                self.files.on_delete(f"{self.cwd}/{path}")
 
     def _record_look(self, action: CommandAction, ends: tuple[str, str]) -> None:
         for path in action.reads:
