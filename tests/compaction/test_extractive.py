@@ -337,3 +337,22 @@ def test_short_messages_of_the_user_stay_whole_beside_a_pasted_page() -> None:
 
     assert made.tokens_after <= 3_000
     assert all(words in "\n".join(each.text for each in made.messages) for words in typed)
+
+
+def test_all_files_of_a_patch_are_listed_and_corrections_stand_once() -> None:
+    """A patch of two files changed both; what the user typed is no failure as well."""
+    patch = "*** Begin Patch\n" + "".join(
+        f"*** Update File: {name}\n@@\n-old\n+new\n" for name in ("one.py", "two.py")
+    )
+    history = History().user("Rename it.").runs("c", LISTING)
+    history._add(
+        "assistant", Origin.MODEL, ToolUse("p", "apply_patch", {}, f"{patch}*** End Patch")
+    )
+    history.results(("p", "Success. Updated the following files:\nM one.py\nM two.py"))
+    history.user("No, never rename the table.")
+    for number in range(4):
+        history.runs(f"c{number}", f"round {number}\n{LISTING}")
+    text = build_extractive_summary(history.user("Go on.").messages, 4_000).messages[0].text
+
+    assert "two.py\none.py" in text or "one.py\ntwo.py" in text
+    assert text.count("never rename the table") == 1

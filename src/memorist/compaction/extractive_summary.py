@@ -206,6 +206,9 @@ class ExtractSelection:
 
 
 _DONE_STATUSES = frozenset({"completed", "done", "cancelled", "deleted"})
+_TYPED_CORRECTION = "- The user: “"
+"""Beginning of a correction in the notes' section."""
+
 _MIN_FAILURE_TOKENS = 150
 """Tokens of failures that are considered even for a small summary."""
 
@@ -232,12 +235,15 @@ def render_tasks(ledger: TranscriptLedger, room: int) -> str:
 
 
 def render_failures(ledger: TranscriptLedger, room: int) -> str:
-    """Render the failures and what resolved them."""
+    """Render the failures and what resolved them; corrections that the user typed are among the
+    user's words.
+    """
     total = max(_MIN_FAILURE_TOKENS, room)
     text = render_structural_notes(
         ledger, NotesBudget(total_tokens=total * 4, section_tokens=total)
     )[ERRORS_SECTION]
-    return "\n".join(fit_lines(reversed(text.split("\n")), room)[::-1]) if text else ""
+    lines = [line for line in text.split("\n") if not line.startswith(_TYPED_CORRECTION)]
+    return "\n".join(fit_lines(reversed(lines), room)[::-1])
 
 
 # The summary itself.
@@ -490,7 +496,7 @@ def _render_lists(material: _SummaryMaterial, head: str, room: int) -> str:
             render_summary_section("Tasks", render_tasks(material.ledger, int(room * TASKS_SHARE))),
             render_summary_section("What failed", failures),
             render_summary_section(
-                "Files changed", _render_changed_files(material, int(room * FILES_SHARE))
+                "Files changed", _render_changed_files(material.ledger, int(room * FILES_SHARE))
             ),
         ]
     )
@@ -504,23 +510,17 @@ def _render_missing_names(
     return render_names(names, lambda name: present[name] or extracted[name], room)
 
 
-def _render_changed_files(material: _SummaryMaterial, room: int) -> str:
-    """The changed files as full paths, the last changed first, with a mark where a file is gone or
-    its changes were taken back.
+def _render_changed_files(ledger: TranscriptLedger, room: int) -> str:
+    """The changed files as full paths, the newest first, with a mark where a file is gone or its
+    changes were taken back.
     """
-    changed, records = material.history.changed, material.ledger.work_record.files.files
-    newest_first = sorted(changed, key=lambda path: -changed[path])
-    return "\n".join(
-        fit_lines(
-            (path + _mark_fate(records.get(path)) for path in newest_first if "\n" not in path),
-            room,
-        )
-    )
+    records = ledger.work_record.files.files.values()
+    changed = [each for each in records if (each.edits or each.reverted) and "\n" not in each.path]
+    changed.sort(key=lambda each: -each.order)
+    return "\n".join(fit_lines((each.path + _mark_fate(each) for each in changed), room))
 
 
-def _mark_fate(record: FileRecord | None) -> str:
-    if record is None:
-        return ""
+def _mark_fate(record: FileRecord) -> str:
     return " (deleted)" if record.fate == "deleted" else " (taken back)" if record.reverted else ""
 
 

@@ -137,9 +137,7 @@ def _render_talk(source: HandoffSource, budget: int) -> str:
 
 
 def _render_messages(messages: Sequence[Message]) -> str:
-    return "\n".join(
-        line for each in messages for line in _iterate_lines(mark_media(each)) if line.strip()
-    )
+    return "\n".join(line for each in messages for line in _iterate_lines(mark_media(each)) if line)
 
 
 def _iterate_lines(message: Message) -> Iterator[str]:
@@ -153,7 +151,7 @@ def _render_block(block: Block, message: Message) -> str:
             speaker = {Origin.USER: "user", Origin.MODEL: "assistant"}.get(
                 origin or message.origin, "put in by the client"
             )
-            return f"[{speaker}] {text}"
+            return f"[{speaker}] {text}" if text.strip() else ""
         case ToolUse(name=name, arguments=arguments):
             given = arguments or ", ".join(f"{key}: {value}" for key, value in block.input.items())
             return f"[calls {name}] {given}"
