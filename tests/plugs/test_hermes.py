@@ -28,6 +28,8 @@ from plugs.story import (
     Talk,
     World,
     go_on_while_locked,
+    leave_streams,
+    read_large_pages,
     read_page,
     run_story,
     settings,
@@ -155,6 +157,17 @@ class Conversation:
         self.history = result["messages"]
         return str(result["final_response"])
 
+    def leave(self, text: str) -> None:
+        def stop(words: str | None) -> None:
+            if words and words.strip():
+                self.agent.interrupt()
+
+        result = self.agent.run_conversation(
+            text, conversation_history=self.history, stream_callback=stop
+        )
+        assert result["interrupted"]
+        self.history = result["messages"]
+
     def close(self) -> None:
         self.agent.shutdown_memory_provider(self.history)
         self.agent.close()
@@ -176,6 +189,18 @@ def test_the_story(tmp_path: Path, home: Path) -> None:
 def test_a_locked_database_holds_up_nobody(tmp_path: Path, home: Path) -> None:
     """What was said meanwhile is kept afterwards."""
     go_on_while_locked(Hermes(home), tmp_path)
+
+
+@pytest.mark.covers("IN-1", "CP-10")
+def test_large_results_are_read_once(tmp_path: Path, home: Path) -> None:
+    """Three results of 25,000 characters at once, past the window: no page is asked for twice."""
+    read_large_pages(Hermes(home), tmp_path)
+
+
+@pytest.mark.covers("IN-1")
+def test_streams_that_are_stopped_lose_nothing(tmp_path: Path, home: Path) -> None:
+    """The person stops each answer at its first words."""
+    leave_streams(Hermes(home), tmp_path)
 
 
 def test_hermes_finds_the_provider_in_its_folder(home: Path, tmp_path: Path) -> None:
