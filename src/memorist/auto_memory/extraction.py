@@ -44,6 +44,7 @@ from memorist.auto_memory.statements.statement_parser import (
     find_statements,
     find_waiting_statements,
 )
+from memorist.auto_memory.statements.user_prose import announces_text
 from memorist.auto_memory.write_evidence import (
     MIN_QUOTE_WORDS,
     collect_typed_evidence,
@@ -120,6 +121,8 @@ class MemoryExtraction:
         """Whether the disk refused the last statement."""
         self._typed_ids: deque[str] = deque(maxlen=2)
         """Ids of the user's newest message and of the one before it."""
+        self._is_text_announced = False
+        """Whether the user's newest message announced a text of somebody else."""
         self._latest: tuple[str, tuple[WriteResult, ...]] = ("", ())
         """The message whose statements were applied last, and what came of them."""
         self._outside_texts: tuple[str, ...] = ()
@@ -179,6 +182,11 @@ class MemoryExtraction:
     def _collect_statements(self, typed: Message) -> None:
         self._typed_ids.append(typed.id)
         statements = find_statements(typed)
+        if self._is_text_announced:
+            statements = tuple(
+                replace(each, certain=False) for each in statements if each.act != "forget"
+            )
+        self._is_text_announced = announces_text(typed.text)
         self._statements += statements
         waiting = keep_typed(find_waiting_statements(typed, self._last_reply()), typed)
         self._deferred_statements += [(statement, typed) for statement in (*statements, *waiting)]

@@ -40,6 +40,7 @@ from memorist.auto_memory.statements.user_prose import (
     LONG_MESSAGE_CHARS,
     MAX_SENTENCE_CHARS,
     ProseSentence,
+    is_text_job,
     mask_quotations,
     split_prose_sentences,
 )
@@ -69,6 +70,11 @@ _LEANING = lazy_pattern(
 )
 """A sentence that cannot be read without the one before it."""
 
+_QUERY_AFTER = lazy_pattern(
+    r"[-–—,\s]*(?:is|are|was|would|does|do|should|what|why)\b(?!.*\b(?:clear|understood|ok|okay)\b).{0,20}\b(?:that|this|it)\b.*[?？]",
+    re.IGNORECASE,
+)
+"""A question about the sentence before it."""
 _ROLE_PLAY = lazy_pattern(
     r"(?:act|pretend|role-?play|behave|imagine)\b(?! (?:on|in|upon|only)\b)", re.IGNORECASE
 )
@@ -294,7 +300,7 @@ def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
     if whole is not None:
         yield from whole
         return
-    if text.startswith("!") or _ANY_COMMAND.fullmatch(text):
+    if text.startswith("!") or _ANY_COMMAND.fullmatch(text) or is_text_job(text):
         return
     for sentence in split_prose_sentences(text):
         statement = _statement_in_sentence(sentence)
@@ -325,7 +331,11 @@ def _statement_in_sentence(sentence: ProseSentence) -> tuple[StatementAct, str, 
     """Return what one sentence states for later."""
     start = find_lead_in_end(sentence.masked)
     masked = sentence.masked[start:]
-    if len(masked) < 4 or is_reported_speech(sentence.masked):
+    if (
+        len(masked) < 4
+        or is_reported_speech(sentence.masked)
+        or _QUERY_AFTER.match(mask_quotations(sentence.after))
+    ):
         return None
     if _REMEMBER_THAT.fullmatch(masked):
         return _statement_before(sentence)

@@ -38,19 +38,59 @@ _PASTED_LINE = lazy_pattern(
 _PRINTED_LINE = lazy_pattern(
     r"\s*(?:[$❯➜]\s|(?:PS\s+)?[A-Za-z]:\\[^>]*(?<![-=\s])>|PS[^ ]*>|(?:\([\w.-]+\)\s*)?\[?[\w.-]+@[\w.-]+[: ][^$#%>]{0,200}[$#%>](?:\s|$)|"
     r"(?:bash|sh|zsh)-[\d.]+[$#]\s|In\s\[\d+\]:|%\s\w|[~/][\w./-]*\s%\s|"
-    r"Traceback\s\(|panic:\s|Exception\sin\s)"
+    r"Traceback\s\(|panic:\s|Exception\sin\s|\d\d:\d\d:\d\d[,.]\d{1,3}\s*-->)"
 )
-"""A command at a prompt, or the head of a stack trace: what was printed follows, up to an empty
-line.
+"""A command at a prompt, the head of a stack trace or the time of a subtitle: what was printed
+follows, up to an empty line.
 """
 _CODE_LINE = lazy_pattern(
     r"[{};]\s*$|=>|==|\+=|\w\(\)|^\s*(?:def|class|import|from \w+ import|const|let|var|return|"
     r"function|public|if \()\b.*[(){}=:]"
 )
+_NESTED_ENTRY = lazy_pattern(r"\s{2,}(?:- )?[\w-]{1,40}:\s")
+"""An entry of a settings file below another."""
+_TEXT_NOUN = (
+    r"(?:texts?|sentences?|paragraphs?|lines?|e-?mails?|mails?|messages?|chat|transcript|subtitles?|notes?|comments?|ticket|story|poem|table|csv|"
+    r"yaml|json|html|sql|prompt|minutes|quotes?|guidelines?|proposal|following|above|below|next (?:one|message)|log|snippet|code)"
+)
+_TEXT_JOB = lazy_pattern(
+    r"(?:^|[\n.!?:;,] ?|\b(?:please|can|could|would|will|you|and|then|i|we) )"
+    r"(?:translate|proof-?read|rephrase|reword|paraphrase|summari[sz]e|transcribe|decode|parse|validate|reformat|convert|sort|import|critique|"
+    rf"answer|reply to|respond to|clean up|refactor|review|make minutes of|extract \w+ from)\b(?: (?:this|that|these|it|(?:the|my|his|her|their) (?:\w+ ){{0,2}}{_TEXT_NOUN})\b|:)"
+    r"|\b(?:fix|correct|check|improve|polish) (?:the |my )?(?:grammar|spelling|wording|english)\b"
+    r"|\b(?:use|take) (?:this|that|it|the following) as (?:test data|an? (?:input|example|sample|text))\b"
+    r"|\b(?:banner|label|title|button|text|message|toast|caption|heading|tooltip|headline|footer|slogan|placeholder|sign) (?:should|must|shall|has to|"
+    r"needs to) (?:read|say)\b"
+    r"|\b(?:does|do|would|is|are) (?:that|this|it|these|those) (?:apply|hold|make sense|an? good|good|fine|correct|allowed|valid|legal)\b"
+    r"|\bshould (?:we|i) (?:accept|adopt|follow|sign)\b|\bwhat(?:['’]s| is) wrong (?:with|in)\b|\bwhat (?:does|do) (?:this|that|it|these) (?:mean|say)\b"
+    r"|\bübersetz\w*|\bfass\w* .{0,30}zusammen|\bformulier\w* .{0,20}um\b|\b(?:darauf|hierauf) (?:antworten|reagieren)|\btradui(?:s|t|re|sez)\b|\brésume[zr]?\b"
+    r"|\breformule[zr]?\b|\btraduc(?:e|ir|elo)\b|\btradu(?:z|za|zir|zca)\b|\bresum[ae]\b|\breformula\b|переведи|перескажи|перефразируй|翻译|翻譯|润色|改写|校对|翻訳|要約|言い換え|校正|添削|返信を",
+    re.IGNORECASE,
+)
+_GREETING = lazy_pattern(
+    r"^\s*(?:(?:dear|hi|hello|hey|hallo|liebe[rs]?|sehr geehrte|guten \w+|bonjour|cher|chère|hola|estimad\w+|buenos|olá|prezad\w+|caro|здравствуйте|"
+    r"добрый|уважаем\w+)\b[^\n]{0,40}[,!.]?\s*$|(?:您好|你好|お世話に|いつもお世話))",
+    re.IGNORECASE | re.MULTILINE,
+)
+_CLOSING = lazy_pattern(
+    r"^\s*(?:(?:best|kind|warm)(?: regards| wishes)?|regards|cheers|sincerely|yours|(?:viele|liebe|beste|mit freundlichen) grüße?n?|gruß|cordialement|bien à "
+    r"vous|saludos|atentamente|abraços?|atenciosamente|с уважением|此致|敬具|よろしくお願い\S*|以上、?よろしく\S*)\s*[,.!。]?\s*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_SECTION = lazy_pattern(r"^\s{0,3}#{1,6}\s+\S", re.MULTILINE)
+_SPEAKER = lazy_pattern(
+    r"^\s*(?:system|user|assistant|human|ai|developer|bot|customer|agent)\s?:\s",
+    re.IGNORECASE | re.MULTILINE,
+)
+_NEXT_TEXT = lazy_pattern(
+    r"[:：]\s*\Z|\bnext (?:message|one|paste|prompt)\b|\b(?:i['’]ll|i will|let me) (?:now )?(?:paste|send|post|forward)\b|\bpaste (?:it|that|the \w+) next\b"
+    r"|nächste nachricht|prochain message|siguiente mensaje|próxima mensagem|следующ\w+ сообщени|下一条|次のメッセージ",
+    re.IGNORECASE,
+)
 _BULLET = lazy_pattern(r"\s*(?:[-*•·]|\d{1,2}[.)])\s+")
 _HEADING = lazy_pattern(r"\s{0,3}#{1,6}\s")
 _PASTE_ANNOUNCEMENT = lazy_pattern(
-    r"\b(?:says?|said|wrote|docs?|guide|guidelines|readme|output|errors?|logs?|below|following|"
+    r"\b(?:says?|said|wrote|results?|answer|ticket|manual|sentence|paragraph|notice|minutes|subtitles?|docs?|guide|guidelines|readme|output|errors?|logs?|below|following|"
     r"feedback|comments?|review"
     r"|email|spec|plan|prompt"
     r"|template|transcript|agent|poem|lyrics|text|translate|quote|article)\b[^\n]{0,60}:\s*$|"
@@ -86,6 +126,23 @@ class ProseSentence(Struct, frozen=True):
     """Whether it is part of a list item."""
     list_lead: str = ""
     """For a list item: the line before the list."""
+
+
+def is_text_job(typed: str) -> bool:
+    """Whether a message wants work on a text that it holds (translate, proofread, answer …), or is a
+    letter, a document of several sections or a dialogue: whose words the rest of it is, nobody can
+    tell.
+    """
+    return (
+        _TEXT_JOB.search(typed) is not None
+        or (_GREETING.search(typed) is not None and _CLOSING.search(typed) is not None)
+        or any(len(part.findall(typed)) > 1 for part in (_SECTION, _SPEAKER))
+    )
+
+
+def announces_text(typed: str) -> bool:
+    """Whether a message announces that the next one holds a text of somebody else."""
+    return _NEXT_TEXT.search(typed) is not None
 
 
 def mask_quotations(text: str) -> str:
@@ -140,6 +197,7 @@ def extract_prose_lines(text: str) -> Iterator[str]:
             or not line.strip()
             or line.startswith(("    ", "\t"))
             or _HEADING.match(line)
+            or _NESTED_ENTRY.match(line)
         ):
             continue
         if _PASTED_LINE.match(line) or _CODE_LINE.search(line[-MAX_SENTENCE_CHARS:]):
