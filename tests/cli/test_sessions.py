@@ -126,6 +126,8 @@ def test_a_memory_goes_by_every_name_that_is_printed(
         assert run("memory", "blame", name).exit_code == 0
     assert run("memory", "forget", "Package manager").output.startswith("forgotten")
     assert "names no memory" in str(run("memory", "show", "nothing").exception)
+    assert "memory list" in str(run("memory", "show", "nothing").exception)
+    assert str(run("memory", "inbox", "accept", "1").exception) == "nothing waits"
 
 
 @pytest.mark.parametrize(("typed", "meant"), [("stauts", "status"), ("note", "notes")])

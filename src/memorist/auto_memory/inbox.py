@@ -164,10 +164,12 @@ class Inbox:
         if id_prefix.isdecimal() and 1 <= int(id_prefix) <= len(waiting):
             return waiting[int(id_prefix) - 1]
         found = [each for each in waiting if id_prefix and each.id.startswith(id_prefix)]
+        if not waiting:
+            raise InputError("nothing waits")
         if len(found) != 1:
             raise InputError(
-                f"{len(found)} proposals begin with {id_prefix!r}; `memorist memory inbox` "
-                f"lists them"
+                f"{len(found) or 'none'} of the {len(waiting)} that wait begin with {id_prefix!r}; "
+                "`memorist memory inbox` lists them by number"
             )
         return found[0]
 

@@ -703,7 +703,10 @@ class MemoryFolder(ScannedFolder):
         """
         problem = find_path_problem(path)
         if problem:
-            raise InputError(f"{path!r} names no memory. {problem}")
+            raise InputError(
+                f"{path!r} names no memory. {problem} `memorist memory list` shows all, "
+                "`memorist memory log` what was forgotten or replaced"
+            )
         facts = self._files.facts(self.layout.folder / path)
         if facts is None or not facts.is_file or not self._is_inside(path):
             raise InputError(f"there is no memory {path}; `memorist memory list` shows all")
