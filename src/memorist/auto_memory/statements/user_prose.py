@@ -68,18 +68,18 @@ _TEXT_JOB = lazy_pattern(
     re.IGNORECASE,
 )
 _GREETING = lazy_pattern(
-    r"^\s*(?:(?:dear|hi|hello|hey|hallo|liebe[rs]?|sehr geehrte|guten \w+|bonjour|cher|chère|hola|estimad\w+|buenos|olá|prezad\w+|caro|здравствуйте|"
-    r"добрый|уважаем\w+)\b[^\n]{0,40}[,!.]?\s*$|(?:您好|你好|お世話に|いつもお世話))",
+    r"^[ \t]*(?:(?:dear|hi|hello|hey|hallo|liebe[rs]?|sehr geehrte|guten \w+|bonjour|cher|chère|hola|estimad\w+|buenos|olá|prezad\w+|caro|здравствуйте|"
+    r"добрый|уважаем\w+)\b[^\n]{0,40}[,!.]?[ \t]*$|(?:您好|你好|お世話に|いつもお世話))",
     re.IGNORECASE | re.MULTILINE,
 )
 _CLOSING = lazy_pattern(
-    r"^\s*(?:(?:best|kind|warm)(?: regards| wishes)?|regards|cheers|sincerely|yours|(?:viele|liebe|beste|mit freundlichen) grüße?n?|gruß|cordialement|bien à "
-    r"vous|saludos|atentamente|abraços?|atenciosamente|с уважением|此致|敬具|よろしくお願い\S*|以上、?よろしく\S*)\s*[,.!。]?\s*$",
+    r"^[ \t]*(?:(?:best|kind|warm)(?: regards| wishes)?|regards|cheers|sincerely|yours|(?:viele|liebe|beste|mit freundlichen) grüße?n?|gruß|cordialement|bien à "
+    r"vous|saludos|atentamente|abraços?|atenciosamente|с уважением|此致|敬具|よろしくお願い\S*|以上、?よろしく\S*)[ \t]*[,.!。]?[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
 )
-_SECTION = lazy_pattern(r"^\s{0,3}#{1,6}\s+\S", re.MULTILINE)
+_SECTION = lazy_pattern(r"^[ \t]{0,3}#{1,6}[ \t]+\S", re.MULTILINE)
 _SPEAKER = lazy_pattern(
-    r"^\s*(?:system|user|assistant|human|ai|developer|bot|customer|agent)\s?:\s",
+    r"^[ \t]*(?:system|user|assistant|human|ai|developer|bot|customer|agent)[ \t]?:[ \t]",
     re.IGNORECASE | re.MULTILINE,
 )
 _NEXT_TEXT = lazy_pattern(
@@ -133,6 +133,7 @@ def is_text_job(typed: str) -> bool:
     letter, a document of several sections or a dialogue: whose words the rest of it is, nobody can
     tell.
     """
+    typed = _cut_middle(typed)
     return (
         _TEXT_JOB.search(typed) is not None
         or (_GREETING.search(typed) is not None and _CLOSING.search(typed) is not None)
@@ -142,7 +143,14 @@ def is_text_job(typed: str) -> bool:
 
 def announces_text(typed: str) -> bool:
     """Whether a message announces that the next one holds a text of somebody else."""
-    return _NEXT_TEXT.search(typed) is not None
+    return _NEXT_TEXT.search(_cut_middle(typed)) is not None
+
+
+def _cut_middle(typed: str) -> str:
+    """A long message without what is read nowhere."""
+    if len(typed) <= 2 * LONG_MESSAGE_CHARS:
+        return typed
+    return f"{typed[:LONG_MESSAGE_CHARS]}\n{typed[-LONG_MESSAGE_CHARS:]}"
 
 
 def mask_quotations(text: str) -> str:
