@@ -65,5 +65,16 @@ PREFERENCES: tuple[StatementPattern, ...] = (
         r"(?P<text>my (?:diet|religion|faith|beliefs?|budget|health|doctor|lifestyle|values|taste|tastes|schedule|culture)\b .{4,})",
         unless=_ONE_TIME,
     ),
+    define_pattern(
+        "rule",
+        r"(?P<text>i (?:always|never|usually|mostly|only) (?:take|ride|cycle|walk|travel|cook|order|sleep|read|watch|listen|work out|go|stay|pay|carry|bring|"
+        r"skip|choose|leave) .{4,}|i find (?:[\w-]+ ){1,5}(?:unbearable|annoying|relaxing|boring|stressful|exhausting|overwhelming|distracting|uncomfortable|"
+        r"soothing|tedious|irritating)\b.*|i try (?:not )?to (?:keep|avoid|limit|reduce|stay|eat|live|spend|cut|be) .{4,}|i(?:['’]ve| have)? (?:gave up|given up|quit|"
+        r"cut out|sworn off|stopped (?:eating|drinking|buying|smoking|watching|using)) .{3,}|i feel (?:\w+ )?(?:uneasy|uncomfortable|anxious|unsafe|dizzy|"
+        r"guilty|sick|nervous) (?:in|on|around|with|about|when|at) .{3,}|[\w -]{3,40} (?:doesn['’]?t|don['’]?t|does not|do not) agree with me\b.*"
+        r"|[\w -]{3,40} (?:makes?|gives?) me (?:sneeze|sick|anxious|dizzy|nauseous|sleepy|nervous|headaches|hives|a headache)\b.*"
+        r"|i(?:['’]m| am) (?:saving (?:money|up)|on a (?:\w+ )?(?:budget|diet)|trying to (?:lose|save|eat|quit|cut))\b.*)",
+        unless=_ONE_TIME,
+    ),
 )
 """What people like, avoid and live by: each waits in the inbox."""
