@@ -96,7 +96,12 @@ async def test_forks_that_are_due_at_once_are_one_request_and_a_receipt_each() -
 
 @pytest.mark.covers("FK-8")
 @pytest.mark.parametrize(
-    "answer", ['{"notes": {"lines": ["a"]}}', '{"notes": {"lines": ["a"], "mem']
+    "answer",
+    [
+        '{"notes": {"lines": ["a"]}}',
+        '{"notes": {"lines": ["a"], "mem',
+        '{"notes": {"lines": ["a"]}, "memories": {"lines": [{"text": "cut in the mid',
+    ],
 )
 async def test_a_part_that_is_missing_or_cut_leaves_the_others(answer: str) -> None:
     """One task without an answer has changed nothing, and the other stands."""
@@ -213,9 +218,23 @@ async def test_a_turn_on_a_model_of_this_machine_asks_it_once(tmp_path: Path) ->
             await session.close()
             notes, receipts = session.notes or "", session.receipts()
         asked = len(server.received)
+        schemas = [
+            each.body["response_format"]["json_schema"]["schema"] for each in server.received
+        ]
 
     assert asked == 1
+    assert [array for schema in schemas for array in find_endless_arrays(schema)] == []
     assert "- `pytest -q -x` runs the tests." in notes
     assert "`pytest -q -x` runs them." in document.read_text("utf-8")
     assert sorted(each.label for each in receipts) == ["extraction", "magic_docs", "session_memory"]
     assert sum(each.requests for each in receipts) == 1
+
+
+def find_endless_arrays(schema: object) -> list[object]:
+    """The arrays of a schema without a largest number of entries."""
+    if isinstance(schema, list):
+        return [found for each in schema for found in find_endless_arrays(each)]
+    if not isinstance(schema, dict):
+        return []
+    own = [schema] if schema.get("type") == "array" and "maxItems" not in schema else []
+    return own + find_endless_arrays(list(schema.values()))

@@ -69,7 +69,7 @@ def test_too_few_tokens_say_nothing(sent: list[ForkRequest]) -> None:
     [
         (ModelSpeed(1_500.0, 60.0), 120.0, 5_000, 1),
         (ModelSpeed(27.0, 8.0), 843.0, 9_000, 2),
-        (ModelSpeed(5.0, 1.6), 3_600.0, 20_000, 5),
+        (ModelSpeed(5.0, 1.6), 1_200.0, 20_000, 5),
     ],
 )
 def test_a_slow_model_is_waited_for_longer_and_asked_more_seldom(

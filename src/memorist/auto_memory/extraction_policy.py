@@ -187,6 +187,7 @@ def build_extraction_form(
             "properties": {
                 "memories": {
                     "type": "array",
+                    "maxItems": MAX_FORM_MEMORIES,
                     "items": {
                         "type": "object",
                         "properties": fields,
@@ -222,6 +223,8 @@ def _read_memory(given: JsonObject, used_paths: set[str]) -> Topic | None:
     )
 
 
+MAX_FORM_MEMORIES = 4
+"""Memories of one answer: a turn seldom holds two, and a small model lists until it is cut off."""
 MAX_TITLE_WORDS = 8
 """Words of a description that name a file. Our choice: more is no name."""
 

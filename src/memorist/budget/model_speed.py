@@ -36,8 +36,10 @@ LARGEST_READ, LARGEST_WRITTEN = 8_000, 1_000
 """Tokens of the largest request that a fork sends: a brief of 6,000, the task, what it shows."""
 LIMIT_MARGIN = 2.0
 """How often the largest request fits into the time limit: the machine also does other work."""
-MIN_LIMIT, MAX_LIMIT = 120.0, 3_600.0
-"""Bounds of the time limit in seconds: that of other models, and an hour."""
+MIN_LIMIT, MAX_LIMIT = 120.0, 1_200.0
+"""Bounds of the time limit in seconds: that of other models, and twenty minutes, so that the three
+forks of a turn together fit into the share of a session's minutes that they may use (`spend`).
+"""
 UPDATE_SECONDS = 60.0
 """An update that takes no longer is made as often as by other models; one that takes twice as long
 half as often.

@@ -180,12 +180,16 @@ def find_json_object(text: str) -> JsonObject | None:
     decoder = json.JSONDecoder(strict=False)
     found: JsonObject | None = None
     size = at = 0
+    first = text.find("{")
+    is_cut = False
     for _ in range(MAX_BRACES):
         if (at := text.find("{", at)) < 0:
-            return found or _close_cut_object(text)
+            # Of an object that was cut off, one of its parts is complete, but not the answer.
+            return (_close_cut_object(text) if is_cut else None) or found
         try:
             value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
+            is_cut |= at == first
             at += 1
             continue
         if end - at > size:

@@ -10,6 +10,8 @@ from memorist.forks.written_edits import AnswerForm, TextEdits
 from memorist.magic_docs.document_header import MagicDocHeader, MagicDocPrompts, render_demands
 
 _FIELDS = ("section", "old", "new")
+MAX_CHANGES = 8
+"""Lines changed by one answer; what is more comes with the next. It ends a model in a loop."""
 
 
 def build_document_form(
@@ -49,6 +51,7 @@ def build_document_form(
             "properties": {
                 "changes": {
                     "type": "array",
+                    "maxItems": MAX_CHANGES,
                     "items": {
                         "type": "object",
                         "properties": dict.fromkeys(_FIELDS, text),

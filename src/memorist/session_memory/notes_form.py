@@ -20,6 +20,8 @@ from memorist.session_memory.notes_template import (
 STATE_SECTION = "Current State"
 REPLACED_SECTIONS = (TITLE_SECTION, STATE_SECTION)
 """Sections of which only the newest text is true."""
+MAX_LINES = 8
+"""New lines of one section in one answer, and so an end for a model in a loop."""
 
 
 def build_notes_form(
@@ -36,7 +38,7 @@ def build_notes_form(
     hints = "\n".join(f"- {frame.title}: {frame.hint.strip('_*')}".rstrip(": ") for frame in shape)
     written = {key: body for key, body in written_bodies(notes, template).items() if body}
     shown = "\n\n".join(f"{title}:\n{body}" for title, body in written.items())
-    lines: JsonObject = {"type": "array", "items": {"type": "string"}}
+    lines: JsonObject = {"type": "array", "items": {"type": "string"}, "maxItems": MAX_LINES}
 
     def read(answer: JsonObject) -> TextEdits:
         bodies = _fill_sections(section_bodies(notes, template), answer, replaced)
