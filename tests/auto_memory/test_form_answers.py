@@ -65,8 +65,22 @@ async def test_an_invented_memory_is_refused_and_the_others_stand(
     """A file or identifier that nobody named, and the words of the prompt; the receipt says which and
     why.
     """
-    kept, said = await extract(tmp_path, MEMORY, {**MEMORY, "text": text, "description": "more"})
+    given = {**MEMORY, "text": text, "description": "more of it"}
+
+    kept, said = await extract(tmp_path, MEMORY, given)
 
     assert "kept in docs/ferry.md" in kept
     assert reason in said
     assert text not in kept
+
+
+@pytest.mark.covers("AM-5")
+async def test_a_description_in_the_prompts_words_is_an_echo_too(tmp_path: Path) -> None:
+    """A small model copies what a kind is for, with a sentence about nothing below it."""
+    purpose = "decisions, dates and duties that code and history do not show"
+    given = {**MEMORY, "text": "They talk about it.", "description": purpose}
+
+    kept, said = await extract(tmp_path, MEMORY, given)
+
+    assert "repeats the prompt" in said
+    assert "They talk about it" not in kept

@@ -447,7 +447,7 @@ class MemoryExtraction:
             return ()
         parent = spec.parent
         shown = (parent.request.body, parent.reply) if parent else spec.history_summary
-        check = LineCheck(join_texts([shown, spec.form.material]), self._prompts.form)
+        check = LineCheck(join_texts([shown, spec.form.material]), spec.form.instruction)
         found = (
             (change.path, find_line_fault(change.before, change.after, check))
             for change in changes

@@ -240,8 +240,12 @@ class RecordedChange(Struct, frozen=True, kw_only=True):
 
 
 def find_line_fault(before: bytes | None, after: bytes, check: LineCheck) -> str:
-    """Return why a new line of a memory that a model wrote may not stand; empty where all may."""
+    """Return why a new line of a memory that a model wrote, or its description, may not stand;
+    empty where all may.
+    """
     known = set((before or b"").decode("utf-8", "replace").splitlines())
-    body = parse_topic("new.md", after).body
-    lines = [line for line in body.splitlines() if line.strip() and line not in known]
+    topic = parse_topic("new.md", after)
+    lines = [line for line in topic.body.splitlines() if line.strip() and line not in known]
+    if before is None:
+        lines.append(topic.description)
     return next(filter(None, map(check.find_fault, lines)), "")
