@@ -91,6 +91,7 @@ def test_the_program_loads_nothing_but_pythons_own() -> None:
         "memorist.hooks",
         "memorist.hooks.hook_client",
         "memorist.hooks.hook_protocol",
+        "memorist.hooks.hook_time_limits",
         "memorist.platforms",
         "memorist.platforms.file_descriptors",
         "memorist.platforms.file_locks",
