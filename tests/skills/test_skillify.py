@@ -145,16 +145,16 @@ def test_secrets_are_taken_out_of_draft_and_material() -> None:
 
 
 def test_a_draft_is_a_skill_that_can_be_read() -> None:
-    """Name and description come back; a name is made of the first words."""
+    """Name and description come back; a name is made of the first words that tell something."""
     found = parse_skill(
         build_skeleton(TranscriptLedger(), ["Fix: the “totals”, please\nnow"]).text,
-        "/s/fix-the-totals-please-now/SKILL.md",
+        "/s/fix-totals/SKILL.md",
         "project",
     )
 
     assert isinstance(found, Skill)
     assert (found.name, found.description) == (
-        "fix-the-totals-please-now",
+        "fix-totals",
         "Fix: the “totals”, please now",
     )
     assert not found.remarks
@@ -171,6 +171,24 @@ def test_any_words_make_a_readable_draft(said: list[str], command: str, descript
     )
     assert isinstance(found, Skill)
     assert found.name == draft.name
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (
+            "can you take a look at https://github.com/o/auth-go and the open PRs",
+            "auth-go-open-prs",
+        ),
+        ("fix(till): round amounts to cents", "round-amounts-cents"),
+        ("please", "please"),
+        ("totals", "totals"),
+        ("直してください", "session-skill"),
+    ],
+)
+def test_a_made_name_says_what_the_work_was_about(words: str, name: str) -> None:
+    """Polite words, addresses and the type of a commit are left out."""
+    assert make_skill_name(words) == name
 
 
 @given(st.text(max_size=200))

@@ -167,7 +167,7 @@ class _SkillifyOptions(Struct, frozen=True, kw_only=True):
 @skills_group.command("skillify")
 @click.argument("session")
 @click.option(
-    "--name", default="", help="Name of the skill. [default: the first words that were said]"
+    "--name", default="", help="Name of the skill. [default: made of the first commit or request]"
 )
 @click.option(
     "--description",

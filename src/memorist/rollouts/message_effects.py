@@ -43,7 +43,8 @@ _GO_WORDS = word_set(
     ok okay k yes yeah yep yup y sure please pls pelase then now and great good perfect nice
     cool go ahead continue proceed do it on with this that         these those them all both the a
     an next step steps finish keep going resume let s again try         run commit push merge pr
-    main master origin changes         change branch         directly to done saved complete
+    main master origin changes         change branch implement apply
+    recommended suggested         directly to done saved complete
     ship fine right correct 好 好的 继续 可以 是 对 行 嗯 提交 推送
     """
 )
@@ -194,7 +195,8 @@ _MAX_AGREEING_WORDS = 14
 _PROPOSAL_SENTENCES = 3
 _AGREES = lazy_pattern(
     r"(?:(?:oh |ah |ok(?:ay)?,? |well,? )*(?:yes|yep|yeah|yup|sure|agreed?|exactly|correct|right"
-    r"|ok(?:ay)?|fine|perfect|great|sounds (?:good|great|right)|go (?:ahead|for it)"
+    r"|ok(?:ay)?(?!,? *(?:so|now|then|next|we|i|can|could|what|how|why|cool|show|let me)\b)"
+    r"|fine|perfect|great|sounds (?:good|great|right)|go (?:ahead|for it)"
     r"|do (?:it|that|so)"
     r"|let['’]?s (?:do (?:it|that|this)|go)|please do|i agree|makes sense|that works|ship it)\b"
     r"|ja\b|s[ií]\b|oui\b|d['’]accord|好的?|可以|是的?|对|行|同意|はい|お願い|да\b)",

@@ -56,6 +56,7 @@ from memorist.safety.secrets import redact
 from memorist.session_memory.structural_notes import RESULTS_SECTION, TASK_SECTION
 from memorist.session_memory.work_notes import ERRORS_SECTION, MENDED
 from memorist.store.rollout_rows import Rollout, RolloutExtract
+from memorist.transcript.command_lines import cut_command
 from memorist.transcript.tool_actions import display_path
 
 # Remove secrets, scaffold and orders not given by the session's users from what stage one keeps
@@ -138,7 +139,7 @@ def describe_steps(note: TaskRecord, cwd: str) -> list[str]:
         shown = "; ".join(f"`{text}`" for text in ran[:MAX_STEP_COMMANDS] if "`" not in text)
         steps.append(f"Commands that worked, in order: {shown}")
     checks = [
-        f"`{shorten(command, 80)}` {'passed' if ok else 'failed'}"
+        f"`{cut_command(command, 80)}` {'passed' if ok else 'failed'}"
         for ok, _, command in note.checks.values()
     ]
     if checks:

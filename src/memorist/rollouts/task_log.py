@@ -16,6 +16,7 @@ from memorist.auto_memory.statements.statement_filters import classify_statement
 from memorist.auto_memory.statements.statement_parser import Statement, find_waiting_statements
 from memorist.auto_memory.write_evidence import cut_others_words, extract_user_text
 from memorist.core.apply_patch import FileEdit
+from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.core.text_analysis import shorten
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
@@ -89,6 +90,17 @@ class ShippedWork(Struct, frozen=True):
     line: int
 
 
+class OpenedRequest(Struct):
+    """A pull request or an issue that a command opened: its title, branch, address if known, and
+    the line of the session's file.
+    """
+
+    title: str
+    branch: str
+    line: int
+    address: str = ""
+
+
 class TaskRecord(Struct):
     """What is known of one task. Orders count messages of the session."""
 
@@ -110,6 +122,7 @@ class TaskRecord(Struct):
     preferences: list[MemoryBullet] = field(default_factory=list)
     decided: list[MemoryBullet] = field(default_factory=list)
     corrected: list[MemoryBullet] = field(default_factory=list)
+    opened: list[OpenedRequest] = field(default_factory=list)
     links: dict[str, int] = field(default_factory=dict)
     """Addresses that the user gave, and the line."""
     date: str = ""
@@ -174,9 +187,11 @@ MAX_REQUEST_CHARACTERS = 600
 MAX_REPLY_LINES = 400
 """Turns of which the line of the reply is held."""
 AGREED_PREFIX = "The user said "
+"""Prefix of an entry about a proposal that the user agreed to."""
+MAX_AGREED_CHARACTERS = 120
+"""Characters of the words that agreed."""
 MAX_PROBABLE_CHARACTERS = 600
 """Characters of a message whose probable rules are kept: longer ones are mostly briefings."""
-"""Prefix of an entry about a proposal that the user agreed to."""
 
 MAX_JOINED_REQUESTS = 4
 """Consecutive user messages that join one task while the agent only replied in text; a further one
@@ -187,6 +202,11 @@ _SHIPS_NOTHING = re.compile(r"--(?:abort|quit|dry-run)\b|\bgit\s+(?:-\S+\s+\S+\s
 _NOT_RUN_ERRORS = ("Sibling tool call errored", "Cancelled: parallel tool call")
 """What a client reports of calls that never ran because another one failed."""
 _LINK = re.compile(r"https?://[^\s<>\"'`)\]]+")
+_OPENS = lazy_pattern(r"\b(?:gh\s+(?:pr|issue)|glab\s+(?:mr|issue))\s+(?:create|new)\b")
+_OPENED_ADDRESS = lazy_pattern(r"https?://[^\s<>\"'`)\]]+/(?:pull|issues|merge_requests)/\d+")
+_HEAD_BRANCH = lazy_pattern(r"(?:--head|--source-branch|-H)[= ][\"']?(?:\w+:)?([\w./-]+)")
+MAX_OPENED_REQUESTS = 8
+"""Pull requests and issues held per task."""
 
 
 class _OpenCall(Struct, frozen=True):
@@ -321,7 +341,8 @@ class TaskLogBuilder:
         if agreed:
             task.decided.append(
                 _build_bullet(
-                    f"{AGREED_PREFIX}“{shorten(words, 120)}” to the agent's proposal: {agreed}",
+                    f"{AGREED_PREFIX}“{shorten(words, MAX_AGREED_CHARACTERS)}” "
+                    f"to the agent's proposal: {agreed}",
                     message,
                 )
             )
@@ -375,7 +396,11 @@ class TaskLogBuilder:
         call = self._open.pop(result.tool_use_id, None)
         if call is None:
             return
-        outcome = parse_call_outcome(result, call.kind, answer_ends(result))
+        ends = answer_ends(result)
+        outcome = parse_call_outcome(result, call.kind, ends)
+        if isinstance(call.action, CommandAction) and outcome.ok is not False:
+            self._on_opening(call.action.command, message.line)
+        self._name_opened("\n".join(ends))
         if outcome.user_text and (outcome.rejected or call.kind == "ask"):
             self._on_user_answer(call.action, outcome, message)
         elif outcome.rejected:
@@ -397,10 +422,9 @@ class TaskLogBuilder:
                 )
             )
         else:
+            lines = [line.strip() for line in outcome.user_text.split("\n") if line.strip()]
             answers = [
-                line
-                for line in outcome.user_text.split("\n")
-                if line.strip() and not _NON_DECISION.search(line)
+                line for line in _name_questions(lines, action) if not _NON_DECISION.search(line)
             ]
             self.current_task.decided = [
                 *self.current_task.decided,
@@ -445,6 +469,19 @@ class TaskLogBuilder:
             ):
                 task.shipped.append(ShippedWork(action.kind, words, line))
 
+    def _on_opening(self, command: str, line: int) -> None:
+        """Record a command that opens a pull request or an issue; its result may come later."""
+        title = find_commit_message(command).partition("\n")[0] if _OPENS.search(command) else ""
+        branch = _HEAD_BRANCH.search(command)
+        if title and len(self.current_task.opened) < MAX_OPENED_REQUESTS:
+            self.current_task.opened.append(OpenedRequest(title, branch[1] if branch else "", line))
+
+    def _name_opened(self, text: str) -> None:
+        """The newest request without an address has the one that is shown next."""
+        opened = self.current_task.opened
+        if opened and not opened[-1].address and (found := _OPENED_ADDRESS.search(text)):
+            opened[-1].address = found[0]
+
     def _on_file_changes(self, changes: tuple[FileEdit, ...], outcome: CallOutcome) -> None:
         if outcome.ok is False:
             return
@@ -453,6 +490,18 @@ class TaskLogBuilder:
             self.current_task.edit_order = self.order
             if change.path in edited or len(edited) < MAX_LOGGED_FILES:
                 edited[change.path] = edited.get(change.path, 0) + 1
+
+
+def _name_questions(answers: list[str], action: ToolAction) -> list[str]:
+    """The answers, each with its question, where the client's result names none."""
+    asked = action.questions if isinstance(action, AskUserAction) else ()
+    if not asked or any(" → " in each for each in answers):
+        return answers
+    if len(asked) == 1:
+        answers = ["; ".join(answers)]
+    if len(asked) != len(answers):
+        return answers
+    return [f"“{shorten(q, 180)}” → {a}" for q, a in zip(asked, answers, strict=True)]
 
 
 _NON_DECISION = re.compile(

@@ -8,6 +8,7 @@ import re
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import shorten
+from memorist.transcript.command_lines import cut_command, drop_printing
 from memorist.transcript.command_log import CommandRecord, WorkFailure
 from memorist.transcript.dialogue import ANSWERING, DialogueRequest
 from memorist.transcript.note_lines import NoteLine, build_line
@@ -248,7 +249,7 @@ def _render_command(note: CommandRecord) -> str:
     runs = f" ×{note.runs}" if note.runs > 1 else ""
     ok, text = (note.last.ok, note.last.line) if note.last else (None, "")
     return (
-        f"`{shorten(note.text, 120)}`{runs} → "
+        f"`{cut_command(note.text, 120)}`{runs} → "
         f"{render_ending(ok, text, note.kind)}{_render_hooks(note)}"
     )
 
@@ -355,9 +356,9 @@ def render_failure(failure: WorkFailure, root: str) -> str:
     code = f" (exit {failure.exit})" if failure.exit else ""
     verb = "edit failed" if failure.kind == "edit" else "failed"
     text = (
-        f"`{shorten(what, 100)}` {verb}{times}{code}: {failure.line}"
+        f"`{cut_command(what, 100)}` {verb}{times}{code}: {failure.line}"
         if failure.line
-        else f"`{shorten(what, 100)}` {verb}{times}{code}"
+        else f"`{cut_command(what, 100)}` {verb}{times}{code}"
     )
     if failure.diagnosis:
         text += f" — {shorten(failure.diagnosis, 220)}"
@@ -368,8 +369,12 @@ def render_failure(failure: WorkFailure, root: str) -> str:
         after = f" after changing {edits}" if edits else ""
         same = failure.resolved_by == failure.what
         if not after and same and failure.between and not failure.resolved_escalated:
-            after = " after " + ", ".join(f"`{shorten(each, 60)}`" for each in failure.between)
-        done = "the same command" if same else f"`{shorten(failure.resolved_by, 80)}`"
+            after = " after " + ", ".join(f"`{cut_command(each, 60)}`" for each in failure.between)
+        done = (
+            "the same command"
+            if same
+            else f"`{cut_command(drop_printing(failure.resolved_by), 80)}`"
+        )
         where = " outside the sandbox" if failure.resolved_escalated else ""
         text += f" {MENDED}{after}: {done} passed{where}"
     elif failure.edits and failure.kind != "look":

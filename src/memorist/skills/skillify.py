@@ -18,7 +18,7 @@ from msgspec import Struct
 from memorist.core.lazy import lazy_pattern
 from memorist.core.markdown import dump_yaml, render_template
 from memorist.core.messages import Message, Origin
-from memorist.core.text_analysis import shorten
+from memorist.core.text_analysis import NOTES_STOP_WORDS, shorten, word_set
 from memorist.core.token_count import estimate_text_tokens, truncate_middle
 from memorist.errors import NothingToDo
 from memorist.formats.format_detection import read_session
@@ -83,10 +83,36 @@ def is_skill_name(name: str) -> bool:
 
 
 def make_skill_name(words: str) -> str:
-    """Make a name from the first words; `session-skill` where there are none in Latin letters."""
+    """Make a name from the first words that say what it is about; `session-skill` where there are
+    none in Latin letters.
+    """
+    words = _ADDRESS.sub(lambda found: f" {found[1]} ", _COMMIT_TYPE.sub("", words.strip()))
     plain = unicodedata.normalize("NFKD", words).encode("ascii", "ignore").decode("ascii").lower()
-    found = re.findall(r"[a-z0-9]+", plain.replace("'", ""))[:_MAX_NAME_WORDS]
-    return "-".join(found)[:MAX_NAME_CHARS].strip("-") or "session-skill"
+    found = re.findall(r"[a-z0-9]+", plain.replace("'", ""))
+    telling = [each for each in found if each not in _POLITE_WORDS and len(each) > 1]
+    chosen = (telling if len(telling) > 1 else found)[:_MAX_NAME_WORDS]
+    return "-".join(chosen)[:MAX_NAME_CHARS].strip("-") or "session-skill"
+
+
+_ADDRESS = lazy_pattern(r"https?://(?:\S*/)?([\w.-]*)\S*")
+_COMMIT_TYPE = lazy_pattern(r"\A[a-z]+(?:\([^)]*\))?!?: ")
+_POLITE_WORDS = NOTES_STOP_WORDS | word_set(
+    """
+    please pls thanks thank hi hey hello ok okay can could would will you me my your let lets want
+    need needs like take look help know tell show just also now again the an of on in at to for
+    with from and or so is are was be been it its this that these those there here some
+    """
+)
+"""Words of any request: they say nothing of what it is about."""
+_COMMIT_RESULT = lazy_pattern(r"\[\S+(?: \([^)]*\))? [0-9a-f]{7,}\] ([^;]+)")
+
+
+def _find_name_source(ledger: TranscriptLedger, first: str) -> str:
+    """What a session's skill is named after: the subject of its first commit, which says what was
+    done, or else its first request.
+    """
+    commits = (commit for turn in ledger.turns.turns for commit in turn.commits)
+    return next((match[1] for commit in commits if (match := _COMMIT_RESULT.match(commit))), first)
 
 
 def collect_steps(ledger: TranscriptLedger, root: str) -> list[SkillStep]:
@@ -135,7 +161,7 @@ def build_skeleton(
         if (plain := " ".join(strip_hidden_characters(text).split()))
     ]
     first = asked[0] if asked else ledger.title
-    chosen = name or make_skill_name(first)
+    chosen = name or make_skill_name(_find_name_source(ledger, first))
     about = (
         shorten(" ".join(strip_hidden_characters(description).split()), MAX_DESCRIPTION_CHARS)
         or shorten(first, DRAFT_DESCRIPTION_CHARS)
@@ -250,7 +276,7 @@ def _draft_remarks(steps: Sequence[SkillStep], name: str, description: str) -> t
             "nothing that was changed or run with success was found, so there are no steps"
         )
     if not name:
-        found.append("the name is made of the first words that were said; choose one with --name")
+        found.append("the name is made of a commit or the first request; choose one with --name")
     if not description:
         found.append(
             "the description is the first request; say what the skill does and when to take "

@@ -87,7 +87,18 @@ _FILE_COMMANDS = lazy_pattern(
 
 _PART_PREFIX = lazy_pattern(r"^(?:[(!]|(?:if|then|else|do|while|time|sudo)\s|\s)+")
 _JOINT = lazy_pattern(r"&&|;|\|\||\n")
-_JOINTS = lazy_pattern(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|&&|;|\|\||\n")
+_JOINTS = lazy_pattern(r"(?<!\w)'[^']*(?:'|\Z)|\"(?:[^\"\\]|\\.)*+(?:\"|\Z)|'[^']*'|&&|;|\|\||\n")
+"""A quotation that is cut off reaches to the end: what stands in it is no command."""
+_QUOTATION = lazy_pattern(r"(?<!\w)'[^']*(?:'|\Z)|\"(?:[^\"\\]|\\.)*+(?:\"|\Z)")
+_ONLY_PRINTS = lazy_pattern(r"(?:echo|printf|pwd|cd|true|:|date|clear|sleep|set)(?:\s|$)")
+_RUNNERS = lazy_pattern(
+    r"(?:(?:corepack|npx|bunx|pnpx|command|nohup|time|sudo)\s+(?:--?[\w-]+\s+)*"
+    r"|(?:mise|hermit|direnv)\s+exec\s+(?:\S+\s+)*?--\s+|(?:uv|poetry|pdm|hatch|pipenv|rye)\s+run\s+"
+    r"(?:--?[\w-]+\s+)*|bundle\s+exec\s+|python3?\s+-m\s+|timeout\s+\S+\s+|(?:\w+/)*\.?venv/bin/"
+    r"|[A-Z_][A-Z0-9_]*=\S*\s+)+"
+)
+"""What only starts another command."""
+_SCRIPT_RUNNER = lazy_pattern(r"((?:npm|pnpm|yarn|bun)(?:\s+--?[\w-]+)*)\s+run\s+")
 _RESTORE_COMMAND = lazy_pattern(r"git\s+(?:-\S+\s+\S+\s+)?(checkout|restore|reset)(?=\s|$)")
 _DELETE_COMMAND = lazy_pattern(
     r"(?:sudo\s+)?(?:git\s+(?:-\S+\s+\S+\s+)?rm|rm|unlink|trash|del|Remove-Item)(?=\s|$)"
@@ -165,12 +176,113 @@ def _insert_subject(short: str, command: str) -> str:
     return f'{short[: short.find("$(cat")].rstrip(chr(34))}"{subject}"' if subject else short
 
 
+def cut_command(command: str, limit: int) -> str:
+    """The command in about `limit` characters: cut between words, with an ellipsis; a quotation
+    that is cut is closed again, so that its rest does not read as a command.
+    """
+    end = len(command)
+    if end > limit:
+        end = command.rfind(" ", limit // 2, limit + 1)
+        end = limit if end < 0 else end
+    mark = ""
+    for quotation in _QUOTATION.finditer(command[:end]):
+        if len(quotation[0]) < 2 or quotation[0][-1] != quotation[0][0]:
+            mark = quotation[0][0]
+    return command if end == len(command) and not mark else f"{command[:end].rstrip()} …{mark}"
+
+
+def drop_printing(command: str) -> str:
+    """The command without the parts that only print or move (`echo "==="`, `cd`); as it is where
+    nothing else would be left.
+    """
+    kept: list[str] = []
+    start, joint = 0, ""
+    for found in (*_JOINTS.finditer(command), None):
+        if found is not None and found[0][0] in "'\"":
+            continue
+        end = len(command) if found is None else found.start()
+        part = command[start:end].strip()
+        if part and not _ONLY_PRINTS.match(part):
+            kept += [joint, part] if kept else [part]
+        if found is not None:
+            start, joint = found.end(), "; " if found[0] in ";\n" else f" {found[0]} "
+    return "".join(kept) or command
+
+
 def build_command_key(short: str) -> str:
     """A key that is equal for runs of the same command, given in its short form: its first words,
-    without options.
+    without options and without what only starts it.
     """
-    words = [word for word in short.split() if not word.startswith(("-", "|", ">", "<", "&"))]
+    words = [
+        word
+        for word in _strip_runners(short).split()
+        if not word.startswith(("-", "|", ">", "<", "&"))
+    ]
     return " ".join(words[:3])
+
+
+def _strip_runners(command: str) -> str:
+    return _SCRIPT_RUNNER.sub(r"\1 ", _RUNNERS.sub("", command, count=1), count=1)
+
+
+_LIMIT = lazy_pattern(r"(?:\.{0,2}/)?[\w@+.-]*[/.:][\w@+./:-]*|\w+_\w+|[A-Za-z]+[a-z][A-Z]\w*")
+"""A file, folder or package, or the name of a test."""
+_EVERYTHING = frozenset({".", "./", "./...", "..."})
+_FILTERS = lazy_pattern(
+    r"\s(?:-run|-k|-t|-g|-m|-p|--grep|--filter|--test-name-pattern|--testNamePattern|--name|--only"
+    r"|--tests?|-Dtest|--package)[= ](\"[^\"]*\"?|'[^']*'?|\S+)"
+)
+_WHOLE_TOOLS = frozenset(
+    {"pytest", "mypy", "pyright", "tsc", "eslint", "jest", "flake8", "shellcheck", "rspec"}
+)
+"""Programs that do one thing: every word after them is a file or folder."""
+_TASK_RUNNERS = frozenset({"npm", "pnpm", "yarn", "bun", "make", "just", "task", "mise", "rake"})
+
+
+def covers_check(wide: str, narrow: str, line: str = "") -> bool:
+    """Whether a run of the check `wide` says something about all that `narrow`, a check of the same
+    kind, was about: the same tool, or a project's own command for it, limited to no less; a limit
+    that `line` names, which says what failed, is none.
+    """
+    if wide == narrow:
+        return True
+    one, other = _find_tool(wide), _find_tool(narrow)
+    if one != other and (one[0] in _TASK_RUNNERS) == (other[0] in _TASK_RUNNERS):
+        return False
+    limits = [each for each in _find_limits(wide) if each not in line]
+    return not limits or all(
+        any(_contains(each, limit) for each in limits) for limit in _find_limits(narrow) or [""]
+    )
+
+
+def _find_tool(command: str) -> tuple[str, str]:
+    """The program of a check, and the word that says which of its checks it is."""
+    words = [each for each in _strip_runners(command).split() if not each.startswith("-")]
+    if words and words[0] in _WHOLE_TOOLS:
+        return words[0], ""
+    verb = next((each for each in words[1:] if each != "run"), "")
+    return words[0] if words else "", "" if _LIMIT.fullmatch(verb) and ":" not in verb else verb
+
+
+def _find_limits(command: str) -> list[str]:
+    """The files, packages and names of tests to which a check is limited; none for all of them."""
+    plain = _strip_runners(split_command(command)[0].split(" | ", 1)[0])
+    tool, *words = [each.strip("\"'") for each in _FILTERS.sub(" ", plain).split()] or [""]
+    named = [each for each in words if not each.startswith(("-", ">", "<", "2>"))]
+    return [
+        *(each.strip("\"'") for each in _FILTERS.findall(plain)),
+        *(
+            each
+            for each in named
+            if each not in _EVERYTHING and (tool in _WHOLE_TOOLS or _LIMIT.fullmatch(each))
+        ),
+    ]
+
+
+def _contains(folder: str, path: str) -> bool:
+    folder, path = folder.removeprefix("./"), path.removeprefix("./")
+    folder = folder.removesuffix("...").rstrip("/")
+    return path.rstrip("/") == folder or path.startswith((f"{folder}/", f"{folder}::"))
 
 
 def classify_command(short: str) -> str:

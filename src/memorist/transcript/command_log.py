@@ -6,7 +6,7 @@ from msgspec import Struct, field
 
 from memorist.core.lazy import lazy_pattern
 from memorist.transcript.call_outcome import CallOutcome
-from memorist.transcript.command_lines import build_command_key
+from memorist.transcript.command_lines import build_command_key, covers_check
 
 COMMAND_LIMIT = 300
 """Distinct commands kept; at twice the number the oldest are dropped."""
@@ -19,6 +19,8 @@ ONLY_TELLS = lazy_pattern(
     r"|active-toolchain|which|logs?|ps|doctor|mkdir|add|echo)\b"
 )
 """A run of which nobody expects that it changes what another command meets."""
+_SHIPPING = frozenset({"commit", "push"})
+_CHECKED_KINDS = frozenset({"test", "typecheck", "lint", "format", "build"})
 _CHANGING = frozenset({"run", "install", "build", "format"})
 """Kinds of commands that may mend what another command failed at."""
 
@@ -129,15 +131,11 @@ class CommandLog:
     def _resolve_failures(
         self, key: str, note: CommandRecord, outcome: CallOutcome, *, escalated: bool
     ) -> None:
-        """A success resolves the open failures of the same command, or of the same purpose where
-        that is a check.
+        """A success resolves the open failures of the same command, and of a check that it
+        covers.
         """
         for failure in self.failures[-FAILURE_LIMIT:]:
-            same = failure.key == key or (
-                failure.kind == note.kind
-                and note.kind not in ("look", "run", "merge", "branch", "install")
-            )
-            if same and not failure.resolved_by:
+            if _is_cure(failure, key, note) and not failure.resolved_by:
                 failure.resolved_by, failure.resolved_line = note.text, outcome.line
                 failure.resolved_escalated = escalated and not failure.escalated
             elif (
@@ -161,3 +159,10 @@ class CommandLog:
         for failure in self.failures[-8:]:
             if not failure.resolved_by and len(failure.edits) < 4:
                 failure.edits[path] = None
+
+
+def _is_cure(failure: WorkFailure, key: str, note: CommandRecord) -> bool:
+    """Whether this success shows that what failed works now."""
+    if failure.kind == note.kind and note.kind in _CHECKED_KINDS:
+        return covers_check(note.text, failure.what, failure.line)
+    return failure.key == key or (failure.kind == note.kind and note.kind in _SHIPPING)

@@ -30,6 +30,7 @@ from memorist.transcript.codex_script import (
 )
 from memorist.transcript.command_lines import (
     classify_command,
+    cut_command,
     find_printed_files,
     join_command,
     shorten_command,
@@ -215,7 +216,9 @@ def _parse_command(inputs: JsonObject, arguments: str | None) -> ToolAction:
         :INPUT_VALUE_LIMIT
     ]
     changes = find_patch_in_command(command)
-    short = shorten_command(command)[:SHORT_COMMAND_LIMIT]
+    short = shorten_command(command)
+    if len(short) > SHORT_COMMAND_LIMIT:
+        short = cut_command(short, SHORT_COMMAND_LIMIT)
     return CommandAction(
         command,
         short,

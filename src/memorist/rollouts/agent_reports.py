@@ -1,0 +1,148 @@
+"""What the agent said in a session that still says something later: whole statements, without what
+it was about to do, offers, and the state of the work on the way. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+
+from msgspec.structs import replace
+
+from memorist.core.lazy import lazy_pattern
+from memorist.rollouts.task_log import TaskLogBuilder
+from memorist.session_memory.structural_notes import (
+    LEARNINGS_SECTION,
+    RESULTS_SECTION,
+    TASK_SECTION,
+    build_statement_lines,
+)
+from memorist.transcript.note_lines import NoteLine, build_line
+
+_UNCUED_FACTOR = 0.6
+"""Factor for what the agent said on the way that tells no cause, rule or result."""
+_SHIPPED_FACTOR = 3.0
+"""Factor for the number of an issue or pull request, a commit or a branch that came of the work:
+short, and looked for later.
+"""
+REPORT_OVERHEAD = 5
+"""Tokens of the words and tags around a report, shared by its sentences."""
+
+SHIPPED = lazy_pattern(
+    r"\b(?:opened|created|filed|merged|pushed|committed|released|open at|PR)\b.*"
+    r"(?:#\d+|\b[0-9a-f]{7,40}\b|/pull/\d+|/issues/\d+)",
+    re.IGNORECASE,
+)
+
+
+_NARRATES = lazy_pattern(
+    r"\b(?:i['’]m|i am) (?:now |also |just |still |then )*"
+    r"(?!getting|seeing|hitting|proposing|suggesting|recommending|assuming|keeping|leaving)\w+ing\b"
+    r"|\b(?:let me|i['’]ll|let['’]s)\b"
+    r"|\b(?:is|are) (?:still |now )*(?:in progress|running|compiling|waiting|finishing|pushing)\b"
+    r"|^(?:\W*`[^`]*`)+\W*$",
+    re.IGNORECASE,
+)
+"""What the agent was about to do, which is past when a later session reads it, and mere names."""
+
+
+def build_report_lines(log: TaskLogBuilder) -> list[NoteLine]:
+    """The agent's statements, those that stand alone: no thoughts, code or older summaries."""
+    found = []
+    opened = _find_opened_numbers(log)
+    for line in build_statement_lines(log.ledger, set()):
+        is_last = line.order[-2] == log.ledger.turns.count
+        skipped = line.table or not _is_lasting(line, last=is_last)
+        each = None if skipped else _cut_narration(line)
+        if each is None or (
+            len(each.stems) <= _MAX_ANNOUNCING_STEMS
+            and any(number in each.text for number in opened)
+        ):
+            continue
+        if _GUESSES.search(each.text):
+            each = replace(each, weight=_GUESS_FACTOR * each.weight)
+        if each.section.startswith((RESULTS_SECTION, TASK_SECTION)):
+            found.append(_place_report(each, each.order))
+        elif each.order[0] == 0:
+            said = _place_report(each, each.order[1:])
+            cue = each.section == LEARNINGS_SECTION
+            found.append(said if cue else replace(said, weight=_UNCUED_FACTOR * said.weight))
+    return found
+
+
+def _find_opened_numbers(log: TaskLogBuilder) -> set[str]:
+    """The numbers of what was opened, which stands in an entry of its own."""
+    addresses = [each.address for task in log.tasks for each in task.opened if each.address]
+    return {form for each in addresses for form in (each, f"#{each.rsplit('/', 1)[-1]}")}
+
+
+def _cut_narration(line: NoteLine) -> NoteLine | None:
+    """The line up to where the agent tells what it was about to do; None where nothing is left."""
+    found = _NARRATES.search(line.text)
+    if found is None or SHIPPED.search(line.text):
+        return line
+    finding = _CLAUSE_JOINT.sub("", line.text[: found.start()])
+    finding = _CLAUSE_JOINT.sub("", _DEPENDENT.sub("", finding))
+    cut = build_line(line.section, finding, line.order, line.weight)
+    return cut if len(cut.stems) >= _CLAUSE_STEMS else None
+
+
+_OFFERS = lazy_pattern(
+    r"\bwhenever you\b|\bgive the word\b|\blet me know\b|\b(?:want|like) me to\b"
+    r"|\bsay (?:the word|if you)\b|\bhard refresh\b",
+    re.IGNORECASE,
+)
+_PASSES_AWAY = lazy_pattern(
+    r"\bready (?:to|for|when)\b|\b(?:not|nothing|never) (?:yet |been )*(?:committed|pushed|staged"
+    r"|merged)\b|\bstaged (?:locally|in)\b|\bI? ?still (?:need|have) to\b|\bstay out of\b"
+    r"|\bworking tree (?:is |stays )?(?:now )?clean\b",
+    re.IGNORECASE,
+)
+"""The state of the work on the way; only that of the last turn is still so later."""
+_GUESSES = lazy_pattern(
+    r"\b(?:maybe|perhaps|probably|(?:is|are|it['’]s) likely|might be|may be|could be"
+    r"|i (?:think|guess|suspect)|seems? (?:to|like))\b",
+    re.IGNORECASE,
+)
+_GUESS_FACTOR = 0.6
+"""Factor for what the agent only supposed: what it found comes later."""
+_BARE_COMMIT = lazy_pattern(
+    r"(?:[*_`]*(?:all )?(?:done|committed|commits?|pushed|amended)\b[*_`]*[\s:,.—–-]*"
+    r"(?:(?:and|as|in|it|to|is|at|on|with|commit|pushed|committed|branch|now|hash|sha)\s+)*"
+    r"[`\"'(]*[\w./-]*[`\"')]*[\s.,!]*(?:(?:on|to|onto) (?:branch )?[`\w./-]+[\s.,!]*)?)+",
+    re.IGNORECASE,
+)
+"""A commit's name, without what was committed."""
+_MAX_ANNOUNCING_STEMS = 4
+"""Content words up to which a sentence only tells that something was opened."""
+
+
+def _is_lasting(line: NoteLine, *, last: bool) -> bool:
+    """Whether a sentence of the agent still says something when a later session reads it; `last` if
+    it belongs to the session's last turn.
+    """
+    if _OFFERS.search(line.text) or _BARE_COMMIT.fullmatch(line.text):
+        return False
+    return last or not _PASSES_AWAY.search(line.text)
+
+
+_CLAUSE_JOINT = lazy_pattern(r"[\s,;:—–-]*(?:\b(?:so|and|then|but|next|now|before|while)[\s,]*)*\Z")
+_DEPENDENT = lazy_pattern(
+    r"(?:\A|[,;:—–]\s*)(?:since|once|when|if|while|because|after|before|as|until)\b[^,;:—–]*\Z",
+    re.IGNORECASE,
+)
+"""A clause that says nothing without the one that was cut off."""
+_CLAUSE_STEMS = 4
+"""Content words of a clause that tells something by itself."""
+
+
+def _place_report(line: NoteLine, order: tuple[int, ...]) -> NoteLine:
+    ships = SHIPPED.search(line.text)
+    return NoteLine(
+        RESULTS_SECTION,
+        line.text,
+        line.stems,
+        line.keys,
+        line.cost + REPORT_OVERHEAD,
+        line.weight * (_SHIPPED_FACTOR if ships else 1.0),
+        order,
+    )

@@ -1,0 +1,141 @@
+"""The commands of a task that a later session may use again: checks that passed, what ran more than
+once, the steps by which the work is brought up to date and handed in, and what they opened. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from memorist.core.lazy import lazy_pattern
+from memorist.rollouts.task_log import CHECKS, CommandRuns, TaskRecord
+from memorist.transcript.command_lines import (
+    classify_command,
+    covers_check,
+    cut_command,
+    drop_printing,
+    split_command,
+)
+from memorist.transcript.command_log import ONLY_TELLS
+
+
+def render_opened(task: TaskRecord) -> Iterator[tuple[str, int]]:
+    """Yield the pull requests and issues that the task opened, and their lines."""
+    for each in task.opened:
+        if not each.address:
+            continue
+        kind = "issue" if "/issues/" in each.address else "pull request"
+        number = each.address.rsplit("/", 1)[-1]
+        branch = f" from `{each.branch}`" if each.branch else ""
+        yield f"Opened {kind} #{number}{branch}: “{each.title}” {each.address}", each.line
+
+
+STEPS_PREFIX = "Steps that worked: "
+MAX_STEPS, MAX_STEP_CHARACTERS = 6, 60
+_STEP_KINDS = frozenset({"run", "merge", "push", "commit"})
+_NO_STEP = lazy_pattern(
+    r"(?:mkdir|rmdir|rm|cp|mv|touch|chmod|cd|export|test|sleep|kill|pkill|set|true|open|tee|xargs"
+    r"|sed|git (?:add|init|mv|rm|clean|stash|commit)(?! --)|for|while|if|perl|ssh(?:-\w+)?|source"
+    r"|const|shasum|sha256sum)(?:\s|$)"
+    r"|g(?:it|h) [\w-]+$|gh (?:auth|repo clone)\b|.*\s(?:--version|version|--help|-h|-[lLvV]+)\b"
+    r"|.*\s--(?:abort|quit|skip)\b|.*(?:/tmp/|/var/folders/)|.*[.] ?[A-Z]",
+)
+"""What every session does, what only tells, and what is about a temporary file."""
+_STEP = lazy_pattern(r"(?:\./)?[a-z][\w./-]*(?: [\w./:@+-]+)+")
+_STEP_VALUE = lazy_pattern(r"(?: -{1,2}[\w-]+)?[= ][\"'].*|=[^\s=]{12}.*| -(?:m|am)\b.*")
+"""A text or a long value, with the option that it belongs to."""
+_AT_FOLDER = lazy_pattern(r"(?<=git) -C \S+")
+
+
+def find_steps(task: TaskRecord) -> Iterator[tuple[str, CommandRuns]]:
+    """Yield what a project's work takes beside its checks: how it is brought up to date, handed in
+    and put on record; each as the words by which it is called, without texts and values.
+    """
+    for text, run in task.runs.items():
+        if run.last is None or not run.last.ok or run.kind not in _STEP_KINDS:
+            continue
+        for part in split_command(text):
+            step = _STEP_VALUE.sub("", _AT_FOLDER.sub("", part)).strip()
+            if (
+                len(step) <= MAX_STEP_CHARACTERS
+                and classify_command(part) in _STEP_KINDS
+                and _STEP.fullmatch(step)
+                and not ONLY_TELLS.search(part)
+                and not _NO_STEP.match(step)
+            ):
+                yield step, run
+
+
+CHECKS_PREFIX = "Checks passed with: "
+
+
+def join_checks(found: Sequence[tuple[str, CommandRuns]]) -> list[tuple[str, int]]:
+    """The commands of a task with their lines; checks of several kinds are one entry."""
+    checks = [(text, run) for text, run in found if run.kind in CHECKS]
+    wide = [
+        (text, run)
+        for text, run in checks
+        if not any(
+            run.kind == other.kind and other is not run and _covers(wider, text)
+            for wider, other in checks
+        )
+    ]
+    checks = wide or checks[:1]
+    found = [pair for pair in found if pair[1].kind not in CHECKS or pair in checks]
+    others = [(text, run.line) for text, run in found if run.kind not in CHECKS]
+    if len({run.kind for _, run in checks}) < 2:
+        return [(text, run.line) for text, run in found]
+    spans = [span for text, _ in checks for span in _SPAN.findall(text)[:1]]
+    return [(f"{CHECKS_PREFIX}{', '.join(spans)}", checks[0][1].line), *others]
+
+
+def _covers(wider: str, text: str) -> bool:
+    """Whether one entry's command covers that of the other, and not the other way round."""
+    one, other = _SPAN.findall(wider)[:1], _SPAN.findall(text)[:1]
+    if not one or not other or one == other:
+        return False
+    wide, narrow = one[0].strip("`"), other[0].strip("`")
+    return covers_check(wide, narrow) and not covers_check(narrow, wide)
+
+
+_REUSED_KINDS = frozenset({"test", "lint", "typecheck", "build", "format", "install"})
+ONE_OFF = lazy_pattern(
+    r"\A(?:\w+=|cd )\S+\Z|\A(?:for|while|if|until) "
+    r"|(?:\A|[\s=\"'])/(?:tmp|var/folders|private/tmp)/"
+)
+"""A command that nobody runs again: an assignment, a move, or one about a temporary file."""
+_FILE_NAME = lazy_pattern(r"\s[\w./-]+\.\w{1,5}(?=\s|\Z)")
+_SPAN = lazy_pattern(r"`[^`]+`")
+_WORKED_PHRASES = {
+    "test": "Tests ran with", "lint": "Linted with", "typecheck": "Types checked with",
+    "build": "Built with", "format": "Formatted with", "install": "Installed with",
+}  # fmt: skip
+MAX_TASK_COMMANDS = 6
+
+
+def working_commands(task: TaskRecord) -> list[tuple[str, CommandRuns]]:
+    """Return the commands of a task that are worth reusing: checks, builds and installs that
+    passed, and what ran more than once.
+    """
+    found = [
+        (drop_printing(text), run)
+        for text, run in task.runs.items()
+        if run.last is not None
+        and run.last.ok
+        and not ONE_OFF.search(text)
+        and not (run.kind == "format" and len(_FILE_NAME.findall(text)) > 1)
+        and (run.kind in _REUSED_KINDS or (run.kind == "run" and run.runs > 1 and len(text) < 110))
+    ]
+    found.sort(key=lambda pair: (pair[1].kind == "run", -pair[1].runs, pair[1].order))
+    return [
+        (
+            f"{_WORKED_PHRASES.get(run.kind, 'Ran')}: `{cut_command(text, 120)}`{_run_counts(run)}",
+            run,
+        )
+        for text, run in found[:MAX_TASK_COMMANDS]
+    ]
+
+
+def _run_counts(run: CommandRuns) -> str:
+    failed = f"; failed {run.failures} of {run.runs} times" if run.failures else ""
+    telling = f" → {run.last.line}" if run.last and run.last.line else ""
+    return f"{telling}{failed}"

@@ -1,0 +1,234 @@
+"""What a person reads of a session: no entry is cut in two, repeats another, or names a cure that
+cured nothing.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from memorist.rollouts.structural_stage_one import build_structural_result
+from memorist.rollouts.task_log import TaskLogBuilder
+from memorist.store.rollout_rows import Rollout
+from memorist.transcript.command_lines import covers_check, cut_command, drop_printing
+from rollouts.conftest import Talk
+
+pytestmark = pytest.mark.covers("RO-4")
+
+THREAD = Rollout(
+    id="s", path="s.jsonl", format="memorist", size=1, modified_ns=1, updated=1,
+    cwd="/home/dev/shop", repository="/home/dev/shop", branch="main",
+)  # fmt: skip
+
+
+def entries(talk: Talk) -> list[str]:
+    """The entries of a session, of all its tasks."""
+    log = TaskLogBuilder()
+    for each in talk.entries:
+        log.add(each)
+    tasks = build_structural_result(log, THREAD).memory.tasks
+    return [each.text for task in tasks for each in (*task.knowledge, *task.failures)]
+
+
+def asked(words: str = "Mend the rounding of the northern tills before the sale.") -> Talk:
+    return Talk().user(words).edit()
+
+
+@pytest.mark.parametrize(
+    ("wide", "narrow", "line", "covers"),
+    [
+        ("go test ./...", "go test ./till -run 'TestSum|TestTax' -v", "", True),
+        ("go test ./rates -run TestRate", "go test ./till -run TestSum", "", False),
+        ("corepack pnpm run format:check", "corepack pnpm run test", "", False),
+        ("npm run lint", "npm run typecheck", "", False),
+        ("npm test", "npx vitest run till.test.ts", "", True),
+        ("pytest -k test_sum", "pytest", "FAILED tests/till.py::test_sum", True),
+        ("pytest tests/rates.py", "pytest tests/till.py", "", False),
+        ("pytest tests", "pytest tests/till.py", "", True),
+        ("uv run pytest -q", "python -m pytest tests/till.py", "", True),
+        ("mise exec -- go test ./...", "go test ./till", "", True),
+        ("cargo test rounds_up", "cargo test rounds_down", "", False),
+    ],
+)
+def test_a_check_speaks_for_what_it_runs(
+    wide: str, narrow: str, line: str, *, covers: bool
+) -> None:
+    """For a narrower run of the same tool and for a project's own command; not for another check,
+    other files, or another test, unless the failure names it.
+    """
+    assert covers_check(wide, narrow, line) is covers
+
+
+def test_another_check_is_no_cure() -> None:
+    """The format is right after it, the test that failed was not run again."""
+    talk = asked().run("pnpm run test", "Error: listen EPERM 127.0.0.1", code=1).edit()
+    found = entries(talk.run("pnpm run format:check", "All files are formatted").agent("Done."))
+
+    assert not any("mended" in each for each in found)
+
+
+def test_the_same_command_without_a_change_is_no_cure() -> None:
+    """It failed, and then it did not: that teaches nothing."""
+    talk = asked().run("npm run e2e-shop", "Error: socket hang up", code=1)
+    found = entries(talk.run("npm run e2e-shop", "ok").agent("The shop's run is through."))
+
+    assert not any("mended" in each for each in found)
+
+
+@pytest.mark.parametrize(
+    "command", ["tillctl --help", "tillctl help sync", ". /tmp/till-helpers.sh"]
+)
+def test_asking_a_program_about_itself_fails_at_nothing(command: str) -> None:
+    """Nor does a script that is gone tomorrow."""
+    found = entries(asked().run(command, "error: usage: tillctl sync <from> <to>", code=1))
+
+    assert not any("failed" in each for each in found)
+
+
+@pytest.mark.parametrize(
+    ("command", "limit", "shown"),
+    [
+        ("pytest -q", 60, "pytest -q"),
+        ('git commit -m "round; the till now asks for x', 60,
+         'git commit -m "round; the till now asks for x …"'),
+        ("go test ./till -run 'TestSum|TestTax|TestRoundsUp' -v", 40,
+         "go test ./till -run 'TestSum|TestTax|Tes …'"),
+        ("tillctl sync --from north --to south --keep", 30, "tillctl sync --from north --to …"),
+    ],
+)  # fmt: skip
+def test_a_cut_command_ends_between_words_and_closes_its_quotation(
+    command: str, limit: int, shown: str
+) -> None:
+    """What stands in a quotation never reads as a command of its own."""
+    assert cut_command(command, limit) == shown
+
+
+def test_a_message_in_quotes_is_no_step() -> None:
+    """Words of a long commit message stay out of the list of steps."""
+    message = f"feat: round each sum{' and each tax of every till' * 8}; the action now requires it"
+    talk = asked().run(f'git commit -m "{message}"', "[main 1a2b3c4] feat: round each sum")
+    talk.run("npx markdownlint-cli2", "0 errors").run("git push origin rounding", "rounding -> x")
+    steps = [each for each in entries(talk.agent("It is in.")) if each.startswith("Steps")]
+
+    assert not any("the action" in each for each in steps)
+
+
+@pytest.mark.parametrize(
+    ("command", "rest"),
+    [
+        ('echo "=== lint ==="; npm run lint', "npm run lint"),
+        ("cd shop && npm test && echo done", "npm test"),
+        ("npm test && git push", "npm test && git push"),
+        ("echo done", "echo done"),
+        ("echo 'a; b' && make", "make"),
+    ],
+)
+def test_what_only_prints_is_no_part_of_a_command(command: str, rest: str) -> None:
+    """Unless nothing else is there."""
+    assert drop_printing(command) == rest
+
+
+def test_narrow_checks_go_with_the_wide_one() -> None:
+    """One whole run says what its parts say."""
+    talk = asked().run("go test ./till -run TestSum", "ok  shop/till 0.1s")
+    found = entries(talk.run("go test ./...", "ok  shop/till 0.1s").agent("All pass."))
+
+    assert not any("TestSum" in each for each in found)
+    assert any("`go test ./...`" in each for each in found)
+
+
+OPENING = 'gh pr create --repo o/shop --head rounding --title "Round each sum" --body "Round it"'
+
+
+def test_a_pull_request_stands_with_its_title_branch_and_address() -> None:
+    """A later session looks for it."""
+    found = entries(asked().run(OPENING, "https://github.com/o/shop/pull/58\n").agent("Opened."))
+
+    assert (
+        "Opened pull request #58 from `rounding`: “Round each sum” https://github.com/o/shop/pull/58"
+        in found
+    )
+
+
+def test_a_pull_request_whose_address_comes_later_is_found_too() -> None:
+    """A client runs the command on and shows the answer with its next call."""
+    talk = asked().call("exec_command", {"cmd": OPENING}, "Process running with session ID 3")
+    talk.call("write_stdin", {"session_id": 3, "chars": ""}, "https://github.com/o/shop/pull/58")
+
+    assert any("#58" in each for each in entries(talk.agent("Opened.")))
+
+
+def test_a_pull_request_that_was_not_opened_is_no_entry() -> None:
+    """The address that is seen next is another's."""
+    talk = asked().run(OPENING, "a pull request already exists", code=1)
+    talk.run("gh pr view 12", "https://github.com/o/shop/pull/12")
+
+    assert not any("Opened pull" in each for each in entries(talk.agent("It was there.")))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Committed as `19780ba`.",
+        "Done. Committed as `19780ba` on `rounding`.",
+        "On a clean till it works.",
+        "Let me know whether the tills of the southern region should round in the same way.",
+    ],
+)
+def test_what_says_nothing_later_is_no_entry(said: str) -> None:
+    """A hash alone, a few words without their subject, an offer."""
+    talk = asked().agent("The tills round each line of their report.")
+    talk.user("Does that hold for the southern tills, which are older?").agent(said)
+
+    assert not any(said[:20] in each for each in entries(talk.user("Next: the tax tables.").edit()))
+
+
+def test_the_state_on_the_way_is_left_out_and_the_last_one_kept() -> None:
+    """Not pushed yet: so it was then, and so it is at the end."""
+    talk = asked().agent("The branch rounding-north is not pushed yet, the tills wait for it.")
+    talk.user("Fine. Now the tax tables of the tills, as well.").edit()
+    found = entries(talk.agent("The branch tax-tables-north is not pushed yet, as you wished."))
+
+    assert not any("rounding-north" in each for each in found)
+    assert any("tax-tables-north" in each for each in found)
+
+
+def test_a_request_that_was_sent_again_stands_once() -> None:
+    """In its longer form."""
+    talk = Talk().user("Round the sums of the tills of the north to five cents").edit()
+    talk.user(
+        "Round the sums of the tills of the north to five cents for all of the regions"
+    ).edit()
+    found = [each for each in entries(talk.agent("Done.")) if "five cents" in each]
+
+    assert len(found) == 1
+    assert found[0].count("five cents") == 1
+
+
+def test_words_that_agreed_are_no_request_beside() -> None:
+    """They stand with what they agreed to."""
+    talk = asked().agent("I would round each line, not the sum. Shall I do that?")
+    talk.user("yes, do that and leave the taxes").edit()
+    found = [each for each in entries(talk.agent("Done.")) if "leave the taxes" in each]
+
+    assert len(found) == 1
+    assert "proposal" in found[0]
+
+
+@pytest.mark.parametrize("words", ["okay so for the tills, look at how they add", "ok now the tax"])
+def test_an_ok_that_turns_to_something_else_agrees_to_nothing(words: str) -> None:
+    """The word only opens the next request."""
+    talk = asked().agent("They would come back; I could add them to the list of ignored files.")
+
+    assert not any("proposal" in each for each in entries(talk.user(words).edit().agent("Done.")))
+
+
+def test_an_answer_stands_with_its_question() -> None:
+    """Also where the client's result names none."""
+    given = {"questions": [{"id": "a", "question": "Which rounding should the tills use?"}]}
+    talk = asked().call(
+        "request_user_input", given, '{"answers": {"a": {"answers": ["Half to even"]}}}'
+    )
+
+    assert "The user answered “Which rounding should the tills use?” → Half to even" in entries(
+        talk.edit().agent("Done.")
+    )
