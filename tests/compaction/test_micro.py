@@ -117,7 +117,9 @@ def test_the_tools_of_both_families_are_compactable() -> None:
         "Write",
         "shell",
         "exec_command",
+        "exec",
         "apply_patch",
+        "run_shell_command",
         "web_search",
     ]
 

@@ -168,6 +168,15 @@ def test_of_copies_the_newest_and_longest_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.covers("RO-1")
+def test_what_a_replay_keeps_is_no_session(tmp_path: Path) -> None:
+    """It is a copy under another name, by which a session would count twice."""
+    codex(tmp_path / "a.jsonl", ["One.", "Two."])
+    codex(tmp_path / "memorist-replay/a/transcript.jsonl", ["One.", "Two."], session="other")
+
+    assert [Path(each.path).name for each in named(tmp_path).threads] == ["a.jsonl"]
+
+
+@pytest.mark.covers("RO-1")
 def test_an_unchanged_file_is_not_opened(tmp_path: Path) -> None:
     """A second search opens nothing but the file that changed; what was left out before is still
     told.

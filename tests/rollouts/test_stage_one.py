@@ -128,7 +128,7 @@ def only(found: JudgedAnswer) -> RawMemoryTask:
         "",
         "I could not find anything.",
         '{"raw_memory": "x", "rollout_summary": "y", "rollout_slug": "z"',
-        '{"raw_memory": "x", "rollout_summary": "y"} {',
+        '{"raw_memory": "x", "rollout_slug": "y"} {',
         '{"raw_memory": {"a": 1}, "rollout_summary": "y", "rollout_slug": null}',
         '{"raw_memory": "### Task 1: a", "rollout_summary": "y", "rollout_slug": null, "extra": 1}',
         '{"raw_memory": "### Task 1: a", "rollout_summary": "", "rollout_slug": null}',
@@ -170,6 +170,37 @@ def test_the_three_texts_are_taken_also_from_a_fence() -> None:
     assert isinstance(empty, StageOneAnswer)
     assert empty.is_empty
     assert verdict(empty).stage.memory.is_empty
+
+
+@pytest.mark.covers("RO-4")
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"raw_memory": "### Task 1: a\n- “b”", "rollout_summary": "y\nz", "rollout_slug": "s"}',
+        "<think>an object {of three}</think>\n"
+        '{"raw_memory": "### Task 1: a\\n- “b”", "rollout_summary": "y\\nz", "rollout_slug": "s"}',
+        '{"raw_memory": "### Task 1: a\\n- “b”", "rollout_summary": "y\\nz"}',
+    ],
+)
+def test_what_small_models_get_wrong_of_json_is_read(text: str) -> None:
+    """Line ends as they are, thoughts with braces before it, no slug."""
+    found = parse_answer(text)
+
+    assert isinstance(found, StageOneAnswer)
+    assert (found.raw_memory, found.rollout_summary) == ("### Task 1: a\n- “b”", "y\nz")
+
+
+@pytest.mark.covers("RO-4")
+def test_quotation_marks_inside_a_text_need_no_escape() -> None:
+    """A text ends where the next key begins."""
+    found = parse_answer(
+        '{"raw_memory": "### Task 1: a\\n- said "use tabs, always" -> tabs", '
+        '"rollout_summary": "it was \\"so\\" said", "rollout_slug": null}'
+    )
+
+    assert found == StageOneAnswer(
+        '### Task 1: a\n- said "use tabs, always" -> tabs', 'it was "so" said', None
+    )
 
 
 @given(st.text(max_size=300) | st.text(alphabet='{}[]",:\\ abn0', max_size=200))

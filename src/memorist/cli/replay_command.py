@@ -21,6 +21,7 @@ from memorist.cli.recorded_sessions import find_recorded_session
 from memorist.errors import InputError, UnreadableSession
 from memorist.replay.replay import ReplayOptions, ReplayResult, replay_files
 from memorist.replay.replay_results import SessionRecord
+from memorist.store.home_layout import REPLAY_FOLDER
 
 MAX_PREFIX_BREAKS = 3
 """Prefix breaks that a session's line names; `--json` has all."""
@@ -31,7 +32,7 @@ MAX_PREFIX_BREAKS = 3
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    default=Path("memorist-replay"),
+    default=Path(REPLAY_FOLDER),
     show_default=True,
     help="Folder to write to.",
 )
@@ -81,7 +82,7 @@ def replay_command(
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    default=Path("memorist-replay"),
+    default=Path(REPLAY_FOLDER),
     show_default=True,
     help="Folder to write to.",
 )

@@ -26,11 +26,14 @@ COMPACTABLE_TOOLS = frozenset(
         "websearch", "webfetch", "edit", "multiedit", "write",
         "notebookedit",
         # Codex: the same work under its own names
-        "shell", "shell_command", "exec_command", "write_stdin", "unified_exec", "local_shell",
+        "exec", "shell", "shell_command", "exec_command", "write_stdin", "unified_exec",
+        "local_shell",
         "local_shell_call", "container.exec", "read_file",
         "list_dir", "grep_files", "web_search", "web_fetch", "apply_patch", "view_image",
         # Names of the same tools in other clients
         "view", "create_file", "write_file", "str_replace", "str_replace_based_edit_tool",
+        "str_replace_editor", "replace", "run_shell_command", "run_terminal_cmd", "read_many_files",
+        "list_directory", "search_file_content", "grep_search", "file_search", "codebase_search",
     }
 )  # fmt: skip
 """Tools whose old results may be cleared, in lower case: their output can be obtained again, or is

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from memorist.core.lazy import lazy_module
+from memorist.core.lazy import lazy_module, lazy_pattern
 from memorist.errors import SettingsError, UsageError
 
 
@@ -313,7 +313,7 @@ def _parse_header(lines: list[str]) -> FrontMatter:
         return quick
     entries = _split_entries(lines)
     try:
-        found = parse_yaml("".join(lines))
+        found = _parse_loose_yaml(lines)
         problem = (
             "" if isinstance(found, dict) or found is None else "the header is no list of keys"
         )
@@ -327,6 +327,27 @@ def _parse_header(lines: list[str]) -> FrontMatter:
     return FrontMatter(
         entries, values | _plain_values(entries, None if problem else values), problem
     )
+
+
+def _parse_loose_yaml(lines: list[str]) -> object:
+    """Parse YAML in which a quoted value may hold quotation marks that nobody escaped, as models
+    write them.
+    """
+    try:
+        return parse_yaml("".join(lines))
+    except ValueError:
+        escaped = [_QUOTED_LINE.sub(_escape_quotation, line) for line in lines]
+        if escaped == lines:
+            raise
+        return parse_yaml("".join(escaped))
+
+
+_QUOTED_LINE = lazy_pattern(r'(\s*[\w-]+:[ \t]+)"(.+)"[ \t]*(\r?\n?)')
+
+
+def _escape_quotation(found: re.Match[str]) -> str:
+    plain = found[2].replace('\\"', '"').replace("\\", "\\\\").replace('"', '\\"')
+    return f'{found[1]}"{plain}"{found[3]}'
 
 
 def _parse_plain_header(lines: list[str]) -> FrontMatter | None:

@@ -31,7 +31,7 @@ from memorist.rollouts.source_metadata import (
     find_newest_time,
     read_source_metadata,
 )
-from memorist.store.home_layout import Layout
+from memorist.store.home_layout import REPLAY_FOLDER, Layout
 from memorist.store.rollout_rows import Rollout, SessionFormat
 from memorist.store.transcript_writer import LineFile
 
@@ -46,8 +46,10 @@ MAX_DEPTH = 12
 _PROBE_BYTES = 4096
 _MAX_HEAD_LINE_BYTES = 8 * 1024 * 1024
 """Longest line read at a file's beginning, in bytes."""
-_SKIPPED_FOLDERS = frozenset({"tool-results", ".git", "node_modules"})
-"""Folders that hold no sessions and may be large."""
+_SKIPPED_FOLDERS = frozenset({"tool-results", ".git", "node_modules", REPLAY_FOLDER})
+"""Folders that hold no sessions and may be large, and a replay's, which holds copies: a session
+would count twice.
+"""
 _COMPRESSED = (b"\x28\xb5\x2f\xfd",)
 _TEXT_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", *_COMPRESSED)
 

@@ -97,7 +97,7 @@ class StageOneAnswer(Struct, frozen=True, forbid_unknown_fields=True):
 
     raw_memory: str
     rollout_summary: str
-    rollout_slug: str | None
+    rollout_slug: str | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -196,23 +196,52 @@ def build_part_instruction(prompts: StageOnePrompts, part: StageOnePart, thread:
 
 def parse_answer(text: str) -> StageOneAnswer | UnusableAnswer:
     """Parse the model's answer: one object of the three texts, possibly in a fence or surrounded by
-    words.
+    words. A slug may be missing, and a text may hold line ends and quotation marks unescaped.
     """
-    start, end = text.find("{"), text.rfind("}")
+    begin = _ANSWER_START.search(text[:MAX_ANSWER_CHARACTERS])
+    start, end = begin.start() if begin else text.find("{"), text.rfind("}")
     if len(text) > MAX_ANSWER_CHARACTERS:
         return UnusableAnswer(f"it is longer than {MAX_ANSWER_CHARACTERS:,} characters.")
     if start < 0 or end < start:
         return UnusableAnswer("it holds no JSON object.")
+    body = text[start : end + 1]
     try:
-        answer = msgspec.json.decode(
-            text[start : end + 1].encode("utf-8", "replace"), type=StageOneAnswer
-        )
+        answer = msgspec.json.decode(body.encode("utf-8", "replace"), type=StageOneAnswer)
     except msgspec.ValidationError as error:
         return UnusableAnswer(f"its object has not the three texts alone ({error}).")
     except (msgspec.DecodeError, RecursionError):
-        return UnusableAnswer("its JSON is broken.")
+        loose = _parse_loose_answer(body)
+        if loose is None:
+            return UnusableAnswer("its JSON is broken.")
+        answer = loose
     why = _missing_content(answer)
     return UnusableAnswer(why) if why else answer
+
+
+_ANSWER_START = lazy_pattern(r"\{\s*\"(?:raw_memory|rollout_summary|rollout_slug)\"\s*:")
+_LOOSE_ANSWER = lazy_pattern(
+    r"\{\s*\"raw_memory\"\s*:\s*\"(.*?)\"\s*,\s*\"rollout_summary\"\s*:\s*\"(.*?)\"\s*"
+    r"(?:,\s*\"rollout_slug\"\s*:\s*(?:null|\"([^\"\n]*)\")\s*)?\}",
+    re.DOTALL,
+)
+_ESCAPE = lazy_pattern(r"\\(?:([\"\\/])|(n)|(t)|r|u([0-9a-fA-F]{4}))")
+
+
+def _parse_loose_answer(body: str) -> StageOneAnswer | None:
+    """The three texts of an object whose strings are not escaped, told by its keys in their
+    order.
+    """
+    found = _LOOSE_ANSWER.fullmatch(body)
+    if found is None:
+        return None
+    raw, summary = (_ESCAPE.sub(_unescape, found[at]) for at in (1, 2))
+    return StageOneAnswer(raw, summary, found[3])
+
+
+def _unescape(found: re.Match[str]) -> str:
+    if found[4]:
+        return chr(int(found[4], 16)).encode("utf-8", "replace").decode()
+    return found[1] or ("\n" if found[2] else "\t" if found[3] else "")
 
 
 def _missing_content(answer: StageOneAnswer) -> str:

@@ -9,6 +9,9 @@ from pathlib import Path
 from memorist.errors import UsageError
 from memorist.safety.secrets import redact
 
+REPLAY_FOLDER = "memorist-replay"
+"""Name of the folder below the working folder in which a replay keeps what it made."""
+
 _UNSAFE_CHARACTERS = re.compile(r"[^A-Za-z0-9._-]+")
 _NAME_LENGTH = 60
 """Longest readable part of a folder name; the hash behind it keeps different paths apart."""
