@@ -232,3 +232,89 @@ def test_an_answer_stands_with_its_question() -> None:
     assert "The user answered “Which rounding should the tills use?” → Half to even" in entries(
         talk.edit().agent("Done.")
     )
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["address pr feedback and failing checks", "Implement the plan.", "yes, please merge it"],
+)
+def test_what_any_session_is_asked_on_the_way_is_no_entry(words: str) -> None:
+    """It says nothing of this one."""
+    talk = asked().agent("The tills round each line of their report.")
+
+    assert not any(words in each for each in entries(talk.user(words).edit().agent("Done.")))
+
+
+def test_a_sentence_whose_beginning_is_elsewhere_is_no_entry() -> None:
+    """Nor one that ends before what it announces."""
+    talk = asked().agent(
+        "The tills round each line.\n\nrather than the sum of the northern report."
+    )
+    talk.user("And how do the southern tills do it, which are older?")
+    found = entries(talk.agent("The southern tills of the older kind cover these cases:"))
+
+    assert not any("rather than the sum" in each and "The tills" not in each for each in found)
+    assert not any("cover these cases" in each for each in found)
+
+
+def test_a_script_typed_into_a_command_fails_for_nobody_later() -> None:
+    """Its slips are those of the moment."""
+    found = entries(asked().run("tillctl list | python3 -c 'import x'", "SyntaxError: no", code=1))
+
+    assert not any("SyntaxError" in each for each in found)
+
+
+def test_the_same_checks_stand_once_in_a_session() -> None:
+    """Not again with each of its tasks."""
+    talk = asked().run("pnpm lint", "ok").run("pnpm test", "3 passed").agent("Done.")
+    talk.user("Add a page that lists the sums of the northern tills by customer and by day.")
+    talk.edit("/home/dev/shop/page.py").run("pnpm lint", "ok").run("pnpm test", "3 passed")
+    found = [each for each in entries(talk.agent("It is in.")) if "`pnpm test`" in each]
+
+    assert len(found) == 1
+
+
+def test_what_stands_among_the_preferences_is_no_request_beside() -> None:
+    """The words are read once."""
+    talk = asked(
+        "Always round the sums of the northern tills to five cents. Begin with the report."
+    )
+    log = TaskLogBuilder()
+    for each in talk.agent("Done.").entries:
+        log.add(each)
+    (task,) = build_structural_result(log, THREAD).memory.tasks
+
+    assert any("five cents" in each.text for each in task.preferences)
+    assert not any("five cents" in each.text for each in (*task.knowledge, *task.failures))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "you wrote: we should always search backwards from the date of the till. What is that?",
+        "Ensure the till exists, and avoid returning a promise from the",
+    ],
+)
+def test_the_agents_words_and_half_a_line_are_no_preference(words: str) -> None:
+    """What the user gives back to ask about it, and what a wrapped paste broke off."""
+    log = TaskLogBuilder()
+    for each in asked().agent("Done.").user(words).edit().agent("Done, too.").entries:
+        log.add(each)
+
+    assert not any(task.preferences for task in log.tasks)
+
+
+@pytest.mark.parametrize("command", ["pip show tillctl", "golangci-lint version", "cargo tree"])
+def test_a_run_that_only_tells_is_no_check(command: str) -> None:
+    """It installs and checks nothing."""
+    found = entries(asked().run(command, "1.2.3").agent("It is there."))
+
+    assert not any(command in each for each in found)
+
+
+def test_a_pasted_terminal_is_no_request() -> None:
+    """Nobody says anything in it."""
+    pasted = "❯ tillctl sync north\nerror: the till of the north did not answer in time\n"
+    talk = asked().agent("Done.").user(pasted).edit().agent("It answers now.")
+
+    assert not any("❯" in each for each in entries(talk))

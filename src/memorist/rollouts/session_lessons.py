@@ -70,6 +70,14 @@ _ASKS_ONLY = lazy_pattern(
 
 _TITLE_STEMS = 3
 """Content words up to which a request is told by the title of its task."""
+_ROUTINE_STEMS = analyze_text(
+    """
+    address review reviewer comments comment feedback request requests failing failed checks check
+    implement apply plan changes change commit push merge rebase main branch open create update
+    reply discussion exactly recommended suggested continue proceed complete finish
+    """
+).stems
+"""What any session is asked on the way, which says nothing of this one."""
 _DEMANDS = lazy_pattern(
     r"\b(?:make sure|ensure|always|never|must|don['’]t|do not|only|without|prefer|instead)\b",
     re.IGNORECASE,
@@ -129,12 +137,13 @@ def choose_lessons(
                 )
             )
         elif section == RESULTS_SECTION:
-            if not _stands_alone(parts):
+            whole = _drop_fragments(parts)
+            if not whole or not _stands_alone(whole):
                 continue
             found.append(
                 Lesson(
                     section=section,
-                    text=f"{REPORTED_PREFIX}{_join_sentences(parts, 0)}",
+                    text=f"{REPORTED_PREFIX}{_join_sentences(whole, 0)}",
                     turn=position,
                     line=log.reply_lines.get(position, 0),
                 )
@@ -151,18 +160,41 @@ _ENTRY_STEMS = 4
 """Content words, names counted twice, below which a piece of a message says nothing by itself."""
 
 
-def _stands_alone(parts: Sequence[NoteLine]) -> bool:
+def _stands_alone(parts: Sequence[NoteLine], least: int = _ENTRY_STEMS) -> bool:
     """Whether these sentences of one message tell something without the rest of it."""
     if any(SHIPPED.search(each.text) for each in parts):
         return True
     stems = frozenset().union(*(each.stems for each in parts))
     keys = frozenset().union(*(each.keys for each in parts))
-    return len(stems) + len(keys) >= _ENTRY_STEMS
+    return len(stems) + len(keys) >= least
+
+
+_MID_SENTENCE = lazy_pattern(r"[a-z]+(?:ly)? [a-z]")
+_UNFINISHED = lazy_pattern(r"(?::|…|\b(?:and|or|the|a|of|with|defines|covering))\W*\Z")
+
+
+def _drop_fragments(parts: Sequence[NoteLine]) -> list[NoteLine]:
+    """The sentences without those that begin in the middle of one that is not here, or that end
+    before what they announce.
+    """
+    whole: list[NoteLine] = []
+    for at, each in enumerate(parts):
+        follows = at > 0 and parts[at - 1].order[-1] == each.order[-1] - 1
+        goes_on = at + 1 < len(parts) and parts[at + 1].order[-1] == each.order[-1] + 1
+        if (follows or not _MID_SENTENCE.match(each.text)) and (
+            goes_on or not _UNFINISHED.search(each.text)
+        ):
+            whole.append(each)
+    return whole
+
+
+_PIECE_STEMS = 6
+"""The same for pieces of a request, which may be a paste."""
 
 
 def _tells(parts: Sequence[NoteLine]) -> bool:
     """Whether these pieces of a longer request tell something: more than a question."""
-    return _stands_alone(parts) and not all(
+    return _stands_alone(parts, _PIECE_STEMS) and not all(
         each.text.endswith("?") and _ASKS_ONLY.match(each.text) for each in parts
     )
 
@@ -187,9 +219,19 @@ def _find_telling_requests(
     """
     said = {bullet.text for task in log.tasks for bullet in task.preferences}
     agreed = [bullet.text for task in log.tasks for bullet in task.decided]
+    own = {
+        each.turn
+        for task in log.tasks
+        for each in task.requests
+        if each.own and not _TERMINAL.match(each.own)
+    }
     repeated = _find_repeated_requests([ask.text for ask in log.ledger.dialogue.asks])
     for at, ask in enumerate(log.ledger.dialogue.asks):
-        if at in repeated or any(each.startswith(_agreed_start(ask.text)) for each in agreed):
+        if (
+            at in repeated
+            or any(each.startswith(_agreed_start(ask.text)) for each in agreed)
+            or (_TERMINAL.match(ask.text) and ask.turn not in own)
+        ):
             continue
         if ask.how == ANSWERING or ask.how.startswith("refusing"):
             continue
@@ -206,7 +248,9 @@ def _find_telling_requests(
             and any(each in ask.text for each in titles)
             and not _DEMANDS.search(ask.text)
         )
-        is_bare = not content or (len(content) < _TITLE_STEMS and ask.text.endswith("?"))
+        is_bare = content <= _ROUTINE_STEMS or (
+            len(content) < _TITLE_STEMS and ask.text.endswith("?")
+        )
         if (len(content) > 1 and not is_in_title and not is_bare) or act is MessageAct.CORRECTS:
             yield at, act
 
@@ -215,6 +259,8 @@ def _agreed_start(words: str) -> str:
     return f"{AGREED_PREFIX}“{shorten(words, MAX_AGREED_CHARACTERS)}”"
 
 
+_TERMINAL = lazy_pattern(r"[❯➜»$%] ?\S")
+"""The prompt of a shell, with which a pasted terminal begins."""
 _MIN_REPEATED_CHARACTERS = 24
 """Characters of a message below which its words stand in another one by chance."""
 
@@ -223,7 +269,7 @@ def _find_repeated_requests(texts: Sequence[str]) -> set[int]:
     """The messages all of whose words stand in a longer one, or in a later one that is the same: it
     was sent once more, with something added.
     """
-    plain = [" ".join(_WORDS.findall(text.casefold())) for text in texts]
+    plain = list(map(_plain_words, texts))
     return {
         at
         for at, one in enumerate(plain)
@@ -240,11 +286,17 @@ _WORDS = lazy_pattern(r"\w+")
 
 
 def _build_request_lines(log: TaskLogBuilder, asks: dict[int, MessageAct]) -> list[NoteLine]:
+    """The sentences of these messages, without those that stand among the preferences."""
+    kept = "\n".join(_plain_words(bullet.text) for task in log.tasks for bullet in task.preferences)
     return [
         replace(each, cost=each.cost + (ENTRY_TOKENS if each.order[1] == 0 else 0))
         for each in build_task_lines(log.ledger)
-        if each.order[0] in asks
+        if each.order[0] in asks and not (each.stems and _plain_words(each.text) in kept)
     ]
+
+
+def _plain_words(text: str) -> str:
+    return " ".join(_WORDS.findall(text.casefold()))
 
 
 def _build_failure_lines(log: TaskLogBuilder) -> list[NoteLine]:
@@ -291,11 +343,15 @@ _ABOUT_ITSELF = lazy_pattern(r"\s(?:--help|-h|help|--version|version)(?=\s|$)")
 """A run that only asks a program about itself."""
 
 
+_INLINE_SCRIPT = lazy_pattern(r"\b(?:python[\d.]*|node|bun|deno|perl|ruby|php)\s+-(?:[ce]\b|\s|$)")
+"""A script that was typed into the command: its slips are nobody's later."""
+
+
 def _is_telling(failure: WorkFailure) -> bool:
     """Whether a failure teaches something: its error and its cure, or why it came."""
     if failure.kind == "refused" or not failure.line or _BARE_COUNT.fullmatch(failure.line):
         return False
-    if _ABOUT_ITSELF.search(failure.what) or ONE_OFF.search(failure.what):
+    if any(each.search(failure.what) for each in (_ABOUT_ITSELF, ONE_OFF, _INLINE_SCRIPT)):
         return False
     if failure.kind == "look":
         return bool(failure.resolved_by)
@@ -303,11 +359,14 @@ def _is_telling(failure: WorkFailure) -> bool:
 
 
 def _build_command_lines(tasks: Sequence[TaskRecord]) -> list[NoteLine]:
-    found = [
-        _build_entry_line(COMMANDS_SECTION, text, (task.first_turn, at, line), 1.2)
-        for task in tasks
-        for at, (text, line) in enumerate(join_checks(working_commands(task)))
-    ]
+    found, listed = [], set[str]()
+    for task in tasks:
+        commands = [each for each in working_commands(task) if each[0] not in listed]
+        listed.update(text for text, _ in commands)
+        found += [
+            _build_entry_line(COMMANDS_SECTION, text, (task.first_turn, at, line), 1.2)
+            for at, (text, line) in enumerate(join_checks(commands))
+        ]
     found += [
         replace(
             _build_entry_line(COMMANDS_SECTION, text, (task.first_turn, -at, line), 3.0), must=True

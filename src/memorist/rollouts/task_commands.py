@@ -36,8 +36,10 @@ _NO_STEP = lazy_pattern(
     r"(?:mkdir|rmdir|rm|cp|mv|touch|chmod|cd|export|test|sleep|kill|pkill|set|true|open|tee|xargs"
     r"|sed|git (?:add|init|mv|rm|clean|stash|commit)(?! --)|for|while|if|perl|ssh(?:-\w+)?|source"
     r"|const|shasum|sha256sum)(?:\s|$)"
-    r"|g(?:it|h) [\w-]+$|gh (?:auth|repo clone)\b|.*\s(?:--version|version|--help|-h|-[lLvV]+)\b"
-    r"|.*\s--(?:abort|quit|skip)\b|.*(?:/tmp/|/var/folders/)|.*[.] ?[A-Z]",
+    r"|g(?:it|h) [\w-]+$|gh (?:auth|repo clone)\b|api |python[\d.]* -"
+    r"|git (?:symbolic-ref|rev-parse|check-ignore)\b|\w+ (?:search|tree)\b"
+    r"|(?:do|then|else|done) |.*\s(?:--version|version|--help|-h|-[lLvV]+)\b"
+    r"|.*\s--(?:abort|quit|skip|continue)\b|.*(?:/tmp/|/var/folders/)|.*[.] ?[A-Z]",
 )
 """What every session does, what only tells, and what is about a temporary file."""
 _STEP = lazy_pattern(r"(?:\./)?[a-z][\w./-]*(?: [\w./:@+-]+)+")
@@ -103,6 +105,10 @@ ONE_OFF = lazy_pattern(
     r"|(?:\A|[\s=\"'])/(?:tmp|var/folders|private/tmp)/"
 )
 """A command that nobody runs again: an assignment, a move, or one about a temporary file."""
+_ONLY_ASKS = lazy_pattern(
+    r"\s(?:version|--version|--help|show|index|list|search|info|outdated|freeze|tree)(?:\s|\Z)"
+)
+"""A run that tells about a tool or a package, and checks or installs nothing."""
 _FILE_NAME = lazy_pattern(r"\s[\w./-]+\.\w{1,5}(?=\s|\Z)")
 _SPAN = lazy_pattern(r"`[^`]+`")
 _WORKED_PHRASES = {
@@ -122,6 +128,7 @@ def working_commands(task: TaskRecord) -> list[tuple[str, CommandRuns]]:
         if run.last is not None
         and run.last.ok
         and not ONE_OFF.search(text)
+        and not _ONLY_ASKS.search(text)
         and not (run.kind == "format" and len(_FILE_NAME.findall(text)) > 1)
         and (run.kind in _REUSED_KINDS or (run.kind == "run" and run.runs > 1 and len(text) < 110))
     ]

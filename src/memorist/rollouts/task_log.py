@@ -512,12 +512,24 @@ _NON_DECISION = re.compile(
 """Answers that decide nothing: going on, leaving it to the agent, a question back."""
 
 
+_QUOTES_AGENT = lazy_pattern(
+    r"\W*you (?:just |also )?(?:wrote|said|say|suggested|proposed|mentioned)\b.{0,30}[:“\"]",
+    re.IGNORECASE,
+)
+"""The agent's words, which the user gives back to ask about them."""
+_CUT = lazy_pattern(
+    r"\b(?:the|a|an|of|to|from|and|or|in|on|with|for|is|are|that|by|at|as)\W*\Z", re.IGNORECASE
+)
+"""The end of a line that was wrapped, not of a sentence."""
+
+
 def _find_probable_rules(message: Message, words: str) -> list[str]:
     """The user's sentences that probably are to last, in their words: a later session may weigh
     them, no program takes them for a rule.
     """
     waiting = find_waiting_statements(message) if len(words) <= MAX_PROBABLE_CHARACTERS else ()
     quotes = [" ".join(each.quote.split()) for each in waiting if each.quote in words]
+    quotes = [each for each in quotes if not _QUOTES_AGENT.match(each) and not _CUT.search(each)]
     short = [each for each in quotes if len(each) <= MAX_LASTING_CHARACTERS]
     lasting = [
         each for each in find_lasting_words(words) if not any(quote in each for quote in short)
