@@ -277,7 +277,9 @@ ENGLISH_RULE_PATTERNS: tuple[StatementPattern, ...] = (
         rf"(?P<text>[^,]{{3,80}}, (?:and |but |so |please )*(?:always|never|{NEGATION} ever) "
         rf"(?!{_PROGRAM_VERB}\b){VERB}\b.*)",
         rejects_task_words=True,
-        unless=r"(?:if|when|because|since|it|that|the|this|there)\b",
+        unless=r"(?:if|when|because|since|it|that|the|this|there)\b"
+        r"|(?:write|create|implement|build|add|generate|draft|design|compose|make|refactor|rename|"
+        r"rewrite|port|convert|translate) (?:a|an|the|this|that|these|me|my|another|some)\b",
     ),
     define_pattern(
         "rule",

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from memorist.auto_memory.statements import chinese, english, european, plain_english
+from memorist.auto_memory.statements.lasting_clause import find_lasting_clause
 from memorist.auto_memory.statements.required_words import StatementPatternIndex
 from memorist.auto_memory.statements.statement_filters import (
     StatementKind,
@@ -350,7 +351,25 @@ def _statement_in_sentence(sentence: ProseSentence) -> tuple[StatementAct, str, 
         or _match_patterns(_CORRECTIONS, sentence, start)
         or _match_patterns(_RULES, sentence, start)
         or _match_lasting_statement(sentence, start)
+        or _match_lasting_clause(sentence, start)
     )
+
+
+def _match_lasting_clause(
+    sentence: ProseSentence, start: int
+) -> tuple[StatementAct, str, str] | None:
+    """Read an order for later that stands behind a task in its sentence."""
+    clause = find_lasting_clause(sentence.masked, start)
+    found = None if clause is None else _match_patterns(_RULES, sentence, clause)
+    if found is None or not _POINTS_BACK.search(found[1]):
+        return found
+    return found[0], _trim_statement(sentence.text[start:]), found[2]
+
+
+_POINTS_BACK = lazy_pattern(
+    r"\b(?:it|this|that|these|those|them|es|dies\w*|ça|cela|esto?|isso|это)\b", re.IGNORECASE
+)
+"""Words that the rest of the sentence explains."""
 
 
 def _match_lasting_statement(
@@ -421,8 +440,17 @@ def _is_vetoed(each: StatementPattern, masked: str, kept: str) -> bool:
 
 def _is_within_task(sentence: ProseSentence) -> bool:
     """Whether the preceding sentence on the line gives a task, to which an "always" may belong."""
+    if _FOR_PROJECT.search(sentence.masked):
+        return False
     before = mask_quotations(sentence.before)
     return TASK_START.match(before, find_lead_in_end(before)) is not None
+
+
+_FOR_PROJECT = lazy_pattern(
+    rf"\b(?:in|across|throughout|for) (?:this|our|all(?: (?:of )?(?:our|my|the))?|the whole) {PROJECT_NOUN}s?\b",
+    re.IGNORECASE,
+)
+"""Says itself that it reaches beyond the task before it."""
 
 
 def _match_correction(sentence: ProseSentence, start: int) -> tuple[StatementAct, str, str] | None:

@@ -1,0 +1,41 @@
+"""An order for later behind something else in the same sentence: `fix the typo, and from now on run
+the tests first`. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memorist.auto_memory.statements.statement_patterns import FROM_NOW_ON
+from memorist.core.lazy import lazy_pattern
+
+_CONJUNCTION = r"(?:and|but|also|then|plus|und|aber|et|mais|y|e|pero|mas|и|а|но|ve)"
+_MARKER = (
+    rf"(?:{FROM_NOW_ON}|ab jetzt|ab sofort|von nun an|in zukunft|zukünftig|künftig"
+    r"|dorénavant|désormais|à partir de maintenant|à l['’]avenir"
+    r"|de ahora en adelante|a partir de ahora|en adelante|en el futuro"
+    r"|a partir de agora|de agora em diante|daqui (?:em|pra|para) (?:diante|frente)|no futuro"
+    r"|с этого момента|отныне|впредь|в будущем)\b"
+)
+_CLAUSE = lazy_pattern(
+    rf"(?:[,;]\s*(?:{_CONJUNCTION}\s+)?|\s[-–—]+\s+(?:{_CONJUNCTION}\s+)?|\s{_CONJUNCTION},?\s+)"
+    rf"(?P<clause>{_MARKER}.{{6,}}|\w+ {_MARKER}.{{6,}})"
+    r"|[，、；]\s*(?:而且|并且|另外|还有|そして|あと)?(?P<wide>(?:以后|从现在(?:开始|起)|从今以后|今后|今後|これから).{4,})",
+    re.IGNORECASE,
+)
+"""The end of a clause, then words that say that the next holds from now on, or a verb before them."""
+_ABOUT_PROGRAM = lazy_pattern(
+    rf"(?:{_MARKER},? )?(?!{_MARKER})(?:it|this|that|they|he|she|the|these|those|there|its|das|es|der|die|il|elle|le|la|les|el|los|las|o|a|os|as|"
+    r"он|она|оно|это)\b",
+    re.IGNORECASE,
+)
+"""Says what something does from now on, which is a part of the task before it."""
+
+
+def find_lasting_clause(text: str, start: int) -> int | None:
+    """Where the clause begins in `text`, behind `start`; None where there is none."""
+    found = _CLAUSE.search(text, start)
+    if found is None or found.start() == start:
+        return None
+    group = "clause" if found["clause"] is not None else "wide"
+    return None if _ABOUT_PROGRAM.match(found[group]) else found.start(group)
