@@ -5,6 +5,7 @@ it came.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gzip
 import http.client
 import json
@@ -24,7 +25,7 @@ import pytest
 import zstandard
 from msgspec.structs import replace
 
-from memorist.core.messages import Usage
+from memorist.core.messages import Message, Origin, TextBlock, Usage
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.errors import StoreError
@@ -32,7 +33,8 @@ from memorist.models.model_pricing import ModelPrice
 from memorist.models.model_settings import ModelSettings
 from memorist.platforms.processes import is_running
 from memorist.ports import FileSystem
-from memorist.proxy.proxy_server import HeavyProcess, listen
+from memorist.proxy.heavy_process import HeavyProcess
+from memorist.proxy.proxy_server import listen
 from memorist.settings import CompactionSettings, ProxySettings, Settings
 from memorist.store.disk_files import DiskFiles
 from memorist.testing import CallTool, Say, ScriptedServer, Step
@@ -985,7 +987,7 @@ def test_a_long_first_request_keeps_no_other_waiting(proxied: Proxied) -> None:
 
 HEAVY = """
 import asyncio, os
-from memorist.proxy.proxy_server import HeavyProcess
+from memorist.proxy.heavy_process import HeavyProcess
 
 async def main():
     heavy = HeavyProcess()
@@ -1021,6 +1023,25 @@ async def test_heavy_work_goes_on_where_there_is_no_process(
     def refuse(**_: object) -> None:
         raise OSError("no more processes")
 
-    monkeypatch.setattr("memorist.proxy.proxy_server.ProcessPoolExecutor", refuse)
+    monkeypatch.setattr("memorist.proxy.heavy_process.ProcessPoolExecutor", refuse)
 
     assert await HeavyProcess().run(sum, [1, 2]) == 3
+
+
+async def test_a_long_history_arrives_in_the_other_process_as_it_was() -> None:
+    """It is sent in parts, by position and by name; what is short is sent as it is."""
+    messages = tuple(
+        Message(
+            id=str(number),
+            role="user",
+            blocks=(TextBlock(f"Row {number}, naïve \ud800."),),
+            origin=Origin.USER,
+        )
+        for number in range(1_000)
+    )
+    heavy = HeavyProcess()
+    with contextlib.closing(heavy):
+        found: object = await heavy.run(dict, [(1, messages)], short=("a",), long=messages)
+        assert await heavy.run(tuple, messages) == messages
+
+    assert found == {1: messages, "short": ("a",), "long": messages}

@@ -4,7 +4,9 @@ outcome.
 
 from __future__ import annotations
 
+import asyncio
 import math
+import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -352,6 +354,40 @@ MAX_ROUND_SHARE = 0.8
 window again at once.
 """
 
+
+def estimate_unanswered_budget(messages: Sequence[Message], limit: int, factor: float) -> int:
+    """Tokens with which what the model has not answered yet stays whole, beside the digest; at most
+    what the limit allows, and 0 where all is answered.
+    """
+    kept = keep_unanswered(messages, find_unanswered_start(messages), sys.maxsize, factor)
+    size = estimate_messages_tokens(kept, factor)
+    return min(size + MIN_PAST_TOKENS, int(limit * MAX_ROUND_SHARE)) if kept else 0
+
+
+def compact_structurally(
+    messages: Sequence[Message],
+    user_texts: Sequence[str],
+    *,
+    budgets: tuple[int, int],
+    transcript: str,
+    cwd: str,
+    factor: float,
+) -> CompactedHistory:
+    """Compact without a model. `budgets` are the usual tokens of the result and the most that a
+    request may have: what the model has not answered yet may take more than the usual tokens. The
+    rest is as in `build_extractive_summary`.
+    """
+    usual, limit = budgets
+    return build_extractive_summary(
+        messages,
+        max(usual, estimate_unanswered_budget(messages, limit, factor)),
+        user_texts=user_texts,
+        transcript=transcript,
+        cwd=cwd,
+        factor=factor,
+    )
+
+
 MIN_SUMMARIZABLE_TOKENS = 4_000
 """A smaller conversation gets no extractive summary: the user's words and the newest messages would
 hardly fit.
@@ -660,6 +696,7 @@ class Compactor(SessionExtension):
             measured, max(1, call.limits.auto - max(0, self._tracker.tokens - measured.tokens))
         )
         settings = self._settings
+        await self._process_ledger()
         facts = replace(
             gather_restorable_content(
                 self._tracker.ledger,
@@ -708,7 +745,9 @@ class Compactor(SessionExtension):
                         measured.messages,
                         max(
                             min(terms.limit, measured.tokens) // 2,
-                            self._round_budget(measured, terms.limit),
+                            estimate_unanswered_budget(
+                                measured.messages, terms.limit, measured.factor
+                            ),
                         ),
                         factor=measured.factor,
                     ),
@@ -806,18 +845,12 @@ class Compactor(SessionExtension):
                     return found
         return await ask(self._runtime)
 
-    def _round_budget(self, measured: MeasuredConversation, limit: int) -> int:
-        """Tokens with which what the model has not answered yet stays whole, beside the digest; at
-        most what the limit allows.
+    async def _process_ledger(self) -> None:
+        """Process the messages that the ledger has only received; the host's other conversations
+        have their turn between two of them.
         """
-        kept = keep_unanswered(
-            measured.messages,
-            find_unanswered_start(measured.messages),
-            measured.tokens,
-            measured.factor,
-        )
-        size = estimate_messages_tokens(kept, measured.factor)
-        return min(size + MIN_PAST_TOKENS, int(limit * MAX_ROUND_SHARE)) if kept else 0
+        for _ in self._tracker.ledger.process_in_steps():
+            await asyncio.sleep(0)
 
     async def _compact_structurally(
         self, measured: MeasuredConversation, limit: int
@@ -825,18 +858,19 @@ class Compactor(SessionExtension):
         """Compact without a model, outside the loop: a long history takes seconds, in which the
         host's other conversations go on.
         """
-        usual = min(limit // 2, measured.tokens // 2, self._settings.keep_maximum_tokens)
-        budget = max(usual, self._round_budget(measured, limit))
         if measured.tokens < MIN_SUMMARIZABLE_TOKENS:
             return UnchangedHistory(
                 f"The conversation has {measured.tokens:,} tokens; there is nothing to be gained."
             )
         cwd = self._tracker.ledger.cwd
         compacted: CompactedHistory = await self._runtime.run_heavy(
-            build_extractive_summary,
+            compact_structurally,
             measured.messages,
-            budget,
-            user_texts=tuple(self._user_texts),
+            tuple(self._user_texts),
+            budgets=(
+                min(limit // 2, measured.tokens // 2, self._settings.keep_maximum_tokens),
+                limit,
+            ),
             transcript=measured.transcript,
             cwd=cwd,
             factor=measured.factor,

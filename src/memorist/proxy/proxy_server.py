@@ -9,16 +9,12 @@ import asyncio
 import contextlib
 import gc
 import logging
-import multiprocessing
 import secrets
 import socket
 import sys
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
-from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 from aiohttp import web
@@ -31,6 +27,7 @@ from memorist.platforms import processes
 from memorist.platforms.regular_files import read_regular_text
 from memorist.proxy.call_pipeline import CallPipeline, ProxyEngines
 from memorist.proxy.header_rules import check_host, check_token
+from memorist.proxy.heavy_process import HeavyProcess
 from memorist.proxy.provider_routing import find_route, leaves_base
 from memorist.proxy.proxy_metrics import CONTENT_TYPE, ProxyMetrics
 from memorist.proxy.tenant_lookup import (
@@ -55,9 +52,6 @@ from memorist.system import open_listening_socket
 
 
 log = logging.getLogger("memorist.proxy")
-
-
-Value = TypeVar("Value")
 
 
 class Proxy:
@@ -234,34 +228,6 @@ async def serve(
         server.pre_shutdown()
         await server.shutdown(SHUTDOWN_SECONDS)
         await proxy.close()
-
-
-class HeavyProcess:
-    """A process of its own for work of seconds, begun when there is some: a thread would take the
-    interpreter from the loop at every step of every request. It ends with this one.
-    """
-
-    def __init__(self) -> None:
-        self._pool: ProcessPoolExecutor | None = None
-
-    async def run(self, work: Callable[..., Value], /, *given: object, **named: object) -> Value:
-        """Run `work`; in a thread where there can be no process."""
-        try:
-            if self._pool is None:
-                spawning = multiprocessing.get_context("spawn")
-                self._pool = ProcessPoolExecutor(
-                    max_workers=1, mp_context=spawning, initializer=processes.end_with_parent
-                )
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._pool, partial(work, *given, **named))
-        except (BrokenExecutor, OSError):
-            self._pool = None
-            return await asyncio.to_thread(work, *given, **named)
-
-    def close(self) -> None:
-        """End the process; work that it has not begun is dropped."""
-        if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
 
 
 async def serve_until_signal(

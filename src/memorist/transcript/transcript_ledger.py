@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Iterator
 
 from msgspec import Struct
 
@@ -420,10 +421,16 @@ class TranscriptLedger:
         """Process the added messages now, at a time when nobody waits."""
         self._process_unread()
 
-    def _process_unread(self) -> None:
-        """Process the messages added since the last time."""
+    def process_in_steps(self) -> Iterator[None]:
+        """Process the messages added since the last time, and pause after each."""
         while self._unread:
             self._process_message(self._unread.popleft())
+            yield
+
+    def _process_unread(self) -> None:
+        """Process the messages added since the last time."""
+        for _ in self.process_in_steps():
+            pass
 
     def _process_message(self, message: Message) -> None:
         for block in message.blocks:
