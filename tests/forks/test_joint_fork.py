@@ -11,11 +11,12 @@ import pytest
 
 from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist
+from memorist.forks.answer_form import AnswerForm, list_texts
 from memorist.forks.file_tool_calls import WriteFileCall
 from memorist.forks.fork import run_fork
 from memorist.forks.fork_spec import FolderAccess, ForkOutcome, ForkSpec, Receipt
 from memorist.forks.joint_fork import JointFork, join_summaries
-from memorist.forks.written_edits import AnswerForm, TextEdits, list_texts
+from memorist.forks.written_edits import TextEdits
 from memorist.settings import SessionMemorySettings, Settings
 from memorist.testing import (
     FrozenClock,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memorist.auto_memory.extraction_policy import (
+from memorist.auto_memory.extraction_prompt import (
     ExtractionPrompts,
     ExtractionTask,
     render_extraction_prompt,

@@ -13,6 +13,7 @@ import pytest
 
 from memorist.core.messages import JsonObject, Usage
 from memorist.errors import ModelUnavailable
+from memorist.forks.answer_form import AnswerForm
 from memorist.forks.background_queue import BackgroundQueue
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement
 from memorist.forks.fork import load_fork_prompts, run_fork
@@ -30,7 +31,7 @@ from memorist.forks.fork_spec import (
     SingleFileEdit,
     skipped_receipt,
 )
-from memorist.forks.written_edits import AnswerForm, TextEdits
+from memorist.forks.written_edits import TextEdits
 from memorist.formats.codec_registry import find_codec
 from memorist.ports import Request
 from memorist.testing import (

@@ -6,15 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memorist.forks.answer_form import AnswerForm, list_texts, read_form
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement, WriteFileCall
-from memorist.forks.written_edits import (
-    AnswerForm,
-    TextEdits,
-    list_texts,
-    parse_edit_elements,
-    parse_written_calls,
-    read_form,
-)
+from memorist.forks.written_edits import TextEdits, parse_edit_elements, parse_written_calls
 
 
 @pytest.mark.covers("FK-6")

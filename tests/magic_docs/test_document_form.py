@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from memorist.forks.answer_form import read_form
 from memorist.forks.file_tool_calls import EditFileCall
-from memorist.forks.written_edits import read_form
 from memorist.magic_docs.document_files import load_magic_doc_prompts
 from memorist.magic_docs.document_form import build_document_form
 from memorist.magic_docs.document_header import MagicDocHeader

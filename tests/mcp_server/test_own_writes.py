@@ -11,7 +11,7 @@ import pytest
 from click import Context
 from click.testing import CliRunner
 
-from memorist.auto_memory.extraction_policy import is_memory_change
+from memorist.auto_memory.extraction_prompt import is_memory_change
 from memorist.cli.main import memorist_group
 from memorist.core.messages import ToolUse
 from memorist.errors import UsageError

@@ -10,8 +10,8 @@ import pytest
 from memorist.core.markdown import load_prompt
 from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist
+from memorist.forks.answer_form import AnswerForm, read_form
 from memorist.forks.file_tool_calls import EditFileCall
-from memorist.forks.written_edits import AnswerForm, read_form
 from memorist.session_memory.notes_form import build_notes_form
 from memorist.session_memory.notes_template import compose_notes, section_bodies
 from memorist.settings import AutoMemorySettings, SessionMemorySettings, Settings

@@ -22,13 +22,8 @@ from memorist.adapters.conversation import HostConversation
 from memorist.adapters.engine_thread import EngineArguments, EngineThread, open_engine_thread
 from memorist.adapters.langchain_messages import decode_messages, encode_message, encode_reply
 from memorist.adapters.message_map import MessageMap
-from memorist.adapters.run_identity import (
-    RunIdentity,
-    RunValue,
-    StatelessSessions,
-    find_user_id,
-    resolve_run_value,
-)
+from memorist.adapters.run_identity import RunIdentity, RunValue, find_user_id, resolve_run_value
+from memorist.adapters.stateless_sessions import StatelessSessions
 from memorist.adapters.wire_reply import is_too_long_error
 from memorist.core.messages import JsonObject
 from memorist.engine.fetch_tool import FETCH_TOOL_NAME, build_fetch_tool

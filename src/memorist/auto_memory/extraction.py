@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.extraction_policy import (
+from memorist.auto_memory.extraction_prompt import (
     AddMemory,
     ExtractionCursor,
     ExtractionPrompts,

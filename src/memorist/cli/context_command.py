@@ -27,9 +27,9 @@ from memorist.context.context_pieces import (
     OmittedSource,
     recount_tokens,
 )
+from memorist.context.context_snapshot import load_first_context
 from memorist.context.context_tags import SCAFFOLD_TABLE
 from memorist.context.environment import NetworkAccess
-from memorist.context.first_context import load_first_context
 from memorist.context.host_context import (
     APPROVAL_POLICIES,
     DEFAULT_PERMISSIONS,

@@ -24,14 +24,14 @@ from memorist.context.assembly import (
     read_folder_context,
 )
 from memorist.context.context_pieces import ContextPiece, OmittedSource
-from memorist.context.environment import GitState, SessionEnvironment
-from memorist.context.first_context import (
+from memorist.context.context_snapshot import (
     ContextSnapshot,
     add_removed_sections,
     build_world_sections,
     load_first_context,
     save_first_context,
 )
+from memorist.context.environment import GitState, SessionEnvironment
 from memorist.context.host_context import HostContext, apply_permissions, build_permissions_sections
 from memorist.context.instruction_imports import TouchedFiles, find_touched_paths
 from memorist.context.instruction_reading import WatchedFiles

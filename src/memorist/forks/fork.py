@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from memorist.core.markdown import load_prompt, render_template
 from memorist.core.messages import JsonObject, Message, ToolUse, Usage
 from memorist.errors import FormatError, ModelError, ModelTimeout, StoreError
+from memorist.forks.answer_form import AnswerForm, read_form
 from memorist.forks.file_tool_calls import parse_tool_call
 from memorist.forks.fork_request import (
     ForkPrompts,
@@ -41,13 +42,7 @@ from memorist.forks.fork_spec import (
     skipped_receipt,
 )
 from memorist.forks.tool_executor import ToolAnswer, ToolExecutor
-from memorist.forks.written_edits import (
-    AnswerForm,
-    TextEdits,
-    parse_edit_elements,
-    parse_written_calls,
-    read_form,
-)
+from memorist.forks.written_edits import TextEdits, parse_edit_elements, parse_written_calls
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.request_codec import (
     CUT_OFF_REASONS,

@@ -10,7 +10,7 @@ from typing import Protocol
 from msgspec import Struct, structs
 
 from memorist.core.messages import JsonObject, Usage
-from memorist.forks.written_edits import AnswerForm
+from memorist.forks.answer_form import AnswerForm
 from memorist.ports import Request
 
 

@@ -14,9 +14,10 @@ from msgspec.structs import replace
 from memorist.core.markdown import load_prompt, render_template
 from memorist.core.messages import JsonObject, Usage
 from memorist.errors import StoreError
+from memorist.forks.answer_form import AnswerForm
 from memorist.forks.fork_spec import ForkOutcome, ForkSpec, ForkStart, NoTools, Receipt
 from memorist.forks.tool_executor import ToolExecutor
-from memorist.forks.written_edits import AnswerForm, TextEdits
+from memorist.forks.written_edits import TextEdits
 from memorist.ports import Clock, FileSystem, Model
 
 GATHER_SECONDS = 0.5

@@ -1,17 +1,15 @@
-"""What a model writes into the text of its answer in place of tool calls: edits in elements, a form
-that it fills in, and calls that its server did not recognise. Pure.
+"""What a model writes into the text of its answer in place of tool calls: edits in elements, and
+calls that its server did not recognise. Pure.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable
 
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
-from memorist.core.messages import JsonObject, ToolUse
+from memorist.core.messages import ToolUse
 from memorist.forks.file_tool_calls import (
     EditFileCall,
     ForkToolCall,
@@ -20,6 +18,7 @@ from memorist.forks.file_tool_calls import (
     WriteFileCall,
     parse_tool_call,
 )
+from memorist.forks.json_answer import find_json_object
 
 
 class TextEdits(Struct, frozen=True):
@@ -149,107 +148,6 @@ def _find_next_element(tags: list[re.Match[str]], index: int) -> int:
             return index + 1 if tag[1] else index
         index += 1
     return index
-
-
-# A form that the model fills in, as one JSON object.
-
-
-class AnswerForm(Struct, frozen=True, kw_only=True):
-    """A task whose answer is one JSON object, which a program turns into edits. A model writes
-    neither paths nor what is there already.
-    """
-
-    instruction: str
-    """The task, the same from one run to the next, so that a server's cache serves it."""
-    material: str
-    """The data that the task is about."""
-    schema: JsonObject
-    """JSON schema of the answer; every key is required, as strict schemas want it."""
-    read: Callable[[JsonObject], TextEdits]
-    """Turns an answer of whatever content into edits; what is unusable is a problem of it."""
-
-
-MAX_BRACES = 200
-"""Opening braces of one text at which an object is looked for."""
-
-
-def find_json_object(text: str) -> JsonObject | None:
-    """The largest JSON object in a text, with a fence, words or other braces around it; of one that
-    was cut off, what was complete. None where there is none.
-    """
-    decoder = json.JSONDecoder(strict=False)
-    found: JsonObject | None = None
-    size = at = 0
-    first = text.find("{")
-    is_cut = False
-    for _ in range(MAX_BRACES):
-        if (at := text.find("{", at)) < 0:
-            # Of an object that was cut off, one of its parts is complete, but not the answer.
-            return (_close_cut_object(text) if is_cut else None) or found
-        try:
-            value, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            is_cut |= at == first
-            at += 1
-            continue
-        if end - at > size:
-            found, size = value, end - at
-        at = end
-    return found
-
-
-def _close_cut_object(text: str) -> JsonObject | None:
-    """The object that begins at the first brace, up to its last complete value."""
-    start = text.find("{")
-    ends = _complete_ends(text, start) if start >= 0 else []
-    for end, closers in reversed(ends[-2:]):
-        try:
-            value = json.loads(text[start:end] + closers, strict=False)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict):
-            return value
-    return None
-
-
-def _complete_ends(text: str, start: int) -> list[tuple[int, str]]:
-    """Where a value ended, and what would close the object there."""
-    open_brackets: list[str] = []
-    ends: list[tuple[int, str]] = []
-    for piece in _JSON_PIECE.finditer(text, start):
-        match piece[0]:
-            case "{" | "[":
-                open_brackets.append("}" if piece[0] == "{" else "]")
-            case "}" | "]" if open_brackets:
-                open_brackets.pop()
-                ends.append((piece.end(), "".join(reversed(open_brackets))))
-            case ",":
-                ends.append((piece.start(), "".join(reversed(open_brackets))))
-            case _:
-                continue
-    return ends
-
-
-_JSON_PIECE = lazy_pattern(r'"(?:[^"\\]|\\.)*"?|[\[\]{},]', re.DOTALL)
-
-
-def read_form(form: AnswerForm, text: str) -> TextEdits:
-    """The edits of an answer to a form."""
-    answer = find_json_object(text)
-    if answer is None:
-        return TextEdits((), ("The answer holds no JSON object.",))
-    return form.read(answer)
-
-
-def list_texts(value: object) -> list[str]:
-    """The texts of a list that a model filled in, each once; one text counts as a list of its
-    lines.
-    """
-    given = value.split("\n") if isinstance(value, str) else value
-    texts = (
-        [each.strip() for each in given if isinstance(each, str)] if isinstance(given, list) else []
-    )
-    return list(dict.fromkeys(filter(None, texts)))
 
 
 # Calls that a server passed on as text, because it does not know the model's own form of them.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from memorist.core.messages import JsonObject
+from memorist.forks.answer_form import AnswerForm
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement
-from memorist.forks.written_edits import AnswerForm, TextEdits
+from memorist.forks.written_edits import TextEdits
 from memorist.magic_docs.document_header import MagicDocHeader, MagicDocPrompts, render_demands
 
 _FIELDS = ("section", "old", "new")

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
-from memorist.auto_memory.extraction_policy import plan_removal
+from memorist.auto_memory.extraction_prompt import plan_removal
 from memorist.auto_memory.history_objects import compute_blob_id
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_headline
 from memorist.auto_memory.memory_file import (

@@ -29,6 +29,7 @@ from memorist.forks.fork_spec import (
     discarded_receipt,
 )
 from memorist.ports import Model
+from memorist.rollouts.consolidation_selection import select_rollouts, split_rounds
 from memorist.rollouts.folder_baseline import FolderBaseline
 from memorist.rollouts.folder_changes import HandbookFiles, compare_folders, render_difference
 from memorist.rollouts.handbook import CONSOLIDATED_PREFIX, HANDBOOK_FILE
@@ -53,7 +54,6 @@ from memorist.rollouts.rollout_folder import (
 )
 from memorist.rollouts.rollout_summaries import format_timestamp, parse_artifacts
 from memorist.rollouts.session_claims import MAX_LIST_ENTRIES
-from memorist.rollouts.session_selection import select_rollouts, split_rounds
 from memorist.rollouts.structural_handbook import (
     ConsolidationReport,
     DraftInput,

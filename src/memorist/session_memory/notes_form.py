@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from memorist.core.markdown import render_template
 from memorist.core.messages import JsonObject
+from memorist.forks.answer_form import AnswerForm, list_texts
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement
-from memorist.forks.written_edits import AnswerForm, TextEdits, list_texts
+from memorist.forks.written_edits import TextEdits
 from memorist.session_memory.notes_template import (
     STRUCTURAL_MARK,
     TITLE_SECTION,

@@ -23,6 +23,7 @@ from memorist.core.token_count import (
 from memorist.errors import SettingsError, StoreError, WriteConflict
 from memorist.events import NotesFailed, NotesUpdated, UpdateMethod
 from memorist.extensions import SessionExtension, SessionReply
+from memorist.forks.answer_form import AnswerForm
 from memorist.forks.background_queue import BackgroundQueue
 from memorist.forks.fork import run_with_budget
 from memorist.forks.fork_request import shares_prefix
@@ -34,7 +35,6 @@ from memorist.forks.fork_spec import (
     SingleFileEdit,
     discarded_receipt,
 )
-from memorist.forks.written_edits import AnswerForm
 from memorist.ports import FileSystem, Model
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact

@@ -31,6 +31,7 @@ from memorist.compaction.summary_review import MIN_NAME_SHARE, drop_invented_lin
 from memorist.core.markdown import load_prompt, render_template
 from memorist.core.messages import JsonObject, ToolDefinition, Usage
 from memorist.errors import MemoristError, ModelError, ModelTimeout, StoreError
+from memorist.forks.answer_form import AnswerForm, read_form
 from memorist.forks.file_tool_calls import (
     EditFileCall,
     ForkToolCall,
@@ -40,13 +41,7 @@ from memorist.forks.file_tool_calls import (
 from memorist.forks.fork import load_fork_prompts
 from memorist.forks.fork_request import edit_instructions, model_id
 from memorist.forks.fork_spec import EditMethod
-from memorist.forks.written_edits import (
-    AnswerForm,
-    TextEdits,
-    parse_edit_elements,
-    parse_written_calls,
-    read_form,
-)
+from memorist.forks.written_edits import TextEdits, parse_edit_elements, parse_written_calls
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.request_codec import CUT_OFF_REASONS
 from memorist.models.model_choice import (

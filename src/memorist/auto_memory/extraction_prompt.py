@@ -30,6 +30,7 @@ from memorist.auto_memory.write_evidence import normalize_for_comparison, split_
 from memorist.core.markdown import render_template
 from memorist.core.messages import JsonObject, Message, Origin, ToolUse
 from memorist.core.text_analysis import encode_text
+from memorist.forks.answer_form import AnswerForm
 from memorist.forks.file_tool_calls import (
     ApplyPatchCall,
     EditFileCall,
@@ -37,7 +38,7 @@ from memorist.forks.file_tool_calls import (
     WriteFileCall,
     parse_tool_call,
 )
-from memorist.forks.written_edits import AnswerForm, TextEdits
+from memorist.forks.written_edits import TextEdits
 from memorist.safety.secrets import redact
 from memorist.settings import AutoMemorySettings
 
