@@ -134,8 +134,16 @@ format: .venv/dev  ## format the sources
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: .venv/dev  ## the measurements that docs/benchmarks.md quotes (NAME=recall for one)
-	PYTHONPATH=.:tests $(BIN)/python -m benchmarks $(NAME) --data $(DATA)
+build/peers/made: requirements/peers.txt pyproject.toml
+	@echo "installing memorist, mem0 and LangMem into build/peers …"
+	@rm -rf build/peers
+	@$(PYTHON) -m venv build/peers
+	@build/peers/bin/python -m pip install -qq --disable-pip-version-check --no-deps --require-hashes -r $<
+	@build/peers/bin/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+bench: $(if $(filter peers,$(NAME)),build/peers/made,.venv/dev)  ## the measurements that docs/benchmarks.md quotes (NAME=recall for one)
+	PYTHONPATH=.:tests $(if $(filter peers,$(NAME)),build/peers/bin,$(BIN))/python -m benchmarks $(NAME) --data $(DATA)
 
 docs: .venv/dev  ## write the generated parts of the documents and the outputs of their commands anew
 	$(BIN)/python docs/generate.py
@@ -174,6 +182,7 @@ lock: .venv/made  ## pin the dependencies anew
 	$(COMPILE) --group dev -c requirements/core.txt pyproject.toml -o requirements/dev.txt
 	$(COMPILE) -c requirements/dev.txt requirements/page.in -o requirements/page.txt
 	$(COMPILE) --group build pyproject.toml requirements/site.in -o requirements/site.txt
+	$(COMPILE) --group build --extra embed -c requirements/core.txt pyproject.toml requirements/peers.in -o requirements/peers.txt
 	$(foreach host,$(PLUGS),$(COMPILE) --group build $(if $(filter $(host),$(OWN_PINS)),,-c requirements/core.txt) pyproject.toml requirements/plugs/tests.in requirements/plugs/$(host).in -o requirements/plugs/$(host).txt &&) true
 
 clean:  ## remove everything that was made

@@ -46,13 +46,14 @@ BENCHES = {
     "rollouts": "rollouts",
     "sessions": "sessions",
     "workers": "workers",
+    "peers": "peers",
 }
 """Name of a measurement to its module in this package. Loaded when asked for: some need what others
 do not.
 """
 
-HOUR_LONG = "workers"
-"""Runs only by its own name."""
+BY_NAME_ONLY = frozenset({"workers", "peers"})
+"""Run only by their own names: one takes an hour, one needs the packages of others."""
 
 
 @click.command()
@@ -95,7 +96,7 @@ def bench_command(
         result = _run_questions(data, model, answers or ANSWERS, at_most)
         output.print_json({"results": [result]}) if as_json else _print_result(result)
         return
-    names = [each for each in BENCHES if each != HOUR_LONG] if name == "all" else [name]
+    names = [each for each in BENCHES if each not in BY_NAME_ONLY] if name == "all" else [name]
     results = []
     for each in names:
         if sys.stderr.isatty():
