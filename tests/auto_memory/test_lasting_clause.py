@@ -55,6 +55,18 @@ def test_an_order_for_later_behind_a_task_is_kept_without_the_task(typed: str) -
     assert _kept(typed) == [LASTING[typed]]
 
 
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "Never push directly to main; open a pull request.",
+        "always open a merge request, never commit to trunk",
+    ],
+)
+def test_a_pull_request_is_no_request_of_a_program(typed: str) -> None:
+    """How work is handed in is a rule, whatever a program's requests are."""
+    assert _kept(typed) == [typed]
+
+
 def test_an_order_that_points_back_keeps_what_it_points_to() -> None:
     """`it` alone would say nothing later, so that the whole sentence is kept."""
     typed = "update the README - and going forward please keep it under 100 lines"

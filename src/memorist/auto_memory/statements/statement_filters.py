@@ -125,7 +125,7 @@ _TASK_HINTED = lazy_pattern(
 
 
 _PROGRAM_NOUN = lazy_pattern(
-    r"""\b(?:rows?|tokens?|passwords?|ports?|endpoints?|requests?|responses?|columns?|sockets?|users?(?!-)|inputs?|null|javascript\ disabled
+    r"""\b(?:rows?|tokens?|passwords?|ports?|endpoints?|(?<!pull\ )(?<!merge\ )(?<!feature\ )requests?|responses?|columns?|sockets?|users?(?!-)|inputs?|null|javascript\ disabled
     |timeouts?|retries|payloads?|sessions?\ cookies?)\b
     |\bin\ the\ [\w-]+\ (?:file|function|class|method|module|component|table|page|form|handler)\b
     |\b(?:an?\ error|the\ error|crash(?:es)?|fails|an\ exception)\b|报错|报了|失败|为什么|崩溃|用户""",
