@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from benchmarks.statement_weights import UNFIT, Vector, repository_of
+from benchmarks.statement_weights import UNFIT, Vector, repository_of, wrap_entries
 from memorist.auto_memory.statements.statement_filters import (
     is_question,
     is_reported_speech,
@@ -239,19 +239,10 @@ def render_module(english: tuple[Model, float], other: tuple[Model, float]) -> s
         lines += [
             f"{name}_THRESHOLD = {limit - model.constant:.2f}",
             f'{name}_WEIGHTS = r"""',
-            *_wrap(entries),
+            *wrap_entries(entries),
             '"""',
         ]
     return "\n".join(lines) + "\n"
-
-
-def _wrap(entries: Iterable[str]) -> list[str]:
-    lines = [""]
-    for entry in entries:
-        if len(lines[-1]) + len(entry) > 98:
-            lines.append("")
-        lines[-1] = f"{lines[-1]} {entry}".strip()
-    return lines
 
 
 def main() -> None:

@@ -246,7 +246,7 @@ def render_module(model: FittedModel, limit: float) -> str:
             for name, weight in table.items()
             if name.startswith(f"{kind}:")
         ]
-        lines += [f'{target} = """', *_wrap(entries), '"""']
+        lines += [f'{target} = """', *wrap_entries(entries), '"""']
     lines += [
         "",
         "",
@@ -264,7 +264,8 @@ def render_module(model: FittedModel, limit: float) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _wrap(entries: Iterable[str]) -> list[str]:
+def wrap_entries(entries: Iterable[str]) -> list[str]:
+    """The entries as lines of at most 99 characters."""
     lines = [""]
     for entry in entries:
         if len(lines[-1]) + len(entry) > 98:

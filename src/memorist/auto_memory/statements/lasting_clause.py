@@ -9,7 +9,7 @@ import re
 from memorist.auto_memory.statements.statement_patterns import FROM_NOW_ON
 from memorist.core.lazy import lazy_pattern
 
-_CONJUNCTION = r"(?:and|but|also|then|plus|und|aber|et|mais|y|e|pero|mas|и|а|но|ve)"
+_CONJUNCTION = r"(?:and|but|also|then|plus|und|aber|et|mais|y|e|pero|mas|и|а|но)"
 _MARKER = (
     rf"(?:{FROM_NOW_ON}|ab jetzt|ab sofort|von nun an|in zukunft|zukünftig|künftig"
     r"|dorénavant|désormais|à partir de maintenant|à l['’]avenir"
