@@ -15,10 +15,14 @@ from memorist.auto_memory.statements import session_wishes
 from memorist.auto_memory.statements.required_words import fold_case
 from memorist.auto_memory.statements.session_wishes import asks_for_no_memory, read_pinned_text
 from memorist.engine.engine import Memorist
+from memorist.engine.rollout_pipeline import open_rollout_pipeline
 from memorist.hooks.hook_event import HookEvent
 from memorist.hooks.hook_session import HookAnswer, HookSessionPool
 from memorist.settings import CompactionSettings, Settings
+from memorist.store.home_layout import Layout
+from memorist.store.rollout_rows import list_rollouts
 from memorist.testing.models import ScriptedModel
+from rollouts.conftest import claude
 
 pytestmark = pytest.mark.covers("WD-7")
 MODEL = "claude-sonnet-5"
@@ -78,6 +82,34 @@ async def test_a_word_to_the_client_turns_memory_off_for_the_session(tmp_path: P
     assert kept == ["Always run the linter before you commit."]
 
 
+async def test_the_end_of_another_session_takes_in_no_recording_of_one_without_memory(
+    tmp_path: Path,
+) -> None:
+    """Clients keep the sessions of a project in one folder, which is looked through then."""
+    settings = Settings(home=str(tmp_path / "home"))
+    folder = tmp_path / "sessions"
+    claude(folder / "c1.jsonl", ["Always count the till at closing."], session="c1")
+    claude(folder / "c2.jsonl", ["The wombat flag is secret."], session="c2")
+    async with open_rollout_pipeline(settings) as past:
+        past.find_sessions([folder])
+        known = {each.id: each.mode for each in list_rollouts(past.state)}
+    claude(folder / "c3.jsonl", ["The zebra flag is secret."], session="c3")
+    layout = Layout(tmp_path / "home")
+    layout.off_sessions.parent.mkdir(parents=True)
+    layout.off_sessions.write_text("c2\nc3\n")
+    async with Memorist(model="structural", settings=settings) as engine:
+        engine.starts_workers = False
+        client = Client(engine, folder)
+        await client.turn("Look at the parser.")
+        await client.event("SessionEnd")
+        await client.pool.close()
+    async with open_rollout_pipeline(settings) as past:
+        after = {each.id: each.mode for each in list_rollouts(past.state)}
+
+    assert known == {"c1": "enabled", "c2": "enabled"}
+    assert after == {"c1": "enabled", "c2": "disabled", "s1": "enabled"}
+
+
 async def test_what_is_pinned_in_words_is_shown_again_after_a_compaction(tmp_path: Path) -> None:
     """Not while it stands in the conversation; after the client compacted it, once."""
     async with Memorist(
@@ -91,6 +123,8 @@ async def test_what_is_pinned_in_words_is_shown_again_after_a_compaction(tmp_pat
         third, _ = await client.turn("Go on.")
         await client.pool.close()
 
+    assert "keeps “the port is 9417” in sight" in first.notice
+    assert second.notice == ""
     assert "9417" not in first.text + second.text
     assert "9417" in compacted.text
     assert "9417" not in third.text
@@ -141,11 +175,18 @@ def test_words_for_it_in_other_languages_and_words_that_only_sound_alike() -> No
         turn memory off for this session|this chat is off the record|/memorist:off|merk dir nichts aus dieser Sitzung
         ne retiens rien de cette conversation|no guardes nada de esta sesión|não guarde nada desta conversa
         не запоминай ничего из этой сессии|请不要记住这次对话的任何内容|この会話は覚えないでください
+        go incognito|no memory please|stop remembering|disable memory for this session|Keep nothing of this chat.
+        Don't use memory in this session|ignore your memory for this conversation|memory: off|MEMORIST_OFF=1
+        Please don't save anything we talk about today.|nothing from this session should be remembered
+        Schalte das Gedächtnis aus|désactive la mémoire|desactiva la memoria|desative a memória|выключи память
+        关闭记忆|メモリをオフにして|disattiva la memoria
     """
     on = """
         don't save anything to the database in this test|turn off the memory limit|the session is not saved
         remember this session for me|the memory is off by 4 bytes|don't record the session cookie
-        why don't you remember anything from this session?|`turn memory off`
+        why don't you remember anything from this session?|`turn memory off`|disable memory checks
+        don't save anything|stop remembering the scroll position|no memory leaks please|pause the memory profiler
+        ignore memory errors for this session object|don't use memory mapped files|keep nothing in the cache
     """
     split = [each.strip() for line in off.splitlines() for each in line.split("|") if each.strip()]
     assert [each for each in split if not asks_for_no_memory(each)] == []
@@ -158,16 +199,39 @@ def test_words_for_it_in_other_languages_and_words_that_only_sound_alike() -> No
     assert read_pinned_text("pin this dependency to 1.2") == ""
 
 
-FORMS = st.one_of(
-    *(
-        st.from_regex(re.compile(form.pattern, form.flags), fullmatch=True)
-        for form in (session_wishes._OFF, session_wishes._OFF_COMMAND)
-    )
+@pytest.mark.parametrize(
+    "wish",
+    [
+        *("pin: {}", "keep in mind for this session that {}", "keep {} in sight for this session"),
+        *("for the rest of this session, remember that {}", "don't lose sight of this: {}"),
+        *("for this session only: {}", "keep this visible: {}", "remember for this session: {}"),
+        *("In dieser Sitzung gilt: {}", "merk dir für diese Sitzung: {}"),
+        *("pour cette session, retiens que {}", "para esta sesión ten en cuenta: {}"),
+        *("nesta sessão, lembre-se de que {}", "в этой сессии помни: {}"),
+        *("在本次会话中请记住：{}", "このセッションでは覚えておいて：{}"),
+    ],
 )
+def test_a_text_is_pinned_in_the_words_of_many(wish: str) -> None:
+    """However a person says that it holds for this session."""
+    assert read_pinned_text(wish.format("the port is 9417")) == "the port is 9417"
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
-@given(FORMS)
-def test_every_form_of_the_wish_holds_a_word_that_is_looked_for_first(wish: str) -> None:
-    """A text without these words is not split into sentences: no form of the wish may lack them."""
-    assert any(word in fold_case(wish) for word in session_wishes._OFF_WORDS)
+FORMS = {
+    form: (
+        st.from_regex(re.compile(pattern.pattern, pattern.flags), fullmatch=True),
+        session_wishes.find_wish_words(form),
+    )
+    for form, pattern in (
+        (session_wishes._OFF_TEXT, session_wishes._OFF),
+        (session_wishes._PIN_TEXT, session_wishes._PIN),
+    )
+}
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_every_form_of_a_wish_holds_a_word_that_is_looked_for_first(data: st.DataObject) -> None:
+    """A text without these words is not split into sentences: no form of a wish may lack them."""
+    forms, words = FORMS[data.draw(st.sampled_from(sorted(FORMS)))]
+    wish = fold_case(data.draw(forms))
+    assert any(word in wish for word in words)

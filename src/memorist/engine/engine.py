@@ -37,17 +37,13 @@ from memorist.engine.blocking_engine import BlockingMemorist
 from memorist.engine.context_extension import ContextExtension
 from memorist.engine.memory_effect import is_held_out
 from memorist.engine.memory_extension import MemoryExtension, open_memory_extension
+from memorist.engine.off_sessions import note_off_session, read_off_sessions
 from memorist.engine.past_session_recall import PastSessionRecall
 from memorist.engine.recorded_session import ObservedSession, ReplayedSession
 from memorist.engine.rollout_memory import RolloutMemoryExtension
 from memorist.engine.session import Session
 from memorist.engine.session_log import SessionLog
-from memorist.engine.session_pins import (
-    OffSwitch,
-    PinnedTexts,
-    note_off_session,
-    read_off_sessions,
-)
+from memorist.engine.session_pins import OffSwitch, PinnedTexts
 from memorist.engine.session_share import SessionShare, open_shared_sessions
 from memorist.engine.temporary_sessions import TemporarySessions
 from memorist.engine.worker_process import has_exited, start_worker

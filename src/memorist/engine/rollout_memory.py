@@ -12,9 +12,11 @@ from memorist.context.assembly import REMINDER_TAG
 from memorist.context.context_tags import find_row, wrap_in_tag
 from memorist.core.markdown import load_prompt
 from memorist.core.messages import ROLLOUT_MEMORY_ID_PREFIX, Message, Origin, TextBlock
+from memorist.engine.off_sessions import read_off_sessions, save_rollouts_with_memory
 from memorist.errors import StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionReply, SessionView
 from memorist.rollouts.citations import strip_citations
+from memorist.rollouts.job_worker import build_claim_terms
 from memorist.rollouts.rollout_folder import read_memory_folder
 from memorist.rollouts.rollout_summaries import summary_paths
 from memorist.rollouts.session_claims import SessionLocation
@@ -27,7 +29,7 @@ from memorist.rollouts.summary_view import (
 )
 from memorist.rollouts.user_notes import find_notes
 from memorist.runtime import Runtime, SessionContext
-from memorist.store.rollout_rows import count_uses, list_extracts, list_rollouts, save_rollouts
+from memorist.store.rollout_rows import count_uses, list_extracts, list_rollouts
 from memorist.store.state_database import StateDatabase
 
 
@@ -121,8 +123,10 @@ class RolloutMemoryExtension(SessionExtension):
         Raises StoreError.
         """
         state = self._open_state()
-        save_rollouts(
-            state, find_rollouts([SourceFolder(file.parent)], list_rollouts(state)).threads
+        found = find_rollouts([SourceFolder(file.parent)], list_rollouts(state)).threads
+        off = read_off_sessions(self._runtime.files, self._runtime.layout)
+        save_rollouts_with_memory(
+            state, found, off, build_claim_terms(self._runtime.settings.rollouts)
         )
 
     def _render_text(self) -> str:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.budget.budget_governor import BudgetGovernor, record_rate_limits
-from memorist.engine.session_pins import read_off_sessions
+from memorist.engine.off_sessions import read_off_sessions, save_rollouts_with_memory
 from memorist.errors import NothingToDo, StoreError
 from memorist.forks.fork_spec import ForkOutcome, Receipt
 from memorist.models.model_choice import open_model
@@ -78,7 +78,6 @@ from memorist.store.rollout_rows import (
     list_extracts,
     list_rollouts,
     reinsert_extracts,
-    save_rollouts,
 )
 from memorist.store.state_database import StateDatabase, list_damage_remarks, open_state
 from memorist.system import SystemClock
@@ -215,10 +214,9 @@ class RolloutPipeline(RolloutStore):
         off = read_off_sessions(self._files, self.layout)
         found = replace(
             found,
-            threads=tuple(each for each in found.threads if each.id not in off),
+            threads=save_rollouts_with_memory(self.state, found.threads, off, self.claim_terms),
             skipped=(*found.skipped, *self._uncopied),
         )
-        save_rollouts(self.state, found.threads)
         if not folders:
             with contextlib.suppress(StoreError):  # only spares the next look their files
                 save_skipped_files(self._files, passed, found.skipped)

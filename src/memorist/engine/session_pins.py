@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from urllib.parse import quote, unquote
 
 import msgspec
 
@@ -16,7 +15,7 @@ from memorist.ports import FileSystem
 from memorist.runtime import SessionContext
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact
-from memorist.store.home_layout import Layout, SessionLayout
+from memorist.store.home_layout import SessionLayout
 
 PIN_ID_PREFIX = "memorist-pin-"
 MAX_PINS = 20
@@ -118,19 +117,3 @@ class OffSwitch(SessionExtension):
         del replayed
         if wants_no_memory(message):
             self._turn_off()
-
-
-def read_off_sessions(files: FileSystem, layout: Layout) -> frozenset[str]:
-    """Ids of sessions without memory. Raises StoreError."""
-    try:
-        lines = files.read(layout.off_sessions)
-    except FileNotFoundError:
-        return frozenset()
-    return frozenset(map(unquote, lines.decode("ascii", "ignore").split()))
-
-
-def note_off_session(files: FileSystem, layout: Layout, session: str) -> None:
-    """Note that nothing is to be learned of a session. Raises StoreError."""
-    if session not in read_off_sessions(files, layout):
-        name = quote(session, safe="", errors="replace")
-        files.append(layout.off_sessions, f"{name}\n".encode())

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from memorist.core.text_analysis import shorten
 from memorist.events import Event, MemoryChanged, MemoryNeedsReview
 from memorist.safety.hidden_characters import strip_hidden_characters
+from memorist.safety.secrets import redact
 
 NOTICE_EVENTS = ("SessionStart", "UserPromptSubmit", "Stop")
 """Events at which both clients show a hook's `systemMessage` to the user (clients.md sections 1.7
@@ -50,6 +51,12 @@ def _describe_change(change: MemoryChanged) -> str:
     if replaced:
         return f"changed to {quoted} (was {replaced.replace('.md', '')})"
     return f"remembered {quoted}"
+
+
+def render_pin_notice(text: str) -> str:
+    """Say that a text stays in sight for the session."""
+    shown = strip_hidden_characters(shorten(redact(text).text, _MAX_QUOTED_CHARS))
+    return f"memorist: keeps “{shown}” in sight for this session"
 
 
 def render_off_notice(why: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from memorist.auto_memory.statements.session_wishes import asks_for_no_memory
+from memorist.auto_memory.statements.session_wishes import asks_for_no_memory, read_pinned_text
 from memorist.core.messages import Message, ToolUse
 from memorist.engine.engine import Memorist
 from memorist.engine.recorded_session import ObservedSession
@@ -17,7 +17,7 @@ from memorist.engine.session_pool import PoolLimits, SessionPool
 from memorist.errors import MemoristError, UnreadableSession
 from memorist.events import Event, MemoryChanged, MemoryNeedsReview
 from memorist.hooks.hook_event import Client, HookEvent
-from memorist.hooks.hook_notices import NOTICE_EVENTS, render_notice
+from memorist.hooks.hook_notices import NOTICE_EVENTS, render_notice, render_pin_notice
 from memorist.hooks.hook_response import (
     render_context,
     render_restored_notes,
@@ -144,7 +144,11 @@ class HookSession:
             with contextlib.suppress(MemoristError):  # the work after the answer reports it
                 await self.read_new_records()
         events, self._events = self._events, []
-        return render_notice(events)
+        pinned = ""
+        if event.hook_event_name == "UserPromptSubmit":
+            pinned = read_pinned_text(event.prompt)
+        notices = (render_notice(events), render_pin_notice(pinned) if pinned else "")
+        return " · ".join(filter(None, notices))
 
     async def _answer_start(self, source: str, seconds: float) -> str:
         if source in ("compact", "clear"):

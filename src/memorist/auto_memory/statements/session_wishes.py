@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
-from memorist.auto_memory.statements.required_words import fold_case
+from memorist.auto_memory.statements.required_words import find_required_words, fold_case
 from memorist.auto_memory.statements.user_prose import split_prose_sentences
 from memorist.auto_memory.write_evidence import cut_others_words, extract_user_text
 from memorist.core.lazy import lazy_pattern
@@ -12,59 +13,101 @@ from memorist.core.messages import Message
 
 MAX_PIN_CHARS = 2_000
 """Longest text that is kept in sight. Our choice."""
+
+
+def _join_lines(pattern: str) -> str:
+    """An expression that is laid out in lines, as one line."""
+    return "".join(line.strip() for line in pattern.splitlines()).replace("\\ ", " ")
+
+
 _SESSION = (
     r"(?:(?:this|the|our)\ (?:whole\ |entire\ )?(?:session|conversation|chat|discussion|thread))"
 )
-_OFF_COMMAND = lazy_pattern(r"/(?:(?:prompts:)?memorist[:-])?off\s*")
-_OFF = lazy_pattern(
-    rf"""(?:please\ |ok\ |and\ |,)*(?:(?:don['’]?t|do\ not|never)\ (?:remember|memori[sz]e|save|store|keep|learn|record|retain)\ (?:anything|any\ of\ (?:it|this)
-    |a\ thing|things)\ (?:from|of|about|in|during|that\ (?:i|we)\ say\ in)\ {_SESSION}|(?:don['’]?t|do\ not)\ (?:remember|memori[sz]e|record)\ {_SESSION}
-    |(?:turn|switch)\ (?:(?:your\ |the\ )?memory\ off|off\ (?:your\ |the\ )?memory|memorist\ off|off\ memorist)(?:\ (?:for|in)\ {_SESSION})?
-    |(?:memory|memorist)\ off(?:\ (?:for|in)\ {_SESSION})?|no\ memory\ (?:for|in)\ {_SESSION}|(?:keep\ )?{_SESSION}\ (?:is\ |stays\ )?off\ the\ record
-    |(?:let['’]?s\ (?:go|talk)\ |this\ is\ |all\ )?off\ the\ record
-    |(?:merke?|speichere?|behalte)\ (?:dir\ )?nichts\ (?:aus|von|in|über)\ (?:dieser|diesem|der|dem)\ (?:sitzung|session|unterhaltung|gespräch|chat)
-    |ne\ (?:retiens|retenez|mémorise[zs]?|garde[zs]?|enregistre[zs]?)\ rien\ de\ (?:cette|la)\ (?:session|conversation|discussion)
-    |no\ (?:recuerdes|guardes|memorices|registres)\ nada\ de\ (?:esta|la)\ (?:sesión|conversación)
-    |não\ (?:se\ )?(?:lembre|guarde|memorize|salve|grave)\ (?:de\ )?nada\ (?:desta|dessa|da)\ (?:sessão|conversa)
-    |(?:ничего\ )?не\ (?:запоминай|сохраняй|записывай)(?:те)?\ (?:ничего\ )?из\ (?:этой|этого)\ (?:сессии|беседы|разговора|чата)
+_OFF_COMMAND = lazy_pattern(r"/(?:(?:prompts:)?memorist[:-])?off\s*", re.IGNORECASE)
+_MEMORY = (
+    r"(?:(?:your|the|my|any|all)\ )?(?:memory|memories|memorist)(?:\ (?:feature|function|mode))?"
+)
+_FOR_SESSION = (
+    rf"(?:\ (?:for|in|during|throughout|within)\ {_SESSION}|\ (?:here|now|for\ now|today))"
+)
+_WHAT_IS_SAID = rf"""(?:(?:that\ )?(?:i|we)(?:['’](?:m|re|ll))?\ (?:say|tell\ you|write|talk\ about|discuss|do|type)(?:{_FOR_SESSION}|\ in\ {_SESSION})?
+    |(?:from|of|about|in|during)\ {_SESSION})"""
+_OFF_ENGLISH = rf"""
+    (?:don['’]?t|do\ not|never)\ (?:remember|memori[sz]e|save|store|keep|learn|record|retain)\ (?:anything|any\ of\ (?:it|this)|a\ thing|things)\ {_WHAT_IS_SAID}
+    |(?:don['’]?t|do\ not|never|stop)\ (?:remember|memori[sz])(?:e|ing)?\ (?:anything|any\ of\ this|things|stuff)(?:{_FOR_SESSION})?|(?:don['’]?t|do\ not)\ (?:remember|memori[sz]e|record)\ {_SESSION}
+    |stop\ (?:remembering|memori[sz]ing)(?:{_FOR_SESSION})?|(?:remember|save|store|keep|record|retain|memori[sz]e)\ nothing\ {_WHAT_IS_SAID}
+    |nothing\ {_WHAT_IS_SAID}\ (?:should|may|must|shall|is\ to|ought\ to)\ be\ (?:remembered|saved|stored|recorded|kept|retained|memori[sz]ed)
+    |(?:turn|switch|shut)\ (?:{_MEMORY}\ off|off\ {_MEMORY})(?:{_FOR_SESSION})?|{_MEMORY}(?:\ ?[:=]\ ?|\ )off(?:{_FOR_SESSION})?
+    |(?:disable|deactivate|pause|suspend|stop)\ (?:memorist|your\ memory|{_MEMORY}{_FOR_SESSION})(?:{_FOR_SESSION})?
+    |(?:don['’]?t|do\ not|never)\ (?:use|access|touch|read)\ (?:{_MEMORY}{_FOR_SESSION}|your\ memory|memorist)|ignore\ {_MEMORY}{_FOR_SESSION}
+    |(?:use\ )?no\ memory{_FOR_SESSION}|without\ memory{_FOR_SESSION}|memorist_off\ ?=\ ?1
+    |(?:keep\ )?{_SESSION}\ (?:is\ |stays\ )?off\ the\ record|(?:let['’]?s\ (?:go|talk)\ |this\ is\ |all\ )?off\ the\ record
+    |(?:go|let['’]?s\ go|be|stay|we\ are|work)\ incognito(?:{_FOR_SESSION})?|incognito(?:\ (?:mode|session|chat))?"""
+_OFF_ELSEWHERE = r"""
+    (?:merke?|speichere?|behalte)\ (?:dir\ )?(?:bitte\ )?nichts\ (?:aus|von|in|über)\ (?:dieser|diesem|der|dem)\ (?:sitzung|session|unterhaltung|gespräch|chat)
+    |merke?\ dir\ (?:bitte\ |hier\ |heute\ )*nichts|(?:aus|von|in)\ (?:dieser|diesem)\ (?:sitzung|session|unterhaltung|gespräch|chat)\ nichts\ (?:merken|speichern|behalten|aufzeichnen)
+    |(?:schalte?|stelle?|mach)\ (?:bitte\ )?(?:das\ |dein\ |den\ )?(?:gedächtnis|memory|memorist)(?:\ (?:für|in)\ diese[rn]?\ (?:sitzung|session))?\ (?:bitte\ )?(?:aus|ab)
+    |(?:deaktiviere?|pausiere?)\ (?:bitte\ )?(?:das\ |dein\ )?(?:gedächtnis|memorist)(?:\ (?:für|in)\ diese[rn]?\ (?:sitzung|session))?|gedächtnis\ aus
+    |ne\ (?:retiens|retenez|mémorise[zs]?|garde[zs]?|enregistre[zs]?)\ rien\ de\ (?:cette|la)\ (?:session|conversation|discussion)|ne\ (?:retiens|retenez|mémorise[zs]?)\ rien
+    |(?:désactive[zs]?|coupe[zs]?|éteins|éteignez)\ (?:la|ta|votre)\ mémoire(?:\ pour\ cette\ (?:session|conversation))?
+    |no\ (?:recuerdes|guardes|memorices|registres)\ nada\ de\ (?:esta|la)\ (?:sesión|conversación)|no\ (?:recuerdes|memorices)\ nada
+    |(?:desactiva|apaga|deshabilita)\ (?:la|tu)\ memoria(?:\ (?:para|en|durante)\ esta\ (?:sesión|conversación))?
+    |não\ (?:se\ )?(?:lembre|guarde|memorize|salve|grave)\ (?:de\ )?nada\ (?:desta|dessa|da)\ (?:sessão|conversa)|não\ (?:se\ lembre\ de|memorize)\ nada
+    |(?:desativ[ae]|desligue?|desliga)\ a\ (?:sua\ |tua\ )?memória(?:\ (?:para|n)esta\ (?:sessão|conversa))?
+    |disattiva\ la\ (?:tua\ )?memoria(?:\ (?:per|in)\ questa\ (?:sessione|conversazione))?|non\ (?:ricordare|memorizzare)\ (?:nulla|niente)(?:\ di\ questa\ (?:sessione|conversazione))?
+    |(?:ничего\ )?не\ (?:запоминай|сохраняй|записывай)(?:те)?\ (?:ничего\ )?из\ (?:этой|этого)\ (?:сессии|беседы|разговора|чата)|ничего\ не\ запоминай(?:те)?|не\ запоминай(?:те)?\ ничего
+    |(?:выключи|отключи)(?:те)?\ (?:свою\ )?память(?:\ (?:в|на|для)\ (?:этой|эту)\ (?:сессии|сессию|беседы|беседе))?
     |请?(?:不要|别)(?:记住|记录|保存|记忆)(?:这次|本次|这个|此次)(?:会话|对话|聊天)(?:的?(?:任何)?(?:内容|东西|信息))?|(?:这次|本次)(?:会话|对话|聊天)(?:不要|别)(?:记录|记住|保存|记忆)
-    |この(?:セッション|会話|チャット)(?:の内容|のこと)?(?:は|を)?(?:何も)?(?:覚え|記憶し|記録し|保存し)ないで(?:ください|下さい|ね)?
-    )(?:[,\ ]*please|\ bitte|\ s['’]il\ (?:te|vous)\ plaît|\ por\ favor|,?\ пожалуйста)?[\s.!。！]*""",
-    re.IGNORECASE | re.VERBOSE,
+    |请?(?:不要|别)记住?任何(?:东西|内容|事情|信息)|请?(?:在)?(?:这次|本次)?(?:会话|对话)?(?:中|里)?(?:关闭|关掉|停用|禁用)(?:你的)?记忆(?:功能)?|请?把?(?:你的)?记忆(?:功能)?关(?:掉|闭|了)
+    |この(?:セッション|会話|チャット)(?:の内容|のこと)?(?:は|を)?(?:何も)?(?:覚え|記憶し|記録し|保存し)ないで(?:ください|下さい|ね)?|何も(?:覚え|記憶し)ないで(?:ください|下さい|ね)?
+    |(?:(?:この|今回の)(?:セッション|会話)(?:では|で|は|の間は?))?(?:メモリー?|記憶)(?:機能)?を(?:オフ|無効)に(?:して(?:ください|下さい|ね)?)?"""
+_PLEASE = r"(?:[,\ ]*please|\ bitte|\ s['’]il\ (?:te|vous)\ plaît|\ por\ favor|\ per\ favore|,?\ пожалуйста)"
+_OFF_TEXT = _join_lines(
+    rf"(?:please |bitte |por favor,? |пожалуйста,? |ok |and |,)*(?:{_OFF_ENGLISH}|no memory please"
+    rf"|{_OFF_ELSEWHERE}){_PLEASE}?[\s.!。！]*"
 )
-_OFF_WORDS = (
-    *("off", "session", "convers", "chat", "discussion", "thread", "sitzung", "unterhaltung"),
-    *("gespräch", "sesión", "sessão", "сесси", "бесед", "разговор", "чат", "会话", "对话", "聊天"),
-    *("セッション", "会話", "チャット"),
+_OFF = lazy_pattern(_OFF_TEXT, re.IGNORECASE)
+_THIS_SESSION = r"(?:for|during|throughout|in)\ (?:the\ rest\ of\ )?(?:this|the)\ (?:whole\ |entire\ )?session(?:\ only)?"
+_BEAR_IN_MIND = r"(?:remember|note|keep\ in\ mind|bear\ in\ mind|keep\ in\ sight|don['’]?t\ forget)"
+_PIN_TEXT = _join_lines(
+    rf"""(?:please\ )*(?:/(?:(?:prompts:)?memorist[:-])?pin\b|pin:|(?:keep|hold|have)\ (?:this|that|it|the\ following)\ (?:in\ sight|in\ view)(?:\ {_THIS_SESSION})?
+    |(?:always\ )?keep\ (?:this|the\ following)\ (?:visible|in\ context)(?:\ {_THIS_SESSION})?|keep\ (?:(?:this|the\ following)\ in\ mind|in\ mind)\ {_THIS_SESSION}(?:\ that\b)?
+    |(?:don['’]?t|do\ not|never)\ lose\ sight\ of\ (?:this|the\ following)(?:\ {_THIS_SESSION})?|{_THIS_SESSION},?\ (?:please\ )?{_BEAR_IN_MIND}(?:\ this)?(?:\ that\b)?
+    |(?:remember|note)(?:\ this)?\ {_THIS_SESSION}(?:\ that\b|(?=\s?:))|for\ (?:the\ rest\ of\ )?this\ session(?:\ only)?(?=\s?:)
+    |pin\ (?:this|that|it)(?:\ {_THIS_SESSION})?(?!\s+\w)|behalte\ (?:das|dies|folgendes)\ (?:für\ diese\ sitzung\ |in\ dieser\ sitzung\ )?(?:im\ blick|im\ auge)
+    |(?:für\ diese\ sitzung|in\ dieser\ sitzung)\ (?:gilt(?=\s?:)|merk\ dir\b)|merke?\ dir\ (?:für\ diese\ sitzung|in\ dieser\ sitzung)
+    |garde\ (?:ceci|ça|cela)\ (?:en\ vue|sous\ les\ yeux)(?:\ pour\ cette\ session)?|pour\ cette\ session,?\ (?:retiens|retenez|garde\ en\ tête|n['’]oublie\ pas)(?:\ que\b)?
+    |(?:ten|mantén)\ esto\ (?:a\ la\ vista|presente)(?:\ en\ esta\ sesión)?|(?:para|en)\ esta\ sesión,?\ (?:ten\ en\ cuenta|ten\ presente|recuerda)(?:\ que\b)?
+    |mantenha\ isto\ à\ vista(?:\ nesta\ sessão)?|(?:para\ esta\ sessão|nesta\ sessão),?\ (?:lembre(?:-se)?|tenha\ em\ mente)(?:\ de)?(?:\ que\b)?
+    |держи\ это\ (?:перед\ глазами|на\ виду)(?:\ (?:в|до\ конца)\ этой\ сессии)?|(?:в\ этой\ сессии|на\ эту\ сессию)\ (?:помни|запомни)(?:те)?(?:,?\ что\b)?
+    |(?:请)?(?:在)?(?:这次|本次)会话(?:中|里)?,?(?:一直)?(?:请)?(?:记着|记住|看着|参考)|このセッション(?:の間|で)(?:は)?(?:これを)?(?:常に)?(?:見えるように|覚えて)(?:して(?:ください|おいて)?|おいて(?:ください)?)?
+    )[\s:：,—–.!-]*"""
 )
-"""Every form of `_OFF` and of `_OFF_COMMAND` holds one of them, with case folded."""
-_PIN = lazy_pattern(
-    r"""(?:please\ )*(?:/(?:(?:prompts:)?memorist[:-])?pin\b|(?:keep|hold|have)\ (?:this|that|it|the\ following)\ in\ (?:sight|view)(?:\ (?:for|during|throughout)\ (?:the
-    \ rest\ of\ )?(?:this|the)\ (?:whole\ )?session)?|keep\ (?:this|the\ following)\ in\ mind\ (?:for|during|throughout)\ (?:the\ rest\ of\ )?(?:this|the)\ session
-    |pin\ (?:this|that|it)(?:\ (?:for|during)\ (?:this|the)\ session)?(?!\s+\w)|behalte\ (?:das|dies|folgendes)\ (?:für\ diese\ sitzung\ |in\ dieser\ sitzung\ )?im\ (?:blick|auge)
-    |garde\ (?:ceci|ça|cela)\ (?:en\ vue|sous\ les\ yeux)(?:\ pour\ cette\ session)?|(?:ten|mantén)\ esto\ (?:a\ la\ vista|presente)(?:\ en\ esta\ sesión)?
-    |mantenha\ isto\ à\ vista(?:\ nesta\ sessão)?|держи\ это\ (?:перед\ глазами|на\ виду)(?:\ (?:в|до\ конца)\ этой\ сессии)?|(?:在)?(?:这次|本次)会话(?:中|里)?(?:一直)?(?:记着|看着|参考)
-    |このセッションの間(?:は)?(?:これを)?(?:常に)?見えるように(?:して(?:ください|おいて)?)?)[\s:：,—–.!-]*""",
-    re.IGNORECASE | re.VERBOSE,
+_PIN = lazy_pattern(_PIN_TEXT, re.IGNORECASE)
+_PIN_AROUND = lazy_pattern(
+    _join_lines(rf"(?:please\ )*keep\ (?P<text>.+)\ in\ (?:sight|view)\ {_THIS_SESSION}[.!]*"),
+    re.IGNORECASE,
 )
 
-_PIN_WORDS = (
-    *("pin", "sight", "view", "mind", "blick", "auge", "vue", "yeux", "vista", "presente"),
-    *("глазами", "виду", "会话", "見える"),
-)
-"""Every form of `_PIN` holds one of them. Looking for them costs a hundredth of splitting a long
-text into sentences.
-"""
+
+@cache
+def find_wish_words(pattern: str) -> frozenset[str]:
+    """Words of which every wish of this form holds one, with case folded: looking for them costs a
+    hundredth of splitting a long text into sentences.
+    """
+    return find_required_words(pattern)
 
 
 def asks_for_no_memory(typed: str) -> bool:
     """Whether a typed text says that nothing of this session is to be remembered."""
+    if _OFF_COMMAND.fullmatch(typed.strip()):
+        return True
     folded = fold_case(typed)
-    if not any(word in folded for word in _OFF_WORDS):
+    if not any(word in folded for word in find_wish_words(_OFF_TEXT)):
         return False
-    text = cut_others_words(typed).strip()
-    return _OFF_COMMAND.fullmatch(text) is not None or any(
-        _OFF.fullmatch(sentence.masked.strip()) for sentence in split_prose_sentences(text)
+    return any(
+        _OFF.fullmatch(sentence.masked.strip())
+        for sentence in split_prose_sentences(cut_others_words(typed).strip())
     )
 
 
@@ -76,12 +119,15 @@ def wants_no_memory(message: Message) -> bool:
 def read_pinned_text(typed: str) -> str:
     """The text that a typed text asks to keep in sight in this session; empty for none."""
     text = typed.strip()
-    lower = text.lower()
-    if not any(word in lower for word in _PIN_WORDS):
+    folded = fold_case(text)
+    if not any(word in folded for word in find_wish_words(_PIN_TEXT)):
         return ""
     match = _PIN.match(text)
     if match is not None:
         return text[match.end() :].strip()[:MAX_PIN_CHARS]
+    match = _PIN_AROUND.fullmatch(text)
+    if match is not None:
+        return match["text"][:MAX_PIN_CHARS]
     text = cut_others_words(typed).strip()
     sentences = list(split_prose_sentences(text))
     if len(sentences) > 1 and _PIN.fullmatch(sentences[-1].masked.strip()):

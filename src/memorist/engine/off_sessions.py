@@ -1,0 +1,46 @@
+"""Sessions whose user turned memory off: noted by id; nothing is learned of their recordings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import quote, unquote
+
+from memorist.ports import FileSystem
+from memorist.store.home_layout import Layout
+from memorist.store.job_claims import LeasePolicy
+from memorist.store.memory_mode import set_memory_mode
+from memorist.store.rollout_rows import Rollout, list_rollouts, save_rollouts
+from memorist.store.state_database import StateDatabase
+
+
+def read_off_sessions(files: FileSystem, layout: Layout) -> frozenset[str]:
+    """Ids of sessions without memory. Raises StoreError."""
+    try:
+        lines = files.read(layout.off_sessions)
+    except FileNotFoundError:
+        return frozenset()
+    return frozenset(map(unquote, lines.decode("ascii", "ignore").split()))
+
+
+def note_off_session(files: FileSystem, layout: Layout, session: str) -> None:
+    """Note that nothing is to be learned of a session. Raises StoreError."""
+    if session not in read_off_sessions(files, layout):
+        name = quote(session, safe="", errors="replace")
+        files.append(layout.off_sessions, f"{name}\n".encode())
+
+
+def save_rollouts_with_memory(
+    state: StateDatabase, found: Sequence[Rollout], off: frozenset[str], terms: LeasePolicy
+) -> tuple[Rollout, ...]:
+    """Record the rollouts found, but for those in `off`; returns the others.
+
+    One that was recorded before its user turned memory off is left out from now on, and what was
+    extracted of it is deleted. Raises StoreError.
+    """
+    wanted = tuple(each for each in found if each.id not in off)
+    save_rollouts(state, wanted)
+    if off:
+        for each in list_rollouts(state):
+            if each.id in off and each.mode == "enabled":
+                set_memory_mode(state, each.id, "disabled", terms)
+    return wanted
