@@ -299,7 +299,6 @@ def _memory_folder(line: CommandLine) -> Path:
 
 def try_dream(line: CommandLine) -> Iterator[ModelRun]:
     """A dream over memories of which two are one; the others must keep what they say."""
-    fill_memory(line)
     line.run("dream", "--now", "--json", "--model", line.model)
     texts = "\n".join(file.read_text() for file in _memory_folder(line).rglob("*.md"))
     lost = [name for name, (_, text) in MEMORIES.items() if text not in texts]
@@ -387,20 +386,32 @@ def _cut(sessions: Sequence[Path], folder: Path, lines: int) -> list[Path]:
     return made
 
 
-def play(model: str, sessions: Sequence[Path], lines: int) -> Iterator[ModelRun]:
-    """All ways over the sessions, in a home that is gone afterwards."""
+WAYS = ("full", "inline", "notes", "stages", "dream", "recall")
+"""What a run can be limited to; `notes` are notes, extraction and Magic Docs."""
+
+
+def play(
+    model: str, sessions: Sequence[Path], lines: int, ways: Sequence[str]
+) -> Iterator[ModelRun]:
+    """The ways over the sessions, in a home that is gone afterwards."""
     with tempfile.TemporaryDirectory() as folder:
         line = CommandLine(Path(folder) / "home", Path(folder) / "project", model)
         line.home.mkdir()
         line.project.mkdir()
         files = _cut(sessions, Path(folder) / "sessions", lines)
         for session in files:
-            yield from try_compaction(line, session, "full")
-            yield from try_compaction(line, session, "inline")
-            yield from try_notes(line, session)
-        yield from try_stages(line, files[0].parent)
-        yield from try_dream(line)
-        yield from try_recall(line)
+            for strategy in ("full", "inline"):
+                if strategy in ways:
+                    yield from try_compaction(line, session, strategy)
+            if "notes" in ways:
+                yield from try_notes(line, session)
+        if "stages" in ways:
+            yield from try_stages(line, files[0].parent)
+        fill_memory(line)
+        if "dream" in ways:
+            yield from try_dream(line)
+        if "recall" in ways:
+            yield from try_recall(line)
 
 
 def render_row(run: ModelRun) -> str:
@@ -429,8 +440,11 @@ HEAD = (
 @click.option("--model", default="", help="A model string. [default: the packaged one]")
 @click.option("--lines", default=LINES, show_default=True, help="Lines of each session; 0 for all.")
 @click.option("--window", default=WINDOW, show_default=True, help="Context of the packaged model.")
+@click.option("--way", "ways", multiple=True, type=click.Choice(WAYS), help="[default: all]")
 @click.argument("sessions", nargs=-1, type=click.Path(path_type=Path, exists=True))
-def real_model_command(model: str, lines: int, window: int, sessions: tuple[Path, ...]) -> None:
+def real_model_command(
+    model: str, lines: int, window: int, ways: tuple[str, ...], sessions: tuple[Path, ...]
+) -> None:
     """Play all work of a model over SESSIONS and print a table; status 1 where a requirement
     breaks.
     """
@@ -438,7 +452,7 @@ def real_model_command(model: str, lines: int, window: int, sessions: tuple[Path
     click.echo(HEAD)
     faults = 0
     with nullcontext(model) if model else serve_small_model(window) as name:
-        for run in play(name, chosen, lines):
+        for run in play(name, chosen, lines, ways or WAYS):
             click.echo(render_row(run))
             faults += bool(run.fault)
     sys.exit(bool(faults))

@@ -5,25 +5,29 @@ from __future__ import annotations
 import random
 import re
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from msgspec.structs import replace
 
 from memorist.compaction.extractive_summary import build_extractive_summary
 from memorist.compaction.measured_history import (
-    CompactedHistory,
     MeasuredConversation,
+    UnchangedHistory,
     load_compaction_prompts,
-    measure_conversation,
-    user_text,
 )
-from memorist.compaction.offline_compaction import OfflineOptions, compact_offline
+from memorist.compaction.offline_compaction import (
+    OfflineOptions,
+    compact_offline,
+    measure_replaced,
+)
 from memorist.compaction.recorded_window import RecordedWindow, read_recorded_window
 from memorist.compaction.summary_parser import UnusableSummary
 from memorist.compaction.summary_review import (
     MIN_EXTRACT_TOKENS,
     render_source_text,
     review_summary,
+    rewrite_with_review,
 )
 from memorist.core.markdown import load_prompt
 from memorist.formats.format_detection import read_session
@@ -32,9 +36,8 @@ from memorist.store.transcript_writer import LineFile
 from memorist.transcript.name_search import NameOccurrences, find_names
 
 SESSION = Path("examples/sessions/agent-loop-log-rotation.jsonl")
-BUDGET = 4_000
 OPTIONS = OfflineOptions(
-    budget=BUDGET,
+    budget=0,
     texts=load_compaction_prompts(),
     template=load_prompt("session_memory/template"),
     settings=CompactionSettings(),
@@ -45,13 +48,6 @@ OPTIONS = OfflineOptions(
 def recorded() -> RecordedWindow:
     """A recorded session of some length."""
     return read_recorded_window(read_session(LineFile(SESSION)))
-
-
-@pytest.fixture(scope="module")
-def measured(recorded: RecordedWindow) -> MeasuredConversation:
-    """The same, measured."""
-    said = [words for words in map(user_text, recorded.all_messages) if words]
-    return measure_conversation(recorded.messages, user_texts=said)
 
 
 def _write_summary(kind: str, extract: str) -> str:
@@ -66,40 +62,49 @@ def _write_summary(kind: str, extract: str) -> str:
             return "Der Mensch wollte es anders haben. " + ", ".join(names)
         case "looped":
             return "Then the tests were run again. " * 60 + " ".join(names[::2] + names[1::4])
+        case "misquoting":
+            return "\n".join(f'The user said: "{line}"' for line in lines)
         case _:
             return " ".join(chance.sample(words, len(words) // 2)) + " " + " ".join(names[::2])
 
 
 @pytest.mark.covers("CP-16")
 @pytest.mark.parametrize("strategy", ["full", "inline"])
-@pytest.mark.parametrize("kind", ["half right", "another language", "looped", "random", "mixed"])
+@pytest.mark.parametrize("budget", [1_500, 4_000])
+@pytest.mark.parametrize(
+    "kind", ["half right", "another language", "looped", "misquoting", "random", "mixed"]
+)
 def test_no_summary_holds_less_than_structure(
-    recorded: RecordedWindow, measured: MeasuredConversation, kind: str, strategy: str
+    recorded: RecordedWindow, kind: str, budget: int, strategy: Literal["full", "inline"]
 ) -> None:
-    """A summary is used with what it leaves out, or gives way: every identifier and as many words
-    of the conversation as an extract of its size holds.
+    """A summary is used with what it leaves out, or gives way with the reason: every identifier and
+    as many words of the conversation as an extract of its size holds, also where the budget is
+    tight and the lines of the summary are dropped for words that the user never said.
     """
+    options = replace(OPTIONS, budget=budget)
+    measured = measure_replaced(recorded, options)
     extract = build_extractive_summary(measured.messages, MIN_EXTRACT_TOKENS)
     held = render_source_text(extract.messages)
-    summary = _write_summary(kind, held)
 
-    reviewed = review_summary(
-        summary, measured.messages, measured, limit=BUDGET, settings=OPTIONS.settings
-    )
+    reviewed = review_summary(_write_summary(kind, held), measured.messages, measured)
 
     if isinstance(reviewed, UnusableSummary):
         assert "identifiers that an extract of its size holds" in reviewed.why
         return
-    made = compact_offline(
-        recorded,
-        "full" if strategy == "full" else "inline",
-        replace(OPTIONS, summary=reviewed.text),
+    made = rewrite_with_review(
+        reviewed,
+        lambda text, addition: compact_offline(
+            recorded, strategy, replace(options, summary=text, addition=addition)
+        ),
     )
-    assert isinstance(made, CompactedHistory)
+    if isinstance(made, UnchangedHistory):
+        assert made.why
+        return
+    assert made.tokens_after <= budget
     text = render_source_text(made.messages)
     present = NameOccurrences(text)
-    assert [name for name in find_names(held) if not present[name]] == []
-    assert _count_said(text, measured) >= _count_said(held, measured)
+    assert [name for name in find_names(reviewed.extract) if not present[name]] == []
+    assert _count_said(text, measured) >= _count_said(reviewed.extract, measured)
 
 
 def _count_said(text: str, measured: MeasuredConversation) -> int:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from memorist.compaction.measured_history import (
+    CompactedHistory,
+    CompactionResult,
+    UnchangedHistory,
+)
 from memorist.compaction.summary_parser import UnusableSummary
 from memorist.compaction.summary_review import (
     LINES_TITLE,
+    NAMED_TITLE,
     SummaryReview,
-    add_missing_lines,
-    add_missing_names,
     drop_invented_lines,
     find_loss,
+    find_missing_content,
     render_source_text,
+    rewrite_with_review,
 )
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.transcript.answer_lines import LineCheck
@@ -77,12 +83,12 @@ def test_only_the_sentence_with_an_invented_name_is_dropped() -> None:
 
 def test_what_an_extract_names_and_a_summary_leaves_out_is_named_after_it() -> None:
     """The missing identifiers stand in one line, each once; nothing is added where none is."""
-    review = SummaryReview("The total_of_order is right.")
+    review = SummaryReview("", extract="total_of_order tax_rate src/cart.py tax_rate")
 
-    whole = add_missing_names(review, "total_of_order tax_rate src/cart.py tax_rate")
-
-    assert whole.text.endswith(": src/cart.py, tax_rate")
-    assert add_missing_names(review, "total_of_order") == review
+    assert find_missing_content("The total_of_order is right.", review) == (
+        f"{NAMED_TITLE} src/cart.py, tax_rate"
+    )
+    assert find_missing_content("total_of_order, tax_rate: src/cart.py", review) == ""
 
 
 def test_a_summary_that_lost_most_identifiers_gives_way() -> None:
@@ -99,25 +105,49 @@ def test_a_summary_that_lost_most_identifiers_gives_way() -> None:
     assert find_loss("Everything went well.", " ".join(names[:5])) is None
 
 
-def test_lines_of_the_extract_make_up_for_words_that_a_summary_leaves_out() -> None:
-    """Only as many lines as bring the summary to the extract's share of what was said; words that
-    stay beside the summary need no line.
-    """
-    said = "Invoices are rounded half upwards. Customers complain about shipping twice."
-    extract = "- invoices: rounded half upwards\n- customers complain\n- shipping twice"
-    review = SummaryReview("Customers complain about shipping, which happened twice.")
+def test_lines_of_the_extract_make_up_for_words_that_a_history_leaves_out() -> None:
+    """Only as many lines as bring the history to the extract's share of what was said."""
+    review = SummaryReview(
+        "",
+        said="Invoices are rounded half upwards. Customers complain about shipping twice.",
+        extract="- invoices: rounded half upwards\n- customers complain\n- shipping twice",
+    )
 
-    whole = add_missing_lines(review, extract, said)
-
-    assert whole.text == f"{review.text}\n\n{LINES_TITLE}\n- invoices: rounded half upwards"
-    assert add_missing_lines(review, extract, said, staying=said) == review
-    assert add_missing_lines(SummaryReview(said), extract, said).text == said
+    assert find_missing_content("Customers complain about shipping, twice.", review) == (
+        f"{LINES_TITLE}\n- invoices: rounded half upwards"
+    )
+    assert find_missing_content(review.said, review) == ""
 
 
 def test_commands_and_sizes_are_names_too() -> None:
     """What was said in back-ticks or with a number cannot be guessed either."""
-    said = "Use `go vet` for 10s, then `main`."
+    review = SummaryReview(
+        "", said="Use `go vet` for 10s, then `main`.", extract="go vet runs 10s in main"
+    )
 
-    whole = add_missing_names(SummaryReview("Use main."), "go vet runs 10s in main", said)
+    assert find_missing_content("Use main.", review).endswith(": `10s`, `go vet`")
 
-    assert whole.text.endswith(": `10s`, `go vet`")
+
+def test_what_no_longer_fits_beside_a_summary_is_added_again() -> None:
+    """The history is compared as it is built: a word that gives way to what was added is added in
+    its turn, and where there is no room for it the summary gives way, with the reason.
+    """
+    review = SummaryReview("Done.", said="Alpha bravo charlie.", extract="- alpha\n- bravo")
+
+    def crowd_out(text: str, addition: str) -> CompactionResult:
+        return _history(text, addition or "bravo")
+
+    made = rewrite_with_review(review, crowd_out)
+
+    assert isinstance(made, CompactedHistory)
+    assert all(word in made.messages[0].text for word in ("Done.", "alpha", "bravo"))
+    given_way = rewrite_with_review(review, lambda text, _: _history(text))
+    assert isinstance(given_way, UnchangedHistory)
+    assert "no room to add" in given_way.why
+
+
+def _history(*texts: str) -> CompactedHistory:
+    message = Message(
+        id="s", role="user", origin=Origin.SUMMARY, blocks=(TextBlock("\n".join(texts)),)
+    )
+    return CompactedHistory(strategy="full", messages=(message,), tokens_before=9, tokens_after=9)

@@ -34,10 +34,11 @@ from memorist.compaction.offline_compaction import (
     OfflineOptions,
     compact_offline,
     find_token_factor,
+    measure_replaced,
 )
 from memorist.compaction.recorded_window import RecordedWindow, find_text, read_recorded_window
 from memorist.compaction.summary_parser import UnusableSummary
-from memorist.compaction.summary_review import review_summary
+from memorist.compaction.summary_review import SummaryReview, review_summary, rewrite_with_review
 from memorist.context.message_normalization import UNLIMITED_TOKENS, normalize_history
 from memorist.core.markdown import load_prompt
 from memorist.core.messages import Message
@@ -208,7 +209,12 @@ def _compact(
         compacted = (
             UnchangedHistory(summary.why)
             if isinstance(summary, UnusableSummary)
-            else compact_offline(recorded, strategy, replace(how, summary=summary))
+            else rewrite_with_review(
+                summary,
+                lambda text, addition: compact_offline(
+                    recorded, strategy, replace(how, summary=text, addition=addition)
+                ),
+            )
         )
         if isinstance(compacted, CompactedHistory):
             return compacted
@@ -224,7 +230,7 @@ async def _summarize_with_model(
     how: OfflineOptions,
     *,
     hand_over: bool,
-) -> str | UnusableSummary:
+) -> SummaryReview | UnusableSummary:
     """The model's summary, compared with the session; why there is none otherwise. The run stands
     in the receipts of the home.
     """
@@ -253,15 +259,12 @@ async def _summarize_with_model(
             await model.close()
     if isinstance(summary, UnusableSummary):
         return summary
-    reviewed = review_summary(
+    return review_summary(
         summary,
         measured.messages,
-        measured,
-        limit=how.budget,
-        settings=how.settings,
+        measure_replaced(recorded, how),
         cwd=recorded.head.cwd if recorded.head else "",
     )
-    return reviewed if isinstance(reviewed, UnusableSummary) else reviewed.text
 
 
 def _write(target: Path, recorded: RecordedWindow, outcome: CompactedHistory) -> None:

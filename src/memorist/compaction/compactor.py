@@ -80,7 +80,11 @@ from memorist.compaction.restored_content import (
 )
 from memorist.compaction.session_memory_compaction import SessionNotes
 from memorist.compaction.summary_parser import UnusableSummary, parse_summary
-from memorist.compaction.summary_review import SummaryReview, review_summary
+from memorist.compaction.summary_review import (
+    SummaryReview,
+    review_summary,
+    rewrite_with_review,
+)
 from memorist.compaction.thresholds import CompactionThresholds
 from memorist.compaction.tool_result_budget import (
     OffloadDecisions,
@@ -801,8 +805,6 @@ class Compactor(SessionExtension):
             summary,
             whole.messages,
             measured,
-            limit=terms.limit,
-            settings=terms.settings,
             cwd=self._tracker.ledger.cwd,
         )
         if isinstance(reviewed, UnusableSummary):
@@ -812,8 +814,9 @@ class Compactor(SessionExtension):
             if strategy == "inline"
             else full_compaction.compact_with_summary
         )
-        return full_compaction.record_dropped_lines(
-            rewrite(measured, reviewed.text, terms), reviewed.dropped
+        return rewrite_with_review(
+            reviewed,
+            lambda text, addition: rewrite(measured, text, replace(terms, addition=addition)),
         )
 
     async def _request_summary(

@@ -188,6 +188,8 @@ class RewriteOptions(Struct, frozen=True, kw_only=True):
     """Content that can be restored."""
     automatic: bool = True
     """False when the user asked for the compaction; then the model is not told to go on."""
+    addition: str = ""
+    """What a program adds to a model's summary. It is not checked as the summary is."""
 
 
 class SummaryReplacement(Struct, frozen=True):
@@ -289,7 +291,7 @@ def compact_with_summary(
     if not clean.text:
         return UnchangedHistory("Nothing of the summary could be believed.")
     values = {
-        "summary": clean.text,
+        "summary": f"{clean.text}\n\n{options.addition}".rstrip(),
         "transcript": render_transcript_remark(conversation, options.texts),
     }
     text = render_template(options.texts.full_wrapper, values, strict=True)

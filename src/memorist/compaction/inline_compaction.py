@@ -81,10 +81,11 @@ def compact_inline(
     clean = check_summary(summary, conversation.user_texts, (texts.inline,))
     if not clean.text:
         return UnchangedHistory("Nothing of the hand-over could be believed.")
+    text = f"{texts.inline_prefix}\n{clean.text}\n\n{options.addition}".rstrip()
     hand_over = Message(
         id=HAND_OVER_ID,
         role="user",
-        blocks=(TextBlock(f"{texts.inline_prefix}\n{clean.text}"),),
+        blocks=(TextBlock(text),),
         origin=Origin.SUMMARY,
     )
     factor = conversation.factor

@@ -67,6 +67,8 @@ class OfflineOptions(Struct, frozen=True, kw_only=True):
     """Path of the full transcript, for reference in the result."""
     summary: str = ""
     """A model's summary; empty uses the structural notes instead."""
+    addition: str = ""
+    """What a program adds to the summary (see `RewriteOptions`)."""
     factor: float = 1.0
 
 
@@ -78,13 +80,8 @@ def compact_offline(
     A provider takes the new history wherever the recording begins or ends: a call that still waits
     gets a result that says so, a result without its call is text, and the user speaks first.
     """
-    recorded = replace(recorded, messages=close_open_calls(recorded.messages))
-    measured = measure_conversation(
-        recorded.messages,
-        user_texts=[words for words in map(user_text, recorded.all_messages) if words],
-        transcript=options.source,
-        factor=options.factor,
-    )
+    measured = _measure_recorded(recorded, options)
+    recorded = replace(recorded, messages=measured.messages)
     if strategy != "auto":
         return _compact_by(strategy, recorded, measured, options)
     if measured.tokens <= options.budget:
@@ -137,6 +134,20 @@ def _complete_history(result: CompactionResult, options: OfflineOptions) -> Comp
     return ensure_user_first(paired, options.texts.cut_marker, options.factor)
 
 
+def measure_replaced(recorded: RecordedWindow, options: OfflineOptions) -> MeasuredConversation:
+    """What a summary of a recorded conversation replaces."""
+    return _drop_scaffolds(_measure_recorded(recorded, options))
+
+
+def _measure_recorded(recorded: RecordedWindow, options: OfflineOptions) -> MeasuredConversation:
+    return measure_conversation(
+        close_open_calls(recorded.messages),
+        user_texts=[words for words in map(user_text, recorded.all_messages) if words],
+        transcript=options.source,
+        factor=options.factor,
+    )
+
+
 def _drop_scaffolds(conversation: MeasuredConversation) -> MeasuredConversation:
     """The conversation without the instructions that its client sends again with every request:
     they are rebuilt there, and spend no room here.
@@ -163,7 +174,11 @@ def _rewrite_spoken(
     cwd = recorded.head.cwd if recorded.head else ""
     budget = options.budget
     terms = RewriteOptions(
-        texts=options.texts, settings=options.settings, limit=budget + 1, automatic=False
+        texts=options.texts,
+        settings=options.settings,
+        limit=budget + 1,
+        automatic=False,
+        addition=options.addition,
     )
     match strategy:
         case "session-memory":

@@ -1,20 +1,24 @@
 """Whether a summary holds what structure alone would hold (CP-16): lines with invented names
-are dropped, words and identifiers that it left out are added to it, and a summary that loses most
-identifiers gives way to the extractive one. Pure.
+are dropped, words and identifiers that the new history left out are added to it, and a summary that
+loses most identifiers gives way to the extractive one. Pure.
 
 A small model writes fluent summaries of things that did not happen; a program can see that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from memorist.compaction.extractive_summary import build_extractive_summary
-from memorist.compaction.full_compaction import USER_TEXTS_PART
-from memorist.compaction.measured_history import MeasuredConversation, fit_newest_texts
-from memorist.compaction.newest_messages import find_unanswered_start
+from memorist.compaction.full_compaction import record_dropped_lines
+from memorist.compaction.measured_history import (
+    CompactionResult,
+    MeasuredConversation,
+    UnchangedHistory,
+)
 from memorist.compaction.summary_parser import UnusableSummary
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
@@ -25,7 +29,6 @@ from memorist.core.text_analysis import (
     find_identifiers,
 )
 from memorist.core.token_count import estimate_text_tokens
-from memorist.settings import CompactionSettings
 from memorist.transcript.answer_lines import LineCheck, join_texts
 from memorist.transcript.name_search import NameOccurrences, find_names
 
@@ -44,31 +47,46 @@ beside the user's words.
 """
 
 
+_SPOKEN_ORIGINS = (Origin.USER, Origin.MODEL, Origin.SUMMARY)
+
+MAX_REWRITES = 4
+"""Attempts at a history that holds what the extract holds. What is added takes room from the user's
+older words where the budget is tight, so a second addition may be needed; a third one was never in
+2,000 made-up summaries.
+"""
+
+
 class SummaryReview(Struct, frozen=True):
-    """A summary without its invented lines, and those lines."""
+    """A summary without its invented lines, those lines, and the extract that it is compared
+    with.
+    """
 
     text: str
     dropped: tuple[str, ...] = ()
+    extract: str = ""
+    """All that structure alone would show, in as many tokens as the summary has."""
+    said: str = ""
+    """What the user and the model said in the history that the summary replaces, and in an earlier
+    summary of it.
+    """
 
 
 def review_summary(
-    summary: str,
-    messages: Sequence[Message],
-    replaced: MeasuredConversation,
-    *,
-    limit: int,
-    settings: CompactionSettings,
-    cwd: str = "",
+    summary: str, messages: Sequence[Message], replaced: MeasuredConversation, *, cwd: str = ""
 ) -> SummaryReview | UnusableSummary:
     """Compare a model's summary with the history that it is of, and with an extract of its own
     size. `replaced` is the part of `messages` that a summary replaces: without the preamble, which
-    stays. `limit` is the largest size of the new history, in tokens; `cwd` is that of
-    `build_extractive_summary`.
+    stays. `cwd` is that of `build_extractive_summary`.
     """
     factor = replaced.factor
     size = max(MIN_EXTRACT_TOKENS, estimate_text_tokens(summary, factor))
     extract = build_extractive_summary(
-        replaced.messages, min(size, replaced.tokens // 2), cwd=cwd, factor=factor
+        replaced.messages,
+        min(size, replaced.tokens // 2),
+        user_texts=replaced.user_texts,
+        transcript=replaced.transcript,
+        cwd=cwd,
+        factor=factor,
     )
     reviewed = drop_invented_lines(summary, LineCheck(render_source_text(messages), ""))
     lost = find_loss(
@@ -77,29 +95,33 @@ def review_summary(
     )
     if lost is not None:
         return lost
-    said = "\n".join(
-        each.text for each in replaced.messages if each.origin in (Origin.USER, Origin.MODEL)
-    )
-    extracted = render_source_text(extract.messages)
-    staying = _render_staying(replaced, limit, settings)
-    return add_missing_names(
-        add_missing_lines(reviewed, extracted, said, staying), extracted, said, staying
-    )
+    spoken = (each.text for each in replaced.messages if each.origin in _SPOKEN_ORIGINS)
+    said = "\n".join((*replaced.user_texts, *spoken))
+    return replace(reviewed, extract=render_source_text(extract.messages), said=said)
 
 
-def _render_staying(
-    conversation: MeasuredConversation, limit: int, settings: CompactionSettings
-) -> str:
-    """What stays beside a summary, whatever the strategy: the newest of the user's messages, and
-    what the model has not answered yet.
+def rewrite_with_review(
+    reviewed: SummaryReview, rewrite: Callable[[str, str], CompactionResult]
+) -> CompactionResult:
+    """The new history with a reviewed summary, which holds every identifier and as many words of
+    the conversation as the extract; the reason where it would not.
+
+    `rewrite` builds the history from a summary and lines that a program adds to it. Each history is
+    compared as a whole, with the user's words and the messages that stay in it, since what a later
+    check drops, or what no longer fits, is seen only there.
     """
-    room = min(settings.inline_user_tokens, limit // USER_TEXTS_PART)
-    unanswered = conversation.messages[find_unanswered_start(conversation.messages) :]
-    return "\n".join(
-        (
-            *fit_newest_texts(conversation.user_texts, room, conversation.factor),
-            render_source_text(unanswered),
-        )
+    addition = ""
+    for _ in range(MAX_REWRITES):
+        result = rewrite(reviewed.text, addition)
+        if isinstance(result, UnchangedHistory):
+            return result
+        missing = find_missing_content(render_source_text(result.messages), reviewed)
+        if not missing:
+            return record_dropped_lines(result, reviewed.dropped)
+        addition = f"{addition}\n\n{missing}".strip()
+    return UnchangedHistory(
+        "The model's summary leaves out what an extract of its size holds, and there is no room to "
+        "add it."
     )
 
 
@@ -139,17 +161,23 @@ def drop_invented_lines(summary: str, check: LineCheck) -> SummaryReview:
 _SENTENCE_END = lazy_pattern(r"(?<=[.!?]\s)|(?<=[。！？])")
 
 
-def add_missing_lines(
-    reviewed: SummaryReview, extract: str, said: str, staying: str = ""
-) -> SummaryReview:
-    """Add lines of an extract until the summary holds as many of the content words that the user
-    and the model said as the extract does; each time the line with most words that are missing.
-    Words of what stays beside the summary (`staying`) are counted for neither.
+def find_missing_content(history: str, reviewed: SummaryReview) -> str:
+    """What a history must be given to hold as much as the extract: lines of it, and names. Empty
+    where nothing is missing.
     """
-    wanted = _content_words(said) - _content_words(staying)
-    present = _content_words(reviewed.text) & wanted
-    missing = len(_content_words(extract) & wanted) - len(present)
-    lines = {line: _content_words(line) & wanted for line in extract.split("\n")}
+    lines = _find_missing_lines(history, reviewed)
+    names = _find_missing_names(f"{history}\n{lines}", reviewed)
+    return "\n\n".join(part for part in (lines, names) if part)
+
+
+def _find_missing_lines(history: str, reviewed: SummaryReview) -> str:
+    """Lines of the extract, until history and lines hold as many of the content words that the user
+    and the model said as the extract does; each time the line with most words that are missing.
+    """
+    wanted = _content_words(reviewed.said)
+    present = _content_words(history) & wanted
+    missing = len(_content_words(reviewed.extract) & wanted) - len(present)
+    lines = {line: _content_words(line) & wanted for line in reviewed.extract.split("\n")}
     added = set[str]()
     while missing > 0:
         best = max(lines, key=lambda line: len(lines[line] - present))
@@ -159,10 +187,8 @@ def add_missing_lines(
         added.add(best)
         present |= new
         missing -= len(new)
-    if not added:
-        return reviewed
     text = "\n".join(line for line in lines if line in added)
-    return SummaryReview(f"{reviewed.text.rstrip()}\n\n{LINES_TITLE}\n{text}", reviewed.dropped)
+    return f"{LINES_TITLE}\n{text}" if text else ""
 
 
 _WORD = lazy_pattern(r"\w+")
@@ -179,23 +205,18 @@ def _content_words(text: str) -> set[str]:
     }
 
 
-def add_missing_names(
-    reviewed: SummaryReview, extract: str, said: str = "", staying: str = ""
-) -> SummaryReview:
-    """Name at the end what the extract names, and neither the summary nor what stays beside it
-    (`staying`): what structure holds is not lost to a summary that is used. What was said in
-    back-ticks is a name as well, and what holds a number.
+def _find_missing_names(history: str, reviewed: SummaryReview) -> str:
+    """Names that the extract holds and the history does not. What was said in back-ticks is a name
+    as well, and what holds a number.
     """
-    text = f"{reviewed.text}\n{staying}"
-    present, folded, extracted = NameOccurrences(text), text.casefold(), extract.casefold()
-    missing = {name: name for name in find_names(extract) if not present[name]}
-    for name in (*find_identifiers(said), *_NUMBERED.findall(said)):
+    present, folded = NameOccurrences(history), history.casefold()
+    extracted = reviewed.extract.casefold()
+    missing = {name: name for name in find_names(reviewed.extract) if not present[name]}
+    for name in (*find_identifiers(reviewed.said), *_NUMBERED.findall(reviewed.said)):
         if name.casefold() in extracted and name.casefold() not in folded:
             missing.setdefault(name, f"`{name}`")
-    if not missing:
-        return reviewed
     names = ", ".join(missing[name] for name in sorted(missing))
-    return SummaryReview(f"{reviewed.text.rstrip()}\n\n{NAMED_TITLE} {names}", reviewed.dropped)
+    return f"{NAMED_TITLE} {names}" if names else ""
 
 
 _NUMBERED = lazy_pattern(r"[A-Za-z_.-]*\d[\w.-]*\w")
