@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.hooks.hook_event import CLIENTS, KNOWN_EVENTS, Client, HookEvent
+from memorist.hooks.hook_event import CLIENTS, Client, HookEvent
+from memorist.hooks.hook_protocol import KNOWN_EVENTS
 from memorist.hooks.hook_response import (
     OUTPUT_LIMITS,
     OutputText,

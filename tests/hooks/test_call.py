@@ -123,7 +123,9 @@ def test_broken_json_stops_nobody(hooks: Hooks, data: bytes) -> None:
 @pytest.mark.covers("IN-2")
 def test_an_event_that_is_not_known_stops_nobody(hooks: Hooks) -> None:
     """A new agent's new event gives nothing, and its name is kept for doctor."""
-    assert nothing(hooks.raw("MoonRise", EVENT.replace(b"UserPromptSubmit", b"MoonRise")))
+    done = hooks.raw("MoonRise", EVENT.replace(b"UserPromptSubmit", b"MoonRise"))
+
+    assert (done.returncode, done.stdout) == (0, b"")
     assert "MoonRise" in hooks.failures()
 
 
@@ -147,7 +149,7 @@ def test_without_an_event_or_with_strange_arguments_it_ends_well(
             timeout=300,
             check=False,
         )
-        assert nothing(done)
+        assert (done.returncode, done.stdout) == (0, b"")
 
 
 @pytest.mark.covers("IN-2")
@@ -264,3 +266,28 @@ def test_the_file_of_failures_stays_small(hooks: Hooks) -> None:
 
     assert path.stat().st_size < 1_000
     assert path.with_name("failures.log.1").stat().st_size > hook_protocol.MAX_FAILURES_BYTES
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("SessionStrat",), "SessionStart"),
+        (("SessionStart", "--cleint", "codex"), "'--cleint'"),
+        (("SessionStart", "--client", "claude"), "claude-code"),
+    ],
+)
+def test_a_slip_in_the_command_of_a_settings_file_is_seen(
+    hooks: Hooks, words: tuple[str, ...], named: str
+) -> None:
+    """In one line on standard error and in the file that `doctor` reads; the agent goes on, and
+    the event counts that the agent names.
+    """
+    given = json.dumps({"session_id": "s1", "hook_event_name": "SessionStart"}).encode()
+
+    done = hooks.raw(words[0], given, *words[1:])
+
+    assert done.returncode == 0
+    assert done.stderr.decode().startswith("memorist hook: ")
+    assert done.stderr.count(b"\n") == 1
+    assert named in done.stderr.decode()
+    assert "wrong command" in hooks.failures()

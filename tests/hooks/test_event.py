@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.hooks.hook_event import (
-    KNOWN_EVENTS,
     HookEvent,
     UnknownHookEvent,
     detect_client,
     parse_hook_event,
 )
+from memorist.hooks.hook_protocol import KNOWN_EVENTS
 
 STOP = {
     "session_id": "s1",

@@ -57,6 +57,7 @@ class HookCall:
             )
         )
         self.folder = f"{self.home}/{hook_protocol.FOLDER}"
+        self.wrong_argument = find_wrong_argument(self, arguments)
         self.seconds = hook_time_limits.find_time_limit(self.event, _read_time_limits(self.folder))
         self.deadline = time.monotonic() + self.seconds
 
@@ -95,6 +96,27 @@ def run_hook(arguments: list[str]) -> None:
         _exit(asked, sys.exception())
 
 
+def find_wrong_argument(call: HookCall, arguments: list[str]) -> str:
+    """What is wrong in the command of a settings file; empty for nothing."""
+    if call.event not in hook_protocol.KNOWN_EVENTS:
+        known = ", ".join(hook_protocol.KNOWN_EVENTS[:-1])
+        return f"{call.event or '(none)'!r} is none of the events {known}"
+    for option in arguments[1::2]:
+        if option not in ("--client", "--home"):
+            return f"{option!r} is neither --client nor --home"
+    if call.client not in ("", *hook_protocol.CLIENT_NAMES):
+        return f"{call.client!r} is none of {', '.join(hook_protocol.CLIENT_NAMES)}"
+    return ""
+
+
+def report_wrong_argument(call: HookCall, why: str) -> None:
+    """Tell `memorist doctor`, and say it in one line on standard error. The event is sent all the
+    same: the agent names it in what it writes.
+    """
+    record_hook_failure(call.folder, call.event, call.client, f"wrong command: {why}")
+    os.write(2, f"memorist hook: {why}\n".encode("utf-8", "replace"))
+
+
 def _render_notice(why: str) -> bytes:
     """What the user is told at the start of a session whose failures cannot be kept."""
     text = " ".join(why.replace("\\", "/").replace('"', "'").split())[:500]
@@ -120,6 +142,8 @@ def _exit(asked: HookCall | None, error: BaseException | None) -> None:
             is_recorded = record_hook_failure(asked.folder, asked.event, asked.client, why)
             if not is_recorded and asked.event == "SessionStart":
                 _write_output(_render_notice(why))
+        if asked is not None and asked.wrong_argument:
+            report_wrong_argument(asked, asked.wrong_argument)
     finally:
         os._exit(0)
 

@@ -29,7 +29,6 @@ from memorist.hooks.daemon_watchdog import (
 )
 from memorist.hooks.hook_client import record_hook_failure
 from memorist.hooks.hook_event import (
-    CHECK_EVENT,
     Client,
     HookEvent,
     UnknownHookEvent,
@@ -204,7 +203,7 @@ class HookDaemon:
             self._record_failure(question.event, question.client, event.why)
             return b""
         client = detect_client(question.client, event)
-        if self._sessions is None or event.hook_event_name == CHECK_EVENT:
+        if self._sessions is None or event.hook_event_name == hook_protocol.CHECK_EVENT:
             return _answer_without_session(event, client, self._why_off)
         seconds = self._find_time_limit(event)
         work = asyncio.ensure_future(

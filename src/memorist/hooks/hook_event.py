@@ -14,28 +14,11 @@ from msgspec import Struct
 
 from memorist.core.messages import JsonObject
 from memorist.formats.transcript_format import repair_line
+from memorist.hooks.hook_protocol import KNOWN_EVENTS
 
 Client = Literal["claude-code", "codex"]
 
 CLIENTS: tuple[Client, ...] = ("claude-code", "codex")
-
-CHECK_EVENT = "MemoristCheck"
-"""An event of memorist's own: the process behind the hooks answers with its version and opens no
-session, which proves the whole way from an agent's settings.
-"""
-KNOWN_EVENTS = (
-    "SessionStart",
-    "UserPromptSubmit",
-    "PreCompact",
-    "PostCompact",
-    "PreToolUse",
-    "PostToolUse",
-    "Stop",
-    "SubagentStop",
-    "SessionEnd",
-    CHECK_EVENT,
-)
-"""Events that memorist answers or does work for; any other event gets an empty response."""
 
 
 class HookEvent(Struct, frozen=True, kw_only=True):

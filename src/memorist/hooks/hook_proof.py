@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from memorist import __version__
-from memorist.hooks.hook_event import CHECK_EVENT
+from memorist.hooks.hook_protocol import CHECK_EVENT
 
 ATTEMPTS = 3
 """The first hook of a home starts the process behind the hooks, which takes longer than a hook

@@ -28,6 +28,25 @@ The socket is addressed relative to the folder, because every system rejects soc
 than about 100 bytes.
 """
 
+CHECK_EVENT = "MemoristCheck"
+"""An event of memorist's own: the process behind the hooks answers with its version and opens no
+session, which proves the whole way from an agent's settings.
+"""
+KNOWN_EVENTS = (
+    "SessionStart",
+    "UserPromptSubmit",
+    "PreCompact",
+    "PostCompact",
+    "PreToolUse",
+    "PostToolUse",
+    "Stop",
+    "SubagentStop",
+    "SessionEnd",
+    CHECK_EVENT,
+)
+"""Events that memorist answers or does work for; any other event gets an empty response."""
+CLIENT_NAMES = ("claude-code", "codex")
+
 PROTOCOL = "1"
 MAX_EVENT_BYTES = 64 * 1024 * 1024
 """Largest event that is accepted; the same as the longest line of a session file."""
