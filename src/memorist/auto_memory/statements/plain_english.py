@@ -54,7 +54,32 @@ MOMENT = (
 ONE_PLACE = r".*\b(?:for|in|on|inside|within) (?:the|that|this|these) (?!tests\b|future\b|code|repo|project|team|workspace)"
 """Something that is meant for one place of the code."""
 
+_PROCESS_NOUN = (
+    r"(?:(?:unit|integration|e2e|end-to-end|public|private|feature|release|commit|database|db|shell|helper|new|all|our) )*(?:tests|commits?|commit messages|"
+    r"pull requests|prs|branches|migrations|functions|methods|classes|modules|files|names|identifiers|variables|comments|docstrings|dependencies|imports|"
+    r"releases|deploys|deployments|builds|scripts|fixtures|changelog entries|titles|types|constants|secrets|credentials|reviews|agents?|dates|times|lines)"
+)
+"""What is made again and again while a project is worked on: with no article before it, a rule."""
+
 PLAIN_PATTERNS: tuple[StatementPattern, ...] = (
+    define_pattern(
+        "rule",
+        rf"(?P<text>{_PROCESS_NOUN} (?:must|may|should|shall|can) (?:not|never|always|only) (?:ever )?[a-z]+\b.*|{_PROCESS_NOUN} (?:must|have to|need to) "
+        r"(?:be|have|pass|stay|start|end|follow|use|include|contain|go|carry|keep|run|work)\b.*)",
+        rejects_task_words=True,
+        unless=r".*\b(?:because|error|fail\w*|bug|broken|loading|clicked)\b",
+    ),
+    define_pattern(
+        "rule",
+        rf"(?P<text>in (?:this|our|my) {PROJECT_NOUN},? (?:we|nobody|everyone|everybody|i) (?:never|always|only|{NEGATION}|must|have to) [a-z]+\b.*)",
+        rejects_task_words=True,
+    ),
+    define_pattern(
+        "rule",
+        rf"(?P<text>(?:please )?(?:keep|limit|cap|wrap|break) (?:all |your )?{_PROCESS_NOUN} (?:(?:shorter|smaller|longer|no longer) than|under|below|within|to|at|at most|over) "
+        r"(?:at most )?\d+\b.*)",
+        rejects_task_words=True,
+    ),
     define_pattern(
         "rule",
         rf"(?P<text>{SOFTENERS}(?:always |only )?{USE} {_THING_HERE},? (?:and )?(?:not|never|but not|no) "

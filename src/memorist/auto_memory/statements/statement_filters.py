@@ -104,11 +104,22 @@ _TASK_NAMED = lazy_pattern(
     |hook|option|variant|approach|version|idea|screen|view|ticket|server|build|run|job|image|chart|plan|design|feature|method)\b
     |\bthis\ (?!is\b|was\b|repo|project|codebase|code\ base|mono|team|company|org|workspace|machine|laptop|computer|phone|device|box|year|month|week
     |quarter|way|style|kind|monday|tuesday|wednesday|thursday|friday|saturday|sunday)\w+
-    |[;,]\ (?:so\ |and\ |please\ |then\ |now\ )*(?:implement|fix|adapt|change|update|remove|rewrite|hurry|look\ at|check\ the)\b
     |\blines?\ \d+|\b(?:first|second|third|last)\ (?:argument|parameter|line|one|test|column|option|variant|approach
     |version)\b|\bwith\ this\b|\bthis\ (?:again|too|yet|as\ well)\b|\bin\ here\b|第.{1,4}(?:行|个|步|列)|这个(?:文件
     |函数|方法|分支|接口|页面|按钮|测试|变量)|帮我(?:实现|加|改一?下|做|写一?个|修|看|处理)|加一下|改一下|这里|这一?次|这段|这行""",
     re.IGNORECASE | re.VERBOSE,
+)
+_TASK_BEHIND = lazy_pattern(
+    r"[;,] (?:so |and |please |then |now )*(?:implement|fix|adapt|change|update|remove|rewrite|hurry|look at|check the)\b",
+    re.IGNORECASE,
+)
+"""A task behind a statement; behind a condition that comes again ("whenever you add an endpoint,
+update the docs") the same words are the rule.
+"""
+_RECURRING = lazy_pattern(
+    r"(?:please |also |and )*(?:whenever|(?:every|each|any) ?time|for (?:every|each|any)|(?:when|if|before|after|once) you(?:['’]ve| have)? (?:ever )?"
+    r"(?:add|chang|creat|remov|delet|renam|touch|edit|introduc|mov|writ|modif|bump|updat)\w*|(?:when|before|after) (?:add|chang|creat|remov|delet|renam|touch|edit|introduc|mov|writ|modif|bump|updat)ing)\b",
+    re.IGNORECASE,
 )
 _TASK_HINTED = lazy_pattern(
     r"""(?<!from\ )\bhere\b(?!\s*(?:[.!]*$|,\s*(?:but\s|not\s|and\s)?(?:use|using|always|never|only)\b|,\s*not\s+[\w@/.-]+\W*$))|\bthe\ [\w-]+\ (?:variant|option|approach|version|one|colou?r|design)\b|\b(?:today|tonight
@@ -172,9 +183,11 @@ def is_task_bound(text: str, *, include_hints: bool) -> bool:
     """Whether words bind it to the current task; `include_hints` also counts words that only hint
     at it.
     """
-    return _TASK_NAMED.search(text) is not None or (
-        include_hints and any(pattern.search(text) for pattern in (_TASK_HINTED, _PROGRAM_NOUN))
-    )
+    if _TASK_NAMED.search(text) is not None:
+        return True
+    if _TASK_BEHIND.search(text) is not None and _RECURRING.match(text) is None:
+        return True
+    return include_hints and any(pattern.search(text) for pattern in (_TASK_HINTED, _PROGRAM_NOUN))
 
 
 # Classify a statement as one of the four kinds of memory, by its words. Pure.

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.statements import chinese, english, european, plain_english
 from memorist.auto_memory.statements.lasting_clause import find_lasting_clause
+from memorist.auto_memory.statements.plain_facts import find_plain_fact
 from memorist.auto_memory.statements.required_words import StatementPatternIndex
 from memorist.auto_memory.statements.statement_filters import (
     StatementKind,
@@ -251,6 +252,7 @@ def is_statement(sentence: ProseSentence) -> bool:
     start = find_lead_in_end(sentence.masked)
     return (
         _statement_in_sentence(sentence) is not None
+        or find_plain_fact(sentence) is not None
         or _match_patterns(_WAITING, sentence, start) is not None
     )
 
@@ -261,6 +263,8 @@ def _score_waiting(sentence: ProseSentence, typed: str, reply_before: str) -> fl
     if is_reported_speech(sentence.masked):
         return NEVER_WAITS
     if _match_patterns(_WAITING, sentence, start) is not None:
+        return 0.0
+    if find_plain_fact(sentence) is not None and not is_text_job(typed):
         return 0.0
     masked = sentence.masked[start:]
     if (
@@ -303,10 +307,21 @@ def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
         return
     if text.startswith("!") or _ANY_COMMAND.fullmatch(text) or is_text_job(text):
         return
-    for sentence in split_prose_sentences(text):
+    sentences = list(split_prose_sentences(text))
+    informs = not any(map(_asks_for_something, sentences))
+    for sentence in sentences:
         statement = _statement_in_sentence(sentence)
+        if statement is None and informs and find_plain_fact(sentence):
+            start = find_lead_in_end(sentence.masked)
+            statement = "rule", _trim_statement(sentence.text[start:]), sentence.text
         if statement is not None:
             yield statement
+
+
+def _asks_for_something(sentence: ProseSentence) -> bool:
+    """Whether a sentence is a task or a question, for which the facts beside it may be told."""
+    body = sentence.masked[find_lead_in_end(sentence.masked) :]
+    return is_question(body) or TASK_START.match(body) is not None
 
 
 def _whole_message_statements(text: str) -> list[tuple[StatementAct, str, str]] | None:

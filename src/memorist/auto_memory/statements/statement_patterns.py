@@ -151,7 +151,7 @@ _LEAD_IN = lazy_pattern(
     r"thing|one thing|another thing|um+|uh+|uhm|erm|hm+|hmm+|ey|moin|hallo|hola|salut|bonjour|olá|oi|привет|слушай"
     r"|last thing|finally|remark"
     r"|next|sorry|look|listen|important|rule|reminder|actually|got it|looks good|lgtm)"
-    r"(?:\s*[,.:;!–—-]+\s*|\s+))+",
+    r"(?:\s*[,.:;!–—-]+\s*|\s+)|(?:update|correction|edit|news|info|hinweis|korrektur|correctif|corrección|correção|уточнение)\s*[:–—]\s*)+",
     re.IGNORECASE,
 )
 _FORMER_ORDER = lazy_pattern(

@@ -1,0 +1,194 @@
+"""Plain facts about a project, a team or a person, as people state them in passing: `our CI runs on
+GitHub Actions`, `unser Staging läuft auf Postgres 15`, `我们后端用的是 FastAPI`. Pure.
+
+A fact has a subject of the speaker's own (`our`, `we`, `my`) or a part of what surrounds the code
+(`the staging server`), a verb of state, and something particular: a name, a number, a day, an
+address. What is in trouble, planned, supposed or asked for is none.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memorist.auto_memory.statements.statement_filters import (
+    is_question,
+    is_reported_speech,
+    is_unfit_for_memory,
+)
+from memorist.auto_memory.statements.statement_patterns import VERB, find_lead_in_end
+from memorist.auto_memory.statements.user_prose import MASK_CHARACTER, ProseSentence
+from memorist.core.lazy import lazy_pattern
+
+MAX_FACT_CHARS = 200
+"""Characters of the longest sentence that is read as a plain fact; a longer one tells a story."""
+MIN_FACT_CHARS = 10
+"""Characters of the shortest one; a Chinese or Japanese character counts as two."""
+
+_SURROUNDINGS = (
+    r"(?:ci|cd|pipelines?|staging|production|prod|deploy(?:ment)?s?|releases?|launch|go-live|freeze|"
+    r"stand-?ups?|sprints?|meetings?|budget|deadline|code ?name|mascot|stack|databases?|data ?stores?|"
+    r"db|orm|back-?end|front-?end|limit|clusters?|servers?|hosting|domain|repo(?:sitory)?|monorepo|"
+    r"project|team|company|clients?|customers?|docs|documentation|wiki|runbooks?|dashboards?|logs|"
+    r"metrics|traces|alerts|tickets|secrets|flags|backups?|jobs?|crons?|policy|convention|licen[cs]e|"
+    r"runtime|region|coverage|sla|on-call|designs|mock-?ups|website|suite|linter|formatter|manager|"
+    r"office|designer|owner|maintainer|lead|vendor|contract|window|environment|api|broker|branch|"
+    r"target|quota|registry|vpn|calendar|roadmap)"
+)
+"""What surrounds the code, as the last word of a subject."""
+_STATE = (
+    r"(?:is|are)(?: (?:always|now|only|still|called|named|hosted|deployed|located|based|kept|stored|"
+    r"tracked|owned|maintained|managed|limited|capped|scheduled|planned|set|written|built|reachable|"
+    r"available|due|up|down to|mirrored|backed|released|published|reviewed|run))*"
+    r"|(?:now |still |only |always )?(?:runs?|uses?|lives?|needs?|requires?|allows?|targets?|go(?:es)?|"
+    r"happens?|expires?|follows?|focus(?:es)?|supports?|owns?|ships?|closes?|starts?|ends?|sits?|"
+    r"speaks?|sells?|has|have|stays?|meets?|releases?|deploys?|belongs?|consists?|costs?|counts?)"
+)
+_ENGLISH_GROUP = (
+    r"we(?:['’]ve| have|['’]ll| will)? (?:(?:all|only|always|just|now|still|also|recently|currently|"
+    r"mainly|mostly|actually) )*(?:use|run|deploy|host|ship|release|support|target|store|log|develop|"
+    r"chose|picked|chosen|went with|gone with|settled on|build|test|publish|sell|follow|review|"
+    r"work (?:in|on|from|with)|speak|standardi[sz]ed? on|pay|track|write|keep|serve|bill)"
+    r"|we(?:['’]re| are) (?:now )?(?:on|in|at|based in|using|running|a|an|hosted on|\d+)"
+)
+_ENGLISH = (
+    rf"(?:(?:our|my) (?:[\w'’/&.+-]+ ){{1,5}}?(?:{_STATE})"
+    rf"|(?!{VERB}\b|it\b|there\b|that\b|by\b|in\b|on\b|i\b|you\b|he\b|she\b|they\b|which\b|no\b|any\b|when\b|after\b|before\b|once\b|since\b|because\b)(?:the |this |all )?(?:[\w'’/&.+-]+ ){{0,4}}?{_SURROUNDINGS}(?:['’]s [\w-]+| [\w-]+| we use)? (?:{_STATE})"
+    rf"|(?:the )?[\w-]+ we use (?:is|are)|{_ENGLISH_GROUP})\b(?! (?:this|that|it|these|those|them|the same)\b)(?P<said>.+)"
+)
+_ENGLISH_PERSON = (
+    rf"(?:i (?:(?:now|just|recently|currently|have|also|mostly) )*(?:live|work|moved|relocated|joined|started at|study|teach|own|maintain|run|lead|"
+    rf"speak|use|left (?-i:[A-Z]))\b|i['’]m (?:now )?(?:building|working on|writing|maintaining|opening|hiring|based)\b)(?! (?:this|that|it|these|those|them)\b)(?P<said>[^{MASK_CHARACTER}/]+)$"
+)
+_ENGLISH_CHANGE = (
+    r"(?:we(?:['’]ve| have)?|the team(?: has)?|i(?:['’]ve| have)?(?= (?:just |recently |already |finally |now |also )*(?:switched|migrated|moved to|upgraded to|joined)\b)) (?:just |recently |already |finally |now |also )*"
+    r"(?:switched|moved|migrated|upgraded|downgraded|renamed|bumped|relocated|transitioned|changed|swapped|"
+    r"replaced|raised|lowered|reduced|increased|shifted|rescheduled|postponed|joined|went back)\b"
+    r"(?! (?:this|that|it|these|those|them)\b)(?P<said>.+)"
+)
+_GERMAN = (
+    r"(?:(?:unsere?[nmrs]?|meine?[nmrs]?|de[rm]|die|das|alle) (?:[\w./+-]+ ){1,4}?(?:ist|sind|heißt|heißen|läuft|laufen|liegt|liegen|"
+    r"steht|stehen|sitzt|sitzen|spricht|speichert|nutzt|nutzen|verwendet|verwenden|benutzt|gehört|kommt|kommen|geht|gehen|braucht|brauchen|"
+    r"kostet|endet|beginnt|dauert|erscheint|wird|werden|hat|haben|findet|finden)"
+    r"|(?:wir|bei uns) (?:nutzen|verwenden|benutzen|deployen|hosten|setzen|arbeiten|testen|bauen|speichern|"
+    r"produzieren|sind|veröffentlichen|releasen|läuft|laufen|liegt|gilt|heißt|wird|fahren|sitzen|verkaufen)"
+    r"|ich (?:nutze|verwende|benutze|arbeite|sitze|wohne|heiße))\b(?P<said>.+)"
+)
+_GERMAN_CHANGE = (
+    r"(?:wir (?:haben|sind)|ich (?:habe|bin))\b(?P<said>.+\b(?:umgestiegen|gewechselt|umgezogen|umgestellt|migriert|aktualisiert|"
+    r"geupdatet|upgegradet|umbenannt|verschoben|erhöht|gesenkt|ersetzt|verlegt|angehoben)\W*)$"
+)
+_ROMANCE = (
+    r"(?:(?:notre|nos|mon|ma|mes|le|la|les|nuestr[oa]s?|mis?|el|los|las|noss[oa]s?|meus?|minhas?|os?|as?) (?:[\w'’./+-]+ ){1,5}?"
+    r"(?:est|sont|s['’]appellent?|tournent?|utilisent?|se trouvent?|passent?|appartient|dure|coûte|a lieu|ont lieu|es|son|está|están|"
+    r"se llaman?|corren?|usan?|vive|funcionan?|tarda|cuesta|é|são|ficam?|rodam?|se chamam?|estão|custa|dura)"
+    r"|(?:nous|on) (?:utilis\w+|déplo\w+|héberge\w*|travaill\w+|sommes|est (?:sur|passés?)|tourne\w*|développ\w+|publi\w+|stock\w+)"
+    r"|(?:nosotros )?(?:usamos|desplegamos|trabajamos|alojamos|tenemos|publicamos|guardamos|estamos en|somos)"
+    r"|a gente (?:usa|faz|roda|hospeda|publica|trabalha|está)|(?:nós )?(?:usamos|fazemos|rodamos|hospedamos|publicamos|guardamos|trabalhamos|estamos n\w+)"
+    r"|(?:j['’]utilise|je travaille|je suis|yo uso|trabajo|eu (?:uso|trabalho|moro|sou)))\b(?P<said>.+)"
+)
+_ROMANCE_CHANGE = (
+    r"(?:(?:nous sommes|on est|nous avons|on a|j['’]ai) (?:passés?|migrés?|changés?|déplacés?|déménagés?|remplacés?|renommés?|mis à jour|augmentés?)"
+    r"|(?:nos )?(?:hemos )?(?:pasamos|migramos|cambiamos|movimos|actualizamos|reemplazamos|renombramos|subimos|migrado|cambiado|actualizado)"
+    r"|(?:nós )?(?:passamos|mudamos|trocamos|atualizamos|migramos|movemos|renomeamos|substituímos))\b(?P<said>.+)"
+)
+_RUSSIAN = (
+    r"(?:(?:наш\w*|мо[йяёеи]|все) (?:[\w./+-]+ ){1,4}?(?:—|–|-|это|работа\w+|использу\w+|наход\w+|леж\w+|называ\w+|крут\w+|жив\w+|стоит|стоят|хран\w+|"
+    r"развёрнут\w*|развернут\w*|проход\w+|выход\w+)"
+    r"|у нас(?: \w+)?|мы (?:используем|работаем|деплоим|делаем|занимаемся|храним|пишем|сидим|живём|разворачиваем|выпускаем|релизим|тестируем)|я (?:использую|пишу|работаю))"
+    r"(?P<said>\b.+|\s.+)"
+)
+_RUSSIAN_CHANGE = r"(?:мы|я) (?:уже |недавно |теперь )*(?:перешли|переехали|обновились|обновили|перенесли|переименовали|заменили|подняли|снизили|сменили|перешёл|переехал)а?\b(?P<said>.+)"
+_CHINESE = (
+    r"(?:(?:我们|咱们|我|本|公司|团队)[^，。？?！]{0,14}?|[^，。？?！]{0,8}?(?:项目|团队|公司|后端|前端|数据库|服务器|环境|仓库|代号|预算|集群|网站|流水线|部署|发布|"
+    r"版本|框架|日志|文档|技术栈|缓存|域名)[^，。？?！]{0,6}?)(?:用的是|使用的是|使用|采用|用(?![例户来完途法于])|跑在|部署在|基于|定为|定在|改为|改成|换成|放在|存在|托管在|叫做?|"
+    r"升级到了?|迁移到了?|是|在)(?P<said>.+)"
+)
+_JAPANESE = (
+    r"(?:(?:うち|弊社|当社|我々|私たち|僕たち|私|僕|俺)(?:の[^。？?はが]{1,16})?|(?:この|本)?(?:プロジェクト|チーム)[^。？?はが]{0,10}|[^。？?はが]{0,10}(?:本番|ステージング|サーバー?|環境|データベース|(?-i:DB)|(?-i:CI)|デプロイ|"
+    r"リリース|ドキュメント|ログ|バックエンド|フロントエンド|リポジトリ|予算|締め切り|締切|テスト|会議|定例))(?:では|は|が|も)、?(?P<said>[^。？?]{2,80}(?:です|だ|である|います|ています|てあります|あります|なります|なりました|します|しました))[。！]*$"
+)
+_LATIN_FORMS = tuple(
+    lazy_pattern(form, re.IGNORECASE)
+    for form in (
+        *(_ENGLISH, _ENGLISH_PERSON, _ENGLISH_CHANGE, _GERMAN, _GERMAN_CHANGE),
+        *(_ROMANCE, _ROMANCE_CHANGE),
+    )
+)
+_CYRILLIC_FORMS = tuple(lazy_pattern(form, re.IGNORECASE) for form in (_RUSSIAN, _RUSSIAN_CHANGE))
+_WIDE_FORMS = tuple(lazy_pattern(form, re.IGNORECASE) for form in (_CHINESE, _JAPANESE))
+_WIDE = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff]")
+_CYRILLIC = lazy_pattern(r"[\u0400-\u04ff]")
+_TROUBLE = lazy_pattern(
+    r"\b(?:fail\w*|broke\w*|error\w*|bugs? (?:in|with|when|where)|crash\w*|wrong\w*|missing|slow\w*|stuck|blocked|blank|empty|weird\w*|flaky|timing out|times out|timeouts?|"
+    r"leak\w*|hang(?:s|ing)?|throw\w*|warn\w*|does ?n['’]?t|do ?n['’]?t|can ?n?['’]?t|cannot|is ?n['’]?t|are ?n['’]?t|won['’]?t|unable|trouble|problems?|issues?|vibration|"
+    r"experiencing|complain\w*|conflict\w*|currently|since yesterday|yesterday|today|tonight|tomorrow|this (?:morning|week|time|pr|file|function|bug|error|test|page|branch|commit)|right now|"
+    r"just now|again|looks?|seems?|should|could|would|might|may be|maybe|perhaps|probably|i think|i guess|need to|have to|has to|let['’]?s|please|pls|if|whether|why|how|"
+    r"so (?:we|you|i)|and (?:we|you|i|it) (?:need|should|can|want)|too (?!(?:strict|lax|high|low)\b)\w+|not sure|ready|done|fine|good|great|ok|merged|pushed|committed|fixed|added|updated|red|green|down|ahead|behind|off)\b"
+    r"|\bit (?:is|was|does|did|has)\b|\btherefore\b|\bbut (?:it|we|the|i|this|that|now)\b|[?？:]\s*$"
+    r"|\b(?:fehler\w*|kaputt|nicht|keine?[nrms]?|seit|gerade|heute|morgen|gestern|wollen|müssen|muss|sollen|sollten|können|kann|könnten|würde\w*|möchte\w*|bitte|falls|wenn|leider|hängt|stürzt|fertig|langsam\w*)\b"
+    r"|\b(?:erreurs?|ne|pas|plus|échou\w+|depuis|aujourd['’]hui|hier|demain|maintenant|doit|devons|devrait|faut|peut|pourrait|veux|voulons|s['’]il|si|lente?|cassée?s?|plante\w*)\b(?!,? pas \w+\W*$)"
+    r"|\b(?:fall\w+|falh\w+|ya no|não|desde (?:ayer|ontem|hoy|hoje)|hoy|hoje|ayer|ontem|mañana|amanhã|ahora mismo|debe\w*|deve\w*|hay que|puede\w*|pode\w*|quer\w+|quier\w+|por favor|si|se (?!cham|encontr)\w+|lent[oa]|rot[oa]|quebrad[oa])\b"
+    r"|\b(?:ошиб\w+|не|нет|упал\w*|пада\w+|слома\w+|сегодня|вчера|завтра|сейчас|надо|нужно|долж\w+|может|можно|хо(?:тим|чу)|пожалуйста|если|обсуждали|говорили|устали|проблем\w*|баг\w*)\b"
+    r"|报错|错误|失败|崩溃|无法|不能|没有|问题|昨天|今天|明天|刚才|现在(?!用|是|改)|目前|怎么|什么|为什么|哪|吗|呢|应该|需要|可以|想|聊|帮|请|如果|要|一下|慢|坏|缺|少了|这个(?!项目)|那个|这里|这次|这段|这行"
+    r"|エラー|失敗|落ち|動か(?:ない|ず)|できま|できない|ません|ない|バグ|おかしい|問題|昨日|今日|明日|さっき|今(?!は)|なぜ|どう|何|ですか|ますか|たい|べき|必要|かも|と思|もし|場合|この(?!プロジェクト|リポジトリ)|その|ここ|ました",
+    re.IGNORECASE,
+)
+"""In trouble, of the moment, planned, supposed or asked for."""
+_DAY_OR_MONTH = (
+    r"mon|tues|wednes|thurs|fri|satur|sunday|mondays?|tuesdays?|wednesdays?|thursdays?|fridays?|saturdays?|sundays?|january|february|march|april|may|june|july|august|"
+    r"september|october|november|december|weekly|daily|nightly|monthly|quarterly|montags?|dienstags?|mittwochs?|donnerstags?|freitags?|samstags?|sonntags?|januar|februar|märz|mai|juni|juli|oktober|dezember|"
+    r"lundis?|mardis?|mercredis?|jeudis?|vendredis?|samedis?|dimanches?|janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre|décembre|"
+    r"lunes|martes|miércoles|jueves|viernes|sábados?|domingos?|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre|"
+    r"segundas?|terças?|quartas?|quintas?|sextas?|janeiro|fevereiro|março|maio|junho|julho|setembro|outubro|novembro|dezembro|"
+    r"понедельник\w*|вторник\w*|сред[ауы]|четверг\w*|пятниц\w*|суббот\w*|воскресень\w*|январ\w*|феврал\w*|март\w*|апрел\w*|ма[яй]|июн\w*|июл\w*|август\w*|сентябр\w*|октябр\w*|ноябр\w*|декабр\w*"
+)
+_NAMED = (
+    r"pnpm|npm|yarn|bun|pip|uv|poetry|conda|jest|vitest|mocha|pytest|unittest|prettier|biome|eslint|black|ruff|mypy|webpack|vite|esbuild|docker|podman|k8s|kubernetes|terraform|ansible|"
+    r"postgres(?:ql)?|mysql|mariadb|sqlite|mongo(?:db)?|redis|kafka|rabbitmq|nats|elasticsearch|clickhouse|snowflake|bigquery|python|ruby|rust|golang|java|kotlin|swift|scala|php|elixir|typescript|"
+    r"javascript|react|vue|svelte|angular|django|flask|fastapi|rails|laravel|spring|node(?:js)?|deno|aws|gcp|azure|heroku|vercel|netlify|fly\.io|github|gitlab|bitbucket|jenkins|buildkite|circleci|"
+    r"jira|linear|notion|slack|grafana|loki|datadog|sentry|prometheus|linux|ubuntu|debian|macos|windows|graphql|grpc|rest|oauth\d?|jwt|utc|cet|staging|snake_case|camelcase|prisma|sequelize"
+)
+_PARTICULAR = lazy_pattern(
+    rf"\d|https?://|{MASK_CHARACTER}|[@€$£¥]|(?<=[\w,;(/] )(?!I\b|I['’])(?-i:[A-ZÄÖÜÉÀÁÍÓÚ][\w.+#/-]+)|\w\.(?:md|toml|ya?ml|json|io|com|net|org|dev|py|sh)\b|\b(?:{_NAMED})\b"
+    rf"|\b(?:{_DAY_OR_MONTH})\b|(?:(?<=[\u0400-\u04ff\u3040-\u30ff\u3400-\u9fff，、])|(?<=[\u0400-\u04ff\u3040-\u30ff\u3400-\u9fff，、] ))[A-Za-z][\w.+#-]+|\b(?-i:[A-Z]{{2,}})\b",
+    re.IGNORECASE,
+)
+"""A name, a number, a day, an address, a quotation."""
+_JOINED_TASK = lazy_pattern(
+    rf"(?:[,;:–—]\s*(?:so |and |then |please |now )*|\b(?:and|so|then) (?:please )?){VERB} (?:the|that|this|it|them|me|a|an|all|my|our|your)\b"
+    r"|[，；、](?:请|帮|把|给|改|加|删|修|换)",
+    re.IGNORECASE,
+)
+"""A task that the fact is given for."""
+
+
+def find_plain_fact(sentence: ProseSentence) -> bool | None:
+    """Whether a sentence that is a plain fact says something particular; None for any other."""
+    start = find_lead_in_end(sentence.masked)
+    masked = sentence.masked[start:]
+    if sentence.in_list or len(masked) > MAX_FACT_CHARS:
+        return None
+    wide = len(_WIDE.findall(masked))
+    if len(masked) + wide < MIN_FACT_CHARS:
+        return None
+    found = [match for form in _select_forms(masked, wide) if (match := form.match(masked))]
+    if not found or _is_of_the_moment(sentence.masked, masked):
+        return None
+    return any(_PARTICULAR.search(sentence.masked, start + match.start("said")) for match in found)
+
+
+def _select_forms(masked: str, wide: int) -> tuple[re.Pattern[str], ...]:
+    if wide:
+        return _WIDE_FORMS
+    return _LATIN_FORMS if _CYRILLIC.search(masked) is None else _CYRILLIC_FORMS
+
+
+def _is_of_the_moment(whole: str, masked: str) -> bool:
+    """Whether it is a question, another's word, in trouble, planned or given for a task."""
+    return (
+        is_question(masked)
+        or is_unfit_for_memory(masked)
+        or is_reported_speech(whole)
+        or _TROUBLE.search(masked) is not None
+        or _JOINED_TASK.search(masked) is not None
+    )
