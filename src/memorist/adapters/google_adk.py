@@ -35,7 +35,8 @@ from memorist.adapters.wire_reply import is_too_long_error
 from memorist.compaction.measured_history import CompactionStrategy
 from memorist.core.messages import JsonObject
 from memorist.errors import MemoristError
-from memorist.recall.memory_search import FolderSearch
+from memorist.recall.memory_search import open_memory_search
+from memorist.recall.reachable_memory import ReachableMemory
 from memorist.store.home_layout import folder_name
 
 FEATURES = frozenset({"notes", "compaction", "recall", "extraction"})
@@ -257,15 +258,16 @@ class MemoristMemory(BaseMemoryService):
     async def _search(self, project: str, query: str) -> list[MemoryEntry]:
         engine = self.attached.engine
         memory = engine.memory(project)
-        search = FolderSearch(memory.folder, engine.settings.recall)
+        reachable = ReachableMemory(memory)
+        search = open_memory_search(memory, engine.settings.recall)
         try:
             matches = search.search(query, _MAX_RESULTS)
         finally:
             search.close()
-        active = {head.path for head in memory.headers() if head.status == "active"}
+        active = {path for path, head in reachable.headers().items() if head.status == "active"}
         entries = []
         for match in matches:
-            topic, doubts = memory.read_with_suspicions(match.path)
+            topic, doubts = reachable.read(match.path)
             if not doubts and match.path in active:
                 content = types.Content(role="user", parts=[types.Part(text=topic.body)])
                 entries.append(

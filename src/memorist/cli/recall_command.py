@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -17,9 +18,10 @@ from memorist.cli.memory.memory_commands import (
 )
 from memorist.engine.engine import Memorist
 from memorist.engine.past_session_recall import find_bearing_passages
-from memorist.recall.memory_search import FolderSearch
+from memorist.recall.memory_search import open_memory_search
 from memorist.recall.memory_selection import MemorySelection, is_searchable, select_relevant
 from memorist.recall.passages import PassageMatch, describe_outcome, quote_passage
+from memorist.recall.reachable_memory import ReachableMemory
 from memorist.recall.session_index import SessionIndex
 from memorist.rollouts.session_sources import find_repository_root
 from memorist.settings import RecallSettings
@@ -28,7 +30,7 @@ from memorist.settings import RecallSettings
 class RecallJudgement(Struct, frozen=True, kw_only=True):
     """What a message would have shown, and what was found for it and is left out."""
 
-    heads: dict[str, MemoryHeader]
+    heads: Mapping[str, MemoryHeader]
     """Every memory, by path."""
     shown: tuple[MemorySelection, ...]
     left_out: tuple[tuple[str, str], ...]
@@ -39,12 +41,13 @@ def judge_recall(
     memory: AutoMemory, settings: RecallSettings, query: str, limit: int
 ) -> RecallJudgement:
     """Find what an agent would be reminded of by the message `query`, `limit` memories at most."""
-    heads = {head.path: head for head in memory.headers()}
-    search = FolderSearch(memory.folder, settings, wait_for_embeddings=True)
+    reachable = ReachableMemory(memory)
+    heads = reachable.headers()
+    search = open_memory_search(memory, settings, wait_for_embeddings=True)
     matches = search.search(query, 4 * max(limit, settings.limit))
     search.close()
     picks = select_relevant(matches, heads, type(settings)(limit=limit))
-    doubts = {pick.path: memory.read_with_suspicions(pick.path)[1] for pick in picks}
+    doubts = {pick.path: reachable.read(pick.path)[1] for pick in picks}
     return RecallJudgement(
         heads=heads,
         shown=tuple(pick for pick in picks if not doubts[pick.path]),

@@ -16,7 +16,7 @@ from memorist.engine.history_search import HistorySearch, SearchResults, kind_of
 from memorist.engine.rollout_pipeline import RolloutPipeline
 from memorist.errors import InputError, StoreError
 from memorist.models.embedder import is_embedder_installed, shared_embedder
-from memorist.recall.memory_search import FolderSearch
+from memorist.recall.memory_search import open_memory_search
 from memorist.recall.passages import PassageMatch, excerpt_around, format_day
 from memorist.recall.search_query import parse_query
 from memorist.recall.session_index import SessionIndex
@@ -82,7 +82,7 @@ def search_command(
         closing(sync_session_index(everywhere=everywhere)) as index,
         open_project_memory() as (engine, memory),
         closing(
-            FolderSearch(memory.folder, engine.settings.recall, wait_for_embeddings=True)
+            open_memory_search(memory, engine.settings.recall, wait_for_embeddings=True)
         ) as memories,
     ):
         found = HistorySearch(

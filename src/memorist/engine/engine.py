@@ -55,7 +55,7 @@ from memorist.magic_docs.magic_docs import MagicDocs
 from memorist.models.model_choice import open_model
 from memorist.models.rate_limits import RateLimitReport, subscribe_to_rate_limits
 from memorist.ports import Clock, FileSystem, HostInfo, Model
-from memorist.recall.memory_search import FolderSearch
+from memorist.recall.memory_search import FolderSearch, MemorySearch
 from memorist.rollouts.session_sources import default_source_folders, has_recordings
 from memorist.runtime import HeavyRunner, Runtime, SessionContext
 from memorist.safety.secrets import conceal_id
@@ -362,7 +362,14 @@ class Memorist:
             held_out=held_out,
         )
 
-    def _open_search(self, memory: AutoMemory, settings: RecallSettings) -> FolderSearch:
+    def _open_search(self, memory: AutoMemory, settings: RecallSettings) -> MemorySearch:
+        everywhere = memory.everywhere
+        return MemorySearch(
+            self._open_folder_search(memory, settings),
+            self._open_folder_search(everywhere, settings) if everywhere else None,
+        )
+
+    def _open_folder_search(self, memory: AutoMemory, settings: RecallSettings) -> FolderSearch:
         way = "meaning" if settings.embeddings else "words"
         return self._memory_searches.get_or_create(
             f"{way} {memory.layout.folder}", lambda: FolderSearch(memory.folder, settings)

@@ -44,12 +44,13 @@ from memorist.mcp_server.tool_arguments import (
     ToolArguments,
     WhyArguments,
 )
-from memorist.recall.memory_search import FolderSearch
+from memorist.recall.memory_search import open_memory_search
 from memorist.recall.memory_selection import select_relevant
+from memorist.recall.reachable_memory import ReachableMemory
 from memorist.store.database import open_database
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
-from memorist.store.memory_uses import list_uses, record_uses
+from memorist.store.memory_uses import list_uses
 from memorist.system import SystemClock
 
 # Which project a client works in: the configured one, else by its roots, else by the working
@@ -163,7 +164,7 @@ class OpenProject:
             database=self.database,
         )
         self.sessions = ProjectSessions(root, files=self.files, database=self.database)
-        self.search = FolderSearch(self.memory.folder, self.settings.recall)
+        self.search = open_memory_search(self.memory, self.settings.recall)
 
     def database(self) -> sqlite3.Connection:
         """The state database. Raises StoreError."""
@@ -173,14 +174,14 @@ class OpenProject:
 
     def memory_tools(self, client: str) -> MemoryTools:
         """The memory tools, for the client of that name."""
-        folder = str(self.memory.layout.folder)
+        reachable = ReachableMemory(self.memory)
         dependencies = MemoryToolDependencies(
             client=client,
             clock=self.clock,
             settings=self.settings.recall,
             search=self.search,
             find_quote=self.sessions.find_quote,
-            record_uses=lambda uses: record_uses(self.database(), folder, uses),
+            record_uses=lambda uses: reachable.record_uses(self.database(), uses),
         )
         return MemoryTools(self.memory, dependencies)
 

@@ -5,7 +5,7 @@ every write passes (SF-2).
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -50,6 +50,7 @@ from memorist.mcp_server.tool_arguments import (
 from memorist.ports import Clock
 from memorist.recall.memory_rendering import render_memory
 from memorist.recall.memory_selection import MemoryMatch
+from memorist.recall.reachable_memory import ReachableMemory
 from memorist.recall.recall import load_recall_prompts
 from memorist.settings import RecallSettings
 from memorist.store.memory_uses import MemoryUse, MemoryUseKind
@@ -100,6 +101,7 @@ class MemoryTools:
 
     def __init__(self, memory: AutoMemory, dependencies: MemoryToolDependencies) -> None:
         self._memory = memory
+        self._reachable = ReachableMemory(memory)
         self._dependencies = dependencies
         self._texts = replace(load_recall_prompts(), cut=load_prompt("mcp/cut"))
 
@@ -114,8 +116,8 @@ class MemoryTools:
 
         Raises StoreError.
         """
-        with self._memory.folder.scan_once():
-            heads = {head.path: head for head in self._memory.headers()}
+        with self._reachable.scan_once():
+            heads = self._reachable.headers()
             matches = self._dependencies.search.search(arguments.query, MAX_MATCHES)
             fitting = [
                 match
@@ -125,7 +127,9 @@ class MemoryTools:
                 and arguments.kind in ("", head.kind)
             ]
             shown, withheld = self._render_matches(fitting, heads, arguments.limit)
-        everywhere = self._list_everywhere()
+        everywhere = self._list_everywhere(
+            {match.path for match in fitting[: len(shown) + withheld]}
+        )
         if not shown and not withheld and not everywhere:
             return (
                 f"nothing found among {len(heads)} memories"
@@ -153,21 +157,24 @@ class MemoryTools:
             strict=True,
         ).strip()
 
-    def _list_everywhere(self) -> list[str]:
-        """What the user said for all of their projects: it bears on every search."""
+    def _list_everywhere(self, shown: Collection[str]) -> list[str]:
+        """What the user said for all of their projects and is not shown: it bears on every
+        search.
+        """
         if self._memory.everywhere is None or not self._memory.everywhere.folder.exists:
             return []
         heads = sort_newest_first(self._memory.everywhere.visible_headers(), MAX_EVERYWHERE)
         lines = [
             f"- {EVERYWHERE_PREFIX}{to_one_line(head.path)}: {to_one_line(head.description)}"
             for head in heads
+            if EVERYWHERE_PREFIX + head.path not in shown
         ]
         if not lines:
             return []
         return [sanitize_data("\n".join(("For every project of the user:", *lines)))]
 
     def _render_matches(
-        self, matches: Sequence[MemoryMatch], heads: dict[str, MemoryHeader], limit: int
+        self, matches: Sequence[MemoryMatch], heads: Mapping[str, MemoryHeader], limit: int
     ) -> tuple[list[str], int]:
         """Render the first memories that may be shown; also return how many before them are
         withheld.
@@ -180,13 +187,13 @@ class MemoryTools:
             if len(shown) == limit:
                 break
             with contextlib.suppress(InputError):  # gone or too large meanwhile
-                topic, doubts = self._memory.read_with_suspicions(match.path)
+                topic, doubts = self._reachable.read(match.path)
                 if not doubts and any(is_order_when_joined(body, topic.body) for body in bodies):
                     doubts = (JOINT_ORDER_REASON,)
                 rendered = render_memory(
                     topic,
                     heads[match.path],
-                    folder=MEMORY_URI,
+                    folder=f"{MEMORY_URI}/{match.path.removesuffix(topic.path)}".rstrip("/"),
                     now=self._dependencies.clock.now(),
                     prompts=self._texts,
                     settings=self._dependencies.settings,
@@ -234,9 +241,9 @@ class MemoryTools:
         """Return a memory that may be shown, and record the use. Raises InputError."""
         memory, path = self._memory.locate(path.removeprefix(f"{MEMORY_URI}/"))
         topic, doubts = memory.read_with_suspicions(path)
-        self._record_uses(
-            [self._build_use(topic.path, "withheld" if doubts else "read", "; ".join(doubts))]
-        )
+        prefix = "" if memory is self._memory else EVERYWHERE_PREFIX
+        what: MemoryUseKind = "withheld" if doubts else "read"
+        self._record_uses([self._build_use(prefix + topic.path, what, "; ".join(doubts))])
         if doubts:
             raise InputError(
                 f"{topic.path} is withheld: {'; '.join(doubts)}; the user can look at it: "

@@ -81,9 +81,9 @@ def render_memory(
     prompts: RecallPrompts,
     settings: RecallSettings,
 ) -> RenderedMemory:
-    """Render one memory, cut to its limits.
+    """Render one memory, cut to its limits, under the path that its header has.
 
-    `folder` is the memory folder's path, `now` is in seconds since the epoch.
+    `folder` is the path of the folder it is in, `now` is in seconds since the epoch.
     """
     body, cut = _cut_to_limits(
         _MEMORY_HEADING.sub(
@@ -95,7 +95,7 @@ def render_memory(
     days = header.age_days(now)
     age = format_age(days)
     values = {
-        "path": neutralize_markup(topic.path),
+        "path": neutralize_markup(header.path),
         "kind": f"{topic.kind}, " if topic.kind else "",
         "age": age,
         "trust": _trust_remark(header.trust),
@@ -109,7 +109,7 @@ def render_memory(
         else "",
     }
     return RenderedMemory(
-        topic.path, render_template(prompts.memory, values, strict=True).rstrip("\n")
+        header.path, render_template(prompts.memory, values, strict=True).rstrip("\n")
     )
 
 

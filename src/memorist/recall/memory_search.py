@@ -1,18 +1,21 @@
-"""Search in one project's memories: the ranker kept in sync with the folder, with embeddings added
-in the background where the extra is installed.
+"""Search in the memories that hold in a project: for each folder a ranker that is kept in sync with
+it, with embeddings added in the background where the extra is installed.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
+from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.errors import DamagedIndex, InputError, MemoristError
 from memorist.models.embedder import is_embedder_installed, shared_embedder
 from memorist.recall.lexical_score import SearchEntry
-from memorist.recall.memory_selection import MemoryMatch
+from memorist.recall.memory_selection import MemoryMatch, measure_relevance
 from memorist.recall.ranker import EMBEDDING_BATCH, Ranker, build_alone
 from memorist.safety.secrets import redact
 from memorist.settings import RecallSettings
@@ -172,3 +175,50 @@ def _identify_file(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return facts.st_dev, facts.st_ino
+
+
+class MemorySearch:
+    """Finds the memories that hold in a project: its own, and those of the user that hold in every
+    project, whose paths begin with `everywhere/`.
+    """
+
+    def __init__(self, project: FolderSearch, everywhere: FolderSearch | None) -> None:
+        self._searches = [("", project)]
+        if everywhere is not None:
+            self._searches.append((EVERYWHERE_PREFIX, everywhere))
+
+    def search(self, query: str, limit: int) -> tuple[MemoryMatch, ...]:
+        """Return the best matches, best first; none where there is no memory. Raises StoreError."""
+        found = [
+            [replace(match, path=prefix + match.path) for match in each.search(query, limit)]
+            for prefix, each in self._searches
+        ]
+        return tuple(_merge_matches(found))[:limit]
+
+    def close(self) -> None:
+        """Close the indexes. May be called twice."""
+        for _, each in self._searches:
+            each.close()
+
+
+def open_memory_search(
+    memory: AutoMemory, settings: RecallSettings, *, wait_for_embeddings: bool = False
+) -> MemorySearch:
+    """Open the search in the memories that hold in a project, by indexes of its own."""
+
+    def open_folder(each: AutoMemory) -> FolderSearch:
+        return FolderSearch(each.folder, settings, wait_for_embeddings=wait_for_embeddings)
+
+    everywhere = memory.everywhere
+    return MemorySearch(open_folder(memory), open_folder(everywhere) if everywhere else None)
+
+
+def _merge_matches(rankings: Iterable[Sequence[MemoryMatch]]) -> Iterator[MemoryMatch]:
+    """Merge rankings of several folders, each in its own order: always that one's next match which
+    lies furthest above chance, for scores of different folders do not compare.
+    """
+    left = [list(each) for each in rankings if each]
+    while left:
+        best = max(left, key=lambda each: measure_relevance(each[0]))
+        yield best.pop(0)
+        left = [each for each in left if each]

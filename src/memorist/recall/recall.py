@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import PurePosixPath
 from typing import Protocol
@@ -63,9 +63,10 @@ from memorist.recall.model_selection import (
     parse_selection,
     render_selection_data,
 )
+from memorist.recall.reachable_memory import ReachableMemory
 from memorist.runtime import SessionContext
 from memorist.settings import RecallSettings
-from memorist.store.memory_uses import MemoryUse, MemoryUseKind, record_uses
+from memorist.store.memory_uses import MemoryUse, MemoryUseKind
 from memorist.telemetry.tracing import trace_work
 
 LABEL = "recall"
@@ -92,12 +93,10 @@ class ShownIndex(Struct, frozen=True):
 
     text: str
     listed: tuple[str, ...]
-    """Paths of the project's memories."""
-    listed_everywhere: tuple[str, ...]
-    """Paths of what holds in every project of the user."""
+    """Paths of the memories that it names."""
     repeated: tuple[str, ...] = ()
-    """Paths of the project's memories that the agent has as a rule of its own, and that are
-    therefore not in it.
+    """Paths of the memories that the agent has as a rule of its own, and that are therefore not in
+    it.
     """
 
 
@@ -166,7 +165,15 @@ def read_shown_index(
             else None,
             index.remarks,
         )
-    return ShownIndex(text, index.listed, user_index.listed, index.repeated)
+    return ShownIndex(
+        text,
+        index.listed + _add_prefix(user_index.listed),
+        index.repeated + _add_prefix(user_index.repeated),
+    )
+
+
+def _add_prefix(paths: Iterable[str]) -> tuple[str, ...]:
+    return tuple(EVERYWHERE_PREFIX + path for path in paths)
 
 
 MAX_RUNNING_SELECTIONS = 2
@@ -190,6 +197,7 @@ class MemoryRecall:
         self, memory: AutoMemory, context: SessionContext, searcher: RecallSearcher
     ) -> None:
         self._memory = memory
+        self._reachable = ReachableMemory(memory)
         self._session = context.id
         self._runtime = context.runtime
         self._searcher = searcher
@@ -232,8 +240,8 @@ class MemoryRecall:
         )
 
     def scan_once(self, *, at_prompt: bool = False) -> AbstractContextManager[None]:
-        """Scan the memory folder only once within this context; `at_prompt` somebody waits."""
-        return self._memory.folder.scan_once(at_prompt=at_prompt)
+        """Scan the memory folders only once within this context; `at_prompt` somebody waits."""
+        return self._reachable.scan_once(at_prompt=at_prompt)
 
     @property
     def is_index_due(self) -> bool:
@@ -262,10 +270,6 @@ class MemoryRecall:
         found = shown.text
         self._listed_paths = frozenset(shown.listed)
         self._record_uses([self._build_use(path, "listed", "") for path in shown.listed])
-        self._record_uses(
-            [self._build_use(path, "listed", "") for path in shown.listed_everywhere],
-            self._memory.everywhere,
-        )
         with contextlib.suppress(StoreError):
             self._runtime.emit(
                 MemoryRecalled(
@@ -294,8 +298,7 @@ class MemoryRecall:
         """Restore the state after a restart from the recall messages still in the context."""
         self._index_due = False
         with contextlib.suppress(StoreError):  # at worst the agent is shown what it has
-            found = self._memory.compare_with_client(self.read_client_rules())
-            self._known_paths.update(path for path, each in found.items() if each.is_repeated)
+            self._known_paths.update(self._reachable.list_repeated(self.read_client_rules()))
         for text in shown_texts:
             self._message_count += 1
             for line in text.splitlines():
@@ -314,16 +317,15 @@ class MemoryRecall:
             not settings.enabled
             or not is_searchable(query)
             or sum(self._chosen_sizes.values()) >= settings.session_bytes
-            or not self._memory.folder.exists
         ):
             return
-        heads = self._memory.headers_by_path()
+        heads = self._reachable.headers()
         if not heads:
             return
         known = {*self._chosen_sizes, *self._known_paths}
         picks = self.select_memories(query, heads)
-        if self._memory.folder.rescan_if_changed(pick.path for pick in picks):
-            heads = self._memory.headers_by_path()
+        if self._reachable.rescan_if_changed(pick.path for pick in picks):
+            heads = self._reachable.headers()
             picks = self.select_memories(query, heads)
         self._show_memories(picks, message_id, heads)
         if settings.selector == "model" and len(picks) < settings.limit:
@@ -359,16 +361,14 @@ class MemoryRecall:
         )
 
     def search(self, query: str, limit: int) -> Sequence[MemoryMatch]:
-        """Search the project's memories, whether shown or not. Raises StoreError."""
+        """Search the memories that hold here, whether shown or not. Raises StoreError."""
         return self._searcher.search(query, limit)
 
     def recall_for_files(self, paths: Sequence[str], message_id: str) -> str:
         """Return the memories that name one of these files, which is about to be changed; empty
         for nearly every file. Raises StoreError.
         """
-        if not self._settings.before_tool or not self._memory.folder.exists:
-            return ""
-        heads = self._memory.headers_by_path()
+        heads = self._reachable.headers() if self._settings.before_tool else {}
         if not heads:
             return ""
         self._turn_started = self._runtime.clock.monotonic()
@@ -389,7 +389,8 @@ class MemoryRecall:
 
     def _names_file(self, memory: str, path: str) -> bool:
         with contextlib.suppress(InputError, FileNotFoundError):
-            topic = self._memory.folder.read_topic(memory)
+            owner, name = self._reachable.locate(memory)
+            topic = owner.folder.read_topic(name)
             return names_file(f"{topic.name}\n{topic.description}\n{topic.body}", path)
         return False
 
@@ -404,12 +405,12 @@ class MemoryRecall:
         room = min(settings.turn_bytes, settings.session_bytes - sum(chosen_sizes.values()))
         for pick in [pick for pick in picks if pick.path not in chosen_sizes]:
             with contextlib.suppress(InputError):
-                topic, doubts = self._memory.read_with_suspicions(pick.path)
+                topic, doubts = self._reachable.read(pick.path)
                 changes = self._memory.project_files.compare(read_anchors(topic))
                 rendered = render_memory(
                     topic,
                     heads[pick.path],
-                    folder=str(self._memory.layout.folder),
+                    folder=str(self._reachable.locate(pick.path)[0].layout.folder),
                     now=now,
                     prompts=self._prompts,
                     settings=settings,
@@ -494,9 +495,9 @@ class MemoryRecall:
         """Show what the model chooses beside the ranker's selection: a model only adds."""
         settings = self._settings
         left = {
-            head.path: head
-            for head in self._memory.visible_headers()
-            if head.path not in known and head.status == "active"
+            path: head
+            for path, head in self._reachable.visible_headers().items()
+            if path not in known and head.status == "active"
         }
         if not left:
             return
@@ -577,21 +578,20 @@ class MemoryRecall:
         ]
         self._record_uses(uses)
 
-    def _record_uses(self, uses: Sequence[MemoryUse], memory: AutoMemory | None = None) -> None:
-        """Record uses in the ledger, of the project's memory by default; a failing database loses
-        these lines and nothing else.
-        """
+    def _record_uses(self, uses: Sequence[MemoryUse]) -> None:
+        """Record uses in the ledger; a failing database loses these lines and nothing else."""
         if uses:
-            folder = str((memory or self._memory).layout.folder)
             with contextlib.suppress(StoreError):
-                record_uses(self._runtime.open_database(), folder, uses)
+                self._reachable.record_uses(self._runtime.open_database(), uses)
 
     def _find_memory_path(self, path: str) -> str:
-        folder = self._memory.layout.folder
+        """The path of the memory that is kept in this file; empty for any other file."""
         found = PurePosixPath(path)
-        if not found.is_relative_to(folder) or not path.endswith(".md"):
-            return ""
-        return found.relative_to(folder).as_posix()
+        for prefix, memory in self._reachable.owners():
+            folder = memory.layout.folder
+            if found.is_relative_to(folder) and path.endswith(".md"):
+                return prefix + found.relative_to(folder).as_posix()
+        return ""
 
     async def close(self) -> None:
         """Cancel a running selection."""

@@ -34,7 +34,8 @@ from memorist.cli.command_environment import load_project_settings
 from memorist.cli.memory.client_counterparts import FoundElsewhere, find_elsewhere
 from memorist.engine.engine import Memorist
 from memorist.errors import InputError, NothingToDo
-from memorist.recall.memory_search import FolderSearch
+from memorist.recall.memory_search import open_memory_search
+from memorist.recall.reachable_memory import ReachableMemory
 from memorist.store.disk_files import DiskFiles
 from memorist.store.memory_uses import forget_uses
 from memorist.store.text_removal import TextRemoval, remove_from_bytes, remove_texts
@@ -255,15 +256,16 @@ def describe_succession(topic: Topic, former: FormerTopic | None) -> Iterator[st
 )
 @output.JSON_OPTION
 def memory_search_command(query: str, limit: int, as_json: bool) -> None:
-    """Search the memories of this project by words and, with the extra `embed`, by meaning.
+    """Search the memories that hold in this project, by words and, with the extra `embed`, by
+    meaning.
 
     Example: memorist memory search "package manager"
     """
     with open_project_memory() as (engine, memory):
-        search = FolderSearch(memory.folder, engine.settings.recall, wait_for_embeddings=True)
+        search = open_memory_search(memory, engine.settings.recall, wait_for_embeddings=True)
         found = search.search(query, limit)
         search.close()
-        heads = {head.path: head for head in memory.headers()}
+        heads = ReachableMemory(memory).headers()
     if as_json:
         output.print_json(
             {

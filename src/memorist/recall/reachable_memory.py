@@ -1,0 +1,103 @@
+"""The memories that hold in a project: its own, and those of the user that hold in every project,
+whose paths begin with `everywhere/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+
+from msgspec.structs import replace
+
+from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
+from memorist.auto_memory.client_rules import ClientRule
+from memorist.auto_memory.memory_file import Topic
+from memorist.auto_memory.memory_manifest import MemoryHeader
+from memorist.store.database import Connection
+from memorist.store.memory_uses import MemoryUse, record_uses
+
+
+class ReachableMemory:
+    """What recall reads in one project. Every method raises StoreError when the disk refuses."""
+
+    def __init__(self, memory: AutoMemory) -> None:
+        self.own = memory
+        """The project's own memory."""
+
+    def owners(self) -> Iterator[tuple[str, AutoMemory]]:
+        """The memories that have a folder, each with the prefix of its paths; the project's
+        first.
+        """
+        if self.own.folder.exists:
+            yield "", self.own
+        if self.own.everywhere is not None and self.own.everywhere.folder.exists:
+            yield EVERYWHERE_PREFIX, self.own.everywhere
+
+    def locate(self, path: str) -> tuple[AutoMemory, str]:
+        """The memory that a path is of, and the path there."""
+        if self.own.everywhere is not None and path.startswith(EVERYWHERE_PREFIX):
+            return self.own.everywhere, path.removeprefix(EVERYWHERE_PREFIX)
+        return self.own, path
+
+    def read(self, path: str) -> tuple[Topic, tuple[str, ...]]:
+        """A memory, whose path is the one it has in its own folder, and why a model may not see it
+        (empty where it may). Raises InputError.
+        """
+        memory, path = self.locate(path)
+        return memory.read_with_suspicions(path)
+
+    def headers(self) -> Mapping[str, MemoryHeader]:
+        """The header of each memory, by path."""
+        return {
+            prefix + path: _with_prefix(head, prefix)
+            for prefix, memory in self.owners()
+            for path, head in memory.headers_by_path().items()
+        }
+
+    def visible_headers(self) -> dict[str, MemoryHeader]:
+        """The headers that a model may see, by path."""
+        return {
+            prefix + head.path: _with_prefix(head, prefix)
+            for prefix, memory in self.owners()
+            for head in memory.visible_headers()
+        }
+
+    def list_repeated(self, rules: Sequence[ClientRule]) -> frozenset[str]:
+        """Paths of the memories that an agent has as one of these rules of its own."""
+        return frozenset(
+            prefix + path
+            for prefix, memory in self.owners()
+            for path, each in memory.compare_with_client(rules).items()
+            if each.is_repeated
+        )
+
+    @contextmanager
+    def scan_once(self, *, at_prompt: bool = False) -> Iterator[None]:
+        """Scan each folder only once within this context; `at_prompt` somebody waits."""
+        with ExitStack() as stack:
+            for memory in filter(None, (self.own, self.own.everywhere)):
+                stack.enter_context(memory.folder.scan_once(at_prompt=at_prompt))
+            yield
+
+    def rescan_if_changed(self, paths: Iterable[str]) -> bool:
+        """Scan a folder where one of these files is not as its last scan saw it; returns whether
+        that was so.
+        """
+        found: dict[AutoMemory, list[str]] = {}
+        for memory, path in map(self.locate, paths):
+            found.setdefault(memory, []).append(path)
+        changed = [memory.folder.rescan_if_changed(each) for memory, each in found.items()]
+        return any(changed)
+
+    def record_uses(self, database: Connection, uses: Iterable[MemoryUse]) -> None:
+        """Record uses in the ledger, each with the folder of its memory."""
+        found: dict[AutoMemory, list[MemoryUse]] = {}
+        for use in uses:
+            memory, path = self.locate(use.path)
+            found.setdefault(memory, []).append(replace(use, path=path))
+        for memory, each in found.items():
+            record_uses(database, str(memory.layout.folder), each)
+
+
+def _with_prefix(head: MemoryHeader, prefix: str) -> MemoryHeader:
+    return replace(head, path=prefix + head.path) if prefix else head
