@@ -9,17 +9,22 @@ import pytest
 from memorist.auto_memory.extraction_prompt import (
     ExtractionPrompts,
     ExtractionTask,
+    build_extraction_form,
     render_extraction_prompt,
 )
 from memorist.core.markdown import load_prompt
 from memorist.core.token_count import estimate_text_tokens
+from memorist.forks.answer_form import AnswerForm
 from memorist.forks.fork import load_fork_prompts
 from memorist.forks.fork_request import build_first_request
 from memorist.forks.fork_spec import EditMethod, ForkSpec, NoTools, ParentCall
+from memorist.forks.joint_fork import join_specs
 from memorist.formats.codec_registry import find_codec
 from memorist.magic_docs.document_files import load_magic_doc_prompts
+from memorist.magic_docs.document_form import build_document_form
 from memorist.magic_docs.document_header import MagicDocHeader, build_update_prompt
 from memorist.ports import Request
+from memorist.session_memory.notes_form import build_notes_form
 from memorist.session_memory.notes_prompt import render_update_prompt
 from memorist.session_memory.session_notes import load_notes_prompts
 from memorist.settings import AutoMemorySettings, SessionMemorySettings
@@ -90,6 +95,57 @@ def test_a_fork_adds_few_tokens_to_the_cached_conversation(
     (message,) = body["messages"][2:]
     new = sum(estimate_text_tokens(block["text"]) for block in message["content"])
     assert new <= MAX_TOKENS
+
+
+@pytest.mark.covers("FK-1")
+@pytest.mark.parametrize("jobs", [("notes",), ("notes", "memories"), ("notes", "memories", "doc")])
+def test_forms_asked_for_together_add_no_more_than_one_task(
+    tmp_path: Path, jobs: tuple[str, ...]
+) -> None:
+    """One request for notes, extraction and a document stays within what one of them may add; what
+    is data, as the document itself, is not counted.
+    """
+    forms = _build_forms(Layout(tmp_path))
+    parent = ParentCall(
+        Request(format="openai_chat", body={"messages": [{"role": "user"}]}, label="main")
+    )
+    specs = [
+        ForkSpec(
+            label=job, why="test", instruction="", permission=NoTools(), parent=parent,
+            form=forms[job],
+        )
+        for job in jobs
+    ]  # fmt: skip
+    spec = join_specs(specs, lambda answer: None) if len(specs) > 1 else specs[0]
+
+    body = build_first_request(
+        spec, EditMethod.FORM, load_fork_prompts(), codec=find_codec("openai_chat"), model="m"
+    )
+
+    text = body["messages"][-1]["content"]
+    material = sum(estimate_text_tokens(forms[job].material) for job in jobs)
+    assert all(forms[job].instruction.strip() in text for job in jobs)
+    assert estimate_text_tokens(text) - material <= MAX_TOKENS
+
+
+def _build_forms(layout: Layout) -> dict[str, AnswerForm]:
+    """The forms of a session without notes and memories, for a document of one line."""
+    template = load_prompt("session_memory/template")
+    prompts = ExtractionPrompts(
+        *(load_prompt(f"auto_memory/{name}") for name in ("extract", "asked", "team", "form"))
+    )
+    task = ExtractionTask(folder=Path("/home/dev/memory"), count=8, today="2026-01-02")
+    return {
+        "notes": build_notes_form(
+            template, "/n.md", template, load_prompt("session_memory/form"),
+            rewritten=(), reminders="",
+        ),
+        "memories": build_extraction_form(task, [], prompts, AutoMemorySettings()),
+        "doc": build_document_form(
+            "# MAGIC DOC: Billing\n", "/d.md", MagicDocHeader(title="B", instruction="", frame=""),
+            load_magic_doc_prompts(DiskFiles(), layout),
+        ),
+    }  # fmt: skip
 
 
 @pytest.mark.covers("FK-1", "TM-1")

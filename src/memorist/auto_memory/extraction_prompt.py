@@ -160,7 +160,6 @@ def build_extraction_form(
     settings: AutoMemorySettings,
 ) -> AnswerForm:
     """The same task as a form: a list of new memories, which a program writes as files."""
-    kinds = "\n".join(f"  - {kind}: {purpose}" for kind, purpose in KIND_GUIDANCE.items())
     manifest = render_manifest(headers, limit=settings.scan_files) or "(none yet)"
     asked = _render_user_requests(task, prompts)
     about = f"Today is {task.today}. Look at the newest {task.count} messages."
@@ -181,7 +180,7 @@ def build_extraction_form(
         return TextEdits(tuple(WriteFileCall(path, whole) for path, whole in writes.items()))
 
     return AnswerForm(
-        instruction=render_template(prompts.form, {"kinds": kinds}, strict=True),
+        instruction=prompts.form,
         material="\n\n".join(filter(None, (about, f"Known already:\n\n{manifest}", asked))),
         schema={
             "type": "object",

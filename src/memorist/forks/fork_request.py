@@ -31,6 +31,7 @@ class ForkPrompts(Struct, frozen=True, kw_only=True):
     """The prompts of forks (`prompts/forks`)."""
 
     boundaries: str
+    form_boundaries: str
     job: str
     placeholder: str
     tool_edits: str
@@ -134,8 +135,9 @@ def _task_text(spec: ForkSpec, way: EditMethod, texts: ForkPrompts) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _boundary_text(spec: ForkSpec, texts: ForkPrompts) -> str:
-    return render_template(texts.boundaries, {"label": spec.label}, strict=True).strip()
+def _boundary_text(spec: ForkSpec, method: EditMethod, texts: ForkPrompts) -> str:
+    text = texts.form_boundaries if method is EditMethod.FORM else texts.boundaries
+    return render_template(text, {"label": spec.label}, strict=True).strip()
 
 
 ANSWER_SHARE = 4
@@ -225,7 +227,7 @@ def build_first_request(
     task = _task_text(spec, method, prompts)
     if spec.parent is None:
         summary = (spec.history_summary or "").strip()
-        system, text = _boundary_text(spec, prompts), _join_parts(summary, task)
+        system, text = _boundary_text(spec, method, prompts), _join_parts(summary, task)
         if form is not None or spec.material:
             job = render_template(prompts.job, {"label": spec.label}, strict=True).strip()
             system = f"{job}\n\n{task}"
@@ -241,7 +243,7 @@ def build_first_request(
     # Everything of the parent's request stays byte for byte, and the placeholder results are
     # constant:
     # only then does the provider's cache serve the prefix.
-    text = _join_parts(_boundary_text(spec, prompts), task, form.material if form else "")
+    text = _join_parts(_boundary_text(spec, method, prompts), task, form.material if form else "")
     results = build_placeholder_results(codec, spec.parent.reply, prompts.placeholder.strip())
     body = codec.extend_request(
         spec.parent.request.body, spec.parent.reply, codec.build_user_messages(text, results)

@@ -155,7 +155,7 @@ def join_specs(specs: Sequence[ForkSpec], on_answer: Callable[[JsonObject], obje
     each label.
     """
     forms = {spec.label: spec.form for spec in specs if spec.form is not None}
-    tasks = "\n\n".join(f"# `{label}`\n\n{form.instruction}" for label, form in forms.items())
+    tasks = "\n\n".join(f"`{label}`: {form.instruction.strip()}" for label, form in forms.items())
 
     def read(answer: JsonObject) -> TextEdits:
         on_answer(answer)
@@ -169,9 +169,7 @@ def join_specs(specs: Sequence[ForkSpec], on_answer: Callable[[JsonObject], obje
         history_summary=join_summaries([each.history_summary or "" for each in specs]) or None,
         form=AnswerForm(
             instruction=render_template(load_prompt("forks/joint"), {"tasks": tasks}, strict=True),
-            material="\n\n".join(
-                f"# For `{label}`\n\n{form.material}" for label, form in forms.items()
-            ),
+            material="\n\n".join(f"`{label}`: {form.material}" for label, form in forms.items()),
             schema={
                 "type": "object",
                 "properties": {label: form.schema for label, form in forms.items()},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from memorist.core.markdown import render_template
@@ -36,7 +37,9 @@ def build_notes_form(
     shape = template_sections(template)
     titles = [frame.title for frame in shape]
     replaced = tuple(title for title in titles if title in (*REPLACED_SECTIONS, *rewritten))
-    hints = "\n".join(f"- {frame.title}: {frame.hint.strip('_*')}".rstrip(": ") for frame in shape)
+    hints = "\n".join(
+        f"- {frame.title}: {_first_clause(frame.hint.strip('_*'))}".rstrip(": ") for frame in shape
+    )
     written = {key: body for key, body in written_bodies(notes, template).items() if body}
     shown = "\n\n".join(f"{title}:\n{body}" for title, body in written.items())
     lines: JsonObject = {"type": "array", "items": {"type": "string"}, "maxItems": MAX_LINES}
@@ -78,3 +81,11 @@ def _fill_sections(
             text = "\n".join(filter(None, (*kept, *(f"- {line.lstrip('-* ')}" for line in new))))
         filled[title] = "\n\n".join(filter(None, (text, f"{mark}{derived}")))
     return filled
+
+
+def _first_clause(hint: str) -> str:
+    """The beginning of a hint, up to its first mark: the form is read anew at every run."""
+    return _CLAUSE_END.split(hint, maxsplit=1)[0].strip()
+
+
+_CLAUSE_END = re.compile(r"[,;:.](?:\s|$)|[，；：。]")
