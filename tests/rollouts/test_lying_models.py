@@ -46,6 +46,16 @@ LIES = {
     "an empty answer": answer("", ""),
     "nothing": "",
     "cut in the middle": answer(entries("It works."))[:60],
+    # What a model of 1.5 billion parameters answered, shortened and of another session.
+    "the form's headings as tasks, and the agent's calls as the person's words": answer(
+        "## Task 1: what the person wanted\n\nThe person wanted the till mended.\n\n"
+        "## Task 2: ways that were proven to work here\n\n"
+        "- [said; line 5] the person said “on the way” -> what to do from now on\n"
+        "- [said; line 8] the person said “$ pytest tests/till” -> what to do from now on\n\n"
+        "## Task 3: what failed, by which sign it is known, why, and what mended it\n\n"
+        "- [inferred; line 16] sign -> cause -> what mended it\n"
+        "- [inferred; line 25] a path, command or message exactly as it stands\n"
+    )[:-60],
     "another language": answer(entries("Der Fehler lag nur an der falschen Rundung.")),
     "a megabyte of words": answer(entries("round and round " * 20_000)),
     "a megabyte of entries": answer(entries(*[f"It is so {at}." for at in range(8_000)])),
@@ -53,8 +63,11 @@ LIES = {
     "prose": "The user wanted the till mended, and it was.",
 }
 
-SAYS_SOMETHING = {"another language", "a megabyte of words", "a megabyte of entries"}
-"""Lies that no program can tell from the truth: they are added, marked as an inference."""
+SAYS_SOMETHING = {
+    "another language", "a megabyte of words", "a megabyte of entries",
+    "the form's headings as tasks, and the agent's calls as the person's words",
+}  # fmt: skip
+"""Lies of which a program cannot tell all from the truth: that is added, as an inference."""
 
 
 def talk() -> Talk:
@@ -101,11 +114,33 @@ async def test_every_proved_entry_stands_whatever_a_model_answers(lie: str, tmp_
     assert set(proven.rollout_summary.splitlines()) <= set(made.rollout_summary.splitlines())
     text = made.raw_memory + made.rollout_summary
     for invented in ("phase_wiring", "agent/agent", "redact.go", "wire_phase", "deadbeef", "one fact",
-                     "exactly as it stands", "what the person wanted"):  # fmt: skip
+                     "exactly as it stands", "what the person wanted", "on the way", "from now on"):  # fmt: skip
         assert invented not in text
     assert len(text) < 500_000
     assert (made.way == "model") == (lie in SAYS_SOMETHING)
     assert made.problem or "entries were added" in kept[-1].said
+
+
+@pytest.mark.covers("RO-4")
+@pytest.mark.parametrize("kept", ["in the memory", "in the summary"])
+async def test_of_an_answer_that_is_cut_off_the_complete_lines_count(
+    kept: str, tmp_path: Path
+) -> None:
+    """They are added by one request, without the line that the cut left incomplete."""
+    whole = answer(
+        entries("Rounding per item was wrong.", "The total is what counts."),
+        "# Done\nThe rounding was moved.\nNothing else was touched.\n",
+    )
+    end = whole.index("what counts") if kept == "in the memory" else whole.index("else was")
+
+    made, receipts = await extract(tmp_path / "model", whole[:end])
+
+    assert made.way == "model"
+    assert [receipt.requests for receipt in receipts] == [1]
+    assert "Rounding per item was wrong." in made.raw_memory
+    assert ("The total is what counts." in made.raw_memory) == (kept == "in the summary")
+    assert ("The rounding was moved." in made.rollout_summary) == (kept == "in the summary")
+    assert "Nothing else" not in made.rollout_summary
 
 
 _TEXT = st.text(st.characters(codec="utf-8"), max_size=80)

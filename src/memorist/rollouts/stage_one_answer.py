@@ -196,12 +196,16 @@ def build_part_instruction(prompts: StageOnePrompts, part: StageOnePart, thread:
 
 def parse_answer(text: str) -> StageOneAnswer | UnusableAnswer:
     """Parse the model's answer: one object of the three texts, possibly in a fence or surrounded by
-    words. A slug may be missing, and a text may hold line ends and quotation marks unescaped.
+    words. A slug may be missing, and a text may hold line ends and quotation marks unescaped. Of an
+    answer that was cut off, the complete lines count: each is judged by itself in any case.
     """
     begin = _ANSWER_START.search(text[:MAX_ANSWER_CHARACTERS])
     start, end = begin.start() if begin else text.find("{"), text.rfind("}")
     if len(text) > MAX_ANSWER_CHARACTERS:
         return UnusableAnswer(f"it is longer than {MAX_ANSWER_CHARACTERS:,} characters.")
+    cut = _parse_cut_answer(text[start:]) if start >= 0 else None
+    if cut is not None:
+        return cut
     if start < 0 or end < start:
         return UnusableAnswer("it holds no JSON object.")
     body = text[start : end + 1]
@@ -236,6 +240,28 @@ def _parse_loose_answer(body: str) -> StageOneAnswer | None:
         return None
     raw, summary = (_ESCAPE.sub(_unescape, found[at]) for at in (1, 2))
     return StageOneAnswer(raw, summary, found[3])
+
+
+_CUT_ANSWER = lazy_pattern(
+    r"\{\s*\"raw_memory\"\s*:\s*\"(?P<raw>(?:[^\"\\]|\\.)*+)"
+    r"(?:\"\s*(?:,\s*(?:\"rollout_summary\"\s*:\s*(?:\"(?P<summary>(?:[^\"\\]|\\.)*+))?)?)?)?\\?",
+    re.DOTALL,
+)
+
+
+def _parse_cut_answer(text: str) -> StageOneAnswer | None:
+    """The complete lines of an answer that ends within one of its texts; None for any other, and
+    where they name no task.
+    """
+    found = _CUT_ANSWER.fullmatch(text.rstrip())
+    if found is None:
+        return None
+    raw, summary = (_ESCAPE.sub(_unescape, found[key] or "") for key in ("raw", "summary"))
+    if found["summary"] is None:
+        raw = raw.rpartition("\n")[0]
+    if not any(task.name for task in parse_raw_memory(raw).tasks):
+        return None
+    return StageOneAnswer(raw, summary.rpartition("\n")[0])
 
 
 def _unescape(found: re.Match[str]) -> str:
