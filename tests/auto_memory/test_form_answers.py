@@ -76,8 +76,8 @@ async def test_an_invented_memory_is_refused_and_the_others_stand(
 
 @pytest.mark.covers("AM-5")
 async def test_a_description_in_the_prompts_words_is_an_echo_too(tmp_path: Path) -> None:
-    """A small model copies what a kind is for, with a sentence about nothing below it."""
-    purpose = "decisions, dates and duties that code and history do not show"
+    """A small model copies what is asked for, with a sentence about nothing below it."""
+    purpose = load_prompt("auto_memory/form").partition(":")[2].partition(",")[0].strip()
     given = {**MEMORY, "text": "They talk about it.", "description": purpose}
 
     kept, said = await extract(tmp_path, MEMORY, given)
