@@ -12,10 +12,10 @@ import msgspec
 import pytest
 from anthropic import AsyncAnthropic
 
+from memorist.compaction.thresholds import thresholds_for
 from memorist.context.prefix_check import PrefixChecker
 from memorist.core.token_count import estimate_text_tokens
 from memorist.engine.engine import Memorist
-from memorist.engine.model_limits import thresholds_for
 from memorist.engine.session import Session
 from memorist.errors import NothingToDo
 from memorist.events import (

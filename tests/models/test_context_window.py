@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memorist.models.server_window import (
+from memorist.models.context_window import (
     RequestSize,
     read_llama_props,
     read_model_list,

@@ -49,13 +49,13 @@ from memorist.context.recorded_context import (
 from memorist.context.rollback import drop_rolled_back
 from memorist.core.messages import REINJECTED_ID_PREFIXES, Message
 from memorist.core.token_count import token_factor
-from memorist.engine.model_limits import DEFAULT_WINDOW, find_price
 from memorist.engine.request_view import InjectedMessage, SavedEntry
 from memorist.engine.rollout_memory import render_rollout_memory
 from memorist.errors import StoreError, UsageError
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
-from memorist.models.model_pricing import ModelPrice
+from memorist.models.context_window import DEFAULT_WINDOW
+from memorist.models.model_pricing import ModelPrice, find_price
 from memorist.recall.recall import load_recall_prompts, read_shown_index
 from memorist.rollouts.summary_composition import SUMMARY_FILE
 from memorist.runtime import Runtime
@@ -287,7 +287,7 @@ def _skill_sections(
     found = discover_skills(
         find_skill_locations(folder, read_environment(), settings.home), settings.skills
     )
-    known = find_price({"model": model}, settings) or ModelPrice()
+    known = find_price({"model": model}, settings.models.prices) or ModelPrice()
     window = min(settings.compaction.window or sys.maxsize, known.window or DEFAULT_WINDOW)
     catalogue = build_catalogue(
         found.skills,

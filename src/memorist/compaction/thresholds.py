@@ -5,8 +5,16 @@ from __future__ import annotations
 import math
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from memorist.settings import CompactionSettings
+from memorist.core.messages import JsonObject
+from memorist.formats.request_codec import OUTPUT_LIMIT_KEYS
+from memorist.models.context_window import find_window
+from memorist.models.model_pricing import (
+    ModelPrice,
+    find_price,
+)
+from memorist.settings import CompactionSettings, Settings
 
 FULL_SIZE_WINDOW = 100_000
 """From this window size on the distances have their full size. It is the smallest window Claude
@@ -67,3 +75,27 @@ class InlineLimit(Struct, frozen=True):
 def compute_inline_limit(window: int) -> InlineLimit:
     """The limits of a window: compaction at 90 % of it; 95 % of it is usable."""
     return InlineLimit(auto=window * 9 // 10, usable=window * 95 // 100)
+
+
+DEFAULT_OUTPUT = 8_192
+"""Output tokens of a model about which nothing is known."""
+
+
+def thresholds_for(
+    request: JsonObject, settings: Settings, learned: int | None = None
+) -> CompactionThresholds:
+    """Return the thresholds for a request's model, from its window and its output limit; `learned`
+    is the window that its server showed.
+    """
+    known = find_price(request, settings.models.prices) or ModelPrice()
+    asked = next((value for name in OUTPUT_LIMIT_KEYS if (value := request.get(name))), None)
+    output = asked if isinstance(asked, int) and asked > 0 else known.max_output or DEFAULT_OUTPUT
+    window = find_window(request, settings.models, learned)
+    output = min(output, window // 4) if learned or known.window is None else output
+    limits = compute_thresholds(window, output, settings.compaction)
+    if settings.compaction.family == "file-native":
+        return limits
+    # The rollout family counts from the whole window: 90 % of it, at most 95 % in use (codex.md
+    # section 2.1).
+    inline = compute_inline_limit(min(window, settings.compaction.window or window))
+    return replace(limits, auto=inline.auto, base=inline.auto, blocking=inline.usable)

@@ -11,6 +11,7 @@ from memorist.compaction.measured_history import CompactionStrategy
 from memorist.compaction.provider_compaction import ProviderSummary
 from memorist.compaction.provider_edits import ProviderEdits
 from memorist.compaction.summary_parser import UnusableSummary
+from memorist.compaction.thresholds import thresholds_for
 from memorist.context.context_pieces import ContextPiece
 from memorist.context.host_context import HostContext
 from memorist.core.messages import JsonObject, Message, ToolUse
@@ -24,12 +25,6 @@ from memorist.engine.host_history import (
     HostHistory,
     replace_lone_surrogates,
     to_plain_json,
-)
-from memorist.engine.model_limits import (
-    WindowObserver,
-    find_price,
-    find_window,
-    thresholds_for,
 )
 from memorist.engine.past_session_recall import search_session_history
 from memorist.engine.request_view import IDLE_WORK_DELAY_SECONDS, RequestView
@@ -51,7 +46,8 @@ from memorist.forks.fork_spec import ParentCall, Receipt
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.request_codec import OUTPUT_LIMIT_KEYS
 from memorist.formats.transcript_format import CompactionBoundary
-from memorist.models.model_pricing import ModelPrice
+from memorist.models.context_window import WindowObserver, find_window
+from memorist.models.model_pricing import ModelPrice, find_price
 from memorist.ports import Request
 from memorist.session_memory.notes_trigger import ConversationTracker, NotesDue
 from memorist.session_memory.session_notes import SessionMemory
@@ -267,7 +263,7 @@ class Session:
         if about != self._limits_key:
             self._limits_key = about
             self._limits = thresholds_for(request, self._log.runtime.settings, learned)
-            self._price = find_price(request, self._log.runtime.settings)
+            self._price = find_price(request, self._log.runtime.settings.models.prices)
 
     def _find_learned_window(self, request: JsonObject) -> int | None:
         """The window that the host names or the model's server showed: in this process, or to
@@ -277,7 +273,7 @@ class Session:
         learned, named = runtime.learned_windows.get(name), self._log.context.host.window
         if learned or named:
             return min(filter(None, (learned, named)))
-        known = find_price(request, runtime.settings)
+        known = find_price(request, runtime.settings.models.prices)
         if known is None and runtime.model is not None and model_id(runtime.model.name) == name:
             return runtime.model.window
         return None
@@ -286,7 +282,7 @@ class Session:
         """Follow a smaller window from now on, in all sessions of the engine."""
         request, runtime = self._request or {}, self._log.runtime
         name = str(request.get("model", ""))
-        assumed = find_window(request, runtime.settings, self._find_learned_window(request))
+        assumed = find_window(request, runtime.settings.models, self._find_learned_window(request))
         if window is not None and window < assumed:
             runtime.learned_windows[name] = window
             self._update_limits(request)
@@ -460,7 +456,7 @@ class Session:
         self._recovery_tried = True
         assumed = find_window(
             self._request,
-            self._log.runtime.settings,
+            self._log.runtime.settings.models,
             self._find_learned_window(self._request),
         )
         self._learn_window(

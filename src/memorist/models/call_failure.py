@@ -14,7 +14,7 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject
 from memorist.core.text_analysis import word_set
 from memorist.errors import ContextTooLong, ModelError, ModelRefused, ModelUnavailable
-from memorist.models.server_window import RequestSize, read_refused_size
+from memorist.models.context_window import RequestSize, read_refused_size
 
 FailureKind = Literal["status", "connection", "cut", "invalid"]
 """The provider returned an error status; it was not reached; its reply ended early; its reply was

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
-from memorist.core.messages import Usage
+from memorist.core.messages import JsonObject, Usage
 
 MILLION = 1_000_000
 
@@ -146,3 +146,19 @@ def cache_saving(model: str, usage: Usage, table: PriceTable) -> float | None:
     without = call_cost(model, Usage(input=whole, output=usage.output), table)
     actual = call_cost(model, usage, table)
     return None if without is None or actual is None else without - actual
+
+
+def find_price(request: JsonObject, own: Mapping[str, ModelPrice]) -> ModelPrice | None:
+    """Return the price of a request's model; the user's `own` table (`models.prices`) takes
+    precedence over the shipped one.
+    """
+    return lookup_price(str(request.get("model", "")), _price_table(own))
+
+
+@lru_cache(maxsize=8)
+def _merge_price_tables(own: bytes) -> PriceTable:
+    return merge_prices(shipped_prices(), msgspec.json.decode(own, type=dict[str, ModelPrice]))
+
+
+def _price_table(own: Mapping[str, ModelPrice]) -> PriceTable:
+    return _merge_price_tables(msgspec.json.encode(own))

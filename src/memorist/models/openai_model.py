@@ -9,6 +9,12 @@ from importlib import import_module
 from memorist.core.messages import JsonObject
 from memorist.formats.openai_chat import replace_custom_tools
 from memorist.models.call_failure import CallFailure, failure_from_error, failure_from_status
+from memorist.models.context_window import (
+    read_llama_props,
+    read_model_list,
+    read_ollama_loaded,
+    read_ollama_model,
+)
 from memorist.models.event_stream import ReplyAssembler, read_stream
 from memorist.models.model_settings import ModelSettings
 from memorist.models.reply_assembly import (
@@ -17,12 +23,6 @@ from memorist.models.reply_assembly import (
     separate_thoughts,
 )
 from memorist.models.server_location import is_near_server
-from memorist.models.server_window import (
-    read_llama_props,
-    read_model_list,
-    read_ollama_loaded,
-    read_ollama_model,
-)
 from memorist.models.streaming_model import ModelAccess, StreamingModel
 from memorist.ports import Clock
 

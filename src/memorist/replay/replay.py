@@ -15,10 +15,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist import __version__
-from memorist.compaction.thresholds import CompactionThresholds, compute_thresholds
+from memorist.compaction.thresholds import (
+    DEFAULT_OUTPUT,
+    CompactionThresholds,
+    compute_thresholds,
+    thresholds_for,
+)
 from memorist.core.messages import Message, Usage
 from memorist.engine.engine import Memorist
-from memorist.engine.model_limits import DEFAULT_OUTPUT, find_price, thresholds_for
 from memorist.engine.recorded_session import ReplayedSession
 from memorist.errors import NothingToDo, StoreError, UnreadableSession
 from memorist.formats.format_detection import read_session
@@ -29,6 +33,7 @@ from memorist.formats.transcript_format import (
     SkippedLine,
     UsageReport,
 )
+from memorist.models.model_pricing import find_price
 from memorist.ports import Model
 from memorist.replay.replay_report import render_report
 from memorist.replay.replay_results import (
@@ -185,7 +190,7 @@ async def _replay_one(
         name, project=head.cwd, folder=partial, listener=gathering.on_event
     )
     session.limits = _thresholds_for(head, options)
-    session.price = find_price({"model": head.model}, options.settings)
+    session.price = find_price({"model": head.model}, options.settings.models.prices)
     try:
         await session.add_record(head)
         for entry in entries:

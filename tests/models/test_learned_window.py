@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from memorist import HostInfo, Memorist, Settings
-from memorist.engine.model_limits import WindowObserver
 from memorist.events import Event, WindowLearned
+from memorist.models.context_window import WindowObserver
 from memorist.models.model_settings import ModelSettings
 
 PAGE = "The ferry leaves at nine and comes back at noon, if the tide lets it. " * 40

@@ -1,5 +1,5 @@
-"""The context window that a server really has: read from what it says of itself, or from its
-refusal of a request that was too long. Pure.
+"""A model's context window in tokens: what its server says of itself, what its refusals and its
+counts show, else the settings and the price table. Pure.
 
 Sources of the fields: llama.cpp's server (`/props`, `/v1/models`, `exceed_context_size_error`),
 vLLM (`/v1/models`), LM Studio (`/api/v0/models`), Ollama (`/api/ps`, `/api/show`), and the wording
@@ -13,6 +13,12 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from memorist.core.lazy import lazy_pattern
+from memorist.core.messages import JsonObject
+from memorist.models.model_pricing import (
+    ModelPrice,
+    find_price,
+)
+from memorist.models.model_settings import ModelSettings
 
 MIN_WINDOW, MAX_WINDOW = 256, 100_000_000
 """Bounds in tokens between which a number is taken for a window; anything else is no window. Our
@@ -151,3 +157,61 @@ def read_ollama_model(body: object) -> int | None:
         OLLAMA_DEFAULT_WINDOW,
     )
     return min(trained, OLLAMA_DEFAULT_WINDOW)
+
+
+DEFAULT_WINDOW = 200_000
+"""Context window in tokens of a model that is not in the price table, until its server shows
+another one.
+"""
+
+
+REFUSED_SHARE = 0.95
+"""Share of the tokens of a refused request that is taken for the window: sizes here are estimates
+within some 5 % of the provider's count.
+"""
+
+
+GROWTH, SAME = 0.3, 1.02
+"""A server cuts what it is sent when requests should have grown by three tenths while its count
+stayed within 2 %. Our choice: the count of a longer request never stands still otherwise.
+"""
+
+
+MIN_COUNTED = 1_000
+"""Tokens below which a count says nothing about a window."""
+
+
+class WindowObserver:
+    """Learns the window of one conversation's model from refusals and from counts that stop
+    growing.
+
+    Some servers (Ollama) cut the beginning of what does not fit without a word.
+    """
+
+    def __init__(self) -> None:
+        self._counted = 0
+        self._uncounted = 0
+        """Tokens that were added since the server's count stopped growing."""
+
+    def on_reply(self, expected: int, counted: int) -> int | None:
+        """Compare the tokens that were sent (the last count and an estimate of what came since)
+        with those that the server counted; the window, where it must have cut the request.
+        """
+        before, self._counted = self._counted, counted
+        stands = MIN_COUNTED <= before <= expected and before <= counted * SAME <= before * SAME**2
+        self._uncounted = self._uncounted + expected - before if stands else 0
+        return counted if stands and self._uncounted >= before * GROWTH else None
+
+    def on_refusal(self, sent: int, assumed: int) -> int | None:
+        """The window after a refusal of `sent` tokens; None where that many exceed the assumed
+        window anyway.
+        """
+        return int(sent * REFUSED_SHARE) if MIN_COUNTED <= sent < assumed else None
+
+
+def find_window(request: JsonObject, models: ModelSettings, learned: int | None = None) -> int:
+    """Return the window of a request's model in tokens: what its server showed, else the price
+    table's, else `models.window`, else the default.
+    """
+    known = find_price(request, models.prices) or ModelPrice()
+    return learned or known.window or models.window or DEFAULT_WINDOW
