@@ -26,7 +26,7 @@ from memorist.formats.format_detection import read_session
 from memorist.recall.session_index import SessionIndex
 from memorist.settings import Settings
 from memorist.store.rollout_rows import Rollout
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 from memorist.transcript.call_outcome import CallOutcome, answer_ends, parse_call_outcome
 from memorist.transcript.command_lines import build_command_key
 from memorist.transcript.invocation_log import split_invocations

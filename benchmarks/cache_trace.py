@@ -19,7 +19,7 @@ from memorist.core.token_count import estimate_message_tokens, estimate_text_tok
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import SessionHead, UsageReport
 from memorist.session_memory.structural_notes import render_structural_notes
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 from memorist.transcript.tool_actions import (
     ChangeAction,
     CommandAction,

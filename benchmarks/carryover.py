@@ -56,7 +56,7 @@ from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import SessionHead
 from memorist.session_memory.structural_notes import NotesBudget, render_structural_notes
 from memorist.settings import CompactionSettings
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 from memorist.transcript.transcript_ledger import TranscriptLedger
 
 # What a conversation shows, and what of it the assistant uses later: the two measures of

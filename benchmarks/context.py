@@ -23,8 +23,8 @@ from memorist.context.assembly import (
     assemble_first_context,
 )
 from memorist.context.context_pieces import ContextSection
+from memorist.context.git_state import read_git_state
 from memorist.context.host_context import HostContext
-from memorist.context.instruction_reading import read_git_state
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.runtime import Runtime

@@ -29,7 +29,7 @@ from memorist.auto_memory.statements.statement_patterns import StatementAct
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.formats.format_detection import read_session
 from memorist.formats.host_markup import strip_host_markup
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 
 PRECISION = 0.9
 """The goal: of ten things kept, nine are ones that a person would keep."""

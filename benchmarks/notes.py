@@ -29,7 +29,7 @@ from memorist.core.messages import Message, Origin, TextBlock, ThinkingBlock, To
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import CompactionBoundary, SessionHead, TranscriptEntry
 from memorist.session_memory.structural_notes import NotesBudget, render_structural_notes
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 from memorist.transcript.transcript_ledger import TranscriptLedger
 
 BUDGET = 3_000

@@ -18,7 +18,7 @@ import msgspec
 from benchmarks.datasets import all_sessions, claude_sessions, write_long_session
 from benchmarks.report import BenchResult, BenchRow
 from memorist.formats.format_detection import read_session
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 
 HUGE = 1_000_000_000
 ROUNDS = 10

@@ -33,7 +33,7 @@ from memorist.engine.engine import Memorist
 from memorist.formats.format_detection import read_session
 from memorist.models.local_model import find_model_file
 from memorist.settings import AutoMemorySettings, RecallSettings
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 
 WINDOW = 4_096
 """Context of the packaged model: small, so that sessions outgrow it and one run takes minutes."""

@@ -35,7 +35,7 @@ from memorist.models.embedder import MiniLmEmbedder, is_embedder_installed
 from memorist.ports import Embedder
 from memorist.recall.lexical_score import EntryPosition, SearchEntry
 from memorist.recall.ranker import Ranker
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 
 # Ways of finding turns for a question: SQLite's own full text, an embedding alone, and
 # memorist's ranker.

@@ -23,7 +23,7 @@ from memorist.rollouts.session_sources import SourceFolder, find_rollouts
 from memorist.rollouts.stage_one import collect_evidence, scan_transcript
 from memorist.rollouts.structural_stage_one import StageOneResult, build_structural_result
 from memorist.store.rollout_rows import Rollout
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 
 HUGE = 1_000_000_000
 MANY = 10_000

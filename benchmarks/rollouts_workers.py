@@ -23,8 +23,9 @@ from memorist.rollouts.job_worker import (
 )
 from memorist.rollouts.shared_worker import run_shared_worker
 from memorist.settings import RolloutsSettings
+from memorist.store.extract_rows import RolloutExtract, list_extracts
 from memorist.store.postgres import PostgresState
-from memorist.store.rollout_rows import Rollout, RolloutExtract, list_extracts, save_rollouts
+from memorist.store.rollout_rows import Rollout, save_rollouts
 from memorist.system import SystemClock
 from support.postgres_server import postgres
 

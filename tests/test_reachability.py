@@ -21,7 +21,7 @@ EXCEPTIONS = {
     "uvicorn_server.BoundedHttpProtocol.connection_made": "as above",
     "uvicorn_server.BoundedHttpProtocol.data_received": "as above",
     "uvicorn_server.BoundedHttpProtocol.on_response_complete": "uvicorn calls it",
-    "store.session_rows.list_receipts": "the way back of what is written for each fork",
+    "store.receipt_rows.list_receipts": "the way back of what is written for each fork",
 }
 
 

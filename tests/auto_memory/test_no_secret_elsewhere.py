@@ -23,7 +23,7 @@ from memorist.auto_memory.write_gate import (
 from memorist.core.messages import Usage
 from memorist.forks.fork_spec import ForkOutcome, Receipt
 from memorist.store.database import open_database
-from memorist.store.session_rows import list_receipts, record_receipt
+from memorist.store.receipt_rows import list_receipts, record_receipt
 
 pytestmark = pytest.mark.covers("SF-1")
 

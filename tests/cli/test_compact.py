@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from memorist.cli.main import memorist_group
 from memorist.formats import transcript_format
 from memorist.formats.transcript_format import SkippedLine
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 from memorist.testing import HttpError, Say, ScriptedServer
 from support.program import run_program
 

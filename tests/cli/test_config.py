@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from memorist.cli import config_command
 from memorist.cli.main import memorist_group
-from memorist.flags import flag_lookup
+from memorist.flags import flag_file
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_a_flags_file_that_does_not_answer_holds_nobody_up(
     answers = threading.Event()
     file.write_text("")
     monkeypatch.setattr(config_command, "FLAGS_WAIT_SECONDS", 0.05)
-    monkeypatch.setattr(flag_lookup, "read_regular_text", lambda path: "" * answers.wait(30))
+    monkeypatch.setattr(flag_file, "read_regular_text", lambda path: "" * answers.wait(30))
 
     code, findings = examine()
 

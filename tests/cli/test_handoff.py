@@ -22,7 +22,7 @@ from memorist.formats.host_markup import strip_host_markup
 from memorist.formats.transcript_format import SessionHead
 from memorist.settings import Settings
 from memorist.store.home_layout import Layout
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 
 KEY = "sk-ant-api03-" + "Zq7" * 31 + "-AA"
 ROW = "def read_rows(path): return list(csv.reader(open(path)))  # reads every row at once\n"

@@ -19,7 +19,8 @@ from memorist.cli.memory import memory_commands
 from memorist.core.messages import Message
 from memorist.engine.engine import Memorist
 from memorist.errors import InputError, MemoristError
-from memorist.store.transcript_writer import TranscriptWriter, read_transcript
+from memorist.store.transcript_reader import read_transcript
+from memorist.store.transcript_writer import TranscriptWriter
 
 
 class Shell:

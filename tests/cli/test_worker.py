@@ -14,7 +14,8 @@ from memorist.engine.rollout_pipeline import RolloutPipeline
 from memorist.errors import MemoristError, ModelUnavailable, SettingsError
 from memorist.rollouts.job_worker import WorkerStages
 from memorist.settings import RolloutsSettings
-from memorist.store.rollout_rows import Rollout, list_extracts, save_rollouts
+from memorist.store.extract_rows import list_extracts
+from memorist.store.rollout_rows import Rollout, save_rollouts
 from memorist.store.state_database import open_sqlite_state
 from rollouts.stages import Scripted
 

@@ -18,7 +18,7 @@ from memorist.core.messages import JsonObject, Message
 from memorist.formats.format_detection import read_session
 from memorist.formats.resumable_session import ResumableSession
 from memorist.formats.transcript_format import TranscriptEntry
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 from memorist.testing import ScriptedServer, Step
 
 INSTALLED = Path(__file__).parents[2] / "build" / "clients" / "node_modules"

@@ -22,7 +22,7 @@ from memorist.formats.transcript_format import (
     SessionHead,
     SkippedLine,
 )
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 
 pytestmark = pytest.mark.real_client
 

@@ -21,7 +21,7 @@ from memorist.formats.transcript_format import (
     TurnRollback,
     UsageReport,
 )
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 
 pytestmark = pytest.mark.real_client
 

@@ -15,7 +15,7 @@ from memorist.engine.session import Session
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import CompactionBoundary
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 
 pytestmark = pytest.mark.real_client
 

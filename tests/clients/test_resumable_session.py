@@ -15,7 +15,7 @@ from memorist.core.messages import Message, Origin
 from memorist.formats.format_detection import read_session
 from memorist.formats.resumable_session import ResumableSession, render_resumable_session
 from memorist.formats.transcript_format import SkippedLine
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 from memorist.testing import Say, ScriptedServer
 
 pytestmark = pytest.mark.real_client

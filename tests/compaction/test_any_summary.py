@@ -32,7 +32,7 @@ from memorist.compaction.summary_review import (
 from memorist.core.markdown import load_prompt
 from memorist.formats.format_detection import read_session
 from memorist.settings import CompactionSettings
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 from memorist.transcript.name_search import NameOccurrences, find_names
 
 SESSION = Path("examples/sessions/agent-loop-log-rotation.jsonl")

@@ -22,7 +22,7 @@ from memorist.compaction.recorded_window import read_recorded_window
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.engine.engine import Memorist
 from memorist.formats import transcript_format
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 from memorist.testing import Say, ScriptedModel
 
 LONG = WORD * 8_000

@@ -22,7 +22,8 @@ from memorist.context.assembly import (
 )
 from memorist.context.context_pieces import ContextSection
 from memorist.context.context_tags import FILE_NATIVE_ROWS, ROLLOUT_ROWS
-from memorist.context.environment import CommandEnvironment, GitState, SessionEnvironment
+from memorist.context.environment import CommandEnvironment, SessionEnvironment
+from memorist.context.git_state import GitState
 from memorist.context.instructions import InstructionReport, build_instruction_file
 from memorist.core.markdown import find_placeholders, load_prompt
 from memorist.core.messages import Message, Origin, TextBlock

@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 
 from memorist.context.environment import (
     CommandEnvironment,
-    GitState,
     NetworkAccess,
     SessionEnvironment,
+    detect_environment,
     render_env_block,
     render_environment_context,
-    render_git_state,
 )
-from memorist.context.instruction_reading import detect_environment, read_git_state
+from memorist.context.git_state import GitState, read_git_state, render_git_state
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.testing.in_memory_files import FrozenClock
 

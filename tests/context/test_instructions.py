@@ -10,22 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.context.instruction_imports import (
+from memorist.context.agents_instructions import read_agents_files, truncate_bytes
+from memorist.context.claude_instructions import read_claude_files, render_claude_file
+from memorist.context.instruction_imports import find_imports, strip_comments
+from memorist.context.instruction_reading import RealPathCache
+from memorist.context.instruction_scope import (
     MAX_EXPANDED_PATTERNS,
     expand_braces,
-    find_imports,
     matches_any_glob,
-    strip_comments,
-)
-from memorist.context.instruction_reading import RealPathCache
-from memorist.context.instructions import (
-    InstructionReport,
     parse_rule,
-    read_agents_files,
-    read_claude_files,
-    render_claude_file,
-    truncate_bytes,
 )
+from memorist.context.instructions import InstructionReport
 from memorist.errors import StoreError
 from memorist.ports import FileInfo
 from memorist.settings import ContextSettings

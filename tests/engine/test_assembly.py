@@ -30,7 +30,7 @@ from memorist.errors import InputError, UsageError
 from memorist.formats import transcript_format
 from memorist.formats.transcript_format import TurnRollback
 from memorist.settings import CompactionSettings, ContextSettings, Settings
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 from memorist.testing.in_memory_files import FrozenClock
 
 NOON = 1_784_894_400.0

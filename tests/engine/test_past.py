@@ -23,8 +23,8 @@ from memorist.engine.worker_process import START_INTERVAL_SECONDS, has_exited, s
 from memorist.ports import HostInfo as HostFacts
 from memorist.settings import ContextSettings, LongTermMemory, RolloutsSettings, Settings
 from memorist.store.disk_files import DiskFiles
+from memorist.store.extract_rows import list_extracts
 from memorist.store.home_layout import Layout
-from memorist.store.rollout_rows import list_extracts
 from memorist.store.state_database import open_sqlite_state
 from memorist.testing.in_memory_files import FrozenClock
 from rollouts.conftest import claude, codex

@@ -14,7 +14,8 @@ from openfeature import api
 from openfeature.provider.in_memory_provider import InMemoryFlag, InMemoryProvider
 
 from memorist.errors import SettingsError
-from memorist.flags.flag_lookup import FileFlagSource, Flags, InMemoryFlagSource, open_flags_file
+from memorist.flags.flag_file import FileFlagSource, open_flags_file
+from memorist.flags.flag_lookup import Flags, InMemoryFlagSource
 from memorist.flags.flag_overrides import (
     MAX_FLAG_NUMBER,
     SECTIONS,

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from openai import AsyncOpenAI
 
 from memorist.errors import SettingsError, UsageError
-from memorist.proxy.proxy_server import listen, read_tenancy
-from memorist.proxy.tenant_lookup import Tenancy, find_tenant, parse_tenant_tokens
+from memorist.proxy.proxy_server import listen
+from memorist.proxy.tenant_lookup import Tenancy, find_tenant, parse_tenant_tokens, read_tenancy
 from memorist.settings import ProxySettings
 from memorist.testing import Say, ScriptedServer
 from proxy.conftest import KEY, Proxied, anthropic, user

@@ -14,7 +14,7 @@ import pytest
 from memorist.auto_memory import folder_change_check
 from memorist.auto_memory.memory_file import MemoryKind
 from memorist.engine.engine import Memorist
-from memorist.engine.recorded_session import ObservedSession
+from memorist.engine.observed_session import ObservedSession
 from memorist.recall import memory_search, ranker
 from memorist.recall.lexical_score import EntryColumns, build_columns
 from memorist.recall.word_index import StoredIndexRow

@@ -26,7 +26,7 @@ from memorist.ports import Embedder
 from memorist.recall import memory_search
 from memorist.replay.replay import ReplayOptions, replay_files
 from memorist.settings import Settings
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 
 
 def claude_session(path: Path, turns: int, page: int = 60) -> Path:

@@ -20,7 +20,7 @@ from memorist.formats.transcript_format import (
 )
 from memorist.replay.replay import ReplayOptions, replay_files
 from memorist.settings import Settings
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CODEX = EXAMPLES / "sessions" / "codex-invoice-rounding.jsonl"

@@ -25,7 +25,7 @@ from memorist.rollouts.stage_two import (
 from memorist.runtime import Runtime
 from memorist.settings import Settings
 from memorist.store.disk_files import DiskFiles
-from memorist.store.rollout_rows import StoredExtract
+from memorist.store.extract_rows import StoredExtract
 from memorist.testing import FrozenClock
 from rollouts.sessions import NOW, TILL, bullet, kept, task
 

@@ -14,7 +14,7 @@ from memorist.rollouts.raw_memory import (
     render_raw_memory,
 )
 from memorist.rollouts.structural_handbook import DraftInput, FolderDraft, build_draft
-from memorist.store.rollout_rows import RolloutExtract, StoredExtract
+from memorist.store.extract_rows import RolloutExtract, StoredExtract
 
 SHOP = "/home/dev/shop"
 TILL = "/home/dev/till"

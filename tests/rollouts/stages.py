@@ -15,7 +15,8 @@ from memorist.rollouts.job_worker import (
     build_claim_terms,
 )
 from memorist.settings import RolloutsSettings
-from memorist.store.rollout_rows import Rollout, RolloutExtract, list_extracts
+from memorist.store.extract_rows import RolloutExtract, list_extracts
+from memorist.store.rollout_rows import Rollout
 from memorist.store.state_database import StateDatabase
 from memorist.system import SystemClock
 

@@ -17,7 +17,7 @@ from memorist.rollouts.rollout_summaries import (
     summary_paths,
     summary_stem,
 )
-from memorist.store.rollout_rows import RolloutExtract
+from memorist.store.extract_rows import RolloutExtract
 
 UUID7 = "01930000-0000-7abc-8def-0123456789ab"
 

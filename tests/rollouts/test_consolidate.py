@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from memorist.rollouts.handbook import ENTRY_LISTS
 from memorist.rollouts.handbook_parser import parse_handbook
 from memorist.rollouts.session_claims import MAX_GROUP_TASKS, MAX_LIST_ENTRIES
-from memorist.store.rollout_rows import StoredExtract
+from memorist.store.extract_rows import StoredExtract
 from rollouts.sessions import SHOP, TILL, bullet, handbook, kept, made, summary, task
 
 SHOP_WORK = kept(

@@ -25,7 +25,7 @@ from memorist.rollouts.stage_two import (
 from memorist.runtime import Runtime
 from memorist.settings import RolloutsSettings, Settings
 from memorist.store.disk_files import DiskFiles
-from memorist.store.rollout_rows import StoredExtract
+from memorist.store.extract_rows import StoredExtract
 from memorist.testing import CallTool, Fail, FrozenClock, Hang, Say, ScriptedModel, Step
 from rollouts.sessions import DAY, NOW, SHOP, TILL, bullet, kept, task
 

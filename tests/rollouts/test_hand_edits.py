@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from memorist.rollouts.handbook import HandbookEntry
 from memorist.rollouts.handbook_parser import parse_handbook
 from memorist.rollouts.structural_handbook import FolderDraft
-from memorist.store.rollout_rows import StoredExtract
+from memorist.store.extract_rows import StoredExtract
 from rollouts.sessions import SHOP, TILL, bullet, handbook, kept, made, summary, task
 
 ROWS = [

@@ -15,6 +15,7 @@ import pytest
 from memorist.errors import ModelUnavailable, StoreError
 from memorist.rollouts.job_worker import JobEvent, JobFinished, WorkerPace
 from memorist.rollouts.shared_worker import run_shared_worker
+from memorist.store.extract_rows import list_extracts, prune_extracts
 from memorist.store.job_claims import (
     JobClaim,
     claim_consolidation,
@@ -32,9 +33,7 @@ from memorist.store.postgres import PostgresState
 from memorist.store.rollout_rows import (
     count_uses,
     list_extraction_progress,
-    list_extracts,
     list_rollouts,
-    prune_extracts,
     reset_rollouts,
     save_rollouts,
 )

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memorist.rollouts.skill_procedures import longest_common_commands
 from memorist.skills.skill import Skill, parse_skill
-from memorist.store.rollout_rows import StoredExtract
+from memorist.store.extract_rows import StoredExtract
 from rollouts.sessions import TILL, kept, made, task
 
 STEPS = ["make db", "pnpm test --run", "git tag v1", "pnpm publish -r"]

@@ -9,14 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.rollouts.extract_recovery import restore_extracts_from_summaries
+from memorist.store.extract_rows import RolloutExtract, list_extracts, reinsert_extracts
 from memorist.store.job_claims import finish_extraction
-from memorist.store.rollout_rows import (
-    RolloutExtract,
-    list_extraction_progress,
-    list_extracts,
-    reinsert_extracts,
-    save_rollouts,
-)
+from memorist.store.rollout_rows import list_extraction_progress, save_rollouts
 from store.claiming import NOW, TERMS, claim, extract, opened, refused, thread
 
 FOUND = st.builds(

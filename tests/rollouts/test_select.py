@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.rollouts.consolidation_selection import select_rollouts
-from memorist.store.rollout_rows import RolloutExtract, StoredExtract
+from memorist.store.extract_rows import RolloutExtract, StoredExtract
 
 DAY = 86_400
 NOW = 100 * DAY

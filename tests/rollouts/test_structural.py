@@ -24,8 +24,9 @@ from memorist.rollouts.structural_stage_one import (
     to_extracted,
 )
 from memorist.rollouts.task_log import MAX_LOGGED_TASKS, TaskLogBuilder
-from memorist.store.rollout_rows import Rollout, StoredExtract
-from memorist.store.transcript_writer import LineFile
+from memorist.store.extract_rows import StoredExtract
+from memorist.store.rollout_rows import Rollout
+from memorist.store.transcript_reader import LineFile
 from rollouts.conftest import Talk
 
 THREAD = Rollout(

@@ -18,7 +18,7 @@ from memorist.core.token_count import estimate_text_tokens
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import CompactionBoundary, SessionHead
 from memorist.session_memory.structural_notes import NotesBudget, render_structural_notes
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 from memorist.transcript.transcript_ledger import TranscriptLedger
 
 pytestmark = pytest.mark.covers("SM-13")

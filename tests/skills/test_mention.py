@@ -12,12 +12,8 @@ from memorist.core.messages import Message, Origin, TextBlock
 from memorist.formats.host_markup import detect_origin
 from memorist.settings import CompactionSettings, Family, SkillsSettings
 from memorist.skills.skill import Skill, SkillScope
-from memorist.skills.skill_invocation import (
-    blank_code,
-    build_skill_messages,
-    find_invoked_skills,
-    find_mentions,
-)
+from memorist.skills.skill_invocation import build_skill_messages, find_invoked_skills
+from memorist.skills.skill_mentions import blank_code, find_mentions
 
 pytestmark = pytest.mark.covers("SK-2")
 

@@ -20,7 +20,7 @@ from memorist.skills.plugin_files import (
 )
 from memorist.skills.skill import SkillProblem, parse_skill
 from memorist.skills.skill_discovery import DiscoveredSkills, discover_skills
-from memorist.skills.skill_invocation import find_mentions
+from memorist.skills.skill_mentions import find_mentions
 from memorist.skills.skill_roots import SkillLocations
 
 pytestmark = pytest.mark.covers("SK-1")

@@ -34,7 +34,7 @@ from memorist.models.call_failure import RateLimitStatus
 from memorist.models.rate_limits import RateLimitReport
 from memorist.settings import SpendSettings
 from memorist.store.database import load_migrations, open_database
-from memorist.store.session_rows import record_receipt
+from memorist.store.receipt_rows import record_receipt
 from memorist.store.spend_rows import (
     DAY_SECONDS,
     ResourceAmount,

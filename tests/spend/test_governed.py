@@ -41,7 +41,7 @@ from memorist.settings import (
     Settings,
     SpendSettings,
 )
-from memorist.store.session_rows import list_receipts
+from memorist.store.receipt_rows import list_receipts
 from memorist.store.spend_rows import ResourceAmount, reserved_amount
 from memorist.testing.in_memory_files import FrozenClock
 from memorist.testing.models import ScriptedModel

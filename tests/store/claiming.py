@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from memorist.store.extract_rows import RolloutExtract
 from memorist.store.job_claims import ClaimRefused, JobClaim, LeasePolicy, claim_extraction
-from memorist.store.rollout_rows import Rollout, RolloutExtract
+from memorist.store.rollout_rows import Rollout
 from memorist.store.state_database import SqliteState, StateDatabase, open_sqlite_state
 from memorist.testing.in_memory_files import FrozenClock
 

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from memorist.store.database import open_database
+from memorist.store.extract_rows import list_extracts, prune_extracts
 from memorist.store.job_claims import (
     JobClaim,
     LeasePolicy,
@@ -29,9 +30,7 @@ from memorist.store.memory_mode import set_memory_mode
 from memorist.store.rollout_rows import (
     count_uses,
     list_extraction_progress,
-    list_extracts,
     list_rollouts,
-    prune_extracts,
     save_rollouts,
 )
 from memorist.store.state_database import SqliteState, StateDatabase, open_sqlite_state

@@ -12,12 +12,8 @@ from memorist.core.messages import Usage
 from memorist.errors import StoreError
 from memorist.forks.fork_spec import FileChange, ForkOutcome, Receipt
 from memorist.store.database import load_migrations, open_database
-from memorist.store.session_rows import (
-    find_session_folders,
-    list_receipts,
-    record_receipt,
-    record_session,
-)
+from memorist.store.receipt_rows import list_receipts, record_receipt
+from memorist.store.session_rows import find_session_folders, record_session
 
 
 def test_a_new_database_is_private_and_has_every_migration(tmp_path: Path) -> None:

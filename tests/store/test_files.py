@@ -20,7 +20,7 @@ from memorist.errors import StoreError, UnreadableSession, WriteConflict
 from memorist.formats.transcript_format import RecordedLine
 from memorist.ports import FileSystem
 from memorist.store.disk_files import DiskFiles, make_folders, store_error
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 
 FILES: FileSystem = DiskFiles()
 

@@ -9,7 +9,7 @@ import pytest
 from memorist.errors import WriteConflict
 from memorist.ports import FileSystem
 from memorist.store.disk_files import DiskFiles
-from memorist.store.overlay_files import MAX_HELD_BYTES, WriteBackFiles
+from memorist.store.write_back_files import MAX_HELD_BYTES, WriteBackFiles
 
 
 def held() -> WriteBackFiles:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from memorist.store.extract_rows import StoredExtract, list_extracts, reinsert_extracts
 from memorist.store.job_claims import (
     ClaimRefused,
     JobClaim,
@@ -22,13 +23,7 @@ from memorist.store.job_claims import (
     renew_lease,
     retry_jobs,
 )
-from memorist.store.rollout_rows import (
-    StoredExtract,
-    list_extracts,
-    list_rollouts,
-    reinsert_extracts,
-    save_rollouts,
-)
+from memorist.store.rollout_rows import list_rollouts, save_rollouts
 from store.claiming import DAY, HOUR, NOW, TERMS, claim, extract, opened, refused, thread
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from memorist.store.rollout_rows import list_extracts, save_rollouts
+from memorist.store.extract_rows import list_extracts
+from memorist.store.rollout_rows import save_rollouts
 from memorist.store.state_database import open_sqlite_state
 from store.claiming import NOW, thread
 

@@ -21,6 +21,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from memorist.store.extract_rows import list_extracts
 from memorist.store.job_claims import (
     CLOCK_SKEW_SECONDS,
     JobClaim,
@@ -36,7 +37,7 @@ from memorist.store.job_claims import (
     renew_lease,
     retry_jobs,
 )
-from memorist.store.rollout_rows import list_extraction_progress, list_extracts, save_rollouts
+from memorist.store.rollout_rows import list_extraction_progress, save_rollouts
 from store.claiming import NOW, extract, opened, thread
 
 IDS = ("a", "b", "c", "d")

@@ -9,17 +9,19 @@ import pytest
 
 from memorist.errors import StoreError
 from memorist.store.database import open_database
+from memorist.store.extract_rows import (
+    StoredExtract,
+    list_extracts,
+    prune_extracts,
+    reinsert_extracts,
+)
 from memorist.store.job_claims import JobClaim, finish_consolidation, finish_extraction, list_jobs
 from memorist.store.job_claims import claim_consolidation as claim_whole
 from memorist.store.memory_mode import set_memory_mode
 from memorist.store.rollout_rows import (
-    StoredExtract,
     count_uses,
     list_extraction_progress,
-    list_extracts,
     list_rollouts,
-    prune_extracts,
-    reinsert_extracts,
     reset_rollouts,
     save_rollouts,
 )

@@ -22,7 +22,8 @@ from memorist.formats.transcript_format import (
     read_session,
 )
 from memorist.store import transcript_writer
-from memorist.store.transcript_writer import LineFile, TranscriptWriter
+from memorist.store.transcript_reader import LineFile
+from memorist.store.transcript_writer import TranscriptWriter
 
 HEAD = SessionHead(session="s", format="memorist")
 

@@ -25,7 +25,7 @@ from msgspec import Struct, field, structs
 
 from memorist.formats.transcript_format import read_session
 from memorist.ports import Request
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 from memorist.testing.provider_server import ScriptedServer
 from memorist.testing.steps import Say, Step
 

@@ -21,9 +21,10 @@ from memorist.rollouts.raw_memory import (
     render_raw_memory,
 )
 from memorist.store.database import open_database
+from memorist.store.extract_rows import RolloutExtract, save_extract
 from memorist.store.memory_uses import MemoryUse, record_uses
-from memorist.store.rollout_rows import Rollout, RolloutExtract, save_extract, save_rollouts
-from memorist.store.session_rows import record_receipt
+from memorist.store.receipt_rows import record_receipt
+from memorist.store.rollout_rows import Rollout, save_rollouts
 from memorist.store.state_database import SqliteState
 from memorist.system import SystemClock
 

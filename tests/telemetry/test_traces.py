@@ -32,7 +32,7 @@ from memorist.settings import (
     Settings,
     TelemetrySettings,
 )
-from memorist.store.session_rows import list_receipts
+from memorist.store.receipt_rows import list_receipts
 from memorist.telemetry.tracing import SessionTracer, trace_work
 from memorist.testing.in_memory_files import FrozenClock
 from memorist.testing.models import ScriptedModel

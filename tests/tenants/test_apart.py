@@ -18,7 +18,7 @@ import msgspec
 import pytest
 
 from benchmarks.sessions import Agent, Guest, SessionsLoad, guests, play_agents
-from memorist.context.instruction_reading import read_git_state
+from memorist.context.git_state import read_git_state
 from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
@@ -26,7 +26,7 @@ from memorist.engine.tenants import Tenants
 from memorist.formats.transcript_format import read_session
 from memorist.ports import Request
 from memorist.settings import Settings
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import CallTool, Say, Step
 

@@ -28,7 +28,7 @@ from memorist.formats.transcript_format import read_session
 from memorist.settings import Settings
 from memorist.store import shared_sessions
 from memorist.store.shared_sessions import CONNECT_SECONDS, SharedSessions
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the server's socket")
 

@@ -39,7 +39,7 @@ from memorist.core.text_analysis import encode_text
 from memorist.engine.session import Session
 from memorist.errors import InputError
 from memorist.safety.markup_sanitizer import neutralize_markup
-from memorist.store.transcript_writer import read_transcript
+from memorist.store.transcript_reader import read_transcript
 
 ROOT = "/memories"
 LISTED_LEVELS = 2

@@ -17,16 +17,16 @@ from memorist.budget.budget_policy import (
     BudgetRequest,
     BudgetUsage,
     decide_budget,
-    decide_hold,
     largest_use,
 )
+from memorist.budget.provider_hold import decide_hold
 from memorist.errors import StoreError
 from memorist.forks.fork_spec import ForkGrant, ForkRefusal, ForkRunner, ForkSpec, Receipt
 from memorist.models.rate_limits import RateLimitReport
 from memorist.ports import Clock
 from memorist.settings import SpendSettings
 from memorist.store.database import UnsavedConnection
-from memorist.store.session_rows import record_receipt
+from memorist.store.receipt_rows import record_receipt
 from memorist.store.spend_rows import (
     DAY_SECONDS,
     UNRUN_OUTCOMES,

@@ -50,7 +50,8 @@ from memorist.models.model_choice import open_model
 from memorist.runtime import Runtime
 from memorist.settings import Settings
 from memorist.store.database import open_database
-from memorist.store.transcript_writer import LineFile, TranscriptWriter
+from memorist.store.transcript_reader import LineFile
+from memorist.store.transcript_writer import TranscriptWriter
 
 CACHED_MICRO = "micro-cached"
 """The way that changes no message: the provider is asked to clear results in its own cache."""

@@ -11,7 +11,8 @@ from memorist.cli import output
 from memorist.cli.command_environment import read_environment
 from memorist.config import load_settings
 from memorist.errors import UsageError
-from memorist.flags.flag_lookup import Flags, open_flags_file
+from memorist.flags.flag_file import open_flags_file
+from memorist.flags.flag_lookup import Flags
 from memorist.flags.flag_overrides import apply_all_flags
 from memorist.settings import Settings, flatten_settings
 from memorist.store.state_database import redact_password

@@ -50,13 +50,13 @@ from memorist.context.rollback import drop_rolled_back
 from memorist.core.messages import REINJECTED_ID_PREFIXES, Message
 from memorist.core.token_count import token_factor
 from memorist.engine.request_view import InjectedMessage, SavedEntry
-from memorist.engine.rollout_memory import render_rollout_memory
 from memorist.errors import StoreError, UsageError
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
 from memorist.models.context_window import DEFAULT_WINDOW
 from memorist.models.model_pricing import ModelPrice, find_price
 from memorist.recall.recall import load_recall_prompts, read_shown_index
+from memorist.rollouts.rollout_memory import render_rollout_memory
 from memorist.rollouts.summary_composition import SUMMARY_FILE
 from memorist.runtime import Runtime
 from memorist.settings import Family, Settings
@@ -65,7 +65,7 @@ from memorist.skills.skill_catalogue import build_catalogue, list_left_out_skill
 from memorist.skills.skill_discovery import discover_skills, find_skill_locations
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import SessionLayout
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 
 # Restore a recording to what its model saw.
 

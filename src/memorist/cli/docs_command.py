@@ -37,7 +37,7 @@ from memorist.settings import Settings
 from memorist.store.database import open_database
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 from memorist.system import SystemClock
 from memorist.telemetry.tracing import SessionTracer
 

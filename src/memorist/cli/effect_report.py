@@ -23,7 +23,7 @@ from memorist.errors import UnreadableSession
 from memorist.formats.format_detection import read_session
 from memorist.store.database import Connection
 from memorist.store.memory_uses import MemoryUseTotal, list_drawn_sessions, total_uses
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 
 IDLE_SHOWN = 5
 """Times that a memory was shown without once being read or cited, from which on it is named. Our

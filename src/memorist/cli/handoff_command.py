@@ -32,7 +32,7 @@ from memorist.formats.transcript_format import FORMAT_TITLES
 from memorist.session_memory.notes_template import written_bodies
 from memorist.store.disk_files import DiskFiles, read_if_exists
 from memorist.store.home_layout import SessionLayout, folder_name
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 from memorist.system import SystemClock
 
 CLIENT_PROGRAMS = {"claude-code": "claude", "codex": "codex"}

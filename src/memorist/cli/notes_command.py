@@ -23,7 +23,7 @@ from memorist.formats.format_detection import read_session
 from memorist.session_memory.structural_notes import NotesBudget
 from memorist.store.disk_files import DiskFiles, read_if_exists
 from memorist.store.home_layout import SessionLayout
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 
 
 @click.command()

@@ -23,8 +23,9 @@ from memorist.platforms.regular_files import read_regular
 from memorist.rollouts.project_facts import ProjectFact, select_project_facts
 from memorist.rollouts.raw_memory import RawMemory, parse_raw_memory
 from memorist.rollouts.session_sources import find_repository_root
+from memorist.store.extract_rows import list_extracts
 from memorist.store.home_layout import Layout
-from memorist.store.rollout_rows import Rollout, list_extracts, list_rollouts
+from memorist.store.rollout_rows import Rollout, list_rollouts
 from memorist.system import SystemClock
 
 FACTS = 3

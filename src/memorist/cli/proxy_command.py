@@ -16,6 +16,7 @@ from memorist.cli.command_environment import load_user_settings, read_environmen
 from memorist.engine.engine import Memorist
 from memorist.engine.tenants import Tenants
 from memorist.errors import UsageError
+from memorist.proxy.tenant_lookup import read_tenancy
 
 AUTH_VARIABLE = "MEMORIST_PROXY_TOKEN"
 """Environment variable with the token that clients must send, where one is needed."""
@@ -90,7 +91,7 @@ def proxy_command(
         format="%(asctime)s %(message)s",
     )
     token = read_environment().get(AUTH_VARIABLE, "")
-    tenancy = server.read_tenancy(chosen)
+    tenancy = read_tenancy(chosen)
     engines = (
         (lambda: Tenants(Path(settings.home).expanduser() / TENANTS_FOLDER, settings=settings))
         if tenancy.has_tenants

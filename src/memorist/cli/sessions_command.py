@@ -27,11 +27,12 @@ from memorist.session_memory.notes_template import (
 )
 from memorist.store.database import open_database
 from memorist.store.disk_files import DiskFiles, read_if_exists
+from memorist.store.extract_rows import find_extract
 from memorist.store.home_layout import SessionLayout
-from memorist.store.rollout_rows import Rollout, find_extract, list_rollouts
+from memorist.store.rollout_rows import Rollout, list_rollouts
 from memorist.store.session_rows import list_newest_sessions
 from memorist.store.state_database import SqliteState
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 from memorist.system import SystemClock
 
 TITLE_CHARACTERS = 90

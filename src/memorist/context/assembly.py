@@ -13,6 +13,12 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from memorist.context.agents_instructions import (
+    describe_agents_sources,
+    read_agents_files,
+    render_agents_files,
+)
+from memorist.context.claude_instructions import read_claude_files, render_claude_file
 from memorist.context.context_pieces import ContextPiece, ContextSection, OmittedSource, build_piece
 from memorist.context.context_tags import (
     FILE_NATIVE_ROWS,
@@ -25,25 +31,18 @@ from memorist.context.context_tags import (
 )
 from memorist.context.environment import (
     SessionEnvironment,
+    detect_environment,
     render_env_block,
     render_environment_context,
-    render_git_state,
 )
+from memorist.context.git_state import render_git_state
 from memorist.context.host_context import (
     UNSPECIFIED_PERMISSIONS,
     HostPermissions,
     apply_permissions,
     build_permissions_sections,
 )
-from memorist.context.instruction_reading import detect_environment
-from memorist.context.instructions import (
-    InstructionReport,
-    describe_agents_sources,
-    read_agents_files,
-    read_claude_files,
-    render_agents_files,
-    render_claude_file,
-)
+from memorist.context.instructions import InstructionReport
 from memorist.core.messages import (
     Message,
     Origin,

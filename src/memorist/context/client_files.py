@@ -19,17 +19,15 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.client_rules import ClientRule, split_rules
 from memorist.auto_memory.memory_file import parse_topic
+from memorist.context.agents_instructions import read_agents_files
+from memorist.context.claude_instructions import read_claude_files
 from memorist.context.instruction_reading import (
     InstructionRead,
     RealPathCache,
     find_project_root,
     read_instruction_text,
 )
-from memorist.context.instructions import (
-    InstructionReport,
-    read_agents_files,
-    read_claude_files,
-)
+from memorist.context.instructions import InstructionReport
 from memorist.core.messages import JsonObject
 from memorist.errors import StoreError
 from memorist.ports import ReadableFileSystem

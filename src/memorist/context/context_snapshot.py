@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from memorist.context.agents_instructions import render_agents_files
 from memorist.context.assembly import (
     ENVIRONMENT_SECTION,
     INSTRUCTIONS_SECTION,
@@ -18,6 +19,7 @@ from memorist.context.assembly import (
     REMINDER_TAG,
     render_section,
 )
+from memorist.context.claude_instructions import render_claude_file
 from memorist.context.context_pieces import ContextPiece, ContextSection
 from memorist.context.context_tags import (
     escape_closing_tag,
@@ -29,11 +31,7 @@ from memorist.context.environment import (
     render_env_fields,
     render_environment_fields,
 )
-from memorist.context.instructions import (
-    InstructionReport,
-    render_agents_files,
-    render_claude_file,
-)
+from memorist.context.instructions import InstructionReport
 from memorist.context.world_state import PriorValue, SectionRenderer, WorldSection, hash_text
 from memorist.core.markdown import render_template
 from memorist.core.messages import (

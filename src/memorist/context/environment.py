@@ -1,29 +1,24 @@
-"""The environment section of both families: values in, text out. Pure.
-
-`memorist.context.look` detects the values.
+"""What the model is told of the machine, the folder and the day: detected, and rendered for both
+families.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import os
+import platform
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
 
 from msgspec import Struct
 
+from memorist.context.git_state import GitState, read_git_state
 from memorist.core.markdown import escape_text, quote_attribute
+from memorist.ports import Clock
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
-
-
-class GitState(Struct, frozen=True, kw_only=True):
-    """The state of a repository when the session began."""
-
-    branch: str = ""
-    main: str = ""
-    status: str = ""
-    """`git status --short`; empty for a clean tree."""
-    commits: tuple[str, ...] = ()
-    """The newest commits, one line each."""
-    user: str = ""
 
 
 class NetworkAccess(Struct, frozen=True, kw_only=True):
@@ -177,22 +172,33 @@ def _single_line(value: str) -> str:
     return neutralize_markup(" ".join(strip_hidden_characters(value).split()), ("env",))
 
 
-def render_git_state(git: GitState, limit: int = 2_000) -> str:
-    """Render the snapshot of a repository.
+_ZONEINFO_FOLDER = "zoneinfo/"
 
-    `limit` is in characters of the status (claude-code.md section 1.2).
-    """
-    status = git.status.rstrip()
-    if len(status) > limit:
-        cut = status[:limit].rpartition("\n")[0] or status[:limit]
-        status = f"{cut}\n[{len(status) - len(cut):,} characters more; `git status` shows all]"
-    lines = ["[memorist] The repository when this session began; it is not brought up to date."]
-    lines += [
-        f"{name}: {value}"
-        for name, value in (("Branch", git.branch), ("Main branch", git.main), ("User", git.user))
-        if value
-    ]
-    lines += ["Status:", status or "(clean)"]
-    if git.commits:
-        lines += ["Newest commits:", *git.commits]
-    return neutralize_markup(strip_hidden_characters("\n".join(lines))).removeprefix("(data) ")
+
+def detect_environment(
+    folder: Path, clock: Clock, *, git: bool = True, environment: Mapping[str, str] | None = None
+) -> SessionEnvironment:
+    """Detect the environment of a session that begins now in the folder."""
+    known = os.environ if environment is None else environment
+    now = datetime.fromtimestamp(clock.now()).astimezone()
+    inside = any((above / ".git").exists() for above in (folder, *folder.parents))
+    return SessionEnvironment(
+        environments=(
+            CommandEnvironment(folder=str(folder), shell=Path(known.get("SHELL", "")).name),
+        ),
+        date=now.date().isoformat(),
+        timezone=_detect_timezone(known, now),
+        platform=sys.platform,
+        system=f"{platform.system()} {platform.release()}",
+        is_repository=inside,
+        git=read_git_state(folder, known) if inside and git else None,
+    )
+
+
+def _detect_timezone(environment: Mapping[str, str], now: datetime) -> str:
+    named = environment.get("TZ", "").removeprefix(":")
+    if not named:
+        with contextlib.suppress(OSError):
+            _, mark, named = os.path.realpath("/etc/localtime").rpartition(_ZONEINFO_FOLDER)
+            named = named if mark else ""
+    return named or now.tzname() or ""

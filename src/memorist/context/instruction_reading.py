@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import codecs
-import contextlib
-import os
-import platform
-import subprocess
-import sys
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
-from memorist.context.environment import CommandEnvironment, GitState, SessionEnvironment
 from memorist.errors import StoreError
-from memorist.ports import Clock, FileInfo, ReadableFileSystem
+from memorist.ports import FileInfo, ReadableFileSystem
 
 _BINARY_PROBE_BYTES = 8_192
 """Bytes in which a NUL marks a binary file (git's own rule)."""
@@ -202,97 +195,3 @@ class WatchedFiles:
 
 # Detect what a folder, a machine and a repository report. A failed lookup leaves its value
 # empty.
-
-
-_GIT_TIMEOUT_SECONDS = 2.0
-"""Timeout of one git command; on a slow disk the snapshot is lost, not the session."""
-_GIT_COMMAND = ("git", "--no-optional-locks", "-c", "core.fsmonitor=false")
-"""Takes no lock that the user's own git would wait for, and starts no program that the repository
-names.
-"""
-_GIT_QUESTIONS: Mapping[str, Sequence[str]] = {
-    "branch": ("rev-parse", "--abbrev-ref", "HEAD"),
-    "main": ("rev-parse", "--abbrev-ref", "origin/HEAD"),
-    "status": ("status", "--short"),
-    "commits": ("log", "--oneline", "-n", "5"),
-    "user": ("config", "user.name"),
-}
-"""The five questions of claude-code.md section 1.2."""
-_ZONEINFO_FOLDER = "zoneinfo/"
-
-
-def detect_environment(
-    folder: Path, clock: Clock, *, git: bool = True, environment: Mapping[str, str] | None = None
-) -> SessionEnvironment:
-    """Detect the environment of a session that begins now in the folder."""
-    known = os.environ if environment is None else environment
-    now = datetime.fromtimestamp(clock.now()).astimezone()
-    inside = any((above / ".git").exists() for above in (folder, *folder.parents))
-    return SessionEnvironment(
-        environments=(
-            CommandEnvironment(folder=str(folder), shell=Path(known.get("SHELL", "")).name),
-        ),
-        date=now.date().isoformat(),
-        timezone=_detect_timezone(known, now),
-        platform=sys.platform,
-        system=f"{platform.system()} {platform.release()}",
-        is_repository=inside,
-        git=read_git_state(folder, known) if inside and git else None,
-    )
-
-
-def _detect_timezone(environment: Mapping[str, str], now: datetime) -> str:
-    named = environment.get("TZ", "").removeprefix(":")
-    if not named:
-        with contextlib.suppress(OSError):
-            _, mark, named = os.path.realpath("/etc/localtime").rpartition(_ZONEINFO_FOLDER)
-            named = named if mark else ""
-    return named or now.tzname() or ""
-
-
-def read_git_state(folder: Path, environment: Mapping[str, str] | None = None) -> GitState | None:
-    """Read a snapshot of the repository with these environment variables; None if git is missing or
-    reports no status.
-
-    The five commands run in parallel.
-    """
-    running: dict[str, subprocess.Popen[bytes]] = {}
-    try:
-        for name, words in _GIT_QUESTIONS.items():
-            running[name] = subprocess.Popen(
-                [*_GIT_COMMAND, *words],
-                cwd=folder,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-            )
-        said = {name: _read_output(process) for name, process in running.items()}
-    except OSError:
-        return None
-    finally:
-        for process in running.values():
-            process.kill()
-            process.wait()
-            if process.stdout is not None:
-                process.stdout.close()
-    # Without an answer on the status, an empty one would be taken for a clean tree.
-    status = said["status"]
-    if status is None:
-        return None
-    return GitState(
-        branch=said["branch"] or "",
-        main=(said["main"] or "").removeprefix("origin/"),
-        status=status,
-        commits=tuple((said["commits"] or "").splitlines()),
-        user=said["user"] or "",
-    )
-
-
-def _read_output(process: subprocess.Popen[bytes]) -> str | None:
-    """Return what a command printed; None if it failed or took too long."""
-    try:
-        out, _ = process.communicate(timeout=_GIT_TIMEOUT_SECONDS)
-    except subprocess.TimeoutExpired:
-        return None
-    return out.decode("utf-8", "replace").rstrip() if process.returncode == 0 else None

@@ -26,7 +26,8 @@ from memorist.auto_memory.write_evidence import (
     collect_write_evidence,
     extract_user_text,
 )
-from memorist.context.instructions import read_agents_files, read_claude_files
+from memorist.context.agents_instructions import read_agents_files
+from memorist.context.claude_instructions import read_claude_files
 from memorist.core.messages import Message, Origin
 from memorist.dream.date_repair import prove_line_times
 from memorist.dream.dream_gates import (
@@ -42,7 +43,7 @@ from memorist.ports import FileSystem
 from memorist.settings import ContextSettings
 from memorist.store.disk_files import read_if_exists
 from memorist.store.home_layout import SessionLayout
-from memorist.store.transcript_writer import read_transcript
+from memorist.store.transcript_reader import read_transcript
 from memorist.transcript.typed_replies import with_typed_replies
 
 MAX_PAST_SESSIONS = 20

@@ -31,10 +31,11 @@ from memorist.context.context_snapshot import (
     load_first_context,
     save_first_context,
 )
-from memorist.context.environment import GitState, SessionEnvironment
+from memorist.context.environment import SessionEnvironment
+from memorist.context.git_state import GitState
 from memorist.context.host_context import HostContext, apply_permissions, build_permissions_sections
-from memorist.context.instruction_imports import TouchedFiles, find_touched_paths
 from memorist.context.instruction_reading import WatchedFiles
+from memorist.context.instruction_scope import TouchedFiles, find_touched_paths
 from memorist.context.message_normalization import IncrementalNormalizer
 from memorist.context.world_state import (
     EMPTY_WORLD_STATE,
@@ -57,7 +58,7 @@ from memorist.settings import Family
 from memorist.skills.skill_catalogue import build_catalogue_section
 from memorist.skills.skill_discovery import DiscoveredSkills, SkillDiscovery
 from memorist.skills.skill_invocation import build_skill_messages
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 
 MEMORY_INDEX_SOURCE = "auto memory"
 """Source of the piece that holds the project's memory index."""

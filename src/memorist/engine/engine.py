@@ -37,10 +37,10 @@ from memorist.engine.blocking_engine import BlockingMemorist
 from memorist.engine.context_extension import ContextExtension
 from memorist.engine.memory_effect import is_held_out
 from memorist.engine.memory_extension import MemoryExtension, open_memory_extension
+from memorist.engine.observed_session import ObservedSession
 from memorist.engine.off_sessions import note_off_session, read_off_sessions
 from memorist.engine.past_session_recall import PastSessionRecall
-from memorist.engine.recorded_session import ObservedSession, ReplayedSession
-from memorist.engine.rollout_memory import RolloutMemoryExtension
+from memorist.engine.replayed_session import ReplayedSession
 from memorist.engine.session import Session
 from memorist.engine.session_log import SessionLog
 from memorist.engine.session_pins import OffSwitch, PinnedTexts
@@ -50,12 +50,14 @@ from memorist.engine.worker_process import has_exited, start_worker
 from memorist.errors import SessionInUse, StoreError, UsageError
 from memorist.events import EventListener
 from memorist.extensions import SessionExtension
-from memorist.flags.flag_lookup import Flags, FlagSource, open_flags_file
+from memorist.flags.flag_file import open_flags_file
+from memorist.flags.flag_lookup import Flags, FlagSource
 from memorist.magic_docs.magic_docs import MagicDocs
 from memorist.models.model_choice import open_model
 from memorist.models.rate_limits import RateLimitReport, subscribe_to_rate_limits
 from memorist.ports import Clock, FileSystem, HostInfo, Model
 from memorist.recall.memory_search import FolderSearch, MemorySearch
+from memorist.rollouts.rollout_memory import RolloutMemoryExtension
 from memorist.rollouts.session_sources import default_source_folders, has_recordings
 from memorist.runtime import HeavyRunner, Runtime, SessionContext
 from memorist.safety.secrets import conceal_id

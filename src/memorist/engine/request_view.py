@@ -30,7 +30,7 @@ from memorist.ports import FileSystem
 from memorist.safety.redacted_json import encode_redacted
 from memorist.store.disk_files import remove_if_exists
 from memorist.store.home_layout import SessionLayout
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 
 IDLE_WORK_DELAY_SECONDS = 0.02
 """Delay in seconds before idle work begins: by then the host has sent its request and waits.

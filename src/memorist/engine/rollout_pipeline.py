@@ -66,19 +66,17 @@ from memorist.safety.secrets import redact
 from memorist.settings import RolloutsSettings, Settings
 from memorist.store.database import open_database
 from memorist.store.disk_files import DiskFiles
-from memorist.store.home_layout import Layout
-from memorist.store.job_claims import LeasePolicy
-from memorist.store.memory_mode import set_memory_mode
-from memorist.store.rollout_rows import (
-    ExtractionProgress,
-    Rollout,
+from memorist.store.extract_rows import (
     RolloutExtract,
     StoredExtract,
     find_extract,
     list_extracts,
-    list_rollouts,
     reinsert_extracts,
 )
+from memorist.store.home_layout import Layout
+from memorist.store.job_claims import LeasePolicy
+from memorist.store.memory_mode import set_memory_mode
+from memorist.store.rollout_rows import ExtractionProgress, Rollout, list_rollouts
 from memorist.store.state_database import StateDatabase, list_damage_remarks, open_state
 from memorist.system import SystemClock
 from memorist.telemetry.tracing import SessionTracer

@@ -44,7 +44,8 @@ from memorist.session_memory.session_notes import SessionMemory
 from memorist.settings import SessionMemorySettings
 from memorist.skills.skill_invocation import InvokedSkills
 from memorist.store.session_rows import record_session
-from memorist.store.transcript_writer import EventLog, TranscriptWriter, read_transcript
+from memorist.store.transcript_reader import read_transcript
+from memorist.store.transcript_writer import EventLog, TranscriptWriter
 from memorist.telemetry.tracing import SessionTracer
 
 _log = logging.getLogger("memorist")

@@ -12,7 +12,7 @@ from msgspec import Struct
 from memorist.auto_memory.statements.session_wishes import asks_for_no_memory, read_pinned_text
 from memorist.core.messages import Message, ToolUse
 from memorist.engine.engine import Memorist
-from memorist.engine.recorded_session import ObservedSession
+from memorist.engine.observed_session import ObservedSession
 from memorist.engine.session_pool import PoolLimits, SessionPool
 from memorist.errors import MemoristError, UnreadableSession
 from memorist.events import Event, MemoryChanged, MemoryNeedsReview

@@ -25,7 +25,7 @@ from memorist.formats.transcript_format import (
     WorldStateRecord,
 )
 from memorist.platforms.regular_files import open_regular
-from memorist.store.transcript_writer import LINE_LIMIT
+from memorist.store.transcript_reader import LINE_LIMIT
 
 # Find the records of a session file that were not processed yet. Pure.
 

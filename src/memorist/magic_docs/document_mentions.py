@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 
-from memorist.context.instruction_imports import find_touched_paths
+from memorist.context.instruction_scope import find_touched_paths
 from memorist.core.messages import Message
 from memorist.magic_docs.document_header import (
     is_markdown,

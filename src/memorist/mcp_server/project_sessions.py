@@ -25,7 +25,7 @@ from memorist.store.database import Connection
 from memorist.store.disk_files import read_if_exists
 from memorist.store.home_layout import SessionLayout
 from memorist.store.session_rows import list_newest_sessions
-from memorist.store.transcript_writer import read_transcript
+from memorist.store.transcript_reader import read_transcript
 from memorist.transcript.typed_replies import with_typed_replies
 
 MAX_SEARCHED_SESSIONS = 20

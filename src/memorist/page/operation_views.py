@@ -18,8 +18,9 @@ from memorist.machines.machine_sync import load_identity, sync_machines
 from memorist.page.page_addresses import PAGE_ROWS, address_of, list_pages
 from memorist.page.session_views import outcome_cell
 from memorist.rollouts.raw_memory import MemoryBullet, RawMemoryTask, parse_raw_memory
+from memorist.store.extract_rows import StoredExtract, list_extracts
 from memorist.store.memory_mode import set_memory_mode
-from memorist.store.rollout_rows import Rollout, StoredExtract, list_extracts, list_rollouts
+from memorist.store.rollout_rows import Rollout, list_rollouts
 from memorist.views.page_texts import say, say_count, say_each
 from memorist.views.view_blocks import (
     ActionBlock,

@@ -35,7 +35,7 @@ from memorist.page.session_course import (
 from memorist.page.spend_view import list_receipt_rows, list_totals, total_receipts
 from memorist.recall.passages import PassageMatch
 from memorist.store.memory_uses import MemoryUse, list_uses_in_session
-from memorist.store.session_rows import list_receipts
+from memorist.store.receipt_rows import list_receipts
 from memorist.views.page_texts import say, say_each
 from memorist.views.view_blocks import (
     BarBlock,

@@ -16,7 +16,7 @@ from memorist.forks.fork_spec import ForkOutcome, Receipt
 from memorist.models.model_pricing import PriceTable, cache_saving, merge_prices, shipped_prices
 from memorist.page.page_addresses import PAGE_ROWS, address_of
 from memorist.page.page_context import PageContext
-from memorist.store.session_rows import list_newest_receipts
+from memorist.store.receipt_rows import list_newest_receipts
 from memorist.views.page_texts import say, say_each
 from memorist.views.view_blocks import (
     BarBlock,

@@ -49,7 +49,7 @@ from memorist.settings import ProxySettings
 from memorist.store.database import is_disk_failure
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import BESIDE_HOOKS, Layout, SessionLayout, folder_name, home_name
-from memorist.store.transcript_writer import read_transcript
+from memorist.store.transcript_reader import read_transcript
 from memorist.system import SystemClock
 
 # The engines behind a proxy: one home for all, or one for each tenant.

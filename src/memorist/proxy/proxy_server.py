@@ -14,7 +14,6 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 import msgspec
 from aiohttp import web
@@ -22,19 +21,16 @@ from msgspec.structs import replace
 
 from memorist.engine.engine import Memorist
 from memorist.engine.tenants import Tenants
-from memorist.errors import SettingsError, UsageError
+from memorist.errors import UsageError
 from memorist.platforms import processes
-from memorist.platforms.regular_files import read_regular_text
 from memorist.proxy.call_pipeline import CallPipeline, ProxyEngines
 from memorist.proxy.header_rules import check_host, check_token
 from memorist.proxy.heavy_process import HeavyProcess
 from memorist.proxy.provider_routing import find_route, leaves_base
 from memorist.proxy.proxy_metrics import CONTENT_TYPE, ProxyMetrics
 from memorist.proxy.tenant_lookup import (
-    TENANTS_BY_HEADER,
     Tenancy,
     find_tenant,
-    parse_tenant_tokens,
 )
 from memorist.proxy.upstream_exchange import (
     MAX_HEADER_BYTES,
@@ -248,22 +244,3 @@ async def serve_until_signal(
         async with open_engines() as engines:
             engines.run_heavy = heavy.run
             await serve(engines, listening, settings, until=until, token=token, tenancy=tenancy)
-
-
-def read_tenancy(settings: ProxySettings) -> Tenancy:
-    """Read how tenants are identified. Raises SettingsError for an invalid tenants file."""
-    if settings.tenants in ("", TENANTS_BY_HEADER):
-        return Tenancy(
-            by_header=settings.tenants == TENANTS_BY_HEADER, unknown=settings.unknown_tenant
-        )
-    path = Path(settings.tenants).expanduser()
-    try:
-        text, mode = read_regular_text(path), path.stat().st_mode
-    except (OSError, ValueError) as error:
-        raise SettingsError(
-            f"the tenants' file {path} cannot be read: {getattr(error, 'strerror', None) or error}"
-        ) from error
-    return Tenancy(
-        tokens=parse_tenant_tokens(text, str(path), private=not mode & 0o077),
-        unknown=settings.unknown_tenant,
-    )

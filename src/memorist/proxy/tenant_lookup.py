@@ -6,12 +6,15 @@ import hashlib
 import re
 import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
 
 from memorist.errors import SettingsError
+from memorist.platforms.regular_files import read_regular_text
 from memorist.proxy.client_identity import decode_header
+from memorist.settings import ProxySettings
 
 TENANTS_BY_HEADER = "header"
 """Value of the setting `proxy.tenants` that takes the tenant's name from the header
@@ -104,3 +107,22 @@ def _token_hash(token: object, where: str, *, private: bool) -> str:
             f"`sha256:` and the token's hash"
         )
     return _hash_token(token)
+
+
+def read_tenancy(settings: ProxySettings) -> Tenancy:
+    """Read how tenants are identified. Raises SettingsError for an invalid tenants file."""
+    if settings.tenants in ("", TENANTS_BY_HEADER):
+        return Tenancy(
+            by_header=settings.tenants == TENANTS_BY_HEADER, unknown=settings.unknown_tenant
+        )
+    path = Path(settings.tenants).expanduser()
+    try:
+        text, mode = read_regular_text(path), path.stat().st_mode
+    except (OSError, ValueError) as error:
+        raise SettingsError(
+            f"the tenants' file {path} cannot be read: {getattr(error, 'strerror', None) or error}"
+        ) from error
+    return Tenancy(
+        tokens=parse_tenant_tokens(text, str(path), private=not mode & 0o077),
+        unknown=settings.unknown_tenant,
+    )

@@ -43,7 +43,7 @@ from memorist.store.database import (
     transaction,
 )
 from memorist.store.rollout_rows import Rollout
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 from memorist.transcript.invocation_log import (
     Invocation,
     InvocationLog,

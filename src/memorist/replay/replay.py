@@ -23,7 +23,7 @@ from memorist.compaction.thresholds import (
 )
 from memorist.core.messages import Message, Usage
 from memorist.engine.engine import Memorist
-from memorist.engine.recorded_session import ReplayedSession
+from memorist.engine.replayed_session import ReplayedSession
 from memorist.errors import NothingToDo, StoreError, UnreadableSession
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import (
@@ -48,8 +48,8 @@ from memorist.replay.replay_results import (
 )
 from memorist.settings import Settings
 from memorist.store.disk_files import DiskFiles, make_folders, store_error
-from memorist.store.overlay_files import WriteBackFiles
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
+from memorist.store.write_back_files import WriteBackFiles
 
 PARTIAL_PREFIX = ".partial-"
 ENGINE_FOLDER = "engine"

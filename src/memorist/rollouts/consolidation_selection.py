@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from memorist.core.token_count import estimate_text_tokens
-from memorist.store.rollout_rows import StoredExtract
+from memorist.store.extract_rows import StoredExtract
 
 _SECONDS_PER_DAY = 86_400
 

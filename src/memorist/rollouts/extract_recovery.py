@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from memorist.store.rollout_rows import RolloutExtract, StoredExtract
+from memorist.store.extract_rows import RolloutExtract, StoredExtract
 
 UNRECOVERABLE = (
     "how often and when each session was cited: selection begins anew, by age alone",

@@ -16,15 +16,15 @@ from memorist.errors import UnreadableSession
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import SessionHead
 from memorist.rollouts.source_metadata import take_head_lines
+from memorist.store.extract_rows import find_extract
 from memorist.store.rollout_rows import (
     ExtractionProgress,
     Rollout,
-    find_extract,
     find_extraction_progress,
     list_same_beginning,
 )
 from memorist.store.state_database import StateDatabase
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 
 Counts = Callable[[ExtractionProgress], bool]
 """Whether what was said in a session is kept of that session, or was excluded by its user."""

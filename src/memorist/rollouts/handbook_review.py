@@ -48,7 +48,7 @@ from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.permission_claims import is_planted_order
 from memorist.safety.secrets import redact
-from memorist.store.rollout_rows import RolloutExtract
+from memorist.store.extract_rows import RolloutExtract
 
 MAX_LOSS_SHARE = 0.5
 """Share of the claims that a model may leave out before its work is rejected.

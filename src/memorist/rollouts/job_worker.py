@@ -17,6 +17,7 @@ from memorist.ports import Clock
 from memorist.rollouts.session_eligibility import EligibilityVerdict, judge_threads
 from memorist.rollouts.session_sources import SkippedFile
 from memorist.settings import RolloutsSettings
+from memorist.store.extract_rows import RolloutExtract, StoredExtract, prune_extracts
 from memorist.store.job_claims import (
     ClaimRefused,
     FinishOutcome,
@@ -33,13 +34,7 @@ from memorist.store.job_claims import (
     release_job,
     renew_lease,
 )
-from memorist.store.rollout_rows import (
-    Rollout,
-    RolloutExtract,
-    StoredExtract,
-    list_extraction_progress,
-    prune_extracts,
-)
+from memorist.store.rollout_rows import Rollout, list_extraction_progress
 from memorist.store.state_database import StateDatabase
 
 # The values a worker is configured with and emits. Values only.

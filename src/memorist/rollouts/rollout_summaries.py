@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from memorist.core.text_analysis import replace_surrogates
-from memorist.store.rollout_rows import RolloutExtract
+from memorist.store.extract_rows import RolloutExtract
 
 RAW_MEMORIES_FILE = "raw_memories.md"
 SUMMARIES_FOLDER = "rollout_summaries/"

@@ -42,7 +42,7 @@ from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.permission_claims import grants_permission
 from memorist.safety.prompt_injection import find_injection_rules
 from memorist.safety.secrets import redact
-from memorist.store.rollout_rows import RolloutExtract, StoredExtract
+from memorist.store.extract_rows import RolloutExtract, StoredExtract
 
 # Decide when two claims are the same, when a newer one supersedes an older, and which are left
 # out for lack of space (RO-5). Pure.

@@ -33,7 +33,7 @@ from memorist.rollouts.source_metadata import (
 )
 from memorist.store.home_layout import REPLAY_FOLDER, Layout
 from memorist.store.rollout_rows import Rollout, SessionFormat
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 
 MAX_SOURCE_BYTES = 4_000_000_000
 """Largest file that is read, in bytes: four times the largest ever reported by users (codex.md part

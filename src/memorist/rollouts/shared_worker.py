@@ -14,6 +14,7 @@ from memorist.rollouts.job_worker import (
     extract_one,
     find_eligible_threads,
 )
+from memorist.store.extract_rows import prune_extracts
 from memorist.store.job_claims import (
     GLOBAL_KEY,
     ClaimRefused,
@@ -21,7 +22,7 @@ from memorist.store.job_claims import (
     list_jobs,
     release_dead_leases,
 )
-from memorist.store.rollout_rows import find_extraction_progress, prune_extracts
+from memorist.store.rollout_rows import find_extraction_progress
 from memorist.store.task_queue import JobQueue, PerformJob
 
 RETRY_FULL_SECONDS = 2.0

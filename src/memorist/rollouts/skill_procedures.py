@@ -22,7 +22,7 @@ from memorist.safety.prompt_injection import find_injection_rules
 from memorist.safety.secrets import redact
 from memorist.session_memory.notes_template import STRUCTURAL_MARK
 from memorist.skills.skillify import make_skill_name
-from memorist.store.rollout_rows import RolloutExtract
+from memorist.store.extract_rows import RolloutExtract
 
 SKILLS_FOLDER = "skills/"
 MIN_STEPS = 3

@@ -70,8 +70,9 @@ from memorist.rollouts.structural_stage_one import (
 )
 from memorist.rollouts.task_log import TaskLogBuilder
 from memorist.runtime import Runtime
-from memorist.store.rollout_rows import Rollout, RolloutExtract
-from memorist.store.transcript_writer import LineFile
+from memorist.store.extract_rows import RolloutExtract
+from memorist.store.rollout_rows import Rollout
+from memorist.store.transcript_reader import LineFile
 
 # Scan a session for stage one: what it proves, how it is split, and the evidence of each part.
 

@@ -66,8 +66,8 @@ from memorist.rollouts.structural_handbook import (
 from memorist.rollouts.summary_composition import SUMMARY_FILE
 from memorist.runtime import Runtime
 from memorist.store.disk_files import hold_lock, read_if_exists, remove_leftovers
+from memorist.store.extract_rows import RolloutExtract, StoredExtract
 from memorist.store.overlay_files import OverlayFiles
-from memorist.store.rollout_rows import RolloutExtract, StoredExtract
 
 CONSOLIDATION_LABEL = "consolidation"
 ROUND_LIST_ENTRIES = 200

@@ -73,7 +73,7 @@ from memorist.rollouts.summary_composition import (
     render_memory_summary,
 )
 from memorist.rollouts.user_notes import UserNote, find_notes, mark_note_merged
-from memorist.store.rollout_rows import RolloutExtract, StoredExtract
+from memorist.store.extract_rows import RolloutExtract, StoredExtract
 
 MAX_SUMMARY_TOKENS = 5_000
 """Upper bound of the summary's tokens, whatever the number of sessions: a session is shown half of

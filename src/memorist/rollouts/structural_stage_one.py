@@ -55,7 +55,8 @@ from memorist.safety.prompt_injection import find_injection_rules
 from memorist.safety.secrets import redact
 from memorist.session_memory.structural_notes import RESULTS_SECTION, TASK_SECTION
 from memorist.session_memory.work_notes import ERRORS_SECTION, MENDED
-from memorist.store.rollout_rows import Rollout, RolloutExtract
+from memorist.store.extract_rows import RolloutExtract
+from memorist.store.rollout_rows import Rollout
 from memorist.transcript.command_lines import cut_command
 from memorist.transcript.tool_actions import display_path
 

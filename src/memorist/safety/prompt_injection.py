@@ -14,9 +14,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from memorist.core.lazy import lazy_pattern
+from memorist.safety.encoded_text import find_encoded_text
 from memorist.safety.hidden_characters import (
     FoldedText,
-    find_encoded_text,
     find_spaced_letters,
     fold_text,
     read_hidden_text,

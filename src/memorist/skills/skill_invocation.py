@@ -1,23 +1,15 @@
-"""Find the skills a message invokes: `$name`, `@name`, or a link to a SKILL.md. Pure (SK-2).
-
-Source: codex.md section 4.3. Code in fences or backticks is skipped, where a dollar sign means a
-variable. A name counts only as a whole word, and only when it identifies exactly one skill; copies
-of a skill count as one.
-"""
+"""The skills that a session invoked, and the messages that give a model their text (SK-2). Pure."""
 
 from __future__ import annotations
 
 import hashlib
-import posixpath
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import PurePosixPath
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.compaction.restored_content import InvokedSkill, parse_restored_skill
-from memorist.core.lazy import lazy_pattern
 from memorist.core.markdown import render_template
 from memorist.core.messages import SKILL_ID_PREFIX, Message, Origin, TextBlock
 from memorist.core.token_count import estimate_text_tokens, truncate_end
@@ -25,160 +17,8 @@ from memorist.extensions import SessionExtension, SessionView
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.settings import Family, SkillsSettings
-from memorist.skills.skill import SKILL_FILE, Skill, SkillPrompts, is_same_skill, load_skill_prompts
-
-SHELL_VARIABLES = frozenset(
-    ["PATH", "HOME", "USER", "SHELL", "PWD", "TMPDIR", "TEMP", "TMP", "LANG", "TERM",
-     "XDG_CONFIG_HOME"]
-)  # fmt: skip
-"""Names that mean a shell variable even where a skill has that name (codex.md section 4.3)."""
-
-_FENCE = lazy_pattern(r"[ ]{0,3}(`{3,}|~{3,})")
-_BACKTICKS = lazy_pattern(r"`+")
-_LINK = lazy_pattern(
-    r"\[[^\[\]\n]{0,200}\]\(\s*(?:<([^<>\n]{1,1024})>|([^()\s]{1,1024}))"
-    r"(?:\s+[\"'][^\"'\n]{0,200}[\"'])?\s*\)"
-)
-_WORD = r"([A-Za-z0-9_](?:[\w:-]{0,127}))(?![\w:-])"
-_NOT_FOLLOWED_BY = r"(?!\.\w|[/=(\[{$@\\])"
-_DOLLAR_MENTION = lazy_pattern(r"(?<![\w$\\{/])\$" + _WORD + _NOT_FOLLOWED_BY, re.ASCII)
-_AT_MENTION = lazy_pattern(r"(?<![\w@.+/\\%&=-])@" + _WORD + _NOT_FOLLOWED_BY, re.ASCII)
-_ESCAPES = lazy_pattern(r"(?:%[0-9A-Fa-f]{2})+")
-_PRICE = lazy_pattern(r"\d[\d_]*[kKmMbB]?")
-
-
-class AmbiguousMention(Struct, frozen=True):
-    """A name shared by several different skills, and their paths."""
-
-    name: str
-    paths: tuple[str, ...]
-
-
-class SkillMentions(Struct, frozen=True):
-    """What a message invokes: each skill once, in text order, and the ambiguous names."""
-
-    skills: tuple[Skill, ...] = ()
-    ambiguous: tuple[AmbiguousMention, ...] = ()
-
-
-def find_mentions(text: str, skills: Sequence[Skill], cwd: str = "") -> SkillMentions:
-    """Find the skills that the text invokes.
-
-    Relative links are resolved against `cwd`; without it they are matched as the end of a path.
-    """
-    usable = [skill for skill in skills if skill.mentionable]
-    if not usable or ("$" not in text and "@" not in text and "](" not in text):
-        return SkillMentions()
-    prose = blank_code(text)
-    found: list[tuple[int, Skill]] = []
-    for link in _LINK.finditer(prose):
-        target = _resolve_link(link[1] or link[2], usable, cwd)
-        found += [(link.start(), target)] if target is not None else []
-    linked = {skill.name for _, skill in found}
-    named, ambiguous = _find_named_skills(
-        _LINK.sub(lambda link: " " * len(link[0]), prose), usable, linked
-    )
-    once = {skill.path: skill for _, skill in sorted(found + named, key=lambda pair: pair[0])}
-    return SkillMentions(tuple(once.values()), ambiguous)
-
-
-def _find_named_skills(
-    prose: str, usable: Sequence[Skill], linked: set[str]
-) -> tuple[list[tuple[int, Skill]], tuple[AmbiguousMention, ...]]:
-    """Find skills named by a sign and a word; names already settled by a link are skipped."""
-    by_name: dict[str, list[Skill]] = {}
-    for skill in usable:
-        by_name.setdefault(skill.name, []).append(skill)
-    found: list[tuple[int, Skill]] = []
-    doubtful: dict[str, AmbiguousMention] = {}
-    for start, word in _find_mention_words(prose):
-        name = next((form for form in (word, word.rstrip(":-")) if form in by_name), "")
-        if not name or name in linked:
-            continue
-        first, *others = by_name[name]
-        if all(is_same_skill(first, other) for other in others):
-            found.append((start, first))
-        else:
-            doubtful[name] = AmbiguousMention(name, tuple(skill.path for skill in by_name[name]))
-    return found, tuple(doubtful.values())
-
-
-def _find_mention_words(prose: str) -> Iterator[tuple[int, str]]:
-    for match in _DOLLAR_MENTION.finditer(prose):
-        if match[1] not in SHELL_VARIABLES and not _PRICE.fullmatch(match[1]):
-            yield match.start(), match[1]
-    for match in _AT_MENTION.finditer(prose):
-        yield match.start(), match[1]
-
-
-def _resolve_link(target: str, usable: Sequence[Skill], cwd: str) -> Skill | None:
-    """Resolve a link to a skill's SKILL.md or folder; None for other links and ambiguous ones."""
-    path = _ESCAPES.sub(
-        _unescape, target.partition("#")[0].removeprefix("file://").removeprefix("skill://")
-    )
-    if not path or "://" in path or "\0" in path:
-        return None
-    wanted = posixpath.normpath(
-        path if path.startswith("/") or not cwd else posixpath.join(cwd, path)
-    )
-    if wanted.startswith("/"):
-        return next((skill for skill in usable if wanted in (skill.path, skill.folder)), None)
-    if not wanted.endswith(SKILL_FILE) or wanted.startswith("~"):
-        wanted = wanted.removeprefix("~/")
-    ends = [
-        skill
-        for skill in usable
-        if f"/{wanted}" in (skill.path[-len(wanted) - 1 :], skill.folder[-len(wanted) - 1 :])
-    ]
-    return ends[0] if ends and all(is_same_skill(ends[0], each) for each in ends) else None
-
-
-def _unescape(escapes: re.Match[str]) -> str:
-    return bytes.fromhex(escapes[0].replace("%", "")).decode("utf-8", "replace")
-
-
-def blank_code(text: str) -> str:
-    """Blank fenced code and backtick spans; the length stays the same.
-
-    An open fence reaches to the end.
-    """
-    lines: list[str] = []
-    fence = ""
-    for line in text.splitlines(keepends=True):
-        mark = _FENCE.match(line)
-        sign = mark[1] if mark else ""
-        if fence:
-            ends = sign.startswith(fence) and not line.strip(" \t\r\n" + fence[0])
-            lines.append(" " * len(line))
-            fence = "" if ends else fence
-        elif sign and not (sign[0] == "`" and "`" in line[len(mark[0]) if mark else 0 :]):
-            lines.append(" " * len(line))
-            fence = sign
-        else:
-            lines.append(line)
-    return _blank_code_spans("".join(lines))
-
-
-def _blank_code_spans(text: str) -> str:
-    """Blank what stands between two equally long runs of backticks; linear time."""
-    runs = [match.span() for match in _BACKTICKS.finditer(text)]
-    later: dict[int, list[int]] = {}
-    for at in range(len(runs) - 1, -1, -1):
-        later.setdefault(runs[at][1] - runs[at][0], []).append(at)
-    parts: list[str] = []
-    done = at = 0
-    while at < len(runs):
-        start, end = runs[at]
-        same_length = later[end - start]
-        while same_length and same_length[-1] <= at:
-            same_length.pop()
-        if same_length:
-            at = same_length[-1]
-            parts += (text[done:start], " " * (runs[at][1] - start))
-            done = runs[at][1]
-        at += 1
-    return "".join((*parts, text[done:]))
-
+from memorist.skills.skill import Skill, SkillPrompts, load_skill_prompts
+from memorist.skills.skill_mentions import AmbiguousMention, find_mentions
 
 # Build the message with an invoked skill's body, and find invoked skills in a history, for
 # compaction.

@@ -30,7 +30,7 @@ from memorist.safety.secrets import redact
 from memorist.session_memory.notes_template import STRUCTURAL_MARK
 from memorist.session_memory.work_notes import build_error_lines, render_ending
 from memorist.skills.skill import MAX_NAME_CHARS, SkillPrompts
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 from memorist.transcript.tool_actions import SHORT_COMMAND_LIMIT, display_path, find_display_root
 from memorist.transcript.transcript_ledger import TranscriptLedger
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from memorist.store.rollout_rows import RolloutExtract, remove_extract, save_extract
+from memorist.store.extract_rows import RolloutExtract, remove_extract, save_extract
 from memorist.store.state_database import StateDatabase
 
 # Rules for claiming jobs, as values. Pure.

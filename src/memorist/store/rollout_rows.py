@@ -1,5 +1,5 @@
-"""Rollouts (recorded sessions) and their stage-one extracts. Works on either database
-(`StateDatabase`); every writing function is one transaction, and raises StoreError.
+"""Rows of rollouts (recorded sessions). Works on either database (`StateDatabase`); every writing
+function is one transaction, and raises StoreError.
 """
 
 from __future__ import annotations
@@ -58,52 +58,6 @@ class Rollout(Struct, frozen=True, kw_only=True):
     mode: MemoryMode = "enabled"
 
 
-class RolloutExtract(Struct, frozen=True, kw_only=True):
-    """What stage one extracted from a rollout. Raw memory and summary both empty: nothing worth
-    keeping, which is recorded too (RO-4).
-    """
-
-    thread: str
-    updated: int
-    """The rollout's watermark when it was read: a later one makes this extract outdated."""
-    raw_memory: str = ""
-    rollout_summary: str = ""
-    slug: str = ""
-    way: Literal["model", "structural"] = "structural"
-    generated: int
-    """Seconds since the epoch."""
-    problem: str = ""
-    """Why a model that should have been asked did not make it; empty where it did, or none should
-    have been.
-    """
-    outside: bool = False
-    """The session took in content from the web or from an MCP server (RO-9)."""
-    forked_from: str = ""
-    """Id of the session whose messages this one begins with, and which were left to that; empty for
-    none. Once chosen it stays, so that of two copies exactly one counts.
-    """
-    path: str = ""
-    cwd: str = ""
-    repository: str = ""
-    branch: str = ""
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is nothing worth keeping."""
-        return not (self.raw_memory.strip() or self.rollout_summary.strip())
-
-
-class StoredExtract(Struct, frozen=True, kw_only=True):
-    """An extract as stored, with its use."""
-
-    extracted: RolloutExtract
-    uses: int = 0
-    """How often it was cited."""
-    last_use: int | None = None
-    selected: bool = False
-    """It is part of the last consolidation."""
-
-
 class ExtractionProgress(Struct, frozen=True, kw_only=True):
     """A rollout and how far stage one has got with it."""
 
@@ -119,10 +73,6 @@ class ExtractionProgress(Struct, frozen=True, kw_only=True):
         return self.done_watermark is not None and self.done_watermark >= self.rollout.updated
 
 
-PRUNE_LIMIT = 200
-"""Most extracts removed in one run (codex.md section 1.8)."""
-
-_DAY = 86_400
 _SAVE_ROLLOUT = (
     "insert into threads (id, path, format, size, modified_ns, updated, cwd, repository, "
     "branch, source, first_words, mode) values"
@@ -134,20 +84,6 @@ _SAVE_ROLLOUT = (
     "repository = excluded.repository,"
     " branch = excluded.branch, source = excluded.source, first_words = excluded.first_words,"
     " mode = case when threads.mode = 'enabled' then excluded.mode else threads.mode end"
-)
-_SAVE_EXTRACT = (
-    "insert into extracts (thread, updated, raw_memory, rollout_summary, slug, way, generated, "
-    "path, cwd, repository, branch, problem, outside, forked_from)"
-    " values (:thread, :updated, :raw_memory, :rollout_summary, :slug, :way, :generated, "
-    ":path, :cwd, :repository, :branch, :problem, :outside, :forked_from)"
-    " on conflict (thread) do update set updated = excluded.updated, raw_memory = "
-    "excluded.raw_memory,"
-    " rollout_summary = excluded.rollout_summary, slug = excluded.slug, way = excluded.way, "
-    "generated = excluded.generated,"
-    " path = excluded.path, cwd = excluded.cwd, repository = excluded.repository, branch = "
-    "excluded.branch,"
-    " problem = excluded.problem, outside = excluded.outside, forked_from = excluded.forked_from"
-    " where extracts.updated <= excluded.updated"
 )
 _SELECT_PROGRESS = (
     "select threads.*, extracts.updated as extracted, jobs.last_success as reached,"
@@ -240,39 +176,6 @@ def find_extraction_progress(state: StateDatabase, thread: str) -> ExtractionPro
     return _progress_from_row(rows[0]) if rows else None
 
 
-def save_extract(state: StateDatabase, extracted: RolloutExtract) -> bool:
-    """Store an extract, preserving its use counts and selection. False when a newer one exists,
-    which is kept. To be called within a transaction.
-    """
-    return bool(
-        state.execute(
-            _SAVE_EXTRACT, msgspec.structs.asdict(extracted) | {"outside": int(extracted.outside)}
-        )
-    )
-
-
-def remove_extract(state: StateDatabase, thread: str) -> bool:
-    """Remove the extract of a rollout; False when there was none. To be called within a
-    transaction.
-    """
-    return bool(state.execute("delete from extracts where thread = :thread", {"thread": thread}))
-
-
-def list_extracts(state: StateDatabase) -> list[StoredExtract]:
-    """The extracts of all sessions that may become memory, ordered by rollout id."""
-    rows = state.query(
-        "select extracts.* from extracts left join threads on threads.id = extracts.thread"
-        " where coalesce(threads.mode, 'enabled') = 'enabled' order by extracts.thread"
-    )
-    return [_extract_from_row(row) for row in rows]
-
-
-def find_extract(state: StateDatabase, thread: str) -> StoredExtract | None:
-    """The extract of one session, whether or not it may become memory; None where it has none."""
-    rows = state.query("select * from extracts where thread = :thread", {"thread": thread})
-    return _extract_from_row(rows[0]) if rows else None
-
-
 def count_uses(state: StateDatabase, cited: Sequence[str]) -> list[str]:
     """Count one answer that cites these rollouts, each once; returns the ids that have no
     extract.
@@ -289,29 +192,6 @@ def count_uses(state: StateDatabase, cited: Sequence[str]) -> list[str]:
         ]
 
 
-def prune_extracts(
-    state: StateDatabase, unused_days: int, *, limit: int = PRUNE_LIMIT
-) -> list[str]:
-    """Remove the stalest extracts that are neither consolidated nor were used, changed or made for
-    that long; gives their threads.
-
-    Their jobs stay, so that they are not extracted again until they grow. Failures of that age go
-    too.
-    """
-    before = state.now() - unused_days * _DAY
-    with state.transaction():
-        rows = state.query(
-            "select thread from extracts where selected = 0 and updated < :before and "
-            "coalesce(last_use, generated) < :before"
-            " order by coalesce(last_use, updated), thread limit :limit",
-            {"before": before, "limit": limit},
-        )
-        for row in rows:
-            remove_extract(state, row["thread"])
-        state.execute("delete from failures where at < :before", {"before": before})
-    return [row["thread"] for row in rows]
-
-
 def reset_rollouts(state: StateDatabase) -> int:
     """Remove every extract, job and failure; rollouts and their modes stay. Returns the number of
     extracts.
@@ -321,40 +201,6 @@ def reset_rollouts(state: StateDatabase) -> int:
         state.execute("delete from jobs")
         state.execute("delete from failures")
     return count
-
-
-def reinsert_extracts(state: StateDatabase, found: Sequence[StoredExtract]) -> int:
-    """Insert extracts read from files where the database has none for their rollout; returns how
-    many.
-    """
-    with state.transaction():
-        have = {row["thread"] for row in state.query("select thread from extracts")}
-        missing = [each for each in found if each.extracted.thread not in have]
-        for each in missing:
-            save_extract(state, each.extracted)
-            state.execute(
-                "update extracts set uses = :uses, last_use = :last_use, selected = :selected, "
-                "selected_updated = updated where thread = :thread",
-                {
-                    "thread": each.extracted.thread,
-                    "uses": each.uses,
-                    "last_use": each.last_use,
-                    "selected": int(each.selected),
-                },
-            )
-    return len(missing)
-
-
-def _extract_from_row(row: Mapping[str, Any]) -> StoredExtract:
-    return StoredExtract(
-        extracted=RolloutExtract(
-            **{name: row[name] for name in RolloutExtract.__struct_fields__}
-            | {"outside": bool(row["outside"])}
-        ),
-        uses=row["uses"],
-        last_use=row["last_use"],
-        selected=bool(row["selected"]),
-    )
 
 
 def _rollout_from_row(row: Mapping[str, Any]) -> Rollout:

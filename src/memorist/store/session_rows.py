@@ -1,18 +1,11 @@
-"""Rows of the state database: sessions, and the receipts of background work."""
+"""Rows of the state database: the sessions of each project."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
 
-import msgspec
-
-from memorist.core.messages import Usage
 from memorist.errors import StoreError
-from memorist.forks.fork_spec import FileChange, ForkOutcome, ForkRequest, Receipt
-from memorist.safety.secrets import redact
 from memorist.store.database import transaction
-from memorist.store.spend_rows import add_receipt, release_reservation
 
 
 def record_session(
@@ -67,97 +60,3 @@ def list_newest_sessions(database: sqlite3.Connection) -> list[tuple[str, str, s
     except sqlite3.Error as error:
         raise StoreError(f"the sessions cannot be read from the database ({error})") from error
     return [(row["id"], row["project"], row["folder"], row["updated"]) for row in rows]
-
-
-def record_receipt(
-    database: sqlite3.Connection, session: str, receipt: Receipt, *, reservation: int | None = None
-) -> int:
-    """Record what a fork did and add it to the totals, replacing its reservation; returns the
-    receipt's number. Raises StoreError.
-    """
-    usage = receipt.usage
-    values = (
-        session,
-        receipt.label,
-        receipt.why,
-        receipt.model,
-        receipt.started,
-        receipt.seconds,
-        receipt.requests,
-        receipt.turns,
-        usage.input,
-        usage.cache_read,
-        usage.cache_write,
-        usage.output,
-        receipt.cost_usd,
-        _encode_redacted(receipt.files),
-        _encode_redacted(receipt.denied),
-        receipt.outcome.value,
-        redact(receipt.said).text,
-        msgspec.json.encode(receipt.sent).decode(),
-    )
-    try:
-        with transaction(database):
-            cursor = database.execute(
-                "insert into receipts (session, label, why, model, started, seconds, requests, "
-                "turns, input, cache_read, cache_write, output,"
-                " cost_usd, files, denied, outcome, said, sent) values (?, ?, ?, ?, ?, ?, ?, "
-                "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                values,
-            )
-            add_receipt(database, session, receipt)
-            if reservation is not None:
-                release_reservation(database, reservation)
-            return int(cursor.lastrowid or 0)
-    except sqlite3.Error as error:
-        raise StoreError(f"a receipt cannot be recorded in the database ({error})") from error
-
-
-def _encode_redacted(values: Sequence[FileChange] | Sequence[str]) -> str:
-    """The values as JSON without secrets; an empty list where redaction leaves no sound JSON."""
-    text = redact(msgspec.json.encode(values).decode()).text
-    try:
-        msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        return "[]"
-    return text
-
-
-def list_receipts(database: sqlite3.Connection, session: str) -> list[Receipt]:
-    """The receipts of one session, oldest first."""
-    rows = database.execute(
-        "select * from receipts where session = ? order by number", (session,)
-    ).fetchall()
-    return [_read_receipt(row) for row in rows]
-
-
-def list_newest_receipts(database: sqlite3.Connection, limit: int) -> list[tuple[str, Receipt]]:
-    """The newest receipts of all sessions, newest first, each with the id of its session; empty for
-    work that belongs to none.
-    """
-    rows = database.execute("select * from receipts order by number desc limit ?", (limit,))
-    return [(row["session"], _read_receipt(row)) for row in rows.fetchall()]
-
-
-def _read_receipt(row: sqlite3.Row) -> Receipt:
-    return Receipt(
-        label=row["label"],
-        why=row["why"],
-        model=row["model"],
-        started=row["started"],
-        seconds=row["seconds"],
-        requests=row["requests"],
-        turns=row["turns"],
-        usage=Usage(
-            input=row["input"],
-            cache_read=row["cache_read"],
-            cache_write=row["cache_write"],
-            output=row["output"],
-        ),
-        cost_usd=row["cost_usd"],
-        files=msgspec.json.decode(row["files"], type=tuple[FileChange, ...]),
-        denied=msgspec.json.decode(row["denied"], type=tuple[str, ...]),
-        outcome=ForkOutcome(row["outcome"]),
-        said=row["said"],
-        sent=msgspec.json.decode(row["sent"], type=tuple[ForkRequest, ...]),
-    )

@@ -1,7 +1,7 @@
 """What background work has used, for all processes of one home: totals by day and session,
 reservations, holds, and what was blocked (SG-1).
 
-A receipt adds to the totals when it is kept (`store.session_rows`), so reading them costs the same
+A receipt adds to the totals when it is kept (`store.receipt_rows`), so reading them costs the same
 however many receipts there are.
 """
 

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import codecs
-import io
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from functools import partial
-from itertools import count, repeat
 from pathlib import Path
-from typing import Protocol, cast
 
 import msgspec
-import zstandard
 
-from memorist.errors import SessionInUse, StoreError, UnreadableSession
+from memorist.errors import SessionInUse, StoreError
 from memorist.events import Event, TimestampedEvent
 from memorist.formats.transcript_format import (
-    RecordedLine,
     TranscriptEntry,
     encode_entry,
-    read_session,
 )
 from memorist.platforms import file_locks
 from memorist.platforms.file_descriptors import PRIVATE, read_at, replace_bytes, write_at
@@ -30,146 +22,6 @@ from memorist.safety.redacted_json import encode_redacted
 from memorist.store.disk_files import make_folders, store_error
 
 # The lines of a recorded session file, streamed in bounded memory.
-
-
-LINE_LIMIT = 64 * 1024 * 1024
-"""Bytes of the longest accepted line; Claude Code's own readers stop at 50 to 100 MB of a file
-(claude-code.md section 12.7).
-"""
-
-_READ_BUFFER = 256 * 1024
-"""Large enough to hold most lines whole; a larger buffer costs more page faults than it saves
-reads.
-"""
-_UNPACKED_BUFFER = 16 * 1024
-"""Small: at most this much of a damaged file's readable data is lost."""
-_ZSTANDARD = b"\x28\xb5\x2f\xfd"
-_WIDE_ENCODINGS = (
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-"""Byte order marks, longer ones first, since one is a prefix of another."""
-
-
-class _LineSource(Protocol):
-    def readline(self, size: int = -1, /) -> bytes: ...
-
-    def __iter__(self) -> Iterator[bytes]: ...
-
-
-class LineFile:
-    """The lines of a file, as `memorist.formats.transcript_format.Lines`: every `iter()` opens it
-    again at its start.
-
-    A line comes with its end of line, as it stands; cutting it off would copy every line once more.
-    Zstandard files are unpacked, a UTF-8 byte order mark is dropped, UTF-16 and UTF-32 with a mark
-    become UTF-8. A line over `limit` bytes comes with `problem` set, and is not held in memory.
-    """
-
-    def __init__(self, path: Path, limit: int = LINE_LIMIT) -> None:
-        self.path = path
-        self.limit = limit
-
-    def __iter__(self) -> Iterator[RecordedLine]:
-        """Raises UnreadableSession, at the first line, when the file cannot be opened, and later
-        when the disk fails.
-        """
-        with ExitStack() as stack:
-            try:
-                source, bounded = _open_source(self.path, self.limit, stack)
-            except (OSError, zstandard.ZstdError) as error:
-                raise UnreadableSession(_explain_open_error(self.path, error)) from error
-            try:
-                yield from (
-                    _iterate_lines(source)
-                    if bounded
-                    else _iterate_bounded_lines(source, self.limit)
-                )
-            except OSError as error:
-                raise UnreadableSession(
-                    f"{self.path} could not be read to its end: {error.strerror or error}."
-                ) from error
-
-
-def _open_source(path: Path, limit: int, stack: ExitStack) -> tuple[_LineSource, bool]:
-    """The source of the lines, and whether it is too small for a line over the limit."""
-    raw = stack.enter_context(io.FileIO(path))
-    stream = stack.enter_context(io.BufferedReader(raw, _READ_BUFFER))
-    start = raw.read(4) or b""  # a peek at the buffered reader would copy its whole buffer
-    raw.seek(0)
-    bounded = os.fstat(raw.fileno()).st_size <= limit
-    if start == _ZSTANDARD:
-        unpacked = cast(
-            "io.FileIO",
-            zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True, closefd=False),
-        )
-        stream = stack.enter_context(io.BufferedReader(unpacked, _UNPACKED_BUFFER))
-        start, bounded = stream.peek(4)[:4], False
-    for mark, encoding in _WIDE_ENCODINGS:
-        if start.startswith(mark):
-            return _RecodedLines(
-                stack.enter_context(
-                    io.TextIOWrapper(stream, encoding, errors="replace", newline="\n")
-                )
-            ), False
-    return stream, bounded
-
-
-class _RecodedLines:
-    """Lines of a text stream, as UTF-8."""
-
-    def __init__(self, text: io.TextIOWrapper) -> None:
-        self._text = text
-
-    def readline(self, size: int = -1, /) -> bytes:
-        return self._text.readline(size).encode("utf-8", "replace")
-
-    def __iter__(self) -> Iterator[bytes]:
-        return (line.encode("utf-8", "replace") for line in self._text)
-
-
-def _iterate_lines(source: _LineSource) -> Iterator[RecordedLine]:
-    """The lines of a source known to be small; no Python code runs per line."""
-    first = source.readline()
-    if first:
-        yield RecordedLine(1, first.removeprefix(codecs.BOM_UTF8))
-    yield from map(
-        partial(tuple.__new__, RecordedLine), zip(count(2), source, repeat(""), strict=False)
-    )
-
-
-def _iterate_bounded_lines(source: _LineSource, limit: int) -> Iterator[RecordedLine]:
-    number = 0
-    read, line = source.readline, partial(tuple.__new__, RecordedLine)
-    try:
-        while data := read(limit + 2):
-            number += 1
-            if len(data) > limit and len(data.rstrip(b"\r\n")) > limit:
-                _skip_line(source, data)
-                yield RecordedLine(number, b"", f"it is longer than {limit:,} bytes")
-            else:
-                yield line((number, data if number > 1 else data.removeprefix(codecs.BOM_UTF8), ""))
-    except zstandard.ZstdError:
-        yield RecordedLine(number + 1, b"", "the compressed data is damaged from here on")
-
-
-def _skip_line(source: _LineSource, data: bytes) -> None:
-    while data and not data.endswith(b"\n"):
-        data = source.readline(_READ_BUFFER)
-
-
-def _explain_open_error(path: Path, error: Exception) -> str:
-    if isinstance(error, FileNotFoundError):
-        return f"There is no file {path}; check the path."
-    if isinstance(error, IsADirectoryError):
-        return f"{path} is a folder; give a session file inside it."
-    if isinstance(error, PermissionError):
-        return f"{path} may not be read: permission is denied; give yourself access to it."
-    if isinstance(error, zstandard.ZstdError):
-        return f"{path} is a damaged compressed file; give a sound copy."
-    return f"{path} cannot be read: {getattr(error, 'strerror', None) or error}."
 
 
 _WRITE_BUFFER = 256 * 1024
@@ -402,14 +254,6 @@ def _is_complete_record(data: bytes) -> bool:
         return isinstance(msgspec.json.decode(data), dict)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
-
-
-def read_transcript(path: Path) -> Iterator[TranscriptEntry]:
-    """The entries of a transcript, in order; nothing where the file is missing or empty. Raises
-    UnreadableSession.
-    """
-    if path.exists() and path.stat().st_size:
-        yield from read_session(LineFile(path))
 
 
 # The event log of a session: one JSON object per line, appended unbuffered.

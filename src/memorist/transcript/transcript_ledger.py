@@ -27,6 +27,7 @@ from memorist.transcript.command_lines import (
 )
 from memorist.transcript.command_log import CommandLog, WorkFailure
 from memorist.transcript.dialogue import ANSWERING, INTERRUPTED, Dialogue
+from memorist.transcript.shown_code import find_shown_code
 from memorist.transcript.statement_pool import COMMENT, COMMIT, EARLIER, PLAN, SAID, SHOWN, THOUGHT
 from memorist.transcript.tool_actions import (
     AskUserAction,
@@ -42,7 +43,7 @@ from memorist.transcript.tool_actions import (
     ToolAction,
     parse_tool_action,
 )
-from memorist.transcript.touched_files import SessionFiles, find_shown_code, parse_git_status
+from memorist.transcript.touched_files import SessionFiles, parse_git_status
 from memorist.transcript.turn_log import StepAction, TurnLog
 
 # What was done in a session: calls and their results, recorded as files, commands, tasks and

@@ -31,7 +31,7 @@ from memorist.store.database import (
 )
 from memorist.store.session_rows import record_session
 from memorist.store.spend_rows import CLOCK_LENIENCE_SECONDS
-from memorist.store.transcript_writer import LineFile
+from memorist.store.transcript_reader import LineFile
 
 REBUILD_NOTE = (
     "It is moved aside and rebuilt when memorist next runs; notes and transcripts are files."

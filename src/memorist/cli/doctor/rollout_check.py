@@ -24,7 +24,7 @@ from memorist.rollouts.extract_recovery import restore_extracts_from_summaries
 from memorist.rollouts.rollout_folder import read_memory_folder
 from memorist.rollouts.rollout_summaries import parse_artifacts
 from memorist.store.disk_files import DiskFiles
-from memorist.store.rollout_rows import reinsert_extracts
+from memorist.store.extract_rows import reinsert_extracts
 from memorist.store.state_database import SQLITE, open_sqlite_state
 
 

@@ -22,6 +22,7 @@ from memorist.rollouts.session_eligibility import judge_threads
 from memorist.rollouts.session_sources import find_repository_root
 from memorist.settings import Settings
 from memorist.store.disk_files import DiskFiles
+from memorist.store.extract_rows import list_extracts
 from memorist.store.home_layout import Layout
 from memorist.store.job_claims import (
     GLOBAL_KEY,
@@ -37,7 +38,6 @@ from memorist.store.rollout_rows import (
     Rollout,
     find_extraction_progress,
     list_extraction_progress,
-    list_extracts,
     list_rollouts,
     reset_rollouts,
 )

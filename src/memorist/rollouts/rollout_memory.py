@@ -29,7 +29,8 @@ from memorist.rollouts.summary_view import (
 )
 from memorist.rollouts.user_notes import find_notes
 from memorist.runtime import Runtime, SessionContext
-from memorist.store.rollout_rows import count_uses, list_extracts, list_rollouts
+from memorist.store.extract_rows import list_extracts
+from memorist.store.rollout_rows import count_uses, list_rollouts
 from memorist.store.state_database import StateDatabase
 
 

@@ -1,0 +1,229 @@
+"""Which instruction files apply to the files that a session touches: the path globs of rules,
+exclusions, and the paths that tool calls name. Pure.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path, PurePath, PurePosixPath
+
+from msgspec import Struct
+
+from memorist.core.markdown import split_front_matter
+from memorist.core.messages import Message
+from memorist.transcript.tool_actions import ChangeAction, ReadAction, parse_tool_action
+
+MAX_EXPANDED_PATTERNS = 1_000
+"""Upper bound of patterns after brace expansion of one list (claude-code.md section 2.3)."""
+
+
+_MAX_PATTERN_CHARACTERS = 1_000
+"""Longest pattern in characters; a longer one matches nothing."""
+
+
+_GROUP = re.compile(r"\{([^{}]*)\}")
+
+
+def expand_braces(patterns: Iterable[str]) -> tuple[str, ...]:
+    """Expand the braces of the patterns.
+
+    Patterns over the budget stay as they are and match nothing; patterns without braces do not
+    count.
+    """
+    room = MAX_EXPANDED_PATTERNS
+    done: list[str] = []
+    for pattern in patterns:
+        if "{" not in pattern or len(pattern) > _MAX_PATTERN_CHARACTERS:
+            done.append(pattern)
+            continue
+        expanded = _expand_pattern(pattern, room)
+        room -= len(expanded) if expanded else 0
+        done += expanded or [pattern]
+    return tuple(done)
+
+
+def _expand_pattern(pattern: str, room: int) -> list[str]:
+    """Return every alternative of one pattern, innermost braces first; nothing if there are more
+    than `room`.
+    """
+    waiting, done = [pattern], dict[str, None]()
+    while waiting:
+        if len(waiting) + len(done) > room:
+            return []
+        text = waiting.pop()
+        group = next((found for found in _GROUP.finditer(text) if "," in found[1]), None)
+        if group is None:
+            done[text] = None
+        else:
+            waiting += [
+                text[: group.start()] + choice + text[group.end() :]
+                for choice in reversed(group[1].split(","))
+            ]
+    return list(done)
+
+
+def matches_any_glob(path: str, patterns: Sequence[str]) -> bool:
+    """Tell whether a path with slashes matches one of the expanded patterns.
+
+    A pattern without a slash matches in any folder.
+    """
+    return any(_matches_glob(path, pattern) for pattern in patterns)
+
+
+def _matches_glob(path: str, pattern: str) -> bool:
+    if not pattern or len(pattern) > _MAX_PATTERN_CHARACTERS or "{" in pattern:
+        return False
+    pattern = pattern.removeprefix("./")
+    if "/" not in pattern:
+        pattern = f"**/{pattern}"
+    wanted = pattern.strip("/").split("/")
+    if pattern.endswith("/"):
+        wanted.append("**")
+    return _match_folders(path.strip("/").split("/"), wanted)
+
+
+def _match_folders(names: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Match folder by folder; `reached` holds how many path segments each prefix of the pattern can
+    have consumed.
+    """
+    reached = {0}
+    for part in wanted:
+        if part == "**":
+            reached = set(range(min(reached), len(names) + 1))
+        else:
+            form = _compile_segment(part)
+            reached = {
+                at + 1
+                for at in reached
+                if form is not None and at < len(names) and form.match(names[at])
+            }
+        if not reached:
+            return False
+    return len(names) in reached
+
+
+@lru_cache(maxsize=1_024)
+def _compile_segment(part: str) -> re.Pattern[str] | None:
+    """Compile one folder's pattern; None if it is invalid, which matches nothing."""
+    if "[" in part and "]" not in part[part.index("[") + 2 :]:
+        return None
+    try:
+        return re.compile(fnmatch.translate(part))
+    except re.error:
+        return None
+
+
+class TouchedFiles:
+    """Files touched under one working folder, each once."""
+
+    def __init__(self) -> None:
+        self._files: dict[Path, None] = {}
+        self._folders: set[Path] = set()
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files in the order in which they were first touched."""
+        return tuple(self._files)
+
+    def add(self, path: Path, folder: Path, *, rules_wait: bool) -> bool:
+        """Record a file; return whether it may bring in instructions: it is the first of a folder
+        below the working folder, or a rule is pending.
+        """
+        if path in self._files:
+            return False
+        first = (
+            path.parent not in self._folders
+            and path.parent != folder
+            and path.is_relative_to(folder)
+        )
+        self._files[path] = None
+        self._folders.add(path.parent)
+        return rules_wait or first
+
+
+def find_touched_paths(messages: Iterable[Message]) -> Iterator[str]:
+    """Yield the paths that the tool calls in these messages read or change, as written."""
+    for message in messages:
+        for use in message.tool_uses:
+            match parse_tool_action(use):
+                case ReadAction(paths=paths):
+                    yield from paths
+                case ChangeAction(changes=changes):
+                    yield from (change.path for change in changes)
+                case _:
+                    pass
+
+
+class InstructionRule(Struct, frozen=True):
+    """A rule's path scope and text."""
+
+    globs: tuple[str, ...]
+    body: str
+    problem: str = ""
+
+
+def parse_rule(text: str) -> InstructionRule:
+    """Split a rule file into its path scope (`paths` in its header: a list, or one line with
+    commas) and its text.
+    """
+    document = split_front_matter(text)
+    if document.front is None:
+        return InstructionRule((), text)
+    value = document.front.values.get("paths")
+    if document.front.problem:
+        raw = "".join(entry.raw for entry in document.front.entries if entry.key == "paths")
+        return InstructionRule(_parse_unquoted_paths(raw), document.body, document.front.problem)
+    if isinstance(value, str):
+        return InstructionRule(_split_globs(value), document.body)
+    if isinstance(value, list):
+        return InstructionRule(
+            tuple(glob.strip() for glob in value if isinstance(glob, str) and glob.strip()),
+            document.body,
+        )
+    return InstructionRule((), document.body, "" if value is None else "its `paths` are no list")
+
+
+def _parse_unquoted_paths(raw: str) -> tuple[str, ...]:
+    """Read the patterns of a header that is not valid YAML: users write `paths: **/*.ts` without
+    the quotes that a leading star needs.
+    """
+    first, *rest = raw.partition(":")[2].splitlines() or [""]
+    if first.strip():
+        return () if first.strip()[0] in "[{|>&!" else _split_globs(first.strip().strip("\"'"))
+    items = (
+        line.strip().removeprefix("-").strip().strip("\"'")
+        for line in rest
+        if line.strip().startswith("-")
+    )
+    return tuple(item for item in items if item)
+
+
+def _split_globs(line: str) -> tuple[str, ...]:
+    """Split one line of patterns at its commas, except inside braces."""
+    found, depth = [""], 0
+    for sign in line:
+        depth += (sign == "{") - (sign == "}")
+        if sign == "," and depth <= 0:
+            found.append("")
+        else:
+            found[-1] += sign
+    return tuple(glob for glob in (each.strip() for each in found) if glob)
+
+
+def is_in_scope(globs: Sequence[str], base: PurePath, touched: Sequence[PurePath]) -> bool:
+    """Tell whether one of the files that were read is in the rule's scope."""
+    patterns = expand_braces(globs)
+    return any(
+        path.is_relative_to(base) and matches_any_glob(path.relative_to(base).as_posix(), patterns)
+        for path in touched
+    )
+
+
+def is_excluded(path: PurePath, exclude: Sequence[str]) -> bool:
+    """Tell whether a setting excludes the file."""
+    return bool(exclude) and matches_any_glob(
+        PurePosixPath(path.as_posix()).as_posix(), expand_braces(exclude)
+    )

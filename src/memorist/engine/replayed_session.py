@@ -1,0 +1,127 @@
+"""A recorded session played again, record by record, as a host would have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from memorist.compaction.compactor import NO_USAGE
+from memorist.compaction.full_compaction import CompactionOutcome, CompactionRequest
+from memorist.compaction.thresholds import CompactionThresholds
+from memorist.core.messages import Message, Origin
+from memorist.engine.memory_extension import MemoryExtension, RecalledText
+from memorist.engine.session_log import LogEntry, SessionLog
+from memorist.errors import NothingToDo, StoreError
+from memorist.extensions import SessionReply
+from memorist.forks.fork_spec import Receipt
+from memorist.models.model_pricing import ModelPrice
+from memorist.session_memory.notes_trigger import ConversationTracker, NotesDue
+from memorist.store.home_layout import SessionLayout
+
+
+class ReplayedSession:
+    """Opened by `Memorist.replay_session`."""
+
+    def __init__(
+        self,
+        log: SessionLog,
+        memory: MemoryExtension,
+        on_close: Callable[[ReplayedSession], object] = lambda _: None,
+    ) -> None:
+        self._log = log
+        self._memory = memory
+        self._on_close = on_close
+        self.limits: CompactionThresholds | None = None
+        """When memorist compacts by itself; None leaves compaction to the recorded agent."""
+        self._recalled: list[RecalledText] = []
+        self.price: ModelPrice | None = None
+        """Price of the recorded model; None when unknown."""
+
+    @property
+    def layout(self) -> SessionLayout:
+        """Paths of the session's files."""
+        return self._log.context.layout
+
+    @property
+    def tracker(self) -> ConversationTracker:
+        """State of the conversation so far: size of the context, messages, turns."""
+        return self._log.tracker
+
+    @property
+    def loss(self) -> StoreError | None:
+        """Why a part of the session was not saved, once it is closed; None where all of it is."""
+        return self._log.loss
+
+    def receipts(self) -> list[Receipt]:
+        """Receipts of background forks, oldest first."""
+        return list(self._log.receipts)
+
+    async def add_record(self, entry: LogEntry) -> None:
+        """Add the next entry of the recording."""
+        if isinstance(entry, Message) and entry.origin is Origin.USER and not entry.tool_results:
+            await self._memory.extract()  # the turn before has ended
+        self._log.add_entry(entry)
+        await self._log.session_memory.update_if_due()
+        if self.limits is not None:
+            await self._compact_if_due(entry, self.limits)
+        if isinstance(entry, Message):
+            self._recalled += self._memory.replay_recall(entry)
+
+    async def _compact_if_due(self, entry: LogEntry, limits: CompactionThresholds) -> None:
+        """Compact where a live session would have: before the request that this message is part
+        of.
+        """
+        if not isinstance(entry, Message):
+            return
+        now = entry.timestamp or 0.0
+        if entry.origin is Origin.MODEL:
+            self._log.compactor.on_reply(
+                SessionReply(messages=(entry,), usage=entry.usage or NO_USAGE, at=now)
+            )
+        elif self._log.compaction_enabled and self._log.compactor.is_due(now, limits):
+            done = await self._log.compactor.compact(
+                CompactionRequest(
+                    skills=self._log.invoked_skills.list_invoked(),
+                    messages=tuple(self._log.window_messages),
+                    limits=limits,
+                    price=self.price,
+                    now=now,
+                )
+            )
+            self._apply_compaction(done)
+
+    def _apply_compaction(self, done: CompactionOutcome) -> None:
+        if done.result is None:
+            return
+        if done.result.strategy == "micro":
+            self._log.window_messages = list(done.result.messages)
+            self.tracker.on_results_cleared(done.result.tokens_before - done.result.tokens_after)
+        else:
+            self._log.record_compaction(
+                done.to_boundary(self._log.window_messages, manual=False),
+                done.result.messages,
+                measured_before=True,
+            )
+            self._memory.on_history_replaced("compacted")
+
+    def take_recalled(self) -> list[RecalledText]:
+        """Return the memories that a live session would have been shown since the last call."""
+        found, self._recalled = self._recalled, []
+        return found
+
+    async def summarise(self) -> str:
+        """Finish the recording: extract memories, update the notes and return them.
+
+        Raises NothingToDo for an empty conversation.
+        """
+        if not self.tracker.messages:
+            raise NothingToDo("the conversation is empty, so there is nothing to take notes of")
+        await self._memory.extract()
+        await self._log.session_memory.update(
+            NotesDue(why="the recording ends", tokens=self.tracker.tokens), None
+        )
+        return self._log.session_memory.read_notes() or ""
+
+    async def close(self) -> None:
+        """Write everything and release the files. May be called twice."""
+        await self._log.close()
+        self._on_close(self)
