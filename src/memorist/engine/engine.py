@@ -38,7 +38,6 @@ from memorist.engine.context_extension import ContextExtension
 from memorist.engine.memory_effect import is_held_out
 from memorist.engine.memory_extension import MemoryExtension, open_memory_extension
 from memorist.engine.observed_session import ObservedSession
-from memorist.engine.off_sessions import note_off_session, read_off_sessions
 from memorist.engine.past_session_recall import PastSessionRecall
 from memorist.engine.replayed_session import ReplayedSession
 from memorist.engine.session import Session
@@ -68,6 +67,7 @@ from memorist.store.database import PAUSE_SECONDS, UnsavedConnection, is_disk_fa
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout, SessionLayout
 from memorist.store.memory_uses import list_drawn_sessions, record_draw
+from memorist.store.off_sessions import note_off_session, read_off_sessions
 from memorist.store.state_database import StateDatabase, is_shared, open_state
 from memorist.system import SystemClock
 from memorist.team.remote_location import open_remote, read_remote_location

@@ -16,7 +16,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.budget.budget_governor import BudgetGovernor, record_rate_limits
-from memorist.engine.off_sessions import read_off_sessions, save_rollouts_with_memory
 from memorist.errors import NothingToDo, StoreError
 from memorist.forks.fork_spec import ForkOutcome, Receipt
 from memorist.models.model_choice import open_model
@@ -76,6 +75,7 @@ from memorist.store.extract_rows import (
 from memorist.store.home_layout import Layout
 from memorist.store.job_claims import LeasePolicy
 from memorist.store.memory_mode import set_memory_mode
+from memorist.store.off_sessions import read_off_sessions, save_rollouts_with_memory
 from memorist.store.rollout_rows import ExtractionProgress, Rollout, list_rollouts
 from memorist.store.state_database import StateDatabase, list_damage_remarks, open_state
 from memorist.system import SystemClock

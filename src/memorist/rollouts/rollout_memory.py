@@ -12,7 +12,6 @@ from memorist.context.assembly import REMINDER_TAG
 from memorist.context.context_tags import find_row, wrap_in_tag
 from memorist.core.markdown import load_prompt
 from memorist.core.messages import ROLLOUT_MEMORY_ID_PREFIX, Message, Origin, TextBlock
-from memorist.engine.off_sessions import read_off_sessions, save_rollouts_with_memory
 from memorist.errors import StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionReply, SessionView
 from memorist.rollouts.citations import strip_citations
@@ -30,6 +29,7 @@ from memorist.rollouts.summary_view import (
 from memorist.rollouts.user_notes import find_notes
 from memorist.runtime import Runtime, SessionContext
 from memorist.store.extract_rows import list_extracts
+from memorist.store.off_sessions import read_off_sessions, save_rollouts_with_memory
 from memorist.store.rollout_rows import count_uses, list_rollouts
 from memorist.store.state_database import StateDatabase
 
