@@ -6,6 +6,9 @@ DATA ?= ../shared/data
 OUT ?= build/demo
 # one more than two cores: many tests wait for processes and sockets
 WORKERS ?= 3
+# The tests write some 200,000 small files: into memory where a folder in memory has room for them
+# (711: PostgreSQL runs as another user where make runs as root).
+TEST_FOLDER ?= $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 3000000 {print "/dev/shm"}')
 ROUNDS ?= 1
 NAME ?= all
 MODEL ?=
@@ -49,7 +52,9 @@ demo: .venv/core  ## replay a recorded session and show the notes memorist keeps
 	@$(BIN)/memorist demo --samples examples/sessions --out $(OUT)
 
 test: .venv/dev  ## run the tests (AREA=recall for one part)
-	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow and not real_client and not page" $(if $(AREA),tests/$(AREA))
+	@folder=$$(mktemp -d "$(or $(TEST_FOLDER),$${TMPDIR:-/tmp})/memorist-tests-XXXXXX") && chmod 711 "$$folder" && \
+	TMPDIR=$$folder PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow and not real_client and not page" $(if $(AREA),tests/$(AREA)) && \
+	rm -rf "$$folder" || { echo "the files of these tests are in $$folder"; exit 1; }
 
 fuzz: .venv/dev  ## run the property tests with new examples each time (ROUNDS=5 for more)
 	@for round in $$(seq $(ROUNDS)); do $(BIN)/pytest -q -n $(WORKERS) -m "hypothesis and not slow and not real_client and not page" --hypothesis-profile=fuzz || exit 1; done

@@ -64,6 +64,7 @@ def test_errors_reach_the_caller(tmp_path: Path) -> None:
 def test_a_closed_engine_says_so_and_leaves_no_thread(tmp_path: Path) -> None:
     """Also when it is closed twice, and when a listener calls it back."""
     refused: list[str] = []
+    before = set(threading.enumerate())
     with Memorist(settings=Settings(home=str(tmp_path))) as engine:
 
         def on_event(event: Event) -> None:
@@ -80,7 +81,8 @@ def test_a_closed_engine_says_so_and_leaves_no_thread(tmp_path: Path) -> None:
     assert "listener" in refused[0]
     with pytest.raises(UsageError, match="closed"):
         session.end_turn()
-    assert not [thread for thread in threading.enumerate() if thread.name == "memorist"]
+    started = set(threading.enumerate()) - before
+    assert not [thread for thread in started if thread.name == "memorist"]
 
 
 def test_every_call_of_a_session_has_its_blocking_form() -> None:

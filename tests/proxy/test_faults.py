@@ -406,8 +406,8 @@ def test_a_packed_request_is_read_and_goes_on_packed(proxied: Proxied, encoding:
         (b"\x00\x01", "gzip"),
         (b"\x00\x01", "zstd"),
         (b"\x00\x01", "br"),
-        (zstandard.ZstdCompressor(19).compress(b" " * 300_000_000), "zstd"),
-        (gzip.compress(b" " * 300_000_000), "gzip"),
+        (lambda: zstandard.ZstdCompressor(1).compress(b" " * 300_000_000), "zstd"),
+        (lambda: gzip.compress(b" " * 300_000_000, 1), "gzip"),
         (b'{"messages": [', ""),
         (b'{"messages": 7}', ""),
         (b'{"messages": [7, null, {"role": 3}]}', ""),
@@ -428,10 +428,11 @@ def test_a_packed_request_is_read_and_goes_on_packed(proxied: Proxied, encoding:
     ],
 )
 def test_a_request_that_cannot_be_read_is_the_providers_to_judge(
-    proxied: Proxied, data: bytes, encoding: str
+    proxied: Proxied, data: bytes | Callable[[], bytes], encoding: str
 ) -> None:
     """It goes on as it came, and the provider's refusal comes back."""
     got: list[int] = []
+    body = data() if callable(data) else data  # a bomb is made by the one process that needs it
 
     def answer(connection: socket.socket) -> None:
         got.append(1)
@@ -441,7 +442,7 @@ def test_a_request_that_cannot_be_read_is_the_providers_to_judge(
 
     with raw_provider(answer) as url:
         found = proxied(url).ask(
-            "/v1/messages", data, headers={"content-encoding": encoding} if encoding else {}
+            "/v1/messages", body, headers={"content-encoding": encoding} if encoding else {}
         )
 
     assert (found.status, found.data, found.word.partition(":")[0] in ("passed", "unchanged")) == (
