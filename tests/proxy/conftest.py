@@ -124,7 +124,7 @@ class RunningProxy:
     ) -> Answer:
         """One request over a connection of its own; a body that is not bytes is written as JSON."""
         data = body if isinstance(body, bytes | type(None)) else json.dumps(body).encode()
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=90)
         try:
             connection.request(
                 method, path, data, {"content-type": "application/json", **(headers or {})}
