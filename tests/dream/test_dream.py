@@ -342,7 +342,7 @@ def _forty_words(number: int) -> str:
         ("The timetable is by season.", "", False),
         ("Der Fahrplan steht bereit.", "", False),
         ("The timetable is in docs/boat.md.", "", False),
-        ("The timetable is in docs/boat.md.", "docs/ferry.md is docs/boat.md now.", True),
+        ("By season: docs/boat.md has the timetable.", "docs/ferry.md is docs/boat.md.", True),
     ],
 )
 def test_a_rewritten_memory_loses_no_name_unheard(text: str, sessions: str, is_kept: bool) -> None:
@@ -357,6 +357,33 @@ def test_a_rewritten_memory_loses_no_name_unheard(text: str, sessions: str, is_k
 
     assert bool(found.changes) is is_kept
     assert is_kept or "would lose docs/ferry.md" in found.dropped[0][1]
+
+
+@pytest.mark.covers("DR-4")
+@pytest.mark.parametrize(
+    ("text", "sessions", "is_kept"),
+    [
+        ("A release goes out on a fixed day.", "", False),
+        ("A release goes out on Monday, never on Friday.", "", False),
+        ("A release goes out on Tuesday, on Friday.", "", False),
+        ("On Tuesdays, and never on a Friday, the release goes out.", "", True),
+        ("A release goes out on Tuesday, never on Friday, at noon.", "", True),
+        ("A release goes out on Monday, never on Friday.", "Not Tuesday: Monday it is.", True),
+        ("Die Auslieferung ist am Dienstag.", "", False),
+    ],
+)
+def test_a_rewritten_memory_says_all_that_it_said(text: str, sessions: str, is_kept: bool) -> None:
+    """A model may add to a memory and word it otherwise; a day, a number or a denial goes only
+    where the sessions speak of it.
+    """
+    old = data("A release goes out on Tuesday, never on Friday.", name="release")
+    changed = {"release.md": (old, data(text, name="release"))}
+    check = LineCheck(f"Tuesday Friday Monday {sessions}", "")
+
+    found = review_model_changes(changed, {"release.md": old}, DreamSettings(), check, sessions)
+
+    assert bool(found.changes) is is_kept
+    assert is_kept or "would lose “A release goes out on Tuesday" in found.dropped[0][1]
 
 
 def test_a_memory_that_another_denies_is_not_said_elsewhere() -> None:
@@ -483,7 +510,7 @@ async def test_who_writes_meanwhile_is_not_overwritten(world: World) -> None:
         world.put("fine-0.md", data("The person's new words.", name="fine-0"), actor="user")
         world.put("use-pnpm.md", None, actor="user")
         path = next(path for path in named(text) if path.endswith("fine-0.md"))
-        return rewrite(path, "Desk 0 is closed.")
+        return rewrite(path, "Desk 0 answers for part 0 and is closed.")
 
     done = await world.dream(model(answer)).run("asked for", ())
 

@@ -82,7 +82,7 @@ def review_summary(
     size = max(MIN_EXTRACT_TOKENS, estimate_text_tokens(summary, factor))
     extract = build_extractive_summary(
         replaced.messages,
-        min(size, replaced.tokens // 2),
+        min(size, replaced.tokens),
         user_texts=replaced.user_texts,
         transcript=replaced.transcript,
         cwd=cwd,

@@ -16,9 +16,12 @@ from memorist.auto_memory.memory_changes import (
 )
 from memorist.auto_memory.memory_file import parse_topic
 from memorist.auto_memory.memory_manifest import INDEX_NAME
+from memorist.auto_memory.quotation_proof import split_sentences
 from memorist.auto_memory.statements.statement_similarity import count_negations
 from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
+from memorist.core.lazy import lazy_pattern
+from memorist.core.text_analysis import NOTES_STOP_WORDS, STEM_LENGTH, word_set
 from memorist.dream.structural_dream import DreamAct
 from memorist.settings import DreamSettings
 from memorist.transcript.answer_lines import CoveredLines, LineCheck
@@ -58,14 +61,15 @@ def review_model_changes(
     """Sort the differences between the folder (`before`: every memory) and the copy.
 
     `changed` maps each path to its old and new bytes in the copy; `check` knows what the model was
-    shown, and `sessions` is what it was shown of past sessions. What the model takes out is gone
-    only where another memory says it; a name also where the sessions speak of it.
+    shown, and `sessions` is what it was shown of past sessions. What the model takes out, of a
+    memory that it rewrites as well, is gone only where another memory says it or the sessions
+    speak of it.
     """
-    known = "\n".join(
-        (sessions, *(_read_body(path, data) for path, data in _overlay(before, changed).items()))
-    )
+    left = {path: _read_body(path, data) for path, data in _overlay(before, changed).items()}
+    known = "\n".join((sessions, *left.values()))
     written: list[MemoryChange] = []
     removed: list[MemoryChange] = []
+    shortened: list[MemoryChange] = []
     asked: list[tuple[MemoryChange, str]] = []
     acts: list[DreamAct] = []
     dropped: list[tuple[str, str]] = []
@@ -80,6 +84,10 @@ def review_model_changes(
         fault = ""
         if new is not None and retired is None:
             fault = find_line_fault(old, new, check) or _find_lost_name(path, old, known)
+            lost = fault or _find_lost_sentence(path, old, tuple(left.values()), sessions)
+            if lost and not fault:
+                shortened.append(MemoryChange(path=path, before=old, after=new))
+                fault = lost
         if fault:
             dropped.append((path, fault))
         elif new is not None and retired is None:
@@ -96,8 +104,10 @@ def review_model_changes(
             else:
                 removed.append(change)
                 acts.append(DreamAct(path=path, did="retired", why=why))
-    after = _apply_changes(before, (*written, *removed))
-    count = len(removed) + len(asked) + _count_gutted(written, before, _folder_words(after))
+    # The limit counts what the model would have lost, also where a part of it does not stand.
+    rewritten = (*written, *shortened)
+    after = _apply_changes(before, (*rewritten, *removed))
+    count = len(removed) + len(asked) + _count_gutted(rewritten, before, _folder_words(after))
     refused = _find_too_many_retired(count, len(before), settings) or _find_too_many_words_lost(
         _folder_words(before), _folder_words(after), settings
     )
@@ -120,6 +130,44 @@ def _find_lost_name(path: str, old: bytes | None, known: str) -> str:
     present = NameOccurrences(known)
     lost = sorted(name for name in find_names(_read_body(path, old or b"")) if not present[name])
     return f"would lose {lost[0]}, which no other memory says" if lost else ""
+
+
+def _find_lost_sentence(path: str, old: bytes | None, left: Sequence[str], sessions: str) -> str:
+    """Return why a rewritten memory may not stand: no memory that is left holds all that a sentence
+    of it says, and the sessions do not speak of the rest. What the user stated is not for this
+    review: the user is asked about it.
+    """
+    if parse_topic(path, old or b"").provenance.trust in USER_TRUST:
+        return ""
+    texts = [f"{text}\n{sessions}" for text in left]
+    for sentence in split_sentences(_read_body(path, old or b"")):
+        wanted, denied = _content_words(sentence), count_negations(sentence)
+        if not any(
+            count_negations(text) >= denied and _holds_words(text, wanted) for text in texts
+        ):
+            return f"would lose “{' '.join(sentence.split())[:80]}”, which no other memory says"
+    return ""
+
+
+def _content_words(text: str) -> list[str]:
+    return [word for word in _WORD.findall(text.casefold()) if word not in _FUNCTION_WORDS]
+
+
+def _holds_words(text: str, wanted: Sequence[str]) -> bool:
+    """Tell whether a text holds the words, inflected or not; one with a digit as it stands."""
+    words = f" {' '.join(_content_words(text))} "
+    return all(
+        f" {word} " in words if any(map(str.isdigit, word)) else f" {word[:STEM_LENGTH]}" in words
+        for word in wanted
+    )
+
+
+_WORD = lazy_pattern(r"\w+")
+_FUNCTION_WORDS = NOTES_STOP_WORDS | word_set(
+    "a an and are as at be by do for has he her his if in is it its of on or our she so the they"
+    " to too was we who you"
+)
+"""Words that a sentence may lose without saying less."""
 
 
 def _read_body(path: str, data: bytes) -> str:
