@@ -483,6 +483,8 @@ def test_a_superseded_memory_is_found_by_its_name_and_names_its_successor(shell:
     assert "superseded by always-use-bun.md" in old.output
     assert "it replaces always-use-yarn.md" in new.output
     assert "superseded by always-use-bun.md" in shell("memory", "why", "always-use-yarn").stdout
+    for part in ("yarn", "use-yarn.md"):
+        assert "superseded by always-use-bun.md" in shell("memory", "why", part).stdout
 
 
 @pytest.mark.covers("AM-10")

@@ -16,7 +16,12 @@ from memorist.auto_memory.client_rules import (
     ClientRule,
     match_client_rules,
 )
-from memorist.auto_memory.contradiction import SayingSearch, find_same, reconcile
+from memorist.auto_memory.contradiction import (
+    SayingSearch,
+    find_corrected,
+    find_same,
+    reconcile,
+)
 from memorist.auto_memory.inbox import (
     Inbox,
     Proposal,
@@ -46,7 +51,12 @@ from memorist.auto_memory.memory_file import (
 from memorist.auto_memory.memory_folder import MemoryFolder, UsageSource
 from memorist.auto_memory.memory_index import MemoryIndex, MemoryUsage
 from memorist.auto_memory.memory_location import locate_memory, record_project
-from memorist.auto_memory.memory_manifest import MAX_FILE_BYTES, MemoryHeader, is_index_file
+from memorist.auto_memory.memory_manifest import (
+    MAX_FILE_BYTES,
+    MemoryHeader,
+    is_index_file,
+    is_memory_file,
+)
 from memorist.auto_memory.project_files import ProjectFiles
 from memorist.auto_memory.purge_journal import PurgeEntry, PurgeJournal, describe_purged
 from memorist.auto_memory.statements.statement_scope import reaches_every_project
@@ -517,6 +527,14 @@ class AutoMemory:
         self._report_result(written, change_reason, tell)
         return written
 
+    def find_corrected(self, said: str) -> tuple[str, ...]:
+        """Paths of the memories, here or in every project, that a statement contradicts, or whose
+        value it corrects. Raises StoreError.
+        """
+        near = self._read_cached(self._search_sayings().find_related(said))
+        elsewhere = () if self.everywhere is None else self.everywhere.find_corrected(said)
+        return (*find_corrected(said, near), *elsewhere)
+
     def is_known(self, change: MemoryChange) -> bool:
         """Whether a new memory says what one says already, here or in every project. Raises
         StoreError.
@@ -646,6 +664,15 @@ class AutoMemory:
                     parse_topic(path, data), change, self._find_successor(path, change)
                 )
         return None
+
+    def list_former_paths(self) -> tuple[str, ...]:
+        """Paths of the memories that this folder once had, the one removed last first."""
+        named = dict.fromkeys(
+            path for change in self.folder.history.iter_changes() for path in change.paths
+        )
+        return tuple(
+            path for path in named if is_memory_file(path) and self._read_present(path) is None
+        )
 
     def _find_successor(self, path: str, change: RecordedChange) -> str:
         for other in change.paths:

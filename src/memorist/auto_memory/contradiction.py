@@ -28,12 +28,21 @@ from memorist.auto_memory.memory_file import (
     with_provenance,
 )
 from memorist.auto_memory.memory_manifest import MemoryHeader
+from memorist.auto_memory.stances import (
+    ONE_WORD_FOR,
+    SWITCHES,
+    Stance,
+    find_group,
+    read_stances,
+    stem_word,
+)
 from memorist.auto_memory.statements.statement_patterns import VERB
 from memorist.auto_memory.statements.statement_similarity import is_same_rule
 from memorist.auto_memory.team_memory import is_shared
+from memorist.auto_memory.value_correction import corrects_value, list_corrected_words
 from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import encode_text, word_set
+from memorist.core.text_analysis import encode_text
 
 
 class Agreement(StrEnum):
@@ -49,61 +58,19 @@ class Agreement(StrEnum):
     """A part of the known text is now said otherwise."""
     ABANDONED = "abandoned"
     """What the new text gives up is what the known one works with."""
+    CORRECTED = "corrected"
+    """The new text says that the value which the known one gives is no longer so."""
 
 
-ALTERNATIVES: tuple[frozenset[str], ...] = tuple(
-    frozenset(line.split())
-    for line in """
-    npm pnpm yarn bun
-    pip uv poetry pipenv pdm conda
-    tab space
-    jest vitest mocha ava jasmine
-    pytest unittest nose
-    prettier biome dprint
-    black ruff yapf autopep8
-    webpack vite rollup esbuild parcel turbopack
-    rebase merge squash
-    docker podman
-    postgres postgresql mysql mariadb sqlite mongodb
-    british american
-    single double
-    snake_case camelcase pascalcase kebab-case
-    short terse brief long detailed verbose
-    formal informal
-    du sie
-    tu vous
-    german english french spanish chinese japanese portuguese russian italian korean dutch polish
-    """.strip().splitlines()
+_ABANDONING = lazy_pattern(
+    r"\b(?:no longer|(?:don['’]?t|do not|not) (?:use|using|need|want|run|have)\b.{1,40} any ?more|"
+    r"stop(?:ped)? (?:using|"
+    r"doing)|dropped|deprecated|got rid of|removed|abandoned|kein\w* .{1,30} mehr|nicht mehr|"
+    r"ne .{1,30} plus|ya no|больше не)\b|不再",
+    re.IGNORECASE,
 )
-"""Words of which a project or a user chooses one at a time. Our choice: what people were seen to
-correct; a pair that is missing here is two memories instead of one.
-"""
-_ONE_WORD_FOR: dict[str, str] = {
-    foreign: word
-    for word, line in {
-        "german": "deutsch|allemand|alemán|alemão|немецки|немецком|德语|德文|ドイツ語",
-        "english": "englisch|anglais|inglés|inglês|английски|английском|英文|英语|英語",
-        "french": "französisch|français|francés|francês|французски|французском|法语|法文"
-        "|フランス語",
-        "spanish": "spanisch|espagnol|español|espanhol|испански|испанском|西班牙语|スペイン語",
-        "chinese": "chinesisch|chinois|chino|chinês|китайски|китайском|中文|汉语|中国語",
-        "japanese": "japanisch|japonais|japonés|japonês|японски|японском|日语|日文|日本語",
-        "portuguese": "portugiesisch|portugais|portugués|português|португальски|португальском"
-        "|葡萄牙语|ポルトガル語",
-        "russian": "russisch|russe|ruso|russo|русски|русском|俄语|俄文|ロシア語",
-        "answer": "reply|respond|antworte|antworten|antwortest|réponds|répondez|répondre|responde|"
-        "responder|responda|respóndeme|respondas|respondes|отвечай|отвечайте|отвечать|回答|回复|答复|回應|答えて|"
-        "答える|返答|返信",
-    }.items()
-    for foreign in line.split("|")
-}
-"""The languages and `answer` in the eight languages that are read: `antworte auf Deutsch` and
-`answer in Chinese` choose for the same thing.
-"""
-_CJK_WORD = lazy_pattern(
-    rf"(?:{'|'.join(word for word in _ONE_WORD_FOR if re.match('[぀-鿿]', word))})我?"
-)
-_POLITE_PART = lazy_pattern(r"\Aпо-|-(?:moi|me|nous)\Z")
+_LOOSE_END = lazy_pattern(r"(?:[\s,;:，；、]|\b(?:and|but|und|et|y|e)\b)+\Z")
+_LOOSE_START = lazy_pattern(r"\A(?:[\s,;:.!，；、。]|\b(?:and|but|und|et|y|e)\b)+")
 _GROUP_NOUNS: dict[str, frozenset[str]] = {
     "npm": frozenset({"package", "manager", "install", "dependency", "run", "script"}),
     "pip": frozenset({"package", "manager", "install", "dependency", "environment"}),
@@ -117,186 +84,6 @@ _GROUP_NOUNS: dict[str, frozenset[str]] = {
     "short": frozenset({"answer", "reply", "response"}),
 }
 """What a choice is about, by one of its alternatives: words that two choices need not share."""
-
-_REASON = lazy_pattern(
-    r"[,;(]?\s+(?:because|since|as it|so that|weil|damit|denn|parce que|porque|потому что)\b.*"
-    r"|[,，]?\s*(?:因为|なぜなら).*",
-    re.IGNORECASE | re.DOTALL,
-)
-_NAME = r"(?P<{}>[\w@./+-]+(?: [A-Z0-9][\w.+-]*)?)"
-_SWITCHES = tuple(
-    lazy_pattern(pattern.format(old=_NAME.format("old"), new=_NAME.format("new")), re.IGNORECASE)
-    for pattern in (
-        r"(?:switch|mov|migrat|chang|transition)\w*(?: \w+){{0,3}}? from {old} to {new}",
-        r"(?:replac|swapp?)\w* {old} (?:with|by|for) {new}",
-        r"von {old} (?:auf|zu) {new}(?: \w+)?",
-        r"(?:pass|migr|bascul)\w* (?:de |d['’]){old} (?:à|vers) {new}",
-        r"(?:pas|cambi|migr|mud|troc)\w* (?:de|do|da|del) {old} (?:a|para|por) {new}",
-        r"(?:перешли|перешёл|мигрировали) с {old} на {new}",
-        r"从\s*(?P<old>[\w.+-]+?)\s*(?:换成|换到|迁移到|切换到|改用|改成)了?\s*(?P<new>[\w.+-]+)",
-        r"(?P<old>[A-Za-z][\w.+-]*)\s*から\s*(?P<new>[A-Za-z][\w.+-]*)\s*(?:に|へ)",
-    )
-)
-_SWITCH_TO = lazy_pattern(
-    r"\b(?:switched|moved|migrated|changed)(?: over)? to (?=[\w@./+-]+\W*$)", re.IGNORECASE
-)
-_PREFERENCE = lazy_pattern(r"\bprefer (?P<new>[\w@./+-]+) (?:to|over) ", re.IGNORECASE)
-_NEGATIVE = (
-    r"(?:don['’]?t|do not|never|no longer|not|no|stop|avoid|without|instead of|rather than|cannot|"
-    r"can['’]?t|mustn['’]t|shouldn['’]t|nie|niemals|nicht|kein|keine|keinen|statt|anstatt|jamais|"
-    r"ne|pas|au lieu de|nunca|en vez de|en lugar de|em vez de|não|никогда|не|вместо)"
-)
-_OPENING = rf"(?:always|please|{_NEGATIVE}|{VERB}|immer|bitte|toujours|siempre|sempre|всегда)"
-_CLAUSE_BREAK = lazy_pattern(
-    r"(?:[,;:!?—…–]|[.](?=\s|$)|[，。；！？、\n])+\s*"
-    rf"|\s+(?:but|and|then|und|sondern|aber|et|mais|y|pero|e|mas|и|но)\s+(?={_OPENING}\b)"
-    r"|\s+(?=(?:instead of|rather than|not|never|statt|anstatt|au lieu de|en vez de|en lugar de|"
-    r"em vez de|вместо)\b)"
-    r"|(?=而不是)",
-    re.IGNORECASE,
-)
-_NEGATION = lazy_pattern(
-    rf"\b{_NEGATIVE}\b|不要|别|不用|不再|禁止|勿|而不是|ない(?:で|こと)?|禁止", re.IGNORECASE
-)
-_VALUE = lazy_pattern(
-    r"(?:\b(?:is|are|be|on|at|to|use|uses|using|of|ist|sind|auf|est|es|são|на)\b|=|[是用])"
-    r"(?:\s*[^\s\d]+){0,2}\s*[^\s\d]*\d\S*(?:\s+[^\W\d]+)?\W*\Z",
-    re.IGNORECASE,
-)
-_DROPPED_CJK = lazy_pattern(
-    r"请|总是|始终|一律|永远|必须|使用|以后|今后|我们|了|的|使わ|使っ|使い|しないで|してください|ください|いつも|常に|必ず|して|て|を|は|で|用"
-)
-_ABANDONING = lazy_pattern(
-    r"\b(?:no longer|(?:don['’]?t|do not|not) (?:use|using|need|want|run|have)\b.{1,40} any ?more|"
-    r"stop(?:ped)? (?:using|"
-    r"doing)|dropped|deprecated|got rid of|removed|abandoned|kein\w* .{1,30} mehr|nicht mehr|"
-    r"ne .{1,30} plus|ya no|больше не)\b|不再",
-    re.IGNORECASE,
-)
-_WORD = lazy_pattern(r"[぀-ヿ㐀-䶿一-鿿]+|[^\W_][\w@./+#=-]*[\w+#]|[^\W_]")
-_FRAME_WORDS = word_set(
-    """
-             a an the this that these those it its is are be been was were as of to for in on at
-    with         and or by i you we us me my our your they he she please pls kindly just only also
-    really         actually always ever now again still yet back anymore more longer fine ok okay
-    allowed         may can could should must shall will would need have has want like do does use
-    used         using uses prefer preferred let lets make sure everywhere here there project repo
-    repository codebase everything every all any time from future going forward then so than
-    if instead rather over s t re ve ll m d both der die das ein eine einen einem wir ich du
-    sie uns mir bitte immer nur ab jetzt sofort hier im projekt verwende verwenden benutze
-    benutzen nutze nutzen nimm mit auf mehr und oder zu auch wieder stattdessen le la les un
-    une des nous je tu on il est sommes suis toujours utilise utilisez utiliser ici dans ce
-    cette projet désormais de du à plus el los las una unos nosotros yo siempre usa usar
-    usamos utiliza aquí en este proyecto ahora ya o os um uma nós eu sempre use aqui neste
-    projeto agora мы я всегда используй используйте использовать здесь в этом проекте теперь
-    на с и em языке
-    """
-)
-"""Words that say nothing of what is asked for."""
-_LOOSE_END = lazy_pattern(r"(?:[\s,;:，；、]|\b(?:and|but|und|et|y|e)\b)+\Z")
-_LOOSE_START = lazy_pattern(r"\A(?:[\s,;:.!，；、。]|\b(?:and|but|und|et|y|e)\b)+")
-_MAX_COMPARED_CHARS = 600
-"""Characters of a text that is read as stances: a memory is one fact, a long one is prose."""
-
-
-class Stance(Struct, frozen=True):
-    """One clause: what it asks for, or rules out."""
-
-    words: frozenset[str]
-    """Content words, each without its ending."""
-    order: tuple[str, ...]
-    """The same words in their order, each as often as it occurs."""
-    positive: bool
-    value_length: int = 0
-    """How many of the last words say the value that the clause gives something; 0 where it gives
-    none, or one without a digit.
-    """
-    start: int = 0
-    end: int = 0
-    """Where the clause is in the text; 0 and 0 where it is nowhere as it is."""
-
-
-@lru_cache(maxsize=20_000)
-def read_stances(text: str) -> tuple[Stance, ...]:
-    """Read the clauses of a text as stances; clauses without content words are left out."""
-    plain = _REASON.sub("", text[:_MAX_COMPARED_CHARS])
-    rewritten = _rewrite_switches(plain)
-    found: list[Stance] = []
-    start = 0
-    breaks = [(match.start(), match.end()) for match in _CLAUSE_BREAK.finditer(rewritten)]
-    for end, after in [*breaks, (len(rewritten), len(rewritten))]:
-        found += _read_clause(rewritten[start:end], start if rewritten == plain else -1)
-        start = after
-    return tuple(found)
-
-
-def _rewrite_switches(text: str) -> str:
-    """Say a change from one thing to another as what is ruled out and what is asked for."""
-    for pattern in _SWITCHES:
-        match = pattern.search(text)
-        if match is not None:
-            return f"not {match['old']}, {match['new'].rstrip('.')}"
-    text = _SWITCH_TO.sub("use ", text)
-    return _PREFERENCE.sub(lambda match: f"{match['new']} instead of ", text)
-
-
-def _read_clause(clause: str, start: int) -> list[Stance]:
-    negative = len(_NEGATION.findall(clause)) % 2 == 1
-    order = _content_words(clause)
-    if not order:
-        return []
-    if len(order) == 2 and "answer" in order:  # "answer in German" and "in German answer"
-        order = tuple(sorted(order))
-    span = (start, start + len(clause)) if start >= 0 else (0, 0)
-    listed = [word for word in order if _find_group(word)]
-    group = _find_group(listed[0]) if listed else None
-    if group and len(listed) > 1 and all(_find_group(word) is group for word in listed):
-        rest = [word for word in order if word not in listed]
-        return [
-            Stance(frozenset([*rest, each]), (*rest, each), not negative, 0, *span)
-            for each in listed
-        ]
-    value = _VALUE.search(clause)
-    value_length = 0 if value is None else len(_content_words(value[0]))
-    return [Stance(frozenset(order), order, not negative, value_length, *span)]
-
-
-def _content_words(text: str) -> tuple[str, ...]:
-    plain = _CJK_WORD.sub(lambda found: f" {_ONE_WORD_FOR[found[0].rstrip('我')]} ", text)
-    return tuple(
-        _stem(_say_in_english(word))
-        for word in _WORD.findall(_DROPPED_CJK.sub(" ", _NEGATION.sub(" ", plain)))
-        if word.casefold() not in _FRAME_WORDS
-    )
-
-
-def _say_in_english(word: str) -> str:
-    folded = word.casefold()
-    if "-" in folded:
-        folded = _POLITE_PART.sub("", folded)
-    return _ONE_WORD_FOR.get(folded, word)
-
-
-def _stem(word: str) -> str:
-    """Fold case, plural and the endings of English verbs."""
-    folded = word.casefold().strip("`'\"")
-    if not folded.isascii() or not folded.isalpha():
-        return folded
-    if _find_group(folded):
-        return folded
-    if _find_group(folded.removesuffix("s")):
-        return folded.removesuffix("s")
-    for ending, least in (("ing", 6), ("ies", 6), ("ed", 5), ("es", 6), ("s", 4), ("e", 4)):
-        if len(folded) >= least and folded.endswith(ending) and not folded.endswith("ss"):
-            return folded.removesuffix(ending)
-    return folded
-
-
-_GROUP_BY_WORD = {word: group for group in reversed(ALTERNATIVES) for word in group}
-
-
-def _find_group(word: str) -> frozenset[str] | None:
-    return _GROUP_BY_WORD.get(word)
 
 
 def compare_statement(new: str, known: str) -> Agreement:
@@ -312,6 +99,8 @@ def compare_statement(new: str, known: str) -> Agreement:
         each for each in theirs if any(_is_opposite(one, each, mine, theirs) for one in mine)
     ]
     if not opposed:
+        if corrects_value(new, known):
+            return Agreement.CORRECTED
         return Agreement.ABANDONED if _abandons(new, mine, theirs) else Agreement.UNRELATED
     covered = all(each in opposed or any(_is_alike(one, each) for one in mine) for each in theirs)
     return Agreement.OPPOSITE if covered else Agreement.PARTLY_OPPOSITE
@@ -355,12 +144,12 @@ def _split_choice(stance: Stance) -> tuple[str, frozenset[str]]:
     """The word of a choice among alternatives, and what else the clause says; no word without
     one.
     """
-    chosen = [word for word in stance.words if _find_group(word)]
+    chosen = [word for word in stance.words if find_group(word)]
     if len(chosen) != 1:
         return "", stance.words
-    group = _find_group(chosen[0])
+    group = find_group(chosen[0])
     nouns = next((nouns for member, nouns in _GROUP_NOUNS.items() if group and member in group), ())
-    stems = {_stem(noun) for noun in nouns}
+    stems = {stem_word(noun) for noun in nouns}
     rest = frozenset(word for word in stance.words if word != chosen[0] and word not in stems)
     return chosen[0], frozenset(word for word in rest if not word.isdigit())
 
@@ -375,7 +164,7 @@ def _is_other_choice(
 ) -> bool:
     """Whether both choose one of the same alternatives for the same thing, and not the same."""
     word, rest = _split_choice(one)
-    group = _find_group(word) if word else None
+    group = find_group(word) if word else None
     if group is None:
         return False
     known, known_rest = _split_choice(other)
@@ -421,7 +210,7 @@ def _abandons(new: str, mine: Sequence[Stance], theirs: Sequence[Stance]) -> boo
 
 @lru_cache(maxsize=64)
 def _speaks_of_giving_up(text: str) -> bool:
-    return any(each.search(text) for each in (_ABANDONING, *_SWITCHES))
+    return any(each.search(text) for each in (_ABANDONING, *SWITCHES))
 
 
 def _find_order_verb(stance: Stance) -> str:
@@ -469,9 +258,10 @@ def reconcile(change: MemoryChange, topics: Iterable[Topic], now: str) -> Reconc
         return _judge_unproven(change, found)
     if same is not None:
         return Reconciliation(changes=(_confirm(same, added, now),), known=same.path)
+    corrected = [topic for agreement, topic in found if agreement is Agreement.CORRECTED]
     replaced = [
         topic for agreement, topic in found if agreement in (Agreement.RESTATED, Agreement.OPPOSITE)
-    ]
+    ] or (corrected if len(corrected) == 1 else [])
     paths = tuple(topic.path for topic in replaced)
     return Reconciliation(
         changes=(
@@ -482,7 +272,7 @@ def reconcile(change: MemoryChange, topics: Iterable[Topic], now: str) -> Reconc
         questions=tuple(
             question
             for agreement, topic in found
-            if (question := _ask(agreement, topic, said)) is not None
+            if topic not in replaced and (question := _ask(agreement, topic, said)) is not None
         ),
     )
 
@@ -495,6 +285,18 @@ def find_same(change: MemoryChange, topics: Iterable[Topic]) -> str:
     return next((topic.path for topic in topics if _compare_topic(said, topic) in _KNOWN), "")
 
 
+def find_corrected(said: str, topics: Iterable[Topic]) -> tuple[str, ...]:
+    """Paths of the memories that a statement says otherwise, or whose value it corrects."""
+    against = (Agreement.OPPOSITE, Agreement.CORRECTED)
+    return tuple(
+        topic.path
+        for topic in topics
+        if topic.provenance.status == "active"
+        and not is_shared(topic.path)
+        and _compare_topic(said, topic) in against
+    )
+
+
 _KNOWN = (Agreement.SAME, Agreement.RESTATED)
 
 
@@ -504,7 +306,7 @@ def _judge_unproven(
     same = next((topic.path for agreement, topic in found if agreement in _KNOWN), "")
     if same:
         return Reconciliation(known=same)
-    against = (Agreement.OPPOSITE, Agreement.PARTLY_OPPOSITE)
+    against = (Agreement.OPPOSITE, Agreement.PARTLY_OPPOSITE, Agreement.CORRECTED)
     other = next((topic.path for agreement, topic in found if agreement in against), "")
     return Reconciliation(changes=(change,), contradicts=other)
 
@@ -514,7 +316,8 @@ def list_near_words(said: str) -> set[str]:
     statement, each without its ending, and the alternatives to one.
     """
     words = {word for stance in read_stances(said) for word in stance.words}
-    return words | {other for word in words for other in _find_group(word) or ()}
+    words |= list_corrected_words(said)
+    return words | {other for word in words for other in find_group(word) or ()}
 
 
 def find_opposed_topics(topics: Sequence[Topic]) -> list[tuple[Topic, Topic]]:
@@ -545,7 +348,7 @@ def _list_keys(stance: Stance) -> Iterator[_StanceKey]:
     yield stance.words
     word, rest = _split_choice(stance)
     if word:
-        yield _find_group(word), rest
+        yield find_group(word), rest
     for length in range(1, stance.value_length + 1):
         yield len(stance.order), stance.order[: max(1, len(stance.order) - length)]
 
@@ -573,6 +376,7 @@ class SayingSearch:
         """
         stances = read_stances(said)
         near = set[int]().union(*map(self._find_near, stances)) if stances else self._all
+        near |= {at for word in list_corrected_words(said) for at in self._find_lines(word)}
         nearest = sorted(near, key=lambda at: (len(self._line(at)), at))[:MAX_COMPARED_MEMORIES]
         equal = self._find_lines(" ".join(said.split()).casefold())
         return [
@@ -603,7 +407,7 @@ class SayingSearch:
             for word in words
         ]
         if chosen:
-            group = _find_group(chosen) or frozenset((chosen,))
+            group = find_group(chosen) or frozenset((chosen,))
             marks.append([*group, *_list_foreign(group)])
         if not marks:
             return self._all
@@ -636,7 +440,7 @@ class SayingSearch:
 
 
 def _list_foreign(words: Collection[str]) -> list[str]:
-    return [foreign for foreign, word in _ONE_WORD_FOR.items() if word in words]
+    return [foreign for foreign, word in ONE_WORD_FOR.items() if word in words]
 
 
 def _cut_ending(word: str) -> str:
@@ -686,6 +490,8 @@ def _removal(topic: Topic) -> MemoryChange:
 
 def _ask(agreement: Agreement, topic: Topic, said: str) -> tuple[MemoryChange, str] | None:
     """What to ask the user about a memory that the new one touches without replacing it."""
+    if agreement is Agreement.CORRECTED:
+        return _removal(topic), f"the user said “{said}”, and this may be what it corrects"
     if agreement is Agreement.ABANDONED:
         return _removal(topic), f"the user said “{said}”, and this works with it"
     if agreement is not Agreement.PARTLY_OPPOSITE:

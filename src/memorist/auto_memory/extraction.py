@@ -39,6 +39,7 @@ from memorist.auto_memory.memory_changes import (
 from memorist.auto_memory.memory_file import Topic, format_utc_timestamp, parse_topic
 from memorist.auto_memory.memory_manifest import is_index_file
 from memorist.auto_memory.quotation_proof import keep_typed
+from memorist.auto_memory.statements.bare_corrections import find_bare_corrections
 from memorist.auto_memory.statements.statement_parser import (
     Statement,
     find_statements,
@@ -117,6 +118,8 @@ class MemoryExtraction:
         self._statements: list[Statement] = []
         self._deferred_statements: list[tuple[Statement, Message]] = []
         """Statements to be applied once the folder has been scanned, and the disk takes them."""
+        self._bare_corrections: set[Statement] = set()
+        """Those of them that count only where a memory has the value that they correct."""
         self._is_disk_refusing = False
         """Whether the disk refused the last statement."""
         self._typed_ids: deque[str] = deque(maxlen=2)
@@ -186,10 +189,25 @@ class MemoryExtraction:
             statements = tuple(
                 replace(each, certain=False) for each in statements if each.act != "forget"
             )
+        may_correct = not self._is_text_announced
         self._is_text_announced = announces_text(typed.text)
         self._statements += statements
         waiting = keep_typed(find_waiting_statements(typed, self._last_reply()), typed)
-        self._deferred_statements += [(statement, typed) for statement in (*statements, *waiting)]
+        corrections = self._find_corrections(typed, statements) if may_correct else ()
+        self._bare_corrections.update(corrections)
+        self._deferred_statements += [
+            (statement, typed) for statement in (*statements, *corrections, *waiting)
+        ]
+
+    def _find_corrections(
+        self, typed: Message, statements: Sequence[Statement]
+    ) -> tuple[Statement, ...]:
+        """The bare corrections of a message that a person typed, without what it states anyway."""
+        if not typed.is_typed:
+            return ()
+        stated = {each.quote for each in statements}
+        found = keep_typed(find_bare_corrections(typed), typed)
+        return tuple(each for each in found if each.quote not in stated)
 
     def _last_reply(self) -> str:
         """The text of the model's newest message, which a confirmation confirms."""
@@ -218,8 +236,12 @@ class MemoryExtraction:
         A failing disk is reported once and stops nothing: the statements wait for the next call.
         """
         statements, self._deferred_statements = self._deferred_statements, []
-        for position, (statement, message) in enumerate(statements):
+        corrected: list[str] = []
+        for position, (found, message) in enumerate(statements):
             try:
+                statement = self._settle(found, corrected)
+                if statement is None:
+                    continue
                 if statement.act == "forget" and not statement.text:
                     self._retract_latest(message)
                     continue
@@ -235,6 +257,19 @@ class MemoryExtraction:
                 if refuses:
                     self._deferred_statements = statements[position:][-MAX_WAITING:]
                     return
+        self._bare_corrections.clear()
+
+    def _settle(self, statement: Statement, corrected: list[str]) -> Statement | None:
+        """The statement, certain where it is a bare correction of a memory; None where it is one of
+        nothing, or holds one that was among the quotes `corrected`.
+        """
+        if statement in self._bare_corrections:
+            if not self._memory.find_corrected(statement.text):
+                return None
+            corrected.append(statement.quote)
+            return replace(statement, certain=True)
+        waits = not statement.certain
+        return None if waits and any(each in statement.quote for each in corrected) else statement
 
     def _apply_at_prompt(self, statement: Statement, message: Message) -> WriteResult:
         """Apply a statement for whose answer somebody waits: many files are not looked at again for

@@ -68,7 +68,7 @@ def open_project_memory(
 
 def locate_memory(memory: AutoMemory, name: str) -> tuple[AutoMemory, str]:
     """The folder and the path of the memory that is called `name`, or that alone has it in its path
-    or its name.
+    or its name; of a former one where none of those that are there has.
 
     Raises InputError where several have.
     """
@@ -82,6 +82,11 @@ def locate_memory(memory: AutoMemory, name: str) -> tuple[AutoMemory, str]:
         for each in owners
         for head in each.headers()
         if wanted in head.path.casefold() or wanted in head.name.casefold()
+    ] or [
+        (each, former)
+        for each in owners
+        for former in each.list_former_paths()
+        if wanted in former.casefold()
     ]
     if len(fitting) > 1:
         named = ", ".join(path for _, path in fitting[:MAX_NAMED])

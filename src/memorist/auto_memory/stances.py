@@ -1,0 +1,239 @@
+"""A statement read as stances: each clause asks for something or rules it out. Pure."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from msgspec import Struct
+
+from memorist.auto_memory.statements.statement_patterns import VERB
+from memorist.core.lazy import lazy_pattern
+from memorist.core.text_analysis import word_set
+
+ALTERNATIVES: tuple[frozenset[str], ...] = tuple(
+    frozenset(line.split())
+    for line in """
+    npm pnpm yarn bun
+    pip uv poetry pipenv pdm conda
+    tab space
+    jest vitest mocha ava jasmine
+    pytest unittest nose
+    prettier biome dprint
+    black ruff yapf autopep8
+    webpack vite rollup esbuild parcel turbopack
+    rebase merge squash
+    docker podman
+    postgres postgresql mysql mariadb sqlite mongodb
+    british american
+    single double
+    snake_case camelcase pascalcase kebab-case
+    short terse brief long detailed verbose
+    formal informal
+    du sie
+    tu vous
+    german english french spanish chinese japanese portuguese russian italian korean dutch polish
+    """.strip().splitlines()
+)
+"""Words of which a project or a user chooses one at a time. Our choice: what people were seen to
+correct; a pair that is missing here is two memories instead of one.
+"""
+ONE_WORD_FOR: dict[str, str] = {
+    foreign: word
+    for word, line in {
+        "german": "deutsch|allemand|alemán|alemão|немецки|немецком|德语|德文|ドイツ語",
+        "english": "englisch|anglais|inglés|inglês|английски|английском|英文|英语|英語",
+        "french": "französisch|français|francés|francês|французски|французском|法语|法文"
+        "|フランス語",
+        "spanish": "spanisch|espagnol|español|espanhol|испански|испанском|西班牙语|スペイン語",
+        "chinese": "chinesisch|chinois|chino|chinês|китайски|китайском|中文|汉语|中国語",
+        "japanese": "japanisch|japonais|japonés|japonês|японски|японском|日语|日文|日本語",
+        "portuguese": "portugiesisch|portugais|portugués|português|португальски|португальском"
+        "|葡萄牙语|ポルトガル語",
+        "russian": "russisch|russe|ruso|russo|русски|русском|俄语|俄文|ロシア語",
+        "answer": "reply|respond|antworte|antworten|antwortest|réponds|répondez|répondre|responde|"
+        "responder|responda|respóndeme|respondas|respondes|отвечай|отвечайте|отвечать|回答|回复|答复|回應|答えて|"
+        "答える|返答|返信",
+    }.items()
+    for foreign in line.split("|")
+}
+"""The languages and `answer` in the eight languages that are read: `antworte auf Deutsch` and
+`answer in Chinese` choose for the same thing.
+"""
+_CJK_WORD = lazy_pattern(
+    rf"(?:{'|'.join(word for word in ONE_WORD_FOR if re.match('[぀-鿿]', word))})我?"
+)
+_POLITE_PART = lazy_pattern(r"\Aпо-|-(?:moi|me|nous)\Z")
+
+_REASON = lazy_pattern(
+    r"[,;(]?\s+(?:because|since|as it|so that|weil|damit|denn|parce que|porque|потому что)\b.*"
+    r"|[,，]?\s*(?:因为|なぜなら).*",
+    re.IGNORECASE | re.DOTALL,
+)
+_NAME = r"(?P<{}>[\w@./+-]+(?: [A-Z0-9][\w.+-]*)?)"
+SWITCHES = tuple(
+    lazy_pattern(pattern.format(old=_NAME.format("old"), new=_NAME.format("new")), re.IGNORECASE)
+    for pattern in (
+        r"(?:switch|mov|migrat|chang|transition)\w*(?: \w+){{0,3}}? from {old} to {new}",
+        r"(?:replac|swapp?)\w* {old} (?:with|by|for) {new}",
+        r"von {old} (?:auf|zu) {new}(?: \w+)?",
+        r"(?:pass|migr|bascul)\w* (?:de |d['’]){old} (?:à|vers) {new}",
+        r"(?:pas|cambi|migr|mud|troc)\w* (?:de|do|da|del) {old} (?:a|para|por) {new}",
+        r"(?:перешли|перешёл|мигрировали) с {old} на {new}",
+        r"从\s*(?P<old>[\w.+-]+?)\s*(?:换成|换到|迁移到|切换到|改用|改成)了?\s*(?P<new>[\w.+-]+)",
+        r"(?P<old>[A-Za-z][\w.+-]*)\s*から\s*(?P<new>[A-Za-z][\w.+-]*)\s*(?:に|へ)",
+    )
+)
+_SWITCH_TO = lazy_pattern(
+    r"\b(?:switched|moved|migrated|changed)(?: over)? to (?=[\w@./+-]+\W*$)", re.IGNORECASE
+)
+_PREFERENCE = lazy_pattern(r"\bprefer (?P<new>[\w@./+-]+) (?:to|over) ", re.IGNORECASE)
+_NEGATIVE = (
+    r"(?:don['’]?t|do not|never|no longer|not|no|stop|avoid|without|instead of|rather than|cannot|"
+    r"can['’]?t|mustn['’]t|shouldn['’]t|nie|niemals|nicht|kein|keine|keinen|statt|anstatt|jamais|"
+    r"ne|pas|au lieu de|nunca|en vez de|en lugar de|em vez de|não|никогда|не|вместо)"
+)
+_OPENING = rf"(?:always|please|{_NEGATIVE}|{VERB}|immer|bitte|toujours|siempre|sempre|всегда)"
+_CLAUSE_BREAK = lazy_pattern(
+    r"(?:[,;:!?—…–]|[.](?=\s|$)|[，。；！？、\n])+\s*"
+    rf"|\s+(?:but|and|then|und|sondern|aber|et|mais|y|pero|e|mas|и|но)\s+(?={_OPENING}\b)"
+    r"|\s+(?=(?:instead of|rather than|not|never|statt|anstatt|au lieu de|en vez de|en lugar de|"
+    r"em vez de|вместо)\b)"
+    r"|(?=而不是)",
+    re.IGNORECASE,
+)
+_NEGATION = lazy_pattern(
+    rf"\b{_NEGATIVE}\b|不要|别|不用|不再|禁止|勿|而不是|ない(?:で|こと)?|禁止", re.IGNORECASE
+)
+_VALUE = lazy_pattern(
+    r"(?:\b(?:is|are|be|on|at|to|use|uses|using|of|ist|sind|auf|est|es|são|на)\b|=|[是用])"
+    r"(?:\s*[^\s\d]+){0,2}\s*[^\s\d]*\d\S*(?:\s+[^\W\d]+)?\W*\Z",
+    re.IGNORECASE,
+)
+_DROPPED_CJK = lazy_pattern(
+    r"请|总是|始终|一律|永远|必须|使用|以后|今后|我们|了|的|使わ|使っ|使い|しないで|してください|ください|いつも|常に|必ず|して|て|を|は|で|用"
+)
+_WORD = lazy_pattern(r"[぀-ヿ㐀-䶿一-鿿]+|[^\W_][\w@./+#=-]*[\w+#]|[^\W_]")
+_FRAME_WORDS = word_set(
+    """
+             a an the this that these those it its is are be been was were as of to for in on at
+    with         and or by i you we us me my our your they he she please pls kindly just only also
+    really         actually always ever now again still yet back anymore more longer fine ok okay
+    allowed         may can could should must shall will would need have has want like do does use
+    used         using uses prefer preferred let lets make sure everywhere here there project repo
+    repository codebase everything every all any time from future going forward then so than
+    if instead rather over s t re ve ll m d both der die das ein eine einen einem wir ich du
+    sie uns mir bitte immer nur ab jetzt sofort hier im projekt verwende verwenden benutze
+    benutzen nutze nutzen nimm mit auf mehr und oder zu auch wieder stattdessen le la les un
+    une des nous je tu on il est sommes suis toujours utilise utilisez utiliser ici dans ce
+    cette projet désormais de du à plus el los las una unos nosotros yo siempre usa usar
+    usamos utiliza aquí en este proyecto ahora ya o os um uma nós eu sempre use aqui neste
+    projeto agora мы я всегда используй используйте использовать здесь в этом проекте теперь
+    на с и em языке
+    """
+)
+"""Words that say nothing of what is asked for."""
+_MAX_COMPARED_CHARS = 600
+"""Characters of a text that is read as stances: a memory is one fact, a long one is prose."""
+
+
+class Stance(Struct, frozen=True):
+    """One clause: what it asks for, or rules out."""
+
+    words: frozenset[str]
+    """Content words, each without its ending."""
+    order: tuple[str, ...]
+    """The same words in their order, each as often as it occurs."""
+    positive: bool
+    value_length: int = 0
+    """How many of the last words say the value that the clause gives something; 0 where it gives
+    none, or one without a digit.
+    """
+    start: int = 0
+    end: int = 0
+    """Where the clause is in the text; 0 and 0 where it is nowhere as it is."""
+
+
+@lru_cache(maxsize=20_000)
+def read_stances(text: str) -> tuple[Stance, ...]:
+    """Read the clauses of a text as stances; clauses without content words are left out."""
+    plain = _REASON.sub("", text[:_MAX_COMPARED_CHARS])
+    rewritten = _rewrite_switches(plain)
+    found: list[Stance] = []
+    start = 0
+    breaks = [(match.start(), match.end()) for match in _CLAUSE_BREAK.finditer(rewritten)]
+    for end, after in [*breaks, (len(rewritten), len(rewritten))]:
+        found += _read_clause(rewritten[start:end], start if rewritten == plain else -1)
+        start = after
+    return tuple(found)
+
+
+def _rewrite_switches(text: str) -> str:
+    """Say a change from one thing to another as what is ruled out and what is asked for."""
+    for pattern in SWITCHES:
+        match = pattern.search(text)
+        if match is not None:
+            return f"not {match['old']}, {match['new'].rstrip('.')}"
+    text = _SWITCH_TO.sub("use ", text)
+    return _PREFERENCE.sub(lambda match: f"{match['new']} instead of ", text)
+
+
+def _read_clause(clause: str, start: int) -> list[Stance]:
+    negative = len(_NEGATION.findall(clause)) % 2 == 1
+    order = content_words(clause)
+    if not order:
+        return []
+    if len(order) == 2 and "answer" in order:  # "answer in German" and "in German answer"
+        order = tuple(sorted(order))
+    span = (start, start + len(clause)) if start >= 0 else (0, 0)
+    listed = [word for word in order if find_group(word)]
+    group = find_group(listed[0]) if listed else None
+    if group and len(listed) > 1 and all(find_group(word) is group for word in listed):
+        rest = [word for word in order if word not in listed]
+        return [
+            Stance(frozenset([*rest, each]), (*rest, each), not negative, 0, *span)
+            for each in listed
+        ]
+    value = _VALUE.search(clause)
+    value_length = 0 if value is None else len(content_words(value[0]))
+    return [Stance(frozenset(order), order, not negative, value_length, *span)]
+
+
+def content_words(text: str) -> tuple[str, ...]:
+    """The words of a text that say what is asked for, each without its ending, in their order."""
+    plain = _CJK_WORD.sub(lambda found: f" {ONE_WORD_FOR[found[0].rstrip('我')]} ", text)
+    return tuple(
+        stem_word(_say_in_english(word))
+        for word in _WORD.findall(_DROPPED_CJK.sub(" ", _NEGATION.sub(" ", plain)))
+        if word.casefold() not in _FRAME_WORDS
+    )
+
+
+def _say_in_english(word: str) -> str:
+    folded = word.casefold()
+    if "-" in folded:
+        folded = _POLITE_PART.sub("", folded)
+    return ONE_WORD_FOR.get(folded, word)
+
+
+def stem_word(word: str) -> str:
+    """Fold case, plural and the endings of English verbs."""
+    folded = word.casefold().strip("`'\"")
+    if not folded.isascii() or not folded.isalpha():
+        return folded
+    if find_group(folded):
+        return folded
+    if find_group(folded.removesuffix("s")):
+        return folded.removesuffix("s")
+    for ending, least in (("ing", 6), ("ies", 6), ("ed", 5), ("es", 6), ("s", 4), ("e", 4)):
+        if len(folded) >= least and folded.endswith(ending) and not folded.endswith("ss"):
+            return folded.removesuffix(ending)
+    return folded
+
+
+_GROUP_BY_WORD = {word: group for group in reversed(ALTERNATIVES) for word in group}
+
+
+def find_group(word: str) -> frozenset[str] | None:
+    """The alternatives that a word is one of; None where it is none."""
+    return _GROUP_BY_WORD.get(word)

@@ -1,0 +1,66 @@
+"""Bare corrections: sentences that give something another value and do not say that it lasts, such as
+`Make that 60 lines per function, 40 was too strict.` Pure.
+
+Whether one is meant for later only shows beside the memory that it corrects; without one it states
+nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from memorist.auto_memory.statements.statement_filters import (
+    classify_statement,
+    is_question,
+    is_reported_speech,
+    is_unfit_for_memory,
+)
+from memorist.auto_memory.statements.statement_parser import Statement
+from memorist.auto_memory.statements.user_prose import is_text_job, split_prose_sentences
+from memorist.auto_memory.value_correction import read_value_correction
+from memorist.core.lazy import lazy_pattern
+from memorist.core.messages import Message, Origin, TextBlock
+from memorist.formats.host_markup import strip_host_markup
+
+_REFUSAL = lazy_pattern(
+    r"(?:no|nope|nah|actually|ok(?:ay)?|update|correction|nein|korrektur|non|correctif|corrección|não|correção|нет|уточнение|不|不对)\s*[,:.!–—，。-]+\s*",
+    re.IGNORECASE,
+)
+_OF_NOW = lazy_pattern(r"\bright now\b|现在|目前", re.IGNORECASE)
+"""Elsewhere the mark of a passing state, and in a correction what the new value begins with."""
+
+
+def find_bare_corrections(message: Message) -> tuple[Statement, ...]:
+    """Find the sentences of a message that give something another value; each is uncertain, and
+    counts only where a memory has the former value.
+    """
+    if message.origin is not Origin.USER or message.role not in {"user", "developer"}:
+        return ()
+    found = []
+    for block in message.blocks:
+        if isinstance(block, TextBlock) and (block.origin or message.origin) is Origin.USER:
+            found += [
+                Statement(
+                    "correction", classify_statement(text), text, quote, message.id, certain=False
+                )
+                for text, quote in _corrections_in(strip_host_markup(block.text).strip())
+                if quote in block.text
+            ]
+    return tuple(found)
+
+
+def _corrections_in(typed: str) -> Iterator[tuple[str, str]]:
+    if typed.startswith(("!", "/")) or is_text_job(typed):
+        return
+    for sentence in split_prose_sentences(typed):
+        if (
+            sentence.in_list
+            or is_question(sentence.masked)
+            or is_reported_speech(sentence.masked)
+            or is_unfit_for_memory(_OF_NOW.sub("", sentence.masked))
+            or read_value_correction(sentence.text) is None
+        ):
+            continue
+        refusal = _REFUSAL.match(sentence.text)
+        yield sentence.text[refusal.end() if refusal else 0 :].strip(), sentence.text

@@ -1,0 +1,248 @@
+"""Corrections that say what is no longer so, and which memory they are about (AM-12). Pure.
+
+`Make that 60 lines per function, 40 was too strict.` corrects `Keep functions under 40 lines.`: it
+speaks of a change and names the former value, and the rest of the memory is about the same. `We
+upgraded: it is Postgres 17 now.` corrects `We use Postgres 15.`: the same name with another number.
+In doubt a text corrects nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from msgspec import Struct
+
+from memorist.auto_memory.stances import SWITCHES, content_words
+from memorist.auto_memory.statements.statement_patterns import VERB
+from memorist.core.lazy import lazy_pattern
+from memorist.core.text_analysis import word_set
+
+MAX_CORRECTION_CHARS = 200
+"""Characters of the longest text that is read as a correction, and of the longest corrected one."""
+MIN_SHARED = 0.5
+"""Share of what else a memory says that its correction has to name. Our choice: of `deploys happen on
+Tuesdays` a correction names the deploys, and of another rule with a Tuesday nothing.
+"""
+
+_CHANGES = lazy_pattern(
+    r"\A(?:no|nope|nah|actually|correction|update|wrong|nein|korrektur|non|correctif|no,|corrección|não|correção|нет|уточнение)\b\s*[,:.!–—-]"
+    r"|\A(?:please )?(?:make|change|set|raise|lower|bump) (?:that|it|this)\b|\A(?:mach|setz)\w* (?:daraus|das|es)\b|\Amets(?:-en| plutôt)\b|\A(?:que sean|ponlo|pon)\b|\A(?:muda|mude|coloca|coloque) (?:para|isso)\b"
+    r"|\b(?:now|no longer|any ?more|again|instead|upgraded|downgraded|bumped|switched|moved|migrated|changed|renamed|replaced|raised|lowered|rescheduled|postponed|used to|was too|were too|is outdated|"
+    r"jetzt|nicht mehr|wieder|stattdessen|umgestiegen|umgestellt|gewechselt|aktualisiert|verschoben|geändert|ersetzt|war zu|waren zu|"
+    r"maintenant|désormais|de nouveau|plutôt|passés? (?:à|de|au)|changé|remplacé|mis à jour|déplacé|était trop|"
+    r"ahora|ya no|de nuevo|cambiamos|pasamos|migramos|actualizamos|movimos|era (?:muy|demasiado)|agora|já não|mudamos|passamos|trocamos|atualizamos|migramos|era (?:muito|pouco)|"
+    r"теперь|больше не|снова|перешли|обновили\w*|перенесли|сменили|заменили|было слишком)\b|\bne\b.{1,40}\bplus\b|\bnão\b.{1,40}\bmais\b"
+    r"|现在|改成|改为|换成|不再|升级|迁移|而不是|太\S{1,2}了|今は|もう|ではなく|に変更|に移行|にアップ|すぎ",
+    re.IGNORECASE,
+)
+"""Speaks of a change."""
+_VALUE = r"(?P<old>(?:(?:[\w@./+#:%-]|\d,\d)+)(?: (?:(?-i:[A-Z0-9])[\w.+-]*|days?|weeks?|lines?|characters?|spaces?|percent))?)"
+_ARTICLE = r"(?:(?:on|in|at|with|to|using|uses?|the|a|an|am|auf|im?|mit|beim?|den|der|die|das|le|la|les|du|des?|sur|à|en|el|los|con|em|no|na|nos|nas|o|os|com|às|aos|ao|à|aux|al|los|na|по|на|в|во|с)\s+){0,2}"
+_FORMER = tuple(
+    lazy_pattern(pattern.replace("{old}", _ARTICLE + _VALUE), re.IGNORECASE)
+    for pattern in (
+        r"\b(?:no longer|not|instead of|rather than|used to be|off|away from|replac(?:ed|ing)|from) {old}(?=\W*\Z|\s*[,.;!)]| (?:to|with|by|any ?more)\b)",
+        r"(?:\A|[,;.(–—-]\s*|\bthe |\band )" + _VALUE + r" (?:was|were|is|are) (?:far |way |much |a bit )?(?:too \w+|wrong|outdated|old|obsolete|gone)\b",
+        r"\b(?:nicht mehr|statt|anstatt|anstelle von|nicht|von|vom) {old}(?=\W*\Z|\s*[,.;!)]| (?:auf|zu|nach|zum|um\w+)\b)",
+        r"(?:\A|[,;.(–—-]\s*)" + _VALUE + r" (?:war|waren|ist|sind) (?:viel |etwas )?(?:zu \w+|falsch|veraltet)\b",
+        r"\b(?:plus|pas|au lieu d[eu]|plutôt que|de|d['’]) ?{old}(?=\W*\Z|\s*[,.;!)]| (?:à|vers|au)\b)",
+        r"(?:\A|[,;.(–—-]\s*)" + _VALUE + r" (?:était|étaient|est) (?:bien )?(?:trop \w+|faux|obsolète)\b",
+        r"\b(?:ya no|no|en (?:vez|lugar) de|de|del) {old}(?=\W*\Z|\s*[,.;!)]| a\b)",
+        r"(?:\A|[,;.(–—-]\s*)" + _VALUE + r" (?:era|eran|es|eram|é) (?:muy|demasiado|muito|pouco|demais) ?\w*\b",
+        r"\b(?:não mais|já não|não(?: é)?|em vez d[eo]|ao invés d[eo]|d[eo]|da) {old}(?=\W*\Z|\s*[,.;!)]| (?:para|pra|mais)\b)",
+        r"\b(?:больше не|а не|не|вместо|с|со) {old}(?=\W*\Z|\s*[,.;!)]| на\b)",
+        r"(?:\A|[,;.(–—-]\s*)" + _VALUE + r" (?:было|была|были) слишком \w+",
+        r"(?:不再是?用?|而不是|不是|从|把)\s*(?P<old>[\w.+:-]{1,12}?)(?=\s*(?:[，。,.；]|\Z|改|换|升|迁|移|了))",
+        r"(?P<old>[\d.:]+\s*\S{0,2}?)太\S{1,2}了",
+        r"(?P<old>[\w.+:-]{1,12}?)(?:ではなく|じゃなく|から(?=[^。]{1,20}(?:に|へ))|は\S{1,4}すぎ)",
+    )
+)  # fmt: skip
+"""Names what is given up."""
+_CHANGED_THING = lazy_pattern(
+    r"\b(?:moved|shifted|rescheduled|postponed|changed|raised|lowered|increased|reduced|bumped|renamed) (?:the |our |my )?(?P<thing>[\w '’-]{2,40}?) (?:from [\w.: -]{1,20} )?to (?P<new>\S.*)"
+    r"|(?P<subject>[\w '’-]{2,40}?) (?:is|are) (?:now|from now on) (?P<value>\S.*)",
+    re.IGNORECASE,
+)
+_IS = lazy_pattern(
+    r"(?P<subject>[\w '’-]{2,40}?) (?:is|are)(?: (?:only|always|currently|now))? (?:at |on |scheduled for |set to |limited to )?(?P<value>\S.*)|(?P<thing>[\w '’-]{2,40}?) (?:happens?|starts?|ends?) (?:on|at|in) (?P<new>\S.*)",
+    re.IGNORECASE,
+)
+_PLACED = lazy_pattern(
+    r"(?:at|in|on|under|by|owned|hosted|kept|stored|managed|not|a|an)\b", re.IGNORECASE
+)
+_NUMBERED = lazy_pattern(
+    r"(?P<name>[^\W\d_][\w+#]*)[ -]?v?(?P<number>\d+(?:\.\d+)*)\b", re.IGNORECASE
+)
+_DATED = lazy_pattern(
+    r"\d|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:january|february|march|april|may|june|july|august|september|october|november|december)\b",
+    re.IGNORECASE,
+)
+_WIDE = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff]")
+_WIDE_RUN = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff]+")
+_WIDE_FRAME = lazy_pattern(
+    r"现在|已经|不再|而不是|升级|迁移|更新|改成|改为|换成|到|我们的?|咱们的?|用的是|使用|用|是|了|的|都|从|把|在|今は|もう|です|ではなく|に変更|に移行|しました|うちの|は|が|を|に|で|の"
+)
+_SWITCHED = lazy_pattern(
+    r"\b(?:we|wir|nous|on|мы)\b.{1,20}\b(?:switched|moved|migrated|passés|umgestiegen|перешли)\b",
+    re.IGNORECASE,
+)
+_LOOSE_WORDS = word_set(
+    """
+         change changed chang upgrade upgrad upgraded update updat updated move mov moved switch switched migrate migrat
+    migrated bump bumped rename renam replac replace strict lax long short high low old wrong happen run host live liv work keep
+    kept write writ stay go set make mak last week month today actually correction no nope new under over per below
+    within most least than too very only always never everything notr notre nos unser unsere unseren sind ist war waren
+    läuft laufen liegt heißt pro höchstens mindestens mach darau daraus setz streng lang kurz viel sur par sont est ont lieu
+    tourn tournent passés passé migré était trop strict stricte maximum máximo por son está están sind é são fica
+    ficam roda rodam às ao aos muito muy era pouco demais по выход выходят работает работают больше теперь было слишком です だ す
+    nuestr nuestro nuestra nosso nossa наш наша у нас mai mehr plus más mais
+    """
+)
+"""Words of which a correction need not name, and a memory need not hold, the same."""
+_SAME_BEGINNING = 5
+"""Letters at the beginning that the forms of a word share in languages whose endings are not cut."""
+
+
+class ValueCorrection(Struct, frozen=True):
+    """What a text says of a change."""
+
+    words: frozenset[str]
+    """All its content words."""
+    former: tuple[tuple[str, ...], ...]
+    """The values that it gives up, each as content words."""
+    numbered: tuple[tuple[str, str], ...]
+    """Names and the numbers that they have now."""
+    switches: bool
+    """Whether it goes from one thing to another, and speaks of nothing else."""
+
+
+@lru_cache(maxsize=2_000)
+def read_value_correction(text: str) -> ValueCorrection | None:
+    """Read a text that speaks of a change; None for any other, and for a long one."""
+    if len(text) > MAX_CORRECTION_CHARS or "?" in text or _CHANGES.search(text) is None:
+        return None
+    former = {
+        words
+        for pattern in _FORMER
+        for match in pattern.finditer(text)
+        if (words := content_words(match["old"]))
+    }
+    changed = ValueCorrection(
+        frozenset(content_words(text)),
+        tuple(sorted(former)),
+        tuple(_read_numbers(text)),
+        any(pattern.search(text) for pattern in (*SWITCHES, _SWITCHED)),
+    )
+    return changed if former or changed.numbered or _CHANGED_THING.search(text) else None
+
+
+def _read_numbers(text: str) -> list[tuple[str, str]]:
+    return [
+        (words[0], match["number"])
+        for match in _NUMBERED.finditer(text)
+        if (words := content_words(match["name"]))
+    ]
+
+
+def corrects_value(new: str, known: str) -> bool:
+    """Whether a text says that the value which a known one gives something is no longer so."""
+    correction = read_value_correction(new)
+    if correction is None or len(known) > MAX_CORRECTION_CHARS:
+        return False
+    order = content_words(known)
+    return (
+        any(_gives_up(correction, former, order) for former in correction.former)
+        or any(_renumbers(correction, pair, new, known, order) for pair in correction.numbered)
+        or _gives_up_wide(new, known)
+        or _changes_subject(new, known)
+    )
+
+
+def list_corrected_words(text: str) -> frozenset[str]:
+    """Words, one of which every text holds that this one corrects; none where it corrects nothing."""
+    correction = read_value_correction(text)
+    if correction is None:
+        return frozenset()
+    named = {former[0] for former in correction.former} | {name for name, _ in correction.numbered}
+    return frozenset(named | (correction.words if _CHANGED_THING.search(text) else set()))
+
+
+def _gives_up(correction: ValueCorrection, former: tuple[str, ...], order: tuple[str, ...]) -> bool:
+    """Whether a memory has the former value, and is about the same or about that value alone."""
+    if not set(former) <= set(order) or set(order) <= set(former):
+        return False
+    rest = _select_topic(order, former)
+    named = {word[:_SAME_BEGINNING] for word in correction.words - set(former) - _LOOSE_WORDS}
+    shared = sum(word[:_SAME_BEGINNING] in named for word in rest)
+    return shared >= max(1, MIN_SHARED * len(rest)) or (
+        correction.switches
+        and order[-len(former) :] == former
+        and re.fullmatch(VERB, order[0]) is None
+    )
+
+
+def _gives_up_wide(new: str, known: str) -> bool:
+    """The same for texts without spaces between words: the value stands in the memory, and two signs
+    in a row of the rest as well.
+    """
+    for pattern in _FORMER:
+        for match in pattern.finditer(new):
+            old = match["old"].strip()
+            if len(old) > 1 and old in known and _WIDE.search(new) is not None:
+                rest = _split_pairs(known.replace(old, " "))
+                if rest & _split_pairs(new.replace(old, " ")):
+                    return True
+    return False
+
+
+def _split_pairs(text: str) -> frozenset[str]:
+    runs = _WIDE_RUN.findall(_WIDE_FRAME.sub(" ", text))
+    return frozenset(run[at : at + 2] for run in runs for at in range(len(run) - 1))
+
+
+def _select_topic(order: tuple[str, ...], former: tuple[str, ...]) -> frozenset[str]:
+    """What a memory is about: its words without the value and without verbs."""
+    rest = frozenset(order) - set(former)
+    topic = rest - _LOOSE_WORDS
+    things = frozenset(word for word in topic if re.fullmatch(VERB, word) is None)
+    return things or topic or rest
+
+
+def _renumbers(
+    correction: ValueCorrection, pair: tuple[str, str], new: str, known: str, order: tuple[str, ...]
+) -> bool:
+    """Whether a memory ends with the same name and another number, and the text is about nothing
+    that the memory is not about.
+    """
+    name, number = pair
+    numbers = {given for known_name, given in _read_numbers(known) if known_name == name}
+    if not numbers or number in numbers or not _ends_with_number(order):
+        return False
+    others = correction.words - {name, *number.split("."), number} - _LOOSE_WORDS
+    pairs = _split_pairs(new)
+    return {word for word in others if not _WIDE.search(word)} <= set(order) and (
+        not pairs or pairs <= _split_pairs(known)
+    )
+
+
+def _ends_with_number(order: tuple[str, ...]) -> bool:
+    last = next((word for word in reversed(order) if word not in _LOOSE_WORDS), "")
+    return last[-1:].isdigit()
+
+
+def _changes_subject(new: str, known: str) -> bool:
+    """Whether a text changes the very thing that is a memory's subject, to a value of the same sort."""
+    mine, theirs = _CHANGED_THING.search(new), _IS.match(known)
+    if mine is None or theirs is None:
+        return False
+    thing = content_words(mine["thing"] or mine["subject"])
+    value, other = mine["new"] or mine["value"], theirs["new"] or theirs["value"]
+    return (
+        bool(thing)
+        and set(thing) == set(content_words(theirs["thing"] or theirs["subject"]))
+        and set(content_words(value)) != set(content_words(other))
+        and (_DATED.search(value) is None) == (_DATED.search(other) is None)
+        and _PLACED.match(value) is None
+        and _PLACED.match(other) is None
+    )

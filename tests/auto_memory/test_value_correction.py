@@ -1,0 +1,154 @@
+"""Corrections that name what is no longer so: which memory they replace, and which they leave."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.contradiction import Agreement, compare_statement
+from memorist.engine.engine import Memorist
+from memorist.settings import Settings
+
+pytestmark = pytest.mark.covers("AM-12")
+
+CORRECTED = """
+    Keep functions under 40 lines. > Make that 60 lines per function, 40 was too strict.
+    We use Postgres 15 for everything. > We upgraded: it is Postgres 17 now.
+    Releases happen on Mondays only. > Releases are on Wednesdays now, no longer on Mondays.
+    Write changelog entries in French. > No, changelog entries in English again, not French.
+    Our CI runs on Travis. > We moved from Travis to GitHub Actions.
+    The stand-up is at 9:00. > we moved the stand-up to 9:30
+    Our main database is MySQL. > Our main database is now CockroachDB.
+    The ORM we use is Sequelize. > We switched to Prisma, no longer Sequelize.
+    Die Deploys sind dienstags. > Deploys sind jetzt donnerstags, nicht mehr dienstags.
+    Funktionen höchstens 40 Zeilen. > Mach daraus 60 Zeilen pro Funktion, 40 war zu streng.
+    Notre CI tourne sur Jenkins. > Nous sommes passés de Jenkins à GitLab CI.
+    Les revues ont lieu le mardi. > Les revues sont désormais le jeudi, plus le mardi.
+    Los despliegues son los martes. > Los despliegues ahora son los jueves, ya no los martes.
+    Os deploys são às terças. > Os deploys agora são às quintas, não mais às terças.
+    Релизы выходят по вторникам. > Релизы теперь по четвергам, больше не по вторникам.
+    我们的数据库是 Postgres 15 > 数据库现在升级到 Postgres 17 了
+    我们周二部署 > 现在周四部署，不再周二
+    うちのDBは Postgres 15 です > DBは今は Postgres 17 です
+"""
+UNRELATED = """
+    Production runs Postgres 15. > Staging is on Postgres 17 now.
+    The launch is owned by Priya. > We moved the launch to May.
+    The Travis token is in 1Password. > We moved from Travis to GitHub Actions.
+    The stand-up is on Mondays. > Releases are on Wednesdays now, no longer on Mondays.
+    Coverage must stay over 40 percent. > Make that 60 lines per function, 40 was too strict.
+    Redis holds the queue. > We no longer use Redis for sessions.
+    Our staging is at stage.example.net. > Our staging is now on AWS.
+    Never use npm in the legacy app. > We switched from npm to pnpm.
+    We support Node 18 in the CLI package. > Node 22 now.
+    Brand colour is blue. > the button is red now, not blue
+    生产环境用 Postgres 15 > 测试环境现在升级到 Postgres 17 了
+"""
+
+
+def split(listed: str) -> list[list[str]]:
+    return [
+        [part.strip() for part in line.split(" > ")] for line in listed.splitlines() if line.strip()
+    ]
+
+
+@pytest.mark.parametrize(("known", "said"), split(CORRECTED))
+def test_a_memory_whose_value_is_given_up_is_corrected(known: str, said: str) -> None:
+    """The text names the former value, or the same name with another number; in eight languages."""
+    assert compare_statement(said, known) in {Agreement.CORRECTED, Agreement.OPPOSITE}
+
+
+@pytest.mark.parametrize(("known", "said"), split(UNRELATED))
+def test_a_memory_on_another_matter_is_not_corrected(known: str, said: str) -> None:
+    """That it has the same value, name or thing is not enough."""
+    assert compare_statement(said, known) not in {Agreement.CORRECTED, Agreement.OPPOSITE}
+
+
+class Conversation:
+    """What a user says in one session, and what is remembered of it."""
+
+    def __init__(self, root: Path) -> None:
+        self.engine = Memorist(model="structural", settings=Settings(home=str(root / "home")))
+        self.project = str(root / "shop")
+
+    @property
+    def memory(self) -> AutoMemory:
+        return self.engine.memory(self.project)
+
+    async def says(self, *texts: str) -> list[str]:
+        """Say each, and return the texts of the memories."""
+        session = await self.engine.open("s", project=self.project)
+        messages: list[dict[str, object]] = []
+        for text in texts:
+            messages += [{"role": "user", "content": text}]
+            await session.prepare({"model": "m", "max_tokens": 10, "messages": messages})
+            reply: dict[str, object] = {
+                "role": "assistant",
+                "content": [{"type": "text", "text": "Done."}],
+            }
+            await session.observe(reply)
+            messages.append(reply)
+            await session.end_turn()
+        await session.close()
+        return sorted(each.description for each in self.memory.headers())
+
+
+async def test_a_bare_correction_takes_the_place_of_the_memory_that_it_corrects(
+    tmp_path: Path,
+) -> None:
+    """It does not say that it lasts, and needs not: the memory does. History keeps both."""
+    said = "Make that 60 lines per function, 40 was too strict."
+    talk = Conversation(tmp_path)
+    async with talk.engine:
+        assert await talk.says("Please keep functions under 40 lines.", said) == [said]
+        assert talk.memory.inbox.list_proposals() == []
+        (new,) = talk.memory.read_topics()
+        assert new.provenance.replaces == talk.memory.list_former_paths()
+        former = talk.memory.find_former_topic(new.provenance.replaces[0])
+        assert former is not None
+        assert former.successor == new.path
+
+
+async def test_a_bare_correction_of_nothing_says_nothing(tmp_path: Path) -> None:
+    """`Make that 60` may as well be a width on the screen."""
+    talk = Conversation(tmp_path)
+    async with talk.engine:
+        assert await talk.says("Make that 60 lines per function, 40 was too strict.") == []
+        assert talk.memory.inbox.list_proposals() == []
+
+
+async def test_what_may_correct_several_memories_asks(tmp_path: Path) -> None:
+    """Both stay, and for each waits whether it goes."""
+    both = ["Our production runs Postgres 15.", "Our staging runs Postgres 15."]
+    said = "We upgraded: it is Postgres 17 now."
+    talk = Conversation(tmp_path)
+    async with talk.engine:
+        assert await talk.says(*both, said) == [*both, said]
+        assert [each.after for each in talk.memory.inbox.list_proposals()] == [None, None]
+
+
+async def test_a_correction_of_what_holds_everywhere_replaces_it_there(tmp_path: Path) -> None:
+    """How the user wants to be answered is one memory for all projects."""
+    talk = Conversation(tmp_path)
+    async with talk.engine:
+        assert await talk.says("Answer in German", "No, answer in English again, not German.") == []
+        assert talk.memory.everywhere is not None
+        assert [each.description for each in talk.memory.everywhere.headers()] == [
+            "answer in English again, not German."
+        ]
+
+
+async def test_a_correction_that_somebody_else_gives_changes_nothing(tmp_path: Path) -> None:
+    """A text to work on and a report are not the user's word."""
+    rule = "Our CI runs on Travis."
+    talk = Conversation(tmp_path)
+    async with talk.engine:
+        assert await talk.says(
+            rule,
+            "Translate this: We moved from Travis to Jenkins.",
+            "Dana said we moved from Travis to Jenkins.",
+            "The ticket says:",
+            "We moved from Travis to Jenkins.",
+        ) == [rule]
