@@ -377,7 +377,7 @@ def test_forgetting_for_good_judges_no_other_file_again(
     for number in range(3):
         put(folder, f"m-{number}.md", memory(f"m-{number}"))
     monkeypatch.setattr(
-        "memorist.auto_memory.memory_folder.find_suspicions",
+        "memorist.auto_memory.memory_scan.find_suspicions",
         lambda *given: pytest.fail(f"judged {given[0].path}"),
     )
 

@@ -24,7 +24,8 @@ from memorist.dream.date_repair import date_lines, prove_line_times
 from memorist.dream.duplicate_memories import meaning_key, merge_key
 from memorist.dream.link_repair import LinkTargets, repair_links
 from memorist.dream.memory_conflicts import DreamRemark, InstructionSource
-from memorist.dream.structural_dream import DreamPlan, MemorySnapshot, plan_dream
+from memorist.dream.memory_snapshot import MemorySnapshot
+from memorist.dream.structural_dream import DreamPlan, plan_dream
 
 MONDAY = 1_772_452_800.0  # 2026-03-02, noon
 

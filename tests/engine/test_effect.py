@@ -12,12 +12,8 @@ from click.testing import CliRunner, Result
 
 from memorist import Memorist, Settings
 from memorist.cli.main import memorist_group
-from memorist.engine.memory_effect import (
-    MIN_SESSIONS,
-    SessionMeasures,
-    estimate_effects,
-    is_held_out,
-)
+from memorist.engine.memory_effect import MIN_SESSIONS, SessionMeasures, estimate_effects
+from memorist.engine.memory_holdout import is_held_out
 from memorist.settings import RecallSettings
 
 KNOWN = "Never use npm, use pnpm here."

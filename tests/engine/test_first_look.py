@@ -40,7 +40,7 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
         opened.wait()
         return find_suspicions(topic, trust)
 
-    monkeypatch.setattr("memorist.auto_memory.memory_folder.find_suspicions", slow)
+    monkeypatch.setattr("memorist.auto_memory.memory_scan.find_suspicions", slow)
     yield opened
     opened.set()
 

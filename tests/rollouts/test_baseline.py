@@ -11,14 +11,8 @@ from hypothesis import strategies as st
 from memorist.errors import StoreError, WriteConflict
 from memorist.rollouts.folder_baseline import FolderBaseline
 from memorist.rollouts.folder_changes import compare_folders, render_difference
-from memorist.rollouts.rollout_folder import (
-    FolderSwap,
-    begin_swap,
-    finish_swap,
-    forget_swap,
-    read_memory_folder,
-    write_note,
-)
+from memorist.rollouts.folder_swap import FolderSwap, begin_swap, finish_swap, forget_swap
+from memorist.rollouts.rollout_folder import read_memory_folder, write_note
 from memorist.store.disk_files import DiskFiles
 
 FILES = {

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memorist.core.markdown import load_prompt
 from memorist.core.token_count import estimate_text_tokens
-from memorist.rollouts.session_claims import SessionLocation, applies_at
+from memorist.rollouts.session_location import SessionLocation, applies_at
 from memorist.rollouts.summary_composition import (
     MemorySummary,
     SummaryPart,

@@ -18,8 +18,8 @@ from memorist.engine import tenants as tenants_module
 from memorist.engine.session import Session
 from memorist.engine.tenants import Tenants
 from memorist.errors import SettingsError, UsageError
-from memorist.models.model_choice import SharedModelPool
 from memorist.models.rate_limits import RateLimitReport
+from memorist.models.shared_model import SharedModelPool
 from memorist.ports import HostInfo
 from memorist.settings import Settings
 from memorist.store.home_layout import folder_name, home_name

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from typing import Self
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.folder_change_check import FolderGlance
@@ -24,7 +23,7 @@ from memorist.auto_memory.memory_changes import (
     describe_external_changes,
     find_path_problem,
 )
-from memorist.auto_memory.memory_file import Topic, Trust, parse_topic
+from memorist.auto_memory.memory_file import Topic, parse_topic
 from memorist.auto_memory.memory_history import FolderHistory
 from memorist.auto_memory.memory_index import IndexLimits, MemoryIndex, MemoryUsage, build_index
 from memorist.auto_memory.memory_manifest import (
@@ -32,12 +31,19 @@ from memorist.auto_memory.memory_manifest import (
     INDEX_NAME,
     MAX_FILE_BYTES,
     MemoryHeader,
-    build_memory_header,
     describe_excess_size,
-    has_unreadable_name,
-    is_memory_file,
-    is_single_line,
-    read_memory_header,
+)
+from memorist.auto_memory.memory_scan import (
+    ABSENT_FILE,
+    RULES_VERSION,
+    FolderScan,
+    ScanDifference,
+    ScannedFile,
+    compare_scan,
+    find_trusted_paths,
+    raises_trust,
+    rescan_memory_file,
+    scan_file,
 )
 from memorist.auto_memory.team_memory import (
     TEAM_INDEX_PATH,
@@ -46,7 +52,6 @@ from memorist.auto_memory.team_memory import (
     is_shared,
     select_headers,
 )
-from memorist.auto_memory.visible_memory import USER_TRUST, compute_content_seal, find_suspicions
 from memorist.core.text_analysis import encode_text
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.ports import Clock, FileInfo, FileSystem
@@ -61,147 +66,6 @@ from memorist.store.disk_files import (
     replace_content,
 )
 from memorist.store.home_layout import MemoryLayout
-
-# State of a memory folder's last scan and its differences, so that a second scan costs only what
-# changed.
-
-
-RULES_VERSION = 3
-"""Version of the rules by which files are judged; a scan made under another version is discarded.
-"""
-
-
-class ScannedFile(Struct, frozen=True):
-    """One file as the last scan saw it."""
-
-    size: int
-    modified_ns: int
-    blob: str
-    """The history's blob id of its bytes; empty for a file that is too large."""
-    head: MemoryHeader | None = None
-    """None for the index, and for a file whose name cannot be in a list."""
-    foreign: bool = False
-    """Another program made the file and nothing that passed the gate has changed it since: its
-    claim of origin is not believed.
-    """
-    redacted_blob: str = ""
-    """The blob id of its bytes without their secrets, where somebody wrote any into it by hand: the
-    history has these instead.
-    """
-
-    @property
-    def is_judged(self) -> bool:
-        """Whether its content was judged, so that it need not be judged again."""
-        return self.head is not None and self.blob != ""
-
-    @property
-    def recorded_blob(self) -> str:
-        """The blob that the history has of it; empty for a file that is too large."""
-        return self.redacted_blob or self.blob
-
-
-ABSENT_FILE = ScannedFile(0, 0, "")
-"""The scan entry of a file that does not exist."""
-
-
-class FolderScan(Struct, frozen=True):
-    """All files of the folder, and the settings that decided how much of each was read."""
-
-    lines: int = 0
-    rules: int = RULES_VERSION
-    files: dict[str, ScannedFile] = {}
-    whole: bool = True
-    """Whether all files were scanned; False after an incremental scan that stopped early."""
-
-
-def scan_file(
-    path: str, facts: FileInfo, data: bytes, *, blob: str, lines: int, foreign: bool = False
-) -> ScannedFile:
-    """Build a file's scan entry from its facts and bytes (its first bytes where it is too
-    large).
-    """
-    if not is_memory_file(path) or has_unreadable_name(path):
-        return ScannedFile(facts.size, facts.modified_ns, blob)
-    modified = facts.modified_ns / 1e9
-    written = topic = parse_topic(path, data)
-    clean = redact_bytes(data)
-    redacted_blob = ""
-    if clean is not data:
-        redacted_blob = compute_blob_id(clean) if blob else ""
-        topic, data = parse_topic(path, clean), clean
-    if len(data) <= HEAD_BYTES and data.count(b"\n") < lines and b"\r" not in data:
-        head = build_memory_header(
-            topic, modified=modified, size=facts.size
-        )  # the whole file was read
-    else:
-        head = read_memory_header(
-            path, data[:HEAD_BYTES], lines=lines, modified=modified, size=facts.size
-        )
-    if foreign:
-        head = replace(head, trust=Trust.UNKNOWN)
-    found = find_suspicions(topic, Trust.UNKNOWN if foreign else None)
-    if found:
-        head = replace(head, doubts=found, seal=compute_content_seal(written))
-    return ScannedFile(facts.size, facts.modified_ns, blob, head, foreign, redacted_blob)
-
-
-def rescan_memory_file(previous: ScannedFile, facts: FileInfo) -> ScannedFile:
-    """Update the entry of a file whose bytes were judged before: copies and touched files cost
-    nothing more.
-    """
-    head = previous.head and replace(
-        previous.head, modified=facts.modified_ns / 1e9, size=facts.size
-    )
-    return replace(previous, size=facts.size, modified_ns=facts.modified_ns, head=head)
-
-
-def raises_trust(before: ScannedFile, after: ScannedFile) -> bool:
-    """Whether a file newly claims to be the user's word; only what passes the gate may do so."""
-    return (
-        before.head is not None
-        and after.head is not None
-        and before.head.trust not in USER_TRUST
-        and after.head.trust in USER_TRUST
-    )
-
-
-def find_trusted_paths(scan: FolderScan, *gated_paths: str) -> frozenset[str]:
-    """Return the paths whose claim of origin is believed when they change.
-
-    These are the paths of the last scan that are not foreign, and those that passed the gate.
-    """
-    return frozenset(gated_paths) | {path for path, each in scan.files.items() if not each.foreign}
-
-
-class ScanDifference(Struct, frozen=True):
-    """Paths whose facts differ from the last scan, and paths that are gone."""
-
-    changed: tuple[str, ...]
-    missing: tuple[str, ...]
-
-    def __bool__(self) -> bool:
-        """Whether anything differs."""
-        return bool(self.changed or self.missing)
-
-
-def compare_scan(
-    known: Mapping[str, ScannedFile], entries: Sequence[tuple[str, FileInfo]]
-) -> ScanDifference:
-    """Determine which files must be read again.
-
-    Links are not memories: their targets are not the folder's.
-    """
-    names = set()
-    changed = []
-    for path, facts in entries:
-        if not path.endswith(".md") or not facts.is_file or not is_single_line(path):
-            continue
-        names.add(path)
-        seen = known.get(path)
-        if seen is None or seen.size != facts.size or seen.modified_ns != facts.modified_ns:
-            changed.append(path)
-    return ScanDifference(tuple(changed), tuple(sorted(known.keys() - names)))
-
 
 # Scan of a memory folder: changes are detected, judged, recorded in the history and shown in the
 # index (AM-6, AM-10).

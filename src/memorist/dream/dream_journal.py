@@ -6,14 +6,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import unified_diff
+from pathlib import Path
 
 from msgspec import Struct
 
-from memorist.auto_memory.memory_changes import MemoryChange
+from memorist.auto_memory.memory_changes import (
+    MemoryChange,
+)
 from memorist.auto_memory.memory_file import format_utc_timestamp
 from memorist.dream.memory_conflicts import DreamRemark
 from memorist.dream.structural_dream import DreamAct
 from memorist.events import UpdateMethod
+from memorist.store.disk_files import DiskFiles, read_if_exists
+from memorist.store.home_layout import MemoryLayout
 
 JOURNAL_HEADING = "# Dreams\n\nWhat was done to this memory while nobody worked, newest last.\n"
 _VERBS = {
@@ -108,3 +113,13 @@ def _render_change(change: MemoryChange) -> list[str]:
 
 def _decode_lines(data: bytes | None) -> list[str]:
     return (data or b"").decode("utf-8", "replace").splitlines(keepends=True)
+
+
+def read_journal(where: MemoryLayout) -> str:
+    """What dreams did to a memory, oldest first; empty before the first. Raises StoreError."""
+    return (read_if_exists(DiskFiles(), journal_path(where)) or b"").decode("utf-8", "replace")
+
+
+def journal_path(where: MemoryLayout) -> Path:
+    """Return the path of the journal of dreams."""
+    return where.dream / "journal.md"

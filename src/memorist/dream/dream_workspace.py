@@ -6,9 +6,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -32,33 +30,31 @@ from memorist.dream.daily_log import DailyLogs
 from memorist.dream.dream_journal import (
     JOURNAL_HEADING,
     DreamReport,
+    journal_path,
     render_diff,
     render_journal_entry,
     summarize_acts,
 )
+from memorist.dream.dream_questions import load_asked_marks, save_asked_marks
 from memorist.dream.dream_review import ModelChanges
 from memorist.dream.memory_conflicts import DreamRemark, InstructionSource
+from memorist.dream.memory_snapshot import MemorySnapshot, snapshot_memory
 from memorist.dream.past_evidence import (
     PastEvidence,
     PastSession,
     read_instruction_sources,
     read_past_evidence,
-    snapshot_memory,
 )
-from memorist.dream.structural_dream import DreamPlan, MemorySnapshot, plan_dream
+from memorist.dream.structural_dream import DreamPlan, plan_dream
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.events import Event
 from memorist.ports import Clock, FileSystem
 from memorist.settings import AutoMemorySettings, ContextSettings, DreamSettings
-from memorist.store.disk_files import DiskFiles, hold_lock, read_if_exists
+from memorist.store.disk_files import hold_lock, read_if_exists
 from memorist.store.home_layout import MemoryLayout
 
 MAX_WRITE_TRIES = 3
 """How often a dream starts over because a file changed meanwhile."""
-
-
-MAX_ASKED_MARKS = 5_000
-"""Newest marks of asked questions that are remembered."""
 
 
 class DreamWorkspace(Struct, frozen=True, kw_only=True):
@@ -126,7 +122,10 @@ def prepare_dream(
     instructions = read_instruction_sources(workspace.project, workspace.files, workspace.context)
     with open_dream_memory(workspace) as memory:
         found = snapshot_memory(
-            memory, workspace.files, instructions=instructions, asked=_load_asked_marks(workspace)
+            memory,
+            workspace.files,
+            instructions=instructions,
+            asked=load_asked_marks(workspace.files, workspace.layout),
         )
         proven = plan_dream(found, max_questions=workspace.dream.questions)
         result = PreparedDream(snapshot=found, plan=proven, instructions=instructions)
@@ -188,7 +187,7 @@ class _DreamWriter:
         behind: WriteEvidence,
         events: list[Event],
     ) -> None:
-        self._place = workspace
+        self._workspace = workspace
         self._memory = memory
         self._model = model
         self._behind = behind
@@ -197,11 +196,11 @@ class _DreamWriter:
     def write(self, instructions: Sequence[InstructionSource], *, dry_run: bool) -> DreamReport:
         found = snapshot_memory(
             self._memory,
-            self._place.files,
+            self._workspace.files,
             instructions=instructions,
-            asked=_load_asked_marks(self._place),
+            asked=load_asked_marks(self._workspace.files, self._workspace.layout),
         )
-        rules = plan_dream(found, max_questions=self._place.dream.questions)
+        rules = plan_dream(found, max_questions=self._workspace.dream.questions)
         mine = [change for change in self._model.changes if change.path not in found.kept]
         fresh = [change for change in mine if found.data.get(change.path) == change.before]
         written_paths = {change.path for change in fresh}
@@ -257,9 +256,11 @@ class _DreamWriter:
 
     def _find_newly_stale(self) -> list[StaleMemory]:
         """Memories of something that changed, each once for one state of it."""
-        asked = _load_asked_marks(self._place)
+        asked = load_asked_marks(self._workspace.files, self._workspace.layout)
         stale = [each for each in self._memory.find_stale() if _stale_mark(each) not in asked]
-        _save_asked_marks(self._place, [_stale_mark(each) for each in stale])
+        save_asked_marks(
+            self._workspace.files, self._workspace.layout, [_stale_mark(each) for each in stale]
+        )
         return stale
 
     def _propose_questions(self, rules: DreamPlan, stale: Sequence[StaleMemory]) -> list[Proposal]:
@@ -271,7 +272,7 @@ class _DreamWriter:
         wanted += [(change.path, why) for change, why in self._model.questions]
         wanted += [(each.path, _tell_stale(each)) for each in stale if each.changes.is_void]
         for path, why in wanted:
-            data = read_if_exists(self._place.files, self._place.layout.folder / path)
+            data = read_if_exists(self._workspace.files, self._workspace.layout.folder / path)
             if data is not None:
                 reason = ChangeReason(
                     actor="dream", what=render_headline("dream asks", f"forget {path}?")
@@ -282,7 +283,9 @@ class _DreamWriter:
                     why,
                     tell=self._events.append,
                 ).proposals
-        _save_asked_marks(self._place, [each.mark for each in rules.questions])
+        save_asked_marks(
+            self._workspace.files, self._workspace.layout, [each.mark for each in rules.questions]
+        )
         return asked
 
     def _preview(
@@ -295,7 +298,7 @@ class _DreamWriter:
         """Return what would be written, and what would wait."""
         case = self._memory.gate_context("dream", said, {change.path for change in changes})
         verdicts = [judge_change(change, case) for change in changes]
-        review = self._place.memory.policy == "review"
+        review = self._workspace.memory.policy == "review"
         accepted = [
             each.change for each in verdicts if isinstance(each, AcceptedChange) and not review
         ]
@@ -326,33 +329,12 @@ class _DreamWriter:
         )
 
 
-def _asked_marks_path(workspace: DreamWorkspace) -> Path:
-    return workspace.layout.dream / "asked.json"
-
-
 def _tell_stale(stale: StaleMemory) -> str:
     return describe_changes(stale.changes, stale.since)
 
 
 def _stale_mark(stale: StaleMemory) -> str:
     return f"{stale.path}: {_tell_stale(stale)}"
-
-
-def _load_asked_marks(workspace: DreamWorkspace) -> tuple[str, ...]:
-    try:
-        return msgspec.json.decode(
-            workspace.files.read(_asked_marks_path(workspace)), type=tuple[str, ...]
-        )
-    except (FileNotFoundError, msgspec.DecodeError):
-        return ()
-
-
-def _save_asked_marks(workspace: DreamWorkspace, marks: Sequence[str]) -> None:
-    if marks:
-        known = dict.fromkeys((*_load_asked_marks(workspace), *marks))
-        workspace.files.write(
-            _asked_marks_path(workspace), msgspec.json.encode(tuple(known)[-MAX_ASKED_MARKS:])
-        )
 
 
 def append_journal(workspace: DreamWorkspace, report: DreamReport) -> None:
@@ -370,13 +352,3 @@ def append_journal(workspace: DreamWorkspace, report: DreamReport) -> None:
                 + render_journal_entry(report, workspace.clock.now())
             ).encode("utf-8", "replace"),
         )
-
-
-def read_journal(where: MemoryLayout) -> str:
-    """What dreams did to a memory, oldest first; empty before the first. Raises StoreError."""
-    return (read_if_exists(DiskFiles(), journal_path(where)) or b"").decode("utf-8", "replace")
-
-
-def journal_path(where: MemoryLayout) -> Path:
-    """Return the path of the journal of dreams."""
-    return where.dream / "journal.md"

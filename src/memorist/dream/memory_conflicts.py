@@ -17,6 +17,7 @@ from memorist.auto_memory.memory_file import (
 )
 from memorist.auto_memory.statements.statement_similarity import rule_key
 from memorist.core.text_analysis import encode_text
+from memorist.dream.dream_questions import DreamQuestion
 
 MAX_STATEMENT_CHARACTERS = 300
 """Longest statement in characters that is compared; longer ones say more than one thing."""
@@ -32,17 +33,6 @@ _VALUE = re.compile(
 _DISTINCT_VALUE = re.compile(r"[\d`/@]|^[A-Z][\w-]*$")
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+|^\s*>\s*|^#+\s+")
 _TRUST_ORDER = {trust: place for place, trust in enumerate(Trust)}
-
-
-class DreamQuestion(Struct, frozen=True, kw_only=True):
-    """A memory that perhaps should be removed, and why; the user decides."""
-
-    path: str
-    why: str
-    other_path: str = ""
-    """The other memory involved; empty for an instruction file."""
-    mark: str
-    """Identifies the two texts: the same question is asked once, until one of them changes."""
 
 
 class DreamRemark(Struct, frozen=True):

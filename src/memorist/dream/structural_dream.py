@@ -7,7 +7,7 @@ was applied is empty.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 
 from msgspec import Struct
 
@@ -21,10 +21,10 @@ from memorist.auto_memory.memory_file import (
 from memorist.auto_memory.visible_memory import find_suspicions
 from memorist.core.text_analysis import encode_text
 from memorist.dream.date_repair import (
-    can_be_dated,
     date_description,
     date_lines,
 )
+from memorist.dream.dream_questions import DreamQuestion, choose_questions
 from memorist.dream.duplicate_memories import (
     is_equal,
     merge_key,
@@ -36,42 +36,13 @@ from memorist.dream.link_repair import (
 )
 from memorist.dream.memory_conflicts import (
     DatedMemory,
-    DreamQuestion,
     DreamRemark,
-    InstructionSource,
     compare_with_instructions,
     find_conflicts,
 )
+from memorist.dream.memory_snapshot import MemorySnapshot
 
 _TRUST_RANK = {trust: place for place, trust in enumerate(Trust)}
-
-
-class MemorySnapshot(Struct, frozen=True, kw_only=True):
-    """The folder as a dream begins with it."""
-
-    topics: tuple[Topic, ...]
-    data: Mapping[str, bytes]
-    """The bytes of each memory."""
-    changed: Mapping[str, float] = {}
-    """When each last changed, in seconds since the epoch, UTC."""
-    foreign: Collection[str] = ()
-    """Paths of files put there by another writer.
-
-    They are left as they are: a file that the dream wrote would be trusted in what it claims.
-    """
-    kept: Collection[str] = ()
-    """Paths that an undo of a dream restored: the user wants them so."""
-    ever: Collection[str] = ()
-    """Paths that the history knows."""
-    times: Mapping[str, Mapping[str, float]] = {}
-    """By path, the proven time of each line, for memories with a date to be made absolute."""
-    instructions: tuple[InstructionSource, ...] = ()
-    asked: Collection[str] = ()
-    """Marks of questions that were asked before."""
-    waiting: Collection[str] = ()
-    """Paths that the user is already asked about: the inbox has one question for each, and further
-    ones wait until it is settled.
-    """
 
 
 class DreamAct(Struct, frozen=True, kw_only=True):
@@ -91,13 +62,6 @@ class DreamPlan(Struct, frozen=True, kw_only=True):
     acts: tuple[DreamAct, ...] = ()
     questions: tuple[DreamQuestion, ...] = ()
     remarks: tuple[DreamRemark, ...] = ()
-
-
-def paths_needing_times(topics: Sequence[Topic]) -> tuple[str, ...]:
-    """Return paths of the memories in which a date could be made absolute if its lines' times were
-    known.
-    """
-    return tuple(topic.path for topic in topics if can_be_dated(topic))
 
 
 def plan_dream(snapshot: MemorySnapshot, *, max_questions: int) -> DreamPlan:
@@ -134,18 +98,15 @@ def plan_dream(snapshot: MemorySnapshot, *, max_questions: int) -> DreamPlan:
         if topic.provenance.status == "active"
     ]
     found = [*compare_with_instructions(known, snapshot.instructions), *find_conflicts(known)]
-    asked: dict[str, DreamQuestion] = {}
-    for each in found:
-        if (
-            isinstance(each, DreamQuestion)
-            and each.mark not in snapshot.asked
-            and not {each.path, each.other_path} & set(snapshot.waiting)
-        ):
-            asked.setdefault(each.path, each)
     return DreamPlan(
         changes=(*real, *removals),
         acts=tuple(dict.fromkeys(act for act in acts if act.did == "merged" or act.path in now)),
-        questions=tuple(asked.values())[:max_questions],
+        questions=choose_questions(
+            (each for each in found if isinstance(each, DreamQuestion)),
+            asked=snapshot.asked,
+            waiting=snapshot.waiting,
+            limit=max_questions,
+        ),
         remarks=tuple(each for each in found if isinstance(each, DreamRemark)),
     )
 

@@ -35,8 +35,8 @@ from memorist.dream.dream import Dream
 from memorist.dream.project_dream import open_dream
 from memorist.engine.blocking_engine import BlockingMemorist
 from memorist.engine.context_extension import ContextExtension
-from memorist.engine.memory_effect import is_held_out
 from memorist.engine.memory_extension import MemoryExtension, open_memory_extension
+from memorist.engine.memory_holdout import draw_holdout
 from memorist.engine.observed_session import ObservedSession
 from memorist.engine.past_session_recall import PastSessionRecall
 from memorist.engine.replayed_session import ReplayedSession
@@ -66,7 +66,6 @@ from memorist.skills.skill_discovery import SkillDiscovery, find_skill_locations
 from memorist.store.database import PAUSE_SECONDS, UnsavedConnection, is_disk_failure, open_database
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout, SessionLayout
-from memorist.store.memory_uses import list_drawn_sessions, record_draw
 from memorist.store.off_sessions import note_off_session, read_off_sessions
 from memorist.store.state_database import StateDatabase, is_shared, open_state
 from memorist.system import SystemClock
@@ -314,7 +313,7 @@ class Memorist:
         The order of the list is the order of their calls; `more` come after memorist's own.
         """
         context, host = log.context, log.context.host
-        held_out = self._draw_holdout(context)
+        held_out = draw_holdout(context)
         memory = self._open_memory_extension(log, held_out=held_out)
         extensions: list[SessionExtension] = []
         learns = self.settings.uses_rollouts and host.main and host.memory and not host.remote
@@ -377,24 +376,6 @@ class Memorist:
             f"{way} {memory.layout.folder}", lambda: FolderSearch(memory.folder, settings)
         )
 
-    def _draw_holdout(self, context: SessionContext) -> bool:
-        """Whether a session goes without memory to measure what memory does; what it was first
-        holds. Recorded once; where that fails, it has memory.
-        """
-        share = self.settings.recall.holdout
-        if not (share and context.id and context.host.main and context.host.memory):
-            return False
-        try:
-            database = context.runtime.open_database()
-            held_out = list_drawn_sessions(database).get(context.id)
-            if held_out is None:
-                held_out = is_held_out(context.id, share)
-                now = context.runtime.clock.now()
-                record_draw(database, context.project, context.id, held_out=held_out, now=now)
-        except StoreError:
-            return False
-        return held_out
-
     def _open_session_recall(self, context: SessionContext) -> PastSessionRecall | None:
         """Open the recall of the project's past sessions, and bring its index up to date in a
         thread; none without a project, since nothing crosses projects.
@@ -405,7 +386,7 @@ class Memorist:
             not context.project
             or not learns
             or not settings.recall.enabled
-            or self._draw_holdout(context)
+            or draw_holdout(context)
         ):
             return None
         recall = PastSessionRecall(

@@ -1,15 +1,12 @@
-"""Whether memory helps: sessions that go without it by lot, and what differs between them and the
-others. Pure.
+"""Whether memory helps: what differs between sessions that have it and those that go without it by
+lot (`memory_holdout`). Pure.
 
-A session is drawn by a digest of its id, so that it stays what it is when it is resumed, on any
-machine. What is compared are whole sessions; the interval is Welch's, of the logarithms: a few
-sessions are many times as long as the others, and by the plain means such a one passes for an
-effect.
+What is compared are whole sessions; the interval is Welch's, of the logarithms: a few sessions are
+many times as long as the others, and by the plain means such a one passes for an effect.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterable, Sequence
 from statistics import NormalDist, fmean, variance
@@ -61,12 +58,6 @@ class EffectEstimate(Struct, frozen=True, kw_only=True):
     """`lower` or `higher` with memory where the interval leaves out 1, otherwise `no difference
     shown`; `too few` below `MIN_SESSIONS` of a kind.
     """
-
-
-def is_held_out(session: str, share: float) -> bool:
-    """Whether a session goes without memory, at this share of all sessions."""
-    digest = hashlib.sha256(b"holdout\0" + session.encode("utf-8", "surrogatepass")).digest()
-    return int.from_bytes(digest[:8], "big") < share * 2**64
 
 
 def measure_session(entries: Iterable[TranscriptEntry]) -> SessionMeasures:

@@ -29,7 +29,8 @@ from memorist.engine.session import Session
 from memorist.engine.session_pool import PoolLimits, SessionPool
 from memorist.errors import UsageError
 from memorist.events import EventListener
-from memorist.models.model_choice import SharedModel, SharedModelHandle, SharedModelPool, open_model
+from memorist.models.model_choice import open_model
+from memorist.models.shared_model import SharedModel, SharedModelHandle, SharedModelPool
 from memorist.ports import Clock, HostInfo, Model
 from memorist.runtime import HeavyRunner
 from memorist.settings import Settings

@@ -25,10 +25,11 @@ from memorist.cli.dream_command import list_projects_with_memory
 from memorist.cli.memory.memory_commands import open_project_memory
 from memorist.errors import MemoristError
 from memorist.page import (
+    health_views,
     inbox_views,
     memory_views,
     now_view,
-    operation_views,
+    past_views,
     session_views,
     spend_view,
 )
@@ -71,11 +72,11 @@ def _build_view(name: str, query: Query) -> PageView:
         "message": lambda: session_views.build_message(
             query.get("id", ""), int(query.get("line", "1"))
         ),
-        "past": lambda: operation_views.build_past(query.get("q", "").strip(), page),
-        "past-session": lambda: operation_views.build_past_session(query.get("id", "")),
-        "health": operation_views.build_health,
-        "team": operation_views.build_team,
-        "machines": operation_views.build_machines,
+        "past": lambda: past_views.build_past(query.get("q", "").strip(), page),
+        "past-session": lambda: past_views.build_past_session(query.get("id", "")),
+        "health": health_views.build_health,
+        "team": health_views.build_team,
+        "machines": health_views.build_machines,
     }
     if name in views:
         return views[name]()
@@ -256,11 +257,11 @@ class PageServer:
 
 def _change(action: str, fields: dict[str, str]) -> str:
     if action == "mend":
-        return operation_views.mend_faults()
+        return health_views.mend_faults()
     if action == "sync":
-        return operation_views.sync_own_machines()
+        return health_views.sync_own_machines()
     if action in {"leave-out", "take-in"}:
-        return operation_views.change_past(fields["id"], take_in=action == "take-in")
+        return past_views.change_past(fields["id"], take_in=action == "take-in")
     with _open_context(fields) as context:
         return change_memory(context, action, fields)
 

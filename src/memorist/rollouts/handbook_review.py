@@ -7,15 +7,13 @@ whole work: the structural consolidation is then used, with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.statements.statement_similarity import SIMILAR_SHARE, find_nearest
-from memorist.core.markdown import render_template
-from memorist.core.token_count import estimate_text_tokens, truncate_end, truncate_middle
-from memorist.rollouts.folder_changes import USER_PROFILE_MARK, HandbookFiles
+from memorist.rollouts.hand_edits import USER_PROFILE_MARK, HandbookFiles
 from memorist.rollouts.handbook import (
     ENTRY_LISTS,
     HANDBOOK_FILE,
@@ -24,16 +22,9 @@ from memorist.rollouts.handbook import (
     HandbookEntry,
     HandbookSection,
     HandbookTask,
-    render_group,
 )
 from memorist.rollouts.handbook_parser import parse_handbook
-from memorist.rollouts.rollout_summaries import short_thread_id
-from memorist.rollouts.session_claims import (
-    MAX_LIST_ENTRIES,
-    MAX_MERGED_KEYWORDS,
-    claim_key,
-    limit_entries,
-)
+from memorist.rollouts.session_claims import MAX_LIST_ENTRIES, MAX_MERGED_KEYWORDS, limit_entries
 from memorist.rollouts.skill_procedures import SKILLS_FOLDER, review_model_skill
 from memorist.rollouts.summary_composition import (
     MAX_PROFILE_WORDS,
@@ -42,10 +33,9 @@ from memorist.rollouts.summary_composition import (
     compose_summary,
     find_summary_problem,
     parse_memory_summary,
-    render_memory_summary,
 )
+from memorist.rollouts.superseded_claims import claim_key
 from memorist.safety.hidden_characters import strip_hidden_characters
-from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.permission_claims import is_planted_order
 from memorist.safety.secrets import redact
 from memorist.store.extract_rows import RolloutExtract
@@ -421,152 +411,3 @@ def _user_entries_first(entries: Sequence[HandbookEntry]) -> tuple[HandbookEntry
 
 # The material and instruction of stage two's fork: the draft, what changed, and the raw memories
 # behind it, bounded (RO-5). Pure.
-
-
-MAX_DRAFT_TOKENS = 40_000
-MAX_DIFF_TOKENS = 12_000
-MAX_RAW_MEMORIES_TOKENS = 40_000
-"""Tokens of each part of the material: together half of the smallest common window (200,000), which
-leaves room for the answer. Our choice.
-"""
-MAX_RAW_MEMORY_TOKENS = 6_000
-"""Tokens of one raw memory; its middle is cut."""
-MATERIAL_TAGS = ("draft", "difference", "raw_memories", "session")
-
-
-class StageTwoPrompts(Struct, frozen=True):
-    """The prompts of stage two."""
-
-    consolidate: str
-    first: str
-    again: str
-    lean: str
-
-
-class StageTwoTask(Struct, frozen=True, kw_only=True):
-    """The input of one run."""
-
-    folder: str
-    draft: HandbookFiles
-    changed_titles: Collection[str]
-    """Titles of the changed groups: the others are named, not shown."""
-    difference: str
-    rows: Sequence[RolloutExtract]
-    """The new or changed sessions."""
-    first: bool
-    """There was no handbook yet."""
-    today: str
-    lean: bool = False
-    """There is only the summary."""
-
-
-def select_shown_groups(
-    handbook: Handbook, touched: Collection[str], limit: int = MAX_DRAFT_TOKENS
-) -> tuple[str, ...]:
-    """Return the titles of the changed groups that fit, in order.
-
-    The others stay as the structure made them.
-    """
-    found = []
-    for group in handbook.groups:
-        size = estimate_text_tokens(render_group(group))
-        if group.title in touched and size <= limit:
-            limit -= size
-            found.append(group.title)
-    return tuple(found)
-
-
-def build_stage_two_instruction(task: StageTwoTask, prompts: StageTwoPrompts) -> str:
-    """Render the instruction, sent as the last message."""
-    mode = prompts.first if task.first else prompts.again
-    whole = prompts.lean if task.lean else prompts.consolidate
-    values = {
-        "folder": task.folder,
-        "today": task.today,
-        "mode": mode.strip(),
-        "handbook": f"{task.folder}/{HANDBOOK_FILE}",
-        "summary": f"{task.folder}/{SUMMARY_FILE}",
-    }
-    return render_template(whole, values, strict=True).strip() + "\n"
-
-
-def render_stage_two_material(task: StageTwoTask) -> str:
-    """Render the data without secrets, each part in a tag that no text inside can close."""
-    titles = select_shown_groups(task.draft.handbook, task.changed_titles)
-    groups = [
-        render_group(group) if not group.raw else group.raw
-        for group in task.draft.handbook.groups
-        if group.title in titles
-    ]
-    others = [group.title for group in task.draft.handbook.groups if group.title not in titles]
-    summary = truncate_end(render_memory_summary(task.draft.summary), MAX_DRAFT_TOKENS // 2)
-    handbook = "" if task.lean else "\n\n".join(groups)
-    drafts = {HANDBOOK_FILE: handbook, SUMMARY_FILE: summary}
-    parts = [
-        f'<draft path="{task.folder}/{name}">\n{_escape_data(text)}\n</draft>'
-        for name, text in drafts.items()
-        if text.strip()
-    ]
-    if others and not task.lean:
-        listed = "\n".join(f"- {_escape_data(title)}" for title in others)
-        parts.append(
-            f"Task groups that stand in the file and are not shown, because nothing about them "
-            f"changed or for want of room:\n{listed}"
-        )
-    if not task.first:  # of a first draft all is new
-        parts.append(
-            f"<difference>\n{_escape_data(truncate_end(task.difference, MAX_DIFF_TOKENS))}\n"
-            "</difference>"
-        )
-    parts.append(f"<raw_memories>\n{_render_raw_memories(task)}\n</raw_memories>")
-    return "\n\n".join(parts)
-
-
-def _render_raw_memories(task: StageTwoTask) -> str:
-    """Render the newest sessions, as many as fit, and the number of the others, each with the signs
-    and tasks by which a claim names it, and its summary.
-    """
-    rows = task.rows
-    left = MAX_RAW_MEMORIES_TOKENS
-    parts: list[str] = []
-    ordered = sorted(rows, key=lambda row: (row.updated, row.thread), reverse=True)
-    for at, row in enumerate(ordered):
-        text = _escape_data(
-            truncate_middle(
-                row.raw_memory.strip() or row.rollout_summary.strip(), MAX_RAW_MEMORY_TOKENS
-            )
-        )
-        left -= estimate_text_tokens(text)
-        if left < 0:
-            parts.append(f"({len(ordered) - at} older sessions are not shown)")
-            break
-        parts.append(f"<session {_render_session_names(task, row)}>\n{text}\n</session>")
-    return "\n".join(parts) or "(none)"
-
-
-def _render_session_names(task: StageTwoTask, row: RolloutExtract) -> str:
-    """The attributes that say how a claim names the session, and where its summary is."""
-    there = [
-        (work.number, group.title, source.path)
-        for group in task.draft.handbook.groups
-        for work in group.works
-        for source in work.sources
-        if source.thread == row.thread
-    ]
-    tasks = ", ".join(f"Task {number} of {title}" for number, title, _ in there)
-    path = there[0][2] if there else ""
-    names = {"signs": short_thread_id(row.thread), "tasks": tasks, "summary": path}
-    return " ".join(
-        f'{name}="{_escape_data(value).replace(chr(34), chr(39))}"'
-        for name, value in names.items()
-        if value
-    )
-
-
-def _escape_data(text: str) -> str:
-    return redact(
-        neutralize_markup(
-            strip_hidden_characters(text),
-            (*MATERIAL_TAGS, "edit", "write", "read", "old", "new", "memorist-fork"),
-        )
-    ).text

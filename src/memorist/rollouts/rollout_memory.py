@@ -18,7 +18,7 @@ from memorist.rollouts.citations import strip_citations
 from memorist.rollouts.job_worker import build_claim_terms
 from memorist.rollouts.rollout_folder import read_memory_folder
 from memorist.rollouts.rollout_summaries import summary_paths
-from memorist.rollouts.session_claims import SessionLocation
+from memorist.rollouts.session_location import SessionLocation
 from memorist.rollouts.session_sources import SourceFolder, find_repository_root, find_rollouts
 from memorist.rollouts.summary_composition import SUMMARY_FILE
 from memorist.rollouts.summary_view import (

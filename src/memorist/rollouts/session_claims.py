@@ -8,18 +8,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import lru_cache
-from pathlib import PurePosixPath
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.relative_dates import make_dates_absolute
-from memorist.auto_memory.statements.statement_similarity import rule_key
 from memorist.rollouts.handbook import (
     ENTRY_LISTS,
-    EVERYWHERE,
-    UNKNOWN_GROUP,
     EntryList,
     HandbookEntry,
     HandbookSource,
@@ -28,15 +23,14 @@ from memorist.rollouts.handbook import (
 from memorist.rollouts.handbook_parser import parse_entry
 from memorist.rollouts.raw_memory import (
     CLAIM_PROOFS,
-    REPORTED_PREFIX,
-    UNKNOWN_FOLDER,
-    ClaimScope,
     MemoryBullet,
     RawMemoryTask,
     TaskOutcome,
     parse_raw_memory,
 )
 from memorist.rollouts.rollout_summaries import format_timestamp
+from memorist.rollouts.session_location import group_title
+from memorist.rollouts.superseded_claims import claim_key
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.permission_claims import grants_permission
@@ -59,91 +53,6 @@ MAX_GROUP_TASKS = 30
 OLDER_WORK_TITLE = "older work"
 """Title of that section."""
 MAX_MERGED_KEYWORDS = 20
-
-_VALUE = re.compile(r"(?:`[^`]+`|v?\d[\w.:-]*|[\w.-]*/[\w./-]*|\S+\.\w{1,5})[.;!]?\Z")
-_ARROW = " → "
-_QUOTING_PREFIXES = ("The user ", REPORTED_PREFIX)
-"""Prefixes of entries that quote: what a quotation ends in is no value of a setting."""
-_MIN_SUBJECT_WORDS = 3
-"""Minimum words before a value that make a subject."""
-_FRONT = frozenset({"do", "not", "never", "always", "不", "别", "勿"})
-_NEGATING = frozenset({"not", "never", "不", "别", "勿"})
-
-
-@lru_cache(maxsize=16_384)
-def claim_key(text: str) -> tuple[str, ...]:
-    """Return a key that is equal for two texts of the same claim."""
-    return rule_key(text) or (text.strip(),)
-
-
-@lru_cache(maxsize=16_384)
-def _split_subject(text: str) -> tuple[tuple[str, ...], str]:
-    """Split a claim that ends in a value into subject and value; the subject is empty if it does
-    not.
-
-    A claim that stage one writes as `command → result` has the command as its subject.
-    """
-    head, arrow, result = text.partition(_ARROW)
-    if arrow and result.strip() and rule_key(head):
-        return (_ARROW, *rule_key(head)), result.strip()
-    if text.startswith(_QUOTING_PREFIXES):
-        return (), ""
-    found = _VALUE.search(text)
-    before = text[: found.start()] if found else ""
-    if found is None or len(before.split()) < _MIN_SUBJECT_WORDS or not before[-1:].isspace():
-        return (), ""
-    return rule_key(before), found[0].rstrip(".;!")
-
-
-@lru_cache(maxsize=16_384)
-def _split_polarity(text: str) -> tuple[tuple[str, ...], bool]:
-    """Return a claim without the words before its verb, and whether those negate it."""
-    tokens = rule_key(text)
-    at = 0
-    while at < len(tokens) and tokens[at].casefold() in _FRONT:
-        at += 1
-    return tokens[at:], any(token.casefold() in _NEGATING for token in tokens[:at])
-
-
-def supersedes(newer: HandbookEntry, older: HandbookEntry) -> bool:
-    """Tell whether the form of two claims proves that the later one (given first) replaces the
-    earlier.
-
-    Both must be dated, on different days. For structural proofs of one day about the same command,
-    the order in which they are given decides.
-    """
-    if older.by != "sessions" or not older.date or not newer.date or newer.date < older.date:
-        return False
-    if older.proof == "said" and newer.proof != "said":
-        return False
-    subject, value = _split_subject(newer.text)
-    same = (
-        bool(subject)
-        and subject == _split_subject(older.text)[0]
-        and value != _split_subject(older.text)[1]
-    )
-    if newer.date == older.date:
-        return same and subject[0] == _ARROW and newer.proof == older.proof == "proved"
-    (rest, negated), (other, was) = _split_polarity(newer.text), _split_polarity(older.text)
-    return same or (len(rest) > 1 and rest == other and negated != was)
-
-
-def drop_superseded(entries: Sequence[HandbookEntry]) -> tuple[HandbookEntry, ...]:
-    """Return the claims that still hold: of those about one subject, the last one's.
-
-    Within one day the last given counts.
-    """
-    alike: dict[tuple[str, ...], list[int]] = {}
-    for at, entry in enumerate(entries):
-        for key in {_split_subject(entry.text)[0], _split_polarity(entry.text)[0]} - {()}:
-            alike.setdefault(key, []).append(at)
-    superseded = set()
-    for positions in alike.values():
-        last = max(positions, key=lambda at: (entries[at].date, at))
-        superseded |= {
-            at for at in positions if at != last and supersedes(entries[last], entries[at])
-        }
-    return tuple(entry for at, entry in enumerate(entries) if at not in superseded)
 
 
 def merge_entries(known: HandbookEntry, new: HandbookEntry) -> HandbookEntry:
@@ -268,76 +177,6 @@ def is_dropped_claim(dropped: Collection[str], title: str, text: str) -> bool:
 
 
 # Where a claim holds, and whether a session is there (RO-7). Pure.
-
-
-class SessionLocation(Struct, frozen=True, kw_only=True):
-    """Where a session runs: full paths, empty if unknown."""
-
-    cwd: str = ""
-    repository: str = ""
-    """Root of the canonical repository, which all its work trees share."""
-
-
-def group_title(row: RolloutExtract, scope: ClaimScope, cwd: str = "") -> str:
-    """Return the group title for a claim: everywhere, the session's repository, or a folder.
-
-    A folder that a task names outside the repository is a place of its own. A session that names no
-    folder has no place.
-    """
-    if scope == "global":
-        return EVERYWHERE
-    folder = cwd if cwd not in ("", UNKNOWN_FOLDER) and _is_absolute(cwd) else row.cwd
-    root = row.repository
-    if scope == "directory":
-        return _heading_path(folder) or UNKNOWN_GROUP
-    if root and (not folder or folder == row.cwd or is_inside(folder, root)):
-        return _heading_path(root) or UNKNOWN_GROUP
-    return _heading_path(folder) or UNKNOWN_GROUP
-
-
-def _is_absolute(path: str) -> bool:
-    return PurePosixPath(path).is_absolute() or path[1:3] in (":\\", ":/")
-
-
-def _heading_path(path: str) -> str:
-    """Return a path that can be in a heading; empty if it is not a full path."""
-    line = " ".join(path.replace("`", "").split())
-    return (line.rstrip("/\\") or "/") if _is_absolute(line) else ""
-
-
-def is_inside(path: str, folder: str) -> bool:
-    """Tell whether a path is a folder or below it, textually.
-
-    Nothing is below the root, which holds every project.
-    """
-    root = folder.rstrip("/\\")
-    return path in (folder, root) or (bool(root) and path.startswith((f"{root}/", f"{root}\\")))
-
-
-def group_folders(title: str) -> tuple[str, ...]:
-    """Return the folders that a group's title means; none for "everywhere" and for the unknown
-    place.
-    """
-    return (title,) if _is_absolute(title) else ()
-
-
-def applies_at(title: str, folders: Sequence[str], location: SessionLocation) -> bool:
-    """Tell whether a group, or a heading, applies to a session at the location.
-
-    What names no place applies nowhere.
-
-    A folder above the session's repository is another project's: what was learned in a home folder
-    does not hold for every repository in it.
-    """
-    if title == EVERYWHERE:
-        return True
-    if location.repository:
-        return any(
-            folder == location.repository
-            or (is_inside(folder, location.repository) and is_inside(location.cwd, folder))
-            for folder in folders
-        )
-    return bool(location.cwd) and any(is_inside(location.cwd, folder) for folder in folders)
 
 
 MAX_TASK_KEYWORDS = 12

@@ -14,7 +14,8 @@ from itertools import combinations, groupby, islice
 from msgspec import Struct
 
 from memorist.core.markdown import dump_yaml, split_front_matter
-from memorist.rollouts.session_claims import claim_key, group_title
+from memorist.rollouts.session_location import group_title
+from memorist.rollouts.superseded_claims import claim_key
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.permission_claims import grants_permission

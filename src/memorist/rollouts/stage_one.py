@@ -55,12 +55,14 @@ from memorist.rollouts.stage_one_answer import (
     JudgedAnswer,
     JudgedSession,
     StageOneAnswer,
-    StageOnePart,
-    StageOnePrompts,
     UnusableAnswer,
-    build_part_instruction,
     judge_answer,
     parse_answer,
+)
+from memorist.rollouts.stage_one_prompt import (
+    StageOnePart,
+    StageOnePrompts,
+    build_part_instruction,
     render_part_material,
 )
 from memorist.rollouts.structural_stage_one import (

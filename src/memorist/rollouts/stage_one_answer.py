@@ -24,7 +24,6 @@ from memorist.auto_memory.write_evidence import (
     normalize_for_comparison,
 )
 from memorist.core.lazy import lazy_pattern
-from memorist.core.markdown import render_template
 from memorist.core.messages import JsonObject
 from memorist.core.text_analysis import analyze_text
 from memorist.rollouts.raw_memory import (
@@ -38,7 +37,6 @@ from memorist.rollouts.raw_memory import (
 from memorist.rollouts.session_evidence import utc_day
 from memorist.rollouts.structural_stage_one import (
     StageOneResult,
-    clean_line,
     clean_raw_memory,
     render_session_summary,
     slugify,
@@ -78,15 +76,6 @@ ANSWER_SCHEMA: JsonObject = {
 
 _QUOTED = re.compile(r"[\"“«「]([^\"“”«»「」\n]{3,600})[\"”»」]")
 _LINE = re.compile(r"line (\d+)")
-_MATERIAL_TAGS = ("session", "before")
-
-
-class StageOnePrompts(Struct, frozen=True):
-    """The prompts (`prompts/rollouts`)."""
-
-    task: str
-    part: str
-    again: str
 
 
 class StageOneAnswer(Struct, frozen=True, forbid_unknown_fields=True):
@@ -109,17 +98,6 @@ class UnusableAnswer(Struct, frozen=True):
     """An unusable answer, and why, in one sentence."""
 
     why: str
-
-
-class StageOnePart(Struct, frozen=True, kw_only=True):
-    """One request: a part of a session, and what the parts before it gave."""
-
-    evidence: str
-    number: int = 1
-    count: int = 1
-    before: str = ""
-    why: str = ""
-    """Why the last answer was unusable; empty for the first."""
 
 
 class JudgedAnswer(Struct, frozen=True, kw_only=True):
@@ -157,41 +135,6 @@ class JudgedSession(Struct, frozen=True):
     evidence: WriteEvidence
     source: str
     prompt: str
-
-
-def render_part_material(part: StageOnePart) -> str:
-    """Render the session and what its earlier parts gave, without secrets, in tags that nothing
-    inside can close.
-    """
-    before = (
-        f"<before>\n{neutralize_markup(part.before, _MATERIAL_TAGS).strip()}\n</before>\n\n"
-        if part.before
-        else ""
-    )
-    return redact(
-        f"{before}<session>\n{neutralize_markup(part.evidence, _MATERIAL_TAGS)}\n</session>"
-    ).text
-
-
-def build_part_instruction(prompts: StageOnePrompts, part: StageOnePart, thread: Rollout) -> str:
-    """Render the instruction."""
-    intro = (
-        render_template(
-            prompts.part, {"number": str(part.number), "count": str(part.count)}, strict=True
-        )
-        if part.count > 1
-        else ""
-    )
-    values = {
-        "cwd": clean_line(thread.cwd) or UNKNOWN_FOLDER,
-        "path": clean_line(thread.path),
-        "branch": clean_line(thread.branch) or UNKNOWN_FOLDER,
-        "part": intro,
-    }
-    again = (
-        "\n" + render_template(prompts.again, {"why": part.why}, strict=True) if part.why else ""
-    )
-    return render_template(prompts.task, values, strict=True) + again
 
 
 def parse_answer(text: str) -> StageOneAnswer | UnusableAnswer:

@@ -31,29 +31,21 @@ from memorist.forks.fork_spec import (
 from memorist.ports import Model
 from memorist.rollouts.consolidation_selection import select_rollouts, split_rounds
 from memorist.rollouts.folder_baseline import FolderBaseline
-from memorist.rollouts.folder_changes import HandbookFiles, compare_folders, render_difference
+from memorist.rollouts.folder_changes import compare_folders, render_difference
+from memorist.rollouts.folder_swap import FolderSwap, begin_swap, finish_swap, forget_swap
+from memorist.rollouts.hand_edits import HandbookFiles
 from memorist.rollouts.handbook import CONSOLIDATED_PREFIX, HANDBOOK_FILE
-from memorist.rollouts.handbook_review import (
-    RejectedDraft,
+from memorist.rollouts.handbook_review import RejectedDraft, find_size_problem, review_draft
+from memorist.rollouts.rollout_folder import MemoryFolderTree, is_real_folder, read_memory_folder
+from memorist.rollouts.rollout_summaries import format_timestamp, parse_artifacts
+from memorist.rollouts.session_claims import MAX_LIST_ENTRIES
+from memorist.rollouts.stage_two_prompt import (
     StageTwoPrompts,
     StageTwoTask,
     build_stage_two_instruction,
-    find_size_problem,
     render_stage_two_material,
-    review_draft,
     select_shown_groups,
 )
-from memorist.rollouts.rollout_folder import (
-    FolderSwap,
-    MemoryFolderTree,
-    begin_swap,
-    finish_swap,
-    forget_swap,
-    is_real_folder,
-    read_memory_folder,
-)
-from memorist.rollouts.rollout_summaries import format_timestamp, parse_artifacts
-from memorist.rollouts.session_claims import MAX_LIST_ENTRIES
 from memorist.rollouts.structural_handbook import (
     ConsolidationReport,
     DraftInput,

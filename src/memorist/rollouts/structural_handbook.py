@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from memorist.core.markdown import split_front_matter
 from memorist.core.token_count import estimate_text_tokens
-from memorist.rollouts.folder_changes import (
+from memorist.rollouts.hand_edits import (
     USER_PROFILE_MARK,
     HandbookFiles,
     add_user_entries,
@@ -45,10 +45,7 @@ from memorist.rollouts.session_claims import (
     CompletedTask,
     GroupedClaim,
     SessionClaims,
-    claim_key,
-    drop_superseded,
     extract_claims,
-    group_folders,
     is_dropped_claim,
     last_worked_on,
     limit_entries,
@@ -57,6 +54,7 @@ from memorist.rollouts.session_claims import (
     rank_entries,
     session_fingerprint,
 )
+from memorist.rollouts.session_location import group_folders
 from memorist.rollouts.skill_procedures import (
     DRAFT_KEY,
     SKILLS_FOLDER,
@@ -72,6 +70,7 @@ from memorist.rollouts.summary_composition import (
     parse_memory_summary,
     render_memory_summary,
 )
+from memorist.rollouts.superseded_claims import claim_key, drop_superseded
 from memorist.rollouts.user_notes import UserNote, find_notes, mark_note_merged
 from memorist.store.extract_rows import RolloutExtract, StoredExtract
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from memorist.auto_memory.interop.codex_memory import SUMMARY_VERSION, parse_absolute_folders
 from memorist.core.markdown import render_template
 from memorist.core.token_count import estimate_text_tokens
-from memorist.rollouts.session_claims import SessionLocation, applies_at
+from memorist.rollouts.session_location import SessionLocation, applies_at
 from memorist.rollouts.summary_composition import (
     MemorySummary,
     SummaryPart,

@@ -20,7 +20,7 @@ from memorist.core.markdown import (
 )
 from memorist.rollouts.handbook import EVERYWHERE, HandbookEntry
 from memorist.rollouts.handbook_parser import parse_entry
-from memorist.rollouts.session_claims import group_folders
+from memorist.rollouts.session_location import group_folders
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.prompt_injection import find_injection_rules

@@ -11,15 +11,8 @@ from posixpath import commonpath
 import msgspec
 from msgspec import Struct
 
-from memorist.core.apply_patch import (
-    INPUT_VALUE_LIMIT,
-    FileEdit,
-    cut_text,
-    find_edited_path,
-    find_file_edits,
-    find_patch_in_command,
-    parse_patch,
-)
+from memorist.core.apply_patch import FileEdit, find_patch_in_command, parse_patch
+from memorist.core.file_edits import INPUT_VALUE_LIMIT, cut_text, find_edited_path, find_file_edits
 from memorist.core.messages import JsonObject, ToolUse
 from memorist.core.text_analysis import word_set
 from memorist.transcript.codex_script import (

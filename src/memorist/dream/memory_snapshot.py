@@ -1,0 +1,141 @@
+"""One reading of a memory folder for a dream: its memories, their history, and what the user is
+asked about already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from msgspec import Struct
+
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_changes import (
+    Actor,
+    RecordedChange,
+    blame_lines,
+)
+from memorist.auto_memory.memory_file import (
+    Topic,
+    parse_topic,
+)
+from memorist.auto_memory.memory_manifest import INDEX_NAME, MAX_FILE_BYTES
+from memorist.dream.date_repair import (
+    can_be_dated,
+    prove_line_times,
+)
+from memorist.dream.memory_conflicts import (
+    InstructionSource,
+)
+from memorist.ports import FileSystem
+from memorist.store.disk_files import read_if_exists
+
+
+class MemorySnapshot(Struct, frozen=True, kw_only=True):
+    """The folder as a dream begins with it."""
+
+    topics: tuple[Topic, ...]
+    data: Mapping[str, bytes]
+    """The bytes of each memory."""
+    changed: Mapping[str, float] = {}
+    """When each last changed, in seconds since the epoch, UTC."""
+    foreign: Collection[str] = ()
+    """Paths of files put there by another writer.
+
+    They are left as they are: a file that the dream wrote would be trusted in what it claims.
+    """
+    kept: Collection[str] = ()
+    """Paths that an undo of a dream restored: the user wants them so."""
+    ever: Collection[str] = ()
+    """Paths that the history knows."""
+    times: Mapping[str, Mapping[str, float]] = {}
+    """By path, the proven time of each line, for memories with a date to be made absolute."""
+    instructions: tuple[InstructionSource, ...] = ()
+    asked: Collection[str] = ()
+    """Marks of questions that were asked before."""
+    waiting: Collection[str] = ()
+    """Paths that the user is already asked about: the inbox has one question for each, and further
+    ones wait until it is settled.
+    """
+
+
+_NON_AUTHORS: frozenset[Actor] = frozenset({"dream", "memorist", "undo"})
+"""Actors whose change does not make a memory newer."""
+
+
+def snapshot_memory(
+    memory: AutoMemory,
+    files: FileSystem,
+    *,
+    instructions: Sequence[InstructionSource] = (),
+    asked: Collection[str] = (),
+) -> MemorySnapshot:
+    """Return the folder as it is now. Raises StoreError."""
+    heads = {head.path: head for head in memory.headers() if head.size <= MAX_FILE_BYTES}
+    data = {
+        path: read
+        for path in heads
+        if (read := read_if_exists(files, memory.layout.folder / path)) is not None
+    }
+    topics = tuple(parse_topic(path, read) for path, read in data.items())
+    log = memory.folder.history.log()
+    newest: dict[str, float] = {}
+    for each in log:
+        for path in each.paths if each.why.actor not in _NON_AUTHORS else ():
+            newest.setdefault(path, each.at)
+    foreign = frozenset(path for path in data if memory.folder.is_foreign(path))
+    return MemorySnapshot(
+        topics=topics,
+        data=data,
+        changed={path: newest.get(path, heads[path].modified) for path in data},
+        foreign=foreign,
+        kept=_undone_paths(memory, data, log),
+        ever=frozenset(path for each in log for path in each.paths if path != INDEX_NAME),
+        times={path: _line_times(memory, path, log) for path in paths_needing_times(topics)},
+        instructions=tuple(instructions),
+        asked=asked,
+        waiting=frozenset(
+            each.path for each in memory.inbox.list_proposals() if each.after is None
+        ),
+    )
+
+
+def _undone_paths(
+    memory: AutoMemory, data: Mapping[str, bytes], log: Sequence[RecordedChange]
+) -> frozenset[str]:
+    """Return memories that are as an undo of a dream left them.
+
+    What the user undid is not done again.
+    """
+    undone = {each.undoes: each.id for each in log if each.undoes}
+    pairs = [
+        (path, undone[each.id])
+        for each in log
+        if each.why.actor == "dream" and each.id in undone
+        for path in each.paths
+    ]
+    return frozenset(
+        path
+        for path, undo in pairs
+        if path in data and memory.folder.history.read_file(path, undo) == data[path]
+    )
+
+
+def _line_times(memory: AutoMemory, path: str, log: Sequence[RecordedChange]) -> dict[str, float]:
+    """Return when each line of a memory was written, as far as its history proves it."""
+    history = memory.folder.history
+    changes = [each for each in reversed(log) if path in each.paths]
+    versions = [
+        (each.id, (history.read_file(path, each.id) or b"").decode("utf-8", "surrogateescape"))
+        for each in changes
+    ]
+    changed_at = {each.id: (each.why.actor, each.at) for each in changes}
+    return prove_line_times(
+        [(line.text, line.change) for line in blame_lines(versions)], changed_at
+    )
+
+
+def paths_needing_times(topics: Sequence[Topic]) -> tuple[str, ...]:
+    """Return paths of the memories in which a date could be made absolute if its lines' times were
+    known.
+    """
+    return tuple(topic.path for topic in topics if can_be_dated(topic))

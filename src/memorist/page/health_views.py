@@ -1,0 +1,168 @@
+"""The views of health, of the team and of the user's machines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from memorist.cli.command_environment import find_home
+from memorist.cli.doctor.check_result import CheckResult
+from memorist.cli.doctor.doctor_command import CHECKS, STATE_MARKS, run_checks
+from memorist.cli.machines_command import open_memories
+from memorist.cli.team_command import read_team_status
+from memorist.errors import MemoristError
+from memorist.machines.machine_sync import load_identity, sync_machines
+from memorist.views.page_texts import say, say_count, say_each
+from memorist.views.view_blocks import (
+    ActionBlock,
+    NumberBlock,
+    PageAction,
+    PageBlock,
+    PageCell,
+    PageRow,
+    PageView,
+    ProseBlock,
+    TableBlock,
+    Tone,
+)
+
+_STATE_TONES: dict[str, Tone] = {"wrong": "wrong", "note": "note", "mended": "good", "good": "good"}
+
+
+def build_health(findings: Sequence[CheckResult] | None = None) -> PageView:
+    """What the doctor finds, the worst first, with a button that fixes."""
+    found = sorted(
+        run_checks(CHECKS) if findings is None else findings,
+        key=lambda each: list(STATE_MARKS).index(each.state),
+    )
+    wrong = sum(each.state == "wrong" for each in found)
+    states = {
+        "wrong": say("wrong"),
+        "note": say("to know"),
+        "mended": say("mended"),
+        "good": say("good"),
+    }
+    blocks: list[PageBlock] = [
+        TableBlock(
+            heading=say("What was looked at"),
+            columns=say_each("State", "Area", "What was found"),
+            rows=[
+                PageRow(
+                    cells=[
+                        PageCell(states[each.state], tone=_STATE_TONES[each.state]),
+                        PageCell(each.area),
+                        PageCell(each.what, quiet=each.mend),
+                    ]
+                )
+                for each in found
+            ],
+        )
+    ]
+    if wrong:
+        mend = PageAction(label=say("Mend what can be mended"), path="/do/mend", fields={})
+        blocks.insert(0, ActionBlock(actions=[mend]))
+    return PageView(
+        name="health",
+        title=say("Health"),
+        lead=say_count("1 fault.", "{count:,} faults.", wrong)
+        if wrong
+        else say("Nothing is wrong."),
+        command="memorist doctor",
+        blocks=blocks,
+    )
+
+
+def mend_faults() -> str:
+    """Fix what the doctor can fix, and say how much."""
+    mended = sum(each.state == "mended" for each in run_checks(CHECKS, fix=True))
+    return say("Mended: {count:,}", count=mended)
+
+
+def build_team() -> PageView:
+    """What is shared with a team, what would be sent, and what stays and why."""
+    blocks: list[PageBlock] = []
+    try:
+        found = read_team_status()
+    except MemoristError as error:
+        blocks.append(ProseBlock(heading=say("No team here"), text=str(error)))
+    else:
+        names = {
+            "to_send": say("Would be sent"),
+            "to_delete": say("Would be deleted there"),
+            "could_be_shared": say("Could be shared"),
+        }
+        blocks.append(
+            NumberBlock(
+                pairs=[
+                    (say("remote"), found["remote"]),
+                    (say("shared memories"), str(found["memories"])),
+                ]
+            )
+        )
+        blocks += [
+            _build_names(words, [(path, "") for path in found[key]]) for key, words in names.items()
+        ]
+        blocks += [
+            _build_names(say("Stays here, and why"), list(found["staying"].items())),
+            _build_names(say("Two that say otherwise"), list(found["beside"].items())),
+        ]
+    return PageView(
+        name="team",
+        title=say("Team"),
+        lead=say("What {name} shares, and what never leaves this machine.", name=Path.cwd().name),
+        command="memorist team status",
+        blocks=blocks,
+    )
+
+
+def _build_names(heading: str, pairs: Sequence[tuple[str, str]]) -> TableBlock:
+    return TableBlock(
+        heading=heading,
+        columns=say_each("Memory", "Why"),
+        rows=[PageRow(cells=[PageCell(name), PageCell(why)]) for name, why in pairs],
+        empty=say("None."),
+    )
+
+
+def build_machines() -> PageView:
+    """The user's own machines: the place they share, and the way to bring them in line."""
+    layout = find_home()
+    blocks: list[PageBlock] = []
+    try:
+        own = load_identity(layout)
+    except MemoristError as error:
+        blocks.append(ProseBlock(heading=say("This machine shares with no other"), text=str(error)))
+    else:
+        blocks += [
+            NumberBlock(
+                pairs=[
+                    (say("this machine"), own.machine),
+                    (say("the place they share"), own.location),
+                ]
+            ),
+            ActionBlock(
+                actions=[
+                    PageAction(label=say("Bring them in line now"), path="/do/sync", fields={})
+                ]
+            ),
+        ]
+    return PageView(
+        name="machines",
+        title=say("My machines"),
+        lead=say("One memory on all your machines, encrypted on the way."),
+        command="memorist machines sync",
+        blocks=blocks,
+    )
+
+
+def sync_own_machines() -> str:
+    """Bring the user's machines in line, and say what came."""
+    with open_memories() as (layout, memories):
+        report = sync_machines(layout, memories)
+    received = sum(len(paths) for paths in report.received.values())
+    done = say(
+        "In line with {machines} other machines, {count:,} memories came",
+        machines=report.machines,
+        count=received,
+    )
+    return "; ".join([done, *report.troubles])

@@ -1,0 +1,236 @@
+"""What a user wrote into the handbook or the summary by hand: found, and put into the next version.
+Pure (RO-5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.rollouts.handbook import (
+    ENTRY_LISTS,
+    EVERYWHERE,
+    EntryList,
+    Handbook,
+    HandbookEntry,
+    HandbookSection,
+)
+from memorist.rollouts.handbook_parser import parse_entry
+from memorist.rollouts.session_claims import (
+    claim_fingerprint,
+    is_dropped_claim,
+    session_fingerprint,
+)
+from memorist.rollouts.session_location import group_folders
+from memorist.rollouts.summary_composition import MemorySummary, SummaryPart, topic_key
+from memorist.rollouts.superseded_claims import claim_key
+
+USER_PROFILE_MARK = "(by the user)"
+"""Ends a profile that the user wrote or changed: no consolidation changes or drops it."""
+
+
+class HandbookFiles(Struct, frozen=True):
+    """The two files as values."""
+
+    handbook: Handbook
+    summary: MemorySummary
+
+
+class HandEdits(Struct, frozen=True, kw_only=True):
+    """The files with the user's changes marked, and what the user removed."""
+
+    files: HandbookFiles
+    added: int = 0
+    """Entries that the user wrote or reworded."""
+    dropped: frozenset[str] = frozenset()
+    """Fingerprints of what was removed (`merging.claim_fingerprint`, `session_fingerprint`)."""
+
+
+def find_hand_edits(base: HandbookFiles, present: HandbookFiles) -> HandEdits:
+    """Compare the current files with those that memorist last accepted."""
+    dropped: set[str] = set()
+    added = 0
+    groups: list[HandbookSection] = []
+    known = {group.title: group for group in base.handbook.groups}
+    for group in present.handbook.groups:
+        marked, number = _mark_user_entries(known.get(group.title), group)
+        added += number
+        groups.append(marked)
+    for group in base.handbook.groups:
+        dropped |= _removed_fingerprints(group, present.handbook.find_group(group.title))
+    handbook = replace(present.handbook, groups=tuple(groups))
+    for into, name in (("preferences", "preferences"), ("knowledge", "tips")):
+        was, now = (
+            _summary_entries(getattr(base.summary, name)),
+            _summary_entries(getattr(present.summary, name)),
+        )
+        new = {key: entry for key, entry in now.items() if key not in was}
+        removed = was.keys() - now.keys()
+        added += len(new)
+        dropped |= {claim_fingerprint(applies, was[applies, key].text) for applies, key in removed}
+        handbook = _add_entries(
+            handbook, "preferences" if into == "preferences" else "knowledge", new
+        )
+        handbook = _remove_entries(handbook, removed)
+    topics = _new_topics(base.summary, present.summary)
+    added += len(topics)
+    handbook = _add_entries(handbook, "knowledge", topics)
+    summary = present.summary
+    if (
+        summary.profile
+        and summary.profile != base.summary.profile
+        and not summary.profile.endswith(USER_PROFILE_MARK)
+    ):
+        summary = replace(summary, profile=f"{summary.profile}\n{USER_PROFILE_MARK}")
+        added += 1
+    return HandEdits(
+        files=HandbookFiles(handbook, summary), added=added, dropped=frozenset(dropped)
+    )
+
+
+def _new_topics(
+    base: MemorySummary, present: MemorySummary
+) -> dict[tuple[str, tuple[str, ...]], HandbookEntry]:
+    """Find lines that the user added to the table of contents: since it is regenerated, they become
+    knowledge entries.
+    """
+    known = {topic_key(topic.group, topic.text): topic.text.split("\n") for topic in base.topics}
+    found: list[tuple[str, str]] = []
+    for topic in present.topics:
+        was = known.get(topic_key(topic.group, topic.text))
+        lines = (
+            [" ".join(topic.text.split())]
+            if was is None
+            else [line for line in topic.text.split("\n") if line not in was]
+        )
+        found += [
+            (topic.group, text)
+            for line in lines
+            if (text := line.strip().removeprefix("- ").strip())
+        ]
+    return {(applies, claim_key(text)): HandbookEntry(text=text) for applies, text in found}
+
+
+def add_user_entries(
+    summary: MemorySummary, handbook: Handbook, dropped: Collection[str]
+) -> Handbook:
+    """Add the entries that the summary marks as the user's: the lean form keeps them nowhere else.
+
+    Removed ones stay out.
+    """
+    for into, parts in (("preferences", summary.preferences), ("knowledge", summary.tips)):
+        own = {
+            key: entry
+            for key, entry in _summary_entries(parts).items()
+            if entry.by == "user" and not is_dropped_claim(dropped, key[0], entry.text)
+        }
+        handbook = _add_entries(
+            handbook, "preferences" if into == "preferences" else "knowledge", own
+        )
+    return handbook
+
+
+def _mark_user_entries(
+    base: HandbookSection | None, present: HandbookSection
+) -> tuple[HandbookSection, int]:
+    """Return a group with its new entries marked as the user's."""
+    if base is not None and base.raw == present.raw:
+        return present, 0
+    changed: dict[str, tuple[HandbookEntry, ...]] = {}
+    number = 0
+    for name in ENTRY_LISTS:
+        known = {_exact_text(entry) for entry in base.entries(name)} if base is not None else set()
+        entries = []
+        for entry in present.entries(name):
+            new = entry.by == "sessions" and _exact_text(entry) not in known
+            number += new
+            entries.append(replace(entry, by="user") if new else entry)
+        changed[name] = tuple(entries)
+    return (replace(present, raw="", **changed) if number else present), number
+
+
+def _exact_text(entry: HandbookEntry) -> str:
+    """Return what identifies an entry's exact wording."""
+    return " ".join(entry.text.split())
+
+
+def _removed_fingerprints(base: HandbookSection, present: HandbookSection | None) -> set[str]:
+    dropped: set[str] = set()
+    for name in ENTRY_LISTS:
+        now = (
+            {claim_key(entry.text) for entry in present.entries(name)}
+            if present is not None
+            else set()
+        )
+        dropped |= {
+            claim_fingerprint(base.title, entry.text)
+            for entry in base.entries(name)
+            if claim_key(entry.text) not in now
+        }
+    there = present.threads if present is not None else frozenset()
+    sources = (source for work in base.works for source in work.sources)
+    return dropped | {
+        session_fingerprint(base.title, source.thread, source.updated)
+        for source in sources
+        if source.thread not in there
+    }
+
+
+def _summary_entries(
+    parts: Sequence[SummaryPart],
+) -> dict[tuple[str, tuple[str, ...]], HandbookEntry]:
+    """Return the entries of a part of the summary by place and claim."""
+    entries = ((part.group, parse_entry(text, ())) for part in parts for text in part.entries)
+    return {(applies, claim_key(entry.text)): entry for applies, entry in entries}
+
+
+def _add_entries(
+    handbook: Handbook, into: EntryList, new: Mapping[tuple[str, tuple[str, ...]], HandbookEntry]
+) -> Handbook:
+    for (folder, key), entry in new.items():
+        group = handbook.find_group(folder)
+        own = replace(entry, by="user") if entry.by == "sessions" else entry
+        if group is None:
+            applies = (
+                f"cwd={'any' if folder == EVERYWHERE else f'`{folder}`'}; reuse_rule=the "
+                f"user's own words"
+            )
+            section = HandbookSection(title=folder, applies=applies, folders=group_folders(folder))
+            handbook = replace(
+                handbook, groups=(*handbook.groups, replace(section, **{into: (own,)}))
+            )
+        elif not any(
+            claim_key(each.text) == key and each.by != "sessions"
+            for name in ENTRY_LISTS
+            for each in group.entries(name)
+        ):
+            kept = {
+                name: tuple(each for each in group.entries(name) if claim_key(each.text) != key)
+                for name in ENTRY_LISTS
+            }
+            kept[into] = (own, *kept[into])
+            handbook = _replace_group(handbook, replace(group, raw="", **kept))
+    return handbook
+
+
+def _remove_entries(handbook: Handbook, removed: Iterable[tuple[str, tuple[str, ...]]]) -> Handbook:
+    for applies, key in removed:
+        group = handbook.find_group(applies)
+        if group is not None and any(
+            claim_key(each.text) == key for name in ENTRY_LISTS for each in group.entries(name)
+        ):
+            kept = {
+                name: tuple(each for each in group.entries(name) if claim_key(each.text) != key)
+                for name in ENTRY_LISTS
+            }
+            handbook = _replace_group(handbook, replace(group, raw="", **kept))
+    return handbook
+
+
+def _replace_group(handbook: Handbook, group: HandbookSection) -> Handbook:
+    return replace(
+        handbook,
+        groups=tuple(group if each.title == group.title else each for each in handbook.groups),
+    )
