@@ -113,7 +113,8 @@ class MemoristPeer:
             self._session.close()
             self._later = self._engine.open("later", project=self._project)
         found = self._later.search(question, FIRST).memories[:FIRST]
-        return [self.memory.read_with_suspicions(match.path)[0].body for match in found]
+        located = [self.memory.locate(match.path) for match in found]
+        return [owner.read_with_suspicions(path)[0].body for owner, path in located]
 
     def show(self, number: int, question: str) -> str:
         """The request of a new session that begins with the question, as it goes out."""

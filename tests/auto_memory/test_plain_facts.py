@@ -23,7 +23,8 @@ FACTS = """
     Migramos a Cloudflare.|Nosso backend roda em Elixir.|A gente usa Trello.|Nosso time fica em Recife.
     Наш сервер работает на Debian 12.|Мы перешли на GitLab.|У нас Redis и Kafka.
     我们后端用的是 FastAPI|项目代号改为 Falcon|我们公司的服务器部署在 AWS|本番環境は AWS で動いています。
-    うちのチームは Slack を使っています。
+    うちのチームは Slack を使っています。|No, we're on Postgres 17.|no, la URL correcta es https://new.example.com
+    Correction: for this project we choose Neon.|I will only use editors with a Linux build.
 """
 RULES = """
     Whenever you add an endpoint, update openapi.yaml too.|Tests must not touch the network.

@@ -190,7 +190,7 @@ PLAIN_PATTERNS: tuple[StatementPattern, ...] = (
     define_pattern(
         "rule",
         rf"(?P<text>i {OFTEN}(?:prefer|hate|dislike|detest|despise|loathe|can['’]?t stand|cannot "
-        rf"stand|avoid|refuse to|only (?:eat|drink|buy|use|watch|read|listen|travel|stay|wear|shop)"
+        rf"stand|avoid|refuse to|(?:will |would )?only (?:eat|drink|buy|use|watch|read|listen|travel|stay|wear|shop)"
         rf"|never (?:eat|drink|buy|use|watch|read|wear)|value|am allergic) {MOMENT}.+)",
         rejects_task_words=True,
         unless=r".*\b(?:option|approach|variant|version) \w\b",

@@ -44,9 +44,9 @@ _STATE = (
     r"speaks?|sells?|has|have|stays?|meets?|releases?|deploys?|belongs?|consists?|costs?|counts?)"
 )
 _ENGLISH_GROUP = (
-    r"we(?:['’]ve| have|['’]ll| will)? (?:(?:all|only|always|just|now|still|also|recently|currently|"
+    r"(?:(?:for|in|on) (?:this|our|the) (?:project|repo|team|product|company|codebase),? )?we(?:['’]ve| have|['’]ll| will)? (?:(?:all|only|always|just|now|still|also|recently|currently|"
     r"mainly|mostly|actually) )*(?:use|run|deploy|host|ship|release|support|target|store|log|develop|"
-    r"chose|picked|chosen|went with|gone with|settled on|build|test|publish|sell|follow|review|"
+    r"choose|chose|picked|chosen|went with|gone with|settled on|build|test|publish|sell|follow|review|"
     r"work (?:in|on|from|with)|speak|standardi[sz]ed? on|pay|track|write|keep|serve|bill)"
     r"|we(?:['’]re| are) (?:now )?(?:on|in|at|based in|using|running|a|an|hosted on|\d+)"
 )
@@ -99,9 +99,9 @@ _RUSSIAN = (
 )
 _RUSSIAN_CHANGE = r"(?:мы|я) (?:уже |недавно |теперь )*(?:перешли|переехали|обновились|обновили|перенесли|переименовали|заменили|подняли|снизили|сменили|перешёл|переехал)а?\b(?P<said>.+)"
 _CHINESE = (
-    r"(?:(?:我们|咱们|我|本|公司|团队)[^，。？?！]{0,14}?|[^，。？?！]{0,8}?(?:项目|团队|公司|后端|前端|数据库|服务器|环境|仓库|代号|预算|集群|网站|流水线|部署|发布|"
+    r"(?:(?:我们|咱们|我|本|公司|团队)[^，。？?！]{0,14}?(?:(?:确定|定)(?:下来)?了，)?|[^，。？?！]{0,8}?(?:项目|团队|公司|后端|前端|数据库|服务器|环境|仓库|代号|预算|集群|网站|流水线|部署|发布|"
     r"版本|框架|日志|文档|技术栈|缓存|域名)[^，。？?！]{0,6}?)(?:用的是|使用的是|使用|采用|用(?![例户来完途法于])|跑在|部署在|基于|定为|定在|改为|改成|换成|放在|存在|托管在|叫做?|"
-    r"升级到了?|迁移到了?|是|在)(?P<said>.+)"
+    r"升级到了?|迁移到了?|主要做|从事|负责|是|在)(?P<said>.+)"
 )
 _JAPANESE = (
     r"(?:(?:うち|弊社|当社|我々|私たち|僕たち|私|僕|俺)(?:の[^。？?はが]{1,16})?|(?:この|本)?(?:プロジェクト|チーム)[^。？?はが]{0,10}|[^。？?はが]{0,10}(?:本番|ステージング|サーバー?|環境|データベース|(?-i:DB)|(?-i:CI)|デプロイ|"
@@ -116,6 +116,8 @@ _LATIN_FORMS = tuple(
 )
 _CYRILLIC_FORMS = tuple(lazy_pattern(form, re.IGNORECASE) for form in (_RUSSIAN, _RUSSIAN_CHANGE))
 _WIDE_FORMS = tuple(lazy_pattern(form, re.IGNORECASE) for form in (_CHINESE, _JAPANESE))
+_REFUSAL = lazy_pattern(r"(?:no|nope|nein|non|não|нет|不|不对)\s*[,，.!:–—-]+\s*", re.IGNORECASE)
+"""Begins a correction."""
 _WIDE = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff]")
 _CYRILLIC = lazy_pattern(r"[\u0400-\u04ff]")
 _TROUBLE = lazy_pattern(
@@ -162,9 +164,15 @@ _JOINED_TASK = lazy_pattern(
 """A task that the fact is given for."""
 
 
+def find_fact_start(masked: str) -> int:
+    """Where a sentence begins after a refusal, or after greetings, thanks and connecting words."""
+    refusal = _REFUSAL.match(masked)
+    return refusal.end() if refusal else find_lead_in_end(masked)
+
+
 def find_plain_fact(sentence: ProseSentence) -> bool | None:
     """Whether a sentence that is a plain fact says something particular; None for any other."""
-    start = find_lead_in_end(sentence.masked)
+    start = find_fact_start(sentence.masked)
     masked = sentence.masked[start:]
     if sentence.in_list or len(masked) > MAX_FACT_CHARS:
         return None

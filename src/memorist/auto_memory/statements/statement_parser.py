@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.statements import chinese, english, european, plain_english
 from memorist.auto_memory.statements.lasting_clause import find_lasting_clause
-from memorist.auto_memory.statements.plain_facts import find_plain_fact
+from memorist.auto_memory.statements.plain_facts import find_fact_start, find_plain_fact
 from memorist.auto_memory.statements.required_words import StatementPatternIndex
 from memorist.auto_memory.statements.statement_filters import (
     StatementKind,
@@ -312,7 +312,7 @@ def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
     for sentence in sentences:
         statement = _statement_in_sentence(sentence)
         if statement is None and informs and find_plain_fact(sentence):
-            start = find_lead_in_end(sentence.masked)
+            start = find_fact_start(sentence.masked)
             statement = "rule", _trim_statement(sentence.text[start:]), sentence.text
         if statement is not None:
             yield statement
