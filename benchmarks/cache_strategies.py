@@ -28,8 +28,8 @@ from memorist.compaction.economics import (
     RequestCacheState,
     TokenRates,
     choose_edits,
-    expected_rest,
-    token_rates,
+    estimate_rest_of_session,
+    price_per_token,
 )
 from memorist.models.model_pricing import MILLION, lookup_price, shipped_prices
 
@@ -216,7 +216,7 @@ class ByPrice:
     def __call__(self, play: Play) -> None:
         """Do what pays or what the window demands."""
         price = lookup_price(play.terms.model, shipped_prices())
-        rates = token_rates(price, ttl_seconds=play.terms.ttl_seconds)
+        rates = price_per_token(price, ttl_seconds=play.terms.ttl_seconds)
         if rates is None or price is None:
             return
         tokens = play.tokens
@@ -229,7 +229,7 @@ class ByPrice:
             age_seconds=play.gap,
             ttl_seconds=play.terms.ttl_seconds,
         )
-        rest = expected_rest(
+        rest = estimate_rest_of_session(
             calls=play.call_number, context=tokens, start=self._start, limit=play.terms.limit
         )
         output = (price.output or 0.0) / MILLION

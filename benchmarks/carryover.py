@@ -35,7 +35,7 @@ from memorist.compaction.inline_compaction import retain_user_messages
 from memorist.compaction.measured_history import (
     CompactedHistory,
     RemovedItem,
-    keep_tail,
+    keep_newest_messages,
     load_compaction_prompts,
 )
 from memorist.compaction.offline_compaction import OfflineOptions, compact_offline
@@ -221,10 +221,10 @@ def clear_and_tail(
     """Clear old tool results, then keep the newest messages within `budget` estimated tokens."""
     if sum(estimate_message_tokens(message, factor) for message in messages) <= budget:
         return msgspec.structs.replace(
-            keep_tail(messages, budget, factor=factor), strategy="clearing"
+            keep_newest_messages(messages, budget, factor=factor), strategy="clearing"
         )
     cleared = clear_oldest_results(messages, keep)
-    made = keep_tail(cleared, budget, factor=factor)
+    made = keep_newest_messages(cleared, budget, factor=factor)
     start = len(cleared) - len(made.messages)
     emptied = [
         cut
@@ -268,7 +268,7 @@ _PREFIX = "What the conversation was about, from its notes:"
 def ways() -> dict[str, CarryoverMethod]:
     """The ways by name; LangChain's only where `langchain_core` is installed."""
     found: dict[str, CarryoverMethod] = {
-        "tail window": lambda messages, budget, _: keep_tail(messages, budget).messages,
+        "tail window": lambda messages, budget, _: keep_newest_messages(messages, budget).messages,
         "clearing + tail": lambda messages, budget, _: clear_and_tail(messages, budget).messages,
     }
     if importlib.util.find_spec("langchain_core") is not None:
@@ -334,7 +334,9 @@ def _session_memory(messages: Sequence[Message], budget: int, cwd: str) -> Seque
     room = max(0, budget - estimate_message_tokens(notes))
     return (
         notes,
-        *keep_tail(messages, min(CompactionSettings().keep_maximum_tokens, room)).messages,
+        *keep_newest_messages(
+            messages, min(CompactionSettings().keep_maximum_tokens, room)
+        ).messages,
     )
 
 
@@ -495,7 +497,7 @@ def _compare_points(found: Sequence[CarryoverPoint], budget: int) -> DigestPoint
         held = share_kept(made, point.used)
         plain = [
             share_kept(way(point.history, budget).messages, point.used)
-            for way in (keep_tail, clear_and_tail)
+            for way in (keep_newest_messages, clear_and_tail)
         ]
         ours.append(held)
         below += any(held[at] < each[at] - 1e-9 for each in plain for at in (0, 1))

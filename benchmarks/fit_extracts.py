@@ -37,7 +37,7 @@ from memorist.compaction.identifiers import (
     collect_names,
     name_features,
 )
-from memorist.transcript.name_search import find_names
+from memorist.transcript.name_search import find_recognizable_names
 
 Vector = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -93,7 +93,7 @@ def tables(found: Iterable[CarryoverPoint]) -> tuple[FeatureTable, FeatureTable]
             apart = split_into_extracts(piece).extracts
             for unit, (label, words) in zip(apart, labelled(apart, left), strict=True):
                 row = block_features(piece, past)[1:] + extract_features(
-                    unit, find_names(unit.text), past, len(apart)
+                    unit, find_recognizable_names(unit.text), past, len(apart)
                 )
                 units.add(row, label, max(words, 1.0), KINDS.index(piece.source.kind))
     return units, identifiers

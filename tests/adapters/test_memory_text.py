@@ -11,11 +11,11 @@ from memorist.adapters.memory_tool import (
     encode_file,
     format_size,
     insert_lines,
-    lines_around,
     parse_file_path,
     parse_path,
     render_folder,
     render_lines,
+    render_lines_around,
     replace_once,
     split_lines,
     visible_text,
@@ -176,7 +176,7 @@ def test_a_view_has_line_numbers_and_ranges() -> None:
     assert render_lines(text, [2, -1]) == "     2\tb\n     3\tc"
     assert render_lines(text, [2, 2]) == "     2\tb"
     assert (
-        lines_around("\n".join("abcdefg"), 4)
+        render_lines_around("\n".join("abcdefg"), 4)
         == "     2\tb\n     3\tc\n     4\td\n     5\te\n     6\tf"
     )
     for wrong in ([5, 6], [2, 1], [1], "1-2", [1, "2"], [True, 2]):

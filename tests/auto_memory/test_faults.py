@@ -24,7 +24,7 @@ from memorist.errors import StoreError, WriteConflict
 from memorist.recall.memory_search import FolderSearch
 from memorist.settings import AutoMemorySettings, RecallSettings
 from memorist.store.database import PAUSE_SECONDS, open_database
-from memorist.store.disk_files import DiskFiles, store_error
+from memorist.store.disk_files import DiskFiles, to_store_error
 from memorist.store.home_layout import MemoryLayout
 from memorist.store.memory_uses import list_uses, total_uses
 from memorist.store.overlay_files import OverlayFiles
@@ -309,7 +309,7 @@ def test_a_look_goes_on_where_the_index_cannot_be_written(
 
     def refused(files: DiskFiles, path: Path, data: bytes, *, expect: bytes | None = None) -> None:
         if path == folder.layout.index:
-            raise store_error("write", path, OSError(number, "")) from OSError(number, "")
+            raise to_store_error("write", path, OSError(number, "")) from OSError(number, "")
         write(files, path, data, expect=expect)
 
     with monkeypatch.context() as patched:

@@ -33,7 +33,7 @@ from memorist.core.markdown import load_prompt
 from memorist.formats.format_detection import read_session
 from memorist.settings import CompactionSettings
 from memorist.store.transcript_reader import LineFile
-from memorist.transcript.name_search import NameOccurrences, find_names
+from memorist.transcript.name_search import NameOccurrences, find_recognizable_names
 
 SESSION = Path("examples/sessions/agent-loop-log-rotation.jsonl")
 OPTIONS = OfflineOptions(
@@ -53,7 +53,7 @@ def recorded() -> RecordedWindow:
 def _write_summary(kind: str, extract: str) -> str:
     """What models of some size wrote, in kind."""
     chance = random.Random(kind)
-    names, words = sorted(find_names(extract)), extract.split()
+    names, words = sorted(find_recognizable_names(extract)), extract.split()
     lines = [line for line in extract.split("\n") if line.strip()]
     match kind:
         case "half right":
@@ -103,7 +103,7 @@ def test_no_summary_holds_less_than_structure(
     assert made.tokens_after <= budget
     text = render_source_text(made.messages)
     present = NameOccurrences(text)
-    assert [name for name in find_names(reviewed.extract) if not present[name]] == []
+    assert [name for name in find_recognizable_names(reviewed.extract) if not present[name]] == []
     assert _count_said(text, measured) >= _count_said(reviewed.extract, measured)
 
 

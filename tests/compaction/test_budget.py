@@ -12,7 +12,7 @@ from memorist.compaction.tool_result_budget import (
     OffloadDecisions,
     apply_result_budget,
     cut_preview,
-    keep_all_shown,
+    keep_results_as_shown,
     result_file_name,
 )
 from memorist.core.messages import ImageBlock, Message, TextBlock, ToolResult
@@ -118,7 +118,7 @@ def test_what_was_shown_before_memorist_came_stays_shown() -> None:
     """A conversation that is under way keeps its prefix."""
     messages = History().runs("a", "x" * 60_000).messages
 
-    made = budget(messages, keep_all_shown(messages))
+    made = budget(messages, keep_results_as_shown(messages))
 
     assert made.messages[1] is messages[1]
 

@@ -16,9 +16,9 @@ from memorist.compaction.economics import (
     RequestCacheState,
     TokenRates,
     choose_edits,
-    expected_rest,
+    estimate_rest_of_session,
     price_edits,
-    token_rates,
+    price_per_token,
 )
 from memorist.models.model_pricing import ModelPrice, lookup_price, shipped_prices
 
@@ -194,29 +194,31 @@ def test_where_nothing_fits_what_frees_most_is_taken() -> None:
 @pytest.mark.covers("CP-18")
 def test_the_rest_is_as_long_as_the_past_but_ends_at_the_window() -> None:
     """Forty calls, each adding 2,000: forty more; with room for 20,000, ten."""
-    assert expected_rest(calls=40, context=100_000, start=20_000, limit=1_000_000) == ExpectedRest(
-        40.0, 2_000.0, 40.0
-    )
-    assert expected_rest(
+    assert estimate_rest_of_session(
+        calls=40, context=100_000, start=20_000, limit=1_000_000
+    ) == ExpectedRest(40.0, 2_000.0, 40.0)
+    assert estimate_rest_of_session(
         calls=40, context=100_000, start=20_000, limit=120_000
     ).calls == pytest.approx(10)
-    assert expected_rest(calls=40, context=100_000, start=20_000, limit=90_000).calls == 0
-    assert expected_rest(calls=0, context=100, start=100, limit=1_000).calls == 1
+    assert (
+        estimate_rest_of_session(calls=40, context=100_000, start=20_000, limit=90_000).calls == 0
+    )
+    assert estimate_rest_of_session(calls=0, context=100, start=100, limit=1_000).calls == 1
 
 
 @pytest.mark.covers("CP-18")
 def test_prices_come_from_the_price_table() -> None:
     """Opus 4.6 of the shipped table, a model without cache prices, and one that is not known."""
-    opus = token_rates(lookup_price("claude-opus-4-6", shipped_prices()))
-    hour = token_rates(lookup_price("claude-opus-4-6", shipped_prices()), ttl_seconds=3_600)
+    opus = price_per_token(lookup_price("claude-opus-4-6", shipped_prices()))
+    hour = price_per_token(lookup_price("claude-opus-4-6", shipped_prices()), ttl_seconds=3_600)
 
     assert opus is not None
     assert hour is not None
     assert (opus.plain, opus.read, opus.write) == pytest.approx((5e-6, 0.5e-6, 6.25e-6))
     assert hour.write == pytest.approx(10e-6)
-    assert token_rates(ModelPrice(input=2.0)) == TokenRates(plain=2e-6, read=2e-6, write=2e-6)
-    assert token_rates(None) is None
-    assert token_rates(ModelPrice(output=1.0)) is None
+    assert price_per_token(ModelPrice(input=2.0)) == TokenRates(plain=2e-6, read=2e-6, write=2e-6)
+    assert price_per_token(None) is None
+    assert price_per_token(ModelPrice(output=1.0)) is None
 
 
 @pytest.mark.covers("CP-18")

@@ -15,7 +15,7 @@ from memorist.compaction.measured_history import (
     CompactedHistory,
     CompactionStrategy,
     UnchangedHistory,
-    keep_tail,
+    keep_newest_messages,
     measure_conversation,
 )
 from memorist.compaction.recorded_window import read_recorded_window
@@ -174,7 +174,7 @@ def test_what_stood_once_stands_after_the_next_compaction_too() -> None:
     )
     held = measure_conversation([first, *History().says(LONG).user("Go on.").messages])
     apart = split_preamble(held, 100_000)
-    made = reattach_preamble(keep_tail(apart.rest.messages, 100), apart)
+    made = reattach_preamble(keep_newest_messages(apart.rest.messages, 100), apart)
     assert isinstance(made, CompactedHistory)
 
     again = split_preamble(measure_conversation(made.messages), 100_000)
@@ -247,7 +247,7 @@ def test_nothing_is_shown_twice_and_the_result_is_smaller(
     )
     apart = split_preamble(held, limit)
 
-    made = reattach_preamble(keep_tail(apart.rest.messages, limit), apart)
+    made = reattach_preamble(keep_newest_messages(apart.rest.messages, limit), apart)
 
     assert not {id(message) for message in apart.preamble} & {
         id(message) for message in apart.rest.messages

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from benchmarks.carryover import CLEARED_RESULT, clear_and_tail, clear_oldest_results
 from compaction.histories import STEPS, WORD, History, parted, told
-from memorist.compaction.measured_history import keep_tail
+from memorist.compaction.measured_history import keep_newest_messages
 from memorist.core.token_count import estimate_message_tokens
 
 pytestmark = pytest.mark.covers("CP-10")
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.covers("CP-10")
 def test_the_newest_messages_that_fit_are_kept_whole() -> None:
     """A window of whole messages, the very same objects."""
     messages = History().user(WORD * 100).says(WORD * 100).user(WORD * 100).messages
-    made = keep_tail(messages, 250)
+    made = keep_newest_messages(messages, 250)
 
     assert made.messages == tuple(messages[1:])
     assert made.messages[0] is messages[1]
@@ -28,7 +28,7 @@ def test_a_result_without_room_for_its_call_is_left_out_with_it() -> None:
     """A pair goes as one."""
     messages = History().runs("c1", WORD * 400).says("done").messages
 
-    assert [message.text for message in keep_tail(messages, 300).messages] == ["done"]
+    assert [message.text for message in keep_newest_messages(messages, 300).messages] == ["done"]
 
 
 def test_clearing_keeps_the_newest_results_and_names_the_emptied_ones() -> None:
@@ -64,6 +64,6 @@ def test_what_fits_is_not_cleared() -> None:
 def test_no_pair_is_parted_and_the_budget_holds(steps: list[tuple[str, int]], budget: int) -> None:
     """Over histories of every shape, both ways."""
     messages = told(steps)
-    for made in (keep_tail(messages, budget), clear_and_tail(messages, budget)):
+    for made in (keep_newest_messages(messages, budget), clear_and_tail(messages, budget)):
         assert not parted(messages, made.messages)
         assert made.tokens_after == sum(map(estimate_message_tokens, made.messages)) <= budget

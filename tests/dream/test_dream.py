@@ -31,7 +31,7 @@ from memorist.forks.fork_spec import ForkLimits, ForkOutcome
 from memorist.formats.transcript_format import SessionHead
 from memorist.ports import HostInfo, Request
 from memorist.settings import AutoMemorySettings, DreamSettings
-from memorist.store.disk_files import DiskFiles, store_error
+from memorist.store.disk_files import DiskFiles, to_store_error
 from memorist.store.home_layout import Layout, SessionLayout
 from memorist.store.transcript_writer import TranscriptWriter
 from memorist.testing import Fail, Hang, Say, ScriptedModel
@@ -536,7 +536,7 @@ async def test_a_full_disk_loses_nothing_and_the_next_dream_goes_on(
         if path.is_relative_to(world.where.folder) and path.suffix == ".md":
             writes += 1
             if writes > at:
-                raise store_error("write", path, OSError(errno.ENOSPC, ""))
+                raise to_store_error("write", path, OSError(errno.ENOSPC, ""))
         write(self, path, data, expect=expect)
 
     monkeypatch.setattr(DiskFiles, "write", full)

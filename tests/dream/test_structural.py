@@ -21,7 +21,7 @@ from memorist.auto_memory.memory_file import (
 )
 from memorist.core.text_analysis import encode_text
 from memorist.dream.date_repair import date_lines, prove_line_times
-from memorist.dream.duplicate_memories import meaning_key, merge_key
+from memorist.dream.duplicate_memories import memory_merge_key, text_meaning_key
 from memorist.dream.link_repair import LinkTargets, repair_links
 from memorist.dream.memory_conflicts import DreamRemark, InstructionSource
 from memorist.dream.memory_snapshot import MemorySnapshot
@@ -85,7 +85,7 @@ def test_what_differs_in_nothing_that_means_something_is_the_same(one: str, othe
     """Case of the first word, dots at the end, politeness, short forms, quotes, list marks and
     blanks tell nothing apart.
     """
-    assert meaning_key(one) == meaning_key(other)
+    assert text_meaning_key(one) == text_meaning_key(other)
 
 
 @pytest.mark.covers("DR-5")
@@ -94,7 +94,7 @@ def test_one_word_number_or_order_makes_two(one: str, other: str) -> None:
     """A plural, a negation, a number, an article, an order, a letter of code: each keeps two
     memories apart.
     """
-    assert meaning_key(one) != meaning_key(other)
+    assert text_meaning_key(one) != text_meaning_key(other)
 
 
 @pytest.mark.covers("DR-5")
@@ -435,13 +435,13 @@ def test_a_second_dream_finds_nothing_and_no_text_is_lost(
     left = after(files, done)
 
     assert not planned(left, ever={"gone.md", *files}).changes
-    kept = {merge_key(parse_topic(path, each)) for path, each in left.items()}
+    kept = {memory_merge_key(parse_topic(path, each)) for path, each in left.items()}
     acts = {act.path for act in done.acts if act.did == "merged"}
     assert acts == files.keys() - left.keys()
     assert len(kept) <= len(left)
     if not any("[" in body for body, _, _ in given_):
-        assert {meaning_key(parse_topic(path, each).body) for path, each in files.items()} == {
-            meaning_key(parse_topic(path, each).body) for path, each in left.items()
+        assert {text_meaning_key(parse_topic(path, each).body) for path, each in files.items()} == {
+            text_meaning_key(parse_topic(path, each).body) for path, each in left.items()
         }
 
 

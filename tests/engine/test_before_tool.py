@@ -14,7 +14,7 @@ from memorist.auto_memory.memory_file import MemoryKind
 from memorist.core.messages import ToolUse
 from memorist.engine.engine import Memorist
 from memorist.engine.history_search import SearchResults
-from memorist.recall.memory_selection import names_file
+from memorist.recall.memory_selection import mentions_file
 from memorist.recall.session_index import SessionIndex
 from memorist.settings import RecallSettings, Settings
 from memorist.store.rollout_rows import Rollout, save_rollouts
@@ -323,4 +323,4 @@ async def test_a_patch_that_codex_tells_its_hooks_of_names_its_file(tmp_path: Pa
 )
 def test_a_file_is_named_by_its_name_and_no_other_folder(text: str, path: str, named: bool) -> None:
     """A name that many folders have needs its folder."""
-    assert names_file(text, path) is named
+    assert mentions_file(text, path) is named

@@ -22,7 +22,7 @@ from memorist.errors import FormatError, NothingToDo, StoreError, UsageError
 from memorist.events import Event, NotesFailed, NotesUpdated
 from memorist.forks.fork_request import FORK_MARK
 from memorist.ports import HostInfo, Reply, Request
-from memorist.session_memory.notes_template import STRUCTURAL_MARK, section_bodies
+from memorist.session_memory.notes_template import STRUCTURAL_MARK, parse_section_bodies
 from memorist.session_memory.session_notes import NotesCursor
 from memorist.settings import Settings
 from memorist.testing.in_memory_files import FrozenClock
@@ -212,8 +212,8 @@ async def test_a_model_that_deletes_the_frame_is_rolled_back(tmp_path: Path) -> 
         await play.turn(session, "Fix the importer, please.", 12_000)
         await session.session_memory.drain(5)
 
-    assert list(section_bodies(play.notes.read_text("utf-8"), TEMPLATE)) == list(
-        section_bodies(TEMPLATE, TEMPLATE)
+    assert list(parse_section_bodies(play.notes.read_text("utf-8"), TEMPLATE)) == list(
+        parse_section_bodies(TEMPLATE, TEMPLATE)
     )
 
 

@@ -14,10 +14,10 @@ from memorist.replay.context_chart import (
     NARROW,
     WIDE,
     ChartSize,
-    axis_steps,
+    chart_axis_steps,
     describe_chart,
+    reduce_chart_points,
     render_chart,
-    thin_points,
 )
 from memorist.replay.replay_results import (
     CompactionRecord,
@@ -135,7 +135,7 @@ def test_thinning_keeps_the_ends_and_the_extremes_in_order(sizes: list[int], lim
     """However few points are drawn, the first, the last, the peak and the lowest are among them."""
     points = session(sizes).points
 
-    kept = thin_points(points, limit)
+    kept = reduce_chart_points(points, limit)
 
     assert len(kept) <= limit
     assert list(kept) == sorted(kept, key=lambda point: point.message)
@@ -269,7 +269,7 @@ def test_hostile_words_stay_words_in_the_titles() -> None:
 @given(end=some.floats(1, 1e9), wanted=some.integers(3, 12))
 def test_ticks_are_round_and_cover_the_axis(end: float, wanted: int) -> None:
     """From 0 to within one step of the end, and no more than were asked for."""
-    ticks = axis_steps(end, wanted)
+    ticks = chart_axis_steps(end, wanted)
 
     assert ticks[0] == 0
     assert 2 <= len(ticks) <= wanted + 1

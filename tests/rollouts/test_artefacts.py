@@ -14,8 +14,8 @@ from memorist.rollouts.rollout_summaries import (
     parse_artifacts,
     parse_raw_memories_file,
     parse_summary_file,
+    summary_file_stem,
     summary_paths,
-    summary_stem,
 )
 from memorist.store.extract_rows import RolloutExtract
 
@@ -36,9 +36,12 @@ def row(thread: str = UUID7, **other: object) -> RolloutExtract:
 @pytest.mark.covers("RO-6")
 def test_a_name_tells_when_the_session_began_and_which_it_is() -> None:
     """The time of a version 7 id, its low bits in base 62, the slug in plain letters."""
-    assert summary_stem(row(slug="Mend the totals!")) == f"{summary_stem(row())}-mend_the_totals"
-    assert summary_stem(row()).startswith("2024-11-06T05-43-40-")
-    assert len(summary_stem(row())) == len("2024-11-06T05-43-40-") + 4
+    assert (
+        summary_file_stem(row(slug="Mend the totals!"))
+        == f"{summary_file_stem(row())}-mend_the_totals"
+    )
+    assert summary_file_stem(row()).startswith("2024-11-06T05-43-40-")
+    assert len(summary_file_stem(row())) == len("2024-11-06T05-43-40-") + 4
 
 
 @pytest.mark.covers("RO-6")
@@ -47,7 +50,7 @@ def test_the_four_signs_are_the_low_bits_in_base_62() -> None:
     low = {0: "0000", 61: "000Z", 62: "0010", 62**4: "0000"}
 
     assert {
-        number: summary_stem(row(f"01930000-0000-7abc-8def-0000{number:08x}"))[-4:]
+        number: summary_file_stem(row(f"01930000-0000-7abc-8def-0000{number:08x}"))[-4:]
         for number in low
     } == low
 
@@ -55,15 +58,15 @@ def test_the_four_signs_are_the_low_bits_in_base_62() -> None:
 @pytest.mark.covers("RO-6")
 def test_a_session_without_a_uuid_takes_the_time_of_its_newest_message() -> None:
     """The rolling hash of any other id: `a` is 97, which is 1 times 62 and 35."""
-    assert summary_stem(row("a")) == "2025-11-13T02-13-20-001z"
+    assert summary_file_stem(row("a")) == "2025-11-13T02-13-20-001z"
 
 
 @pytest.mark.covers("RO-6")
 def test_a_slug_is_cut_and_dropped_when_nothing_is_left() -> None:
     """Sixty characters; no underscore at the end; no slug of signs alone."""
-    assert summary_stem(row(slug="x" * 200)).endswith("-" + "x" * 60)
-    assert summary_stem(row(slug="!!! ???")) == summary_stem(row())
-    assert "/" not in summary_stem(row(slug="../../etc"))
+    assert summary_file_stem(row(slug="x" * 200)).endswith("-" + "x" * 60)
+    assert summary_file_stem(row(slug="!!! ???")) == summary_file_stem(row())
+    assert "/" not in summary_file_stem(row(slug="../../etc"))
 
 
 @pytest.mark.covers("RO-6")

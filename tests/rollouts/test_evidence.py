@@ -19,8 +19,8 @@ from memorist.rollouts.session_evidence import (
     EvidenceRows,
     EvidenceTier,
     calibrate_factor,
-    evidence_budget,
-    row_bytes,
+    evidence_token_budget,
+    max_row_bytes,
     shrink_budget,
     split_turns,
     tokens_to_bytes,
@@ -118,7 +118,7 @@ def test_only_what_could_be_shown_is_held() -> None:
 
     held = [row for kept in rows._kept.values() for _, row, _ in kept]
 
-    assert sum(map(row_bytes, held)) <= 6 * 4_000
+    assert sum(map(max_row_bytes, held)) <= 6 * 4_000
     assert rows.select(1_000, 1.0).left_out > 4_900
 
 
@@ -249,9 +249,9 @@ def test_the_budget_follows_the_window_and_the_providers_count() -> None:
     """Two thirds of a window, never more than is left beside prompt and answer; a provider's count
     replaces the estimate, within reason.
     """
-    assert evidence_budget(200_000, reserved=20_000) == 132_999
-    assert evidence_budget(8_000, reserved=4_000) == 4_000
-    assert evidence_budget(0, reserved=1) == 150_000
+    assert evidence_token_budget(200_000, reserved=20_000) == 132_999
+    assert evidence_token_budget(8_000, reserved=4_000) == 4_000
+    assert evidence_token_budget(0, reserved=1) == 150_000
     assert calibrate_factor(1.2, estimated=1_000, counted=1_500) == pytest.approx(1.8)
     assert calibrate_factor(1.2, estimated=1_000, counted=0) == 1.2
     assert calibrate_factor(1.2, estimated=1, counted=10**9) == 4.0

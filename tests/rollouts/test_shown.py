@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memorist.core.markdown import load_prompt
 from memorist.core.token_count import estimate_text_tokens
-from memorist.rollouts.session_location import SessionLocation, applies_at
+from memorist.rollouts.session_location import SessionLocation, group_applies_at
 from memorist.rollouts.summary_composition import (
     MemorySummary,
     SummaryPart,
@@ -105,7 +105,7 @@ def test_where_a_fact_holds(folder: str, here: SessionLocation, expected: object
     """In its repository with all work trees, in its folder and below; not beside it, and not in
     other repositories below a folder.
     """
-    assert applies_at(folder, (folder,) if folder.startswith("/") else (), here) is expected
+    assert group_applies_at(folder, (folder,) if folder.startswith("/") else (), here) is expected
 
 
 @pytest.mark.covers("RO-8")

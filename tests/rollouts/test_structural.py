@@ -21,7 +21,7 @@ from memorist.rollouts.structural_handbook import MAX_SUMMARY_TOKENS, DraftInput
 from memorist.rollouts.structural_stage_one import (
     StageOneResult,
     build_structural_result,
-    to_extracted,
+    to_rollout_extract,
 )
 from memorist.rollouts.task_log import MAX_LOGGED_TASKS, TaskLogBuilder
 from memorist.store.extract_rows import StoredExtract
@@ -453,7 +453,7 @@ def test_a_procedure_that_two_sessions_followed_is_proposed_as_a_skill() -> None
         for command in [*commands, *more]:
             talk.run(command, "ok")
         thread = replace(THREAD, id=name)
-        rows.append(to_extracted(stage(talk.agent("It is out.")), thread, now=1))
+        rows.append(to_rollout_extract(stage(talk.agent("It is out.")), thread, now=1))
     files = draft_procedures(rows, {})
 
     assert len(files) == 1
@@ -470,7 +470,9 @@ def test_the_summary_has_a_bound_whatever_the_number_of_sessions() -> None:
         talk.edit(f"/home/dev/shop/page{number}.md").agent(f"Page {number} is named by now.")
         place = f"/home/dev/shop{number % 30}"
         thread = replace(THREAD, id=f"s{number}", updated=number, cwd=place, repository=place)
-        rows.append(StoredExtract(extracted=to_extracted(stage(talk, thread), thread, now=number)))
+        rows.append(
+            StoredExtract(extracted=to_rollout_extract(stage(talk, thread), thread, now=number))
+        )
     given = DraftInput(rows=tuple(rows), present_files={}, accepted_files={}, today="2026-01-01")
     text = build_draft(given).files["memory_summary.md"].decode()
 

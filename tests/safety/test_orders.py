@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.safety.instruction_detection import is_instruction
-from memorist.safety.permission_claims import may_bind
+from memorist.safety.permission_claims import may_bind_reader
 from memorist.safety.prompt_injection import find_injection_rules, find_injections
 
 pytestmark = pytest.mark.covers("SF-2")
@@ -191,7 +191,7 @@ def test_a_permission_told_as_a_fact_is_not_believed_of_outsiders(text: str) -> 
     """What a person is said to have allowed, that a check is not needed, or what agents do here: in
     a text from outside nobody can tell whether it is so.
     """
-    assert may_bind(text)
+    assert may_bind_reader(text)
 
 
 @pytest.mark.parametrize(
@@ -209,4 +209,4 @@ def test_a_permission_told_as_a_fact_is_not_believed_of_outsiders(text: str) -> 
 )
 def test_a_fact_of_the_product_is_no_permission(text: str) -> None:
     """Users, agents and reviews are also things that programs are about; names have accents."""
-    assert not may_bind(text)
+    assert not may_bind_reader(text)

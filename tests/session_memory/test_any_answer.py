@@ -13,9 +13,9 @@ from click.testing import CliRunner
 
 from memorist.cli.main import memorist_group
 from memorist.core.markdown import load_prompt
-from memorist.session_memory.notes_template import section_bodies, template_sections
+from memorist.session_memory.notes_template import parse_section_bodies, template_sections
 from memorist.testing import Say, ScriptedServer
-from memorist.transcript.name_search import NameOccurrences, find_names
+from memorist.transcript.name_search import NameOccurrences, find_recognizable_names
 
 SESSION = Path("examples/sessions/agent-loop-log-rotation.jsonl").absolute()
 TEMPLATE = load_prompt("session_memory/template")
@@ -45,7 +45,7 @@ def _write_answer(kind: str, notes: str) -> str:
     if kind == "no form":
         return " ".join(chance.sample(words, 60))
     lines = [line.strip("- ") for line in notes.split("\n") if line.startswith("- ")]
-    bodies = section_bodies(notes, TEMPLATE)
+    bodies = parse_section_bodies(notes, TEMPLATE)
     write: dict[str, Callable[[str], list[str]]] = {
         "half right": lambda title: bodies[title].split("\n")[::2],
         "in the wrong sections": lambda title: chance.sample(lines, 4),
@@ -79,7 +79,7 @@ def test_no_answer_takes_anything_from_the_notes(
         notes = replay(tmp_path, f"openai-chat:tiny@{server.openai_url}")
 
     present = NameOccurrences(notes)
-    assert [name for name in find_names(structural) if not present[name]] == []
+    assert [name for name in find_recognizable_names(structural) if not present[name]] == []
     assert _find_words(structural) - _find_words(notes) == set()
 
 

@@ -13,7 +13,7 @@ from memorist.engine.engine import Memorist
 from memorist.forks.answer_form import AnswerForm, read_form
 from memorist.forks.file_tool_calls import EditFileCall
 from memorist.session_memory.notes_form import build_notes_form
-from memorist.session_memory.notes_template import compose_notes, section_bodies
+from memorist.session_memory.notes_template import compose_notes, parse_section_bodies
 from memorist.settings import AutoMemorySettings, SessionMemorySettings, Settings
 from memorist.testing import Say, ScriptedServer
 
@@ -44,7 +44,7 @@ def fill(answer: str, rewritten: tuple[str, ...] = ()) -> dict[str, str]:
         assert isinstance(call, EditFileCall)
         (replacement,) = call.replacements
         assert replacement.old == BEFORE
-        return section_bodies(replacement.new, TEMPLATE)
+        return parse_section_bodies(replacement.new, TEMPLATE)
     return {}
 
 
@@ -157,7 +157,7 @@ async def test_what_structure_proves_stays_current_beside_a_model_that_adds_noth
             notes = session.notes or ""
         asked = len(server.received)
 
-    sections = section_bodies(notes, TEMPLATE)
+    sections = parse_section_bodies(notes, TEMPLATE)
     assert asked == 2
     assert "It rounds twice" in sections["Learnings"]
     assert sections["Task specification"].startswith("<!-- structural -->")

@@ -12,8 +12,8 @@ from memorist.session_memory.notes_template import (
     compose_notes,
     is_empty_notes,
     merge_structural_notes,
+    parse_section_bodies,
     repair_notes,
-    section_bodies,
     template_sections,
 )
 
@@ -89,7 +89,9 @@ def test_a_deleted_section_gets_its_former_text_back() -> None:
     start, end = FILLED.index("# Learnings"), FILLED.index("# Key results")
     mended = repair_notes(FILLED, FILLED[:start] + FILLED[end:], TEMPLATE)
 
-    assert section_bodies(mended.text, TEMPLATE)["Learnings"] == "text of Learnings\nsecond line"
+    assert (
+        parse_section_bodies(mended.text, TEMPLATE)["Learnings"] == "text of Learnings\nsecond line"
+    )
     assert any("Learnings" in repair for repair in mended.repairs)
 
 
@@ -126,7 +128,7 @@ def test_what_structure_proved_stands_apart_and_is_replaced_next_time() -> None:
     twice = merge_structural_notes(once, TEMPLATE, {"Learnings": "second"})
 
     assert (
-        section_bodies(twice, TEMPLATE)["Learnings"]
+        parse_section_bodies(twice, TEMPLATE)["Learnings"]
         == f"a model's words\n\n{STRUCTURAL_MARK}\nsecond"
     )
     assert "first" not in twice

@@ -38,7 +38,7 @@ from memorist.store.receipt_rows import record_receipt
 from memorist.store.spend_rows import (
     DAY_SECONDS,
     ResourceAmount,
-    day_of,
+    epoch_day,
     list_blocked_since,
     list_holds,
     reserved_amount,
@@ -146,8 +146,8 @@ def test_the_totals_are_those_of_the_receipts(rows: list[tuple[str, Receipt]]) -
     for session, each in rows:
         record_receipt(database, session, each)
     by_day = {
-        day_of(each.started): [
-            other for _, other in rows if day_of(other.started) == day_of(each.started)
+        epoch_day(each.started): [
+            other for _, other in rows if epoch_day(other.started) == epoch_day(each.started)
         ]
         for _, each in rows
     }
@@ -301,7 +301,7 @@ def test_a_new_day_begins_at_midnight_of_utc(
     database: sqlite3.Connection, clock: FrozenClock
 ) -> None:
     """What was used yesterday does not count, and a session's own caps go on."""
-    midnight = (day_of(clock.now()) + 1) * float(DAY_SECONDS)
+    midnight = (epoch_day(clock.now()) + 1) * float(DAY_SECONDS)
     settings = SpendSettings(day_requests=10, session_requests=12)
     record_receipt(database, "s", receipt(10, started=midnight - 5))
     clock.set_wall(midnight - 1)
@@ -330,7 +330,7 @@ def test_a_reason_is_news_once(database: sqlite3.Connection, clock: FrozenClock)
 
     assert told == [True, False, True, True]
     assert news("a", "recall") is True
-    assert {(row.session, row.label): row.times for row in list_blocked_since(database, day_of(clock.now()) - 1) if row.day != day_of(clock.now())} == {
+    assert {(row.session, row.label): row.times for row in list_blocked_since(database, epoch_day(clock.now()) - 1) if row.day != epoch_day(clock.now())} == {
         ("a", "recall"): 2,
         ("a", "extraction"): 1,
         ("b", "recall"): 1,

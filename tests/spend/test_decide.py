@@ -19,9 +19,9 @@ from memorist.budget.budget_policy import (
     BudgetRequest,
     BudgetScope,
     BudgetUsage,
-    cap_share,
+    budget_cap_share,
     decide_budget,
-    largest_use,
+    largest_budget_share_used,
 )
 from memorist.forks.fork_spec import ForkLimits
 from memorist.settings import SpendSettings
@@ -86,15 +86,15 @@ def test_a_fork_that_uses_all_it_was_granted_stays_below_every_cap(
     found = decide_budget(BudgetRequest(label=label, limits=own), standing, PLAIN)
     if isinstance(found, BudgetRefused):
         return
-    granted = largest_use(found.limits)
+    granted = largest_budget_share_used(found.limits)
     for scope, used in (
         ("day", standing.day + standing.day_reserved),
         ("session", standing.session + standing.session_reserved),
     ):
         for measure in MEASURES:
             total = getattr(used + granted, measure)
-            assert total <= getattr(PLAIN, f"{scope}_{measure}") * cap_share(label) + 1e-6
-            assert getattr(granted, measure) <= getattr(largest_use(own), measure)
+            assert total <= getattr(PLAIN, f"{scope}_{measure}") * budget_cap_share(label) + 1e-6
+            assert getattr(granted, measure) <= getattr(largest_budget_share_used(own), measure)
     assert found.limits.requests >= 1
 
 
@@ -158,7 +158,7 @@ def _used(requests: int) -> BudgetUsage:
 @pytest.mark.covers("SG-1")
 def test_work_that_the_ladder_does_not_name_gives_way_with_the_first() -> None:
     """A new kind of work cannot slip past the caps by its name."""
-    assert cap_share("brand_new") == UNKNOWN_WORK_SHARE == min(CAP_SHARES.values())
+    assert budget_cap_share("brand_new") == UNKNOWN_WORK_SHARE == min(CAP_SHARES.values())
 
 
 @pytest.mark.covers("SG-1")

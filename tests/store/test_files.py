@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from memorist.errors import StoreError, UnreadableSession, WriteConflict
 from memorist.formats.transcript_format import RecordedLine
 from memorist.ports import FileSystem
-from memorist.store.disk_files import DiskFiles, make_folders, store_error
+from memorist.store.disk_files import DiskFiles, make_folders, to_store_error
 from memorist.store.transcript_reader import LineFile
 
 FILES: FileSystem = DiskFiles()
@@ -232,7 +232,9 @@ def test_what_is_not_there_is_told_as_such(tmp_path: Path) -> None:
 )
 def test_what_the_system_refuses_is_one_sentence_with_advice(number: int, advice: str) -> None:
     """The path, the cause and what to do."""
-    sentence = str(store_error("write", Path("/some/file"), OSError(number, os.strerror(number))))
+    sentence = str(
+        to_store_error("write", Path("/some/file"), OSError(number, os.strerror(number)))
+    )
     assert sentence.startswith("Cannot write /some/file: ")
     assert advice in sentence
 

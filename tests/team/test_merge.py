@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memorist.core.text_analysis import encode_text
-from memorist.team.memory_merge import conflict_copy_name, merge_texts, split_sections
+from memorist.team.memory_merge import merge_texts, name_conflict_copy, split_sections
 from memorist.team.shared_file import (
     find_sharing_problem,
     text_checksum,
@@ -104,11 +104,11 @@ def test_sections_lose_nothing(text: str) -> None:
 def test_what_is_kept_beside_has_one_name_everywhere() -> None:
     """Two machines that keep the same text beside the same memory call it the same."""
     assert (
-        conflict_copy_name("rules/a.md", "x")
-        == conflict_copy_name("rules/a.md", "x")
-        != conflict_copy_name("rules/a.md", "y")
+        name_conflict_copy("rules/a.md", "x")
+        == name_conflict_copy("rules/a.md", "x")
+        != name_conflict_copy("rules/a.md", "y")
     )
-    assert conflict_copy_name("rules/a.md", "x").startswith("rules/a-")
+    assert name_conflict_copy("rules/a.md", "x").startswith("rules/a-")
 
 
 @pytest.mark.covers("TM-2", "TM-4")

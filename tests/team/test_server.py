@@ -27,7 +27,7 @@ from memorist.errors import (
 from memorist.safety.server_access import LOOPBACK_NAMES, parse_host_header
 from memorist.team.shared_file import text_checksum
 from memorist.team.team_client import ServerAccess, ServerRemote
-from memorist.team.team_protocol import MAX_REQUEST_BYTES, space_name
+from memorist.team.team_protocol import MAX_REQUEST_BYTES, team_space_name
 from memorist.team.team_remote import RemoteChange, RemoteState
 from memorist.team.team_server import (
     FORWARDED_HEADERS,
@@ -641,7 +641,7 @@ def test_a_project_has_one_name_however_it_was_cloned() -> None:
         "https://jo@git.example/Team/Shop/",
     ]
 
-    assert len({space_name(form) for form in forms}) == 1
+    assert len({team_space_name(form) for form in forms}) == 1
     assert text_checksum("a") != text_checksum("b")
 
 

@@ -201,7 +201,7 @@ def insert_lines(text: str, line: object, new: object) -> str:
     return "\n".join(lines) + "\n"
 
 
-def lines_around(text: str, line: int) -> str:
+def render_lines_around(text: str, line: int) -> str:
     """Render the lines around a changed one."""
     lines = split_lines(text)
     first = max(1, line - CONTEXT_LINES)
@@ -317,7 +317,8 @@ class MemoryToolCommands:
         return self._change(
             topic,
             text,
-            f"{ROOT}/{topic.path} was changed:\n{neutralize_markup(lines_around(text, line))}",
+            f"{ROOT}/{topic.path} was changed:\n"
+            f"{neutralize_markup(render_lines_around(text, line))}",
         )
 
     def insert(self, path: object, line: object, new: object) -> str:

@@ -19,8 +19,8 @@ from memorist.auto_memory.client_rules import (
 from memorist.auto_memory.contradiction import (
     SayingSearch,
     find_corrected,
-    find_same,
-    reconcile,
+    find_same_memory,
+    reconcile_memory,
 )
 from memorist.auto_memory.inbox import (
     Inbox,
@@ -301,7 +301,9 @@ class AutoMemory:
             or not reaches_every_project(topic.body)
         ):
             return False
-        found = reconcile(change, self.read_topics(), format_utc_timestamp(self._clock.now()))
+        found = reconcile_memory(
+            change, self.read_topics(), format_utc_timestamp(self._clock.now())
+        )
         return not (found.known or found.replaced or found.contradicts)
 
     def _name_everywhere(self, accepted: AcceptedChange) -> AcceptedChange:
@@ -441,7 +443,7 @@ class AutoMemory:
                 for topic in self._read_cached(self._search_sayings().find_related(said))
                 if topic.path not in removed
             ]
-            found = reconcile(change, topics, format_utc_timestamp(self._clock.now()))
+            found = reconcile_memory(change, topics, format_utc_timestamp(self._clock.now()))
             removed.update(found.replaced)
             result.take(each, found)
         return result
@@ -542,7 +544,7 @@ class AutoMemory:
         if change.before is not None or change.after is None:
             return False
         near = self._search_sayings().find_related(parse_topic(change.path, change.after).saying)
-        if find_same(change, self._read_cached(near)):
+        if find_same_memory(change, self._read_cached(near)):
             return True
         return self.everywhere is not None and self.everywhere.is_known(change)
 

@@ -237,7 +237,7 @@ class Reconciliation(Struct, frozen=True, kw_only=True):
     """Changes of other memories that the user may want, each with the reason to ask."""
 
 
-def reconcile(change: MemoryChange, topics: Iterable[Topic], now: str) -> Reconciliation:
+def reconcile_memory(change: MemoryChange, topics: Iterable[Topic], now: str) -> Reconciliation:
     """Reconcile a memory that is about to be made with the `topics` that are there.
 
     The user's word replaces what it contradicts, and asks where it contradicts only a part. Any
@@ -277,7 +277,7 @@ def reconcile(change: MemoryChange, topics: Iterable[Topic], now: str) -> Reconc
     )
 
 
-def find_same(change: MemoryChange, topics: Iterable[Topic]) -> str:
+def find_same_memory(change: MemoryChange, topics: Iterable[Topic]) -> str:
     """Path of the memory that says what a change would newly say; empty where none does."""
     if change.before is not None or change.after is None:
         return ""

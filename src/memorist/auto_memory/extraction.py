@@ -38,7 +38,7 @@ from memorist.auto_memory.memory_changes import (
 )
 from memorist.auto_memory.memory_file import Topic, format_utc_timestamp, parse_topic
 from memorist.auto_memory.memory_manifest import is_index_file
-from memorist.auto_memory.quotation_proof import keep_typed
+from memorist.auto_memory.quotation_proof import keep_typed_statements
 from memorist.auto_memory.statements.bare_corrections import find_bare_corrections
 from memorist.auto_memory.statements.statement_parser import (
     Statement,
@@ -192,7 +192,7 @@ class MemoryExtraction:
         may_correct = not self._is_text_announced
         self._is_text_announced = announces_text(typed.text)
         self._statements += statements
-        waiting = keep_typed(find_waiting_statements(typed, self._last_reply()), typed)
+        waiting = keep_typed_statements(find_waiting_statements(typed, self._last_reply()), typed)
         corrections = self._find_corrections(typed, statements) if may_correct else ()
         self._bare_corrections.update(corrections)
         self._deferred_statements += [
@@ -206,7 +206,7 @@ class MemoryExtraction:
         if not typed.is_typed:
             return ()
         stated = {each.quote for each in statements}
-        found = keep_typed(find_bare_corrections(typed), typed)
+        found = keep_typed_statements(find_bare_corrections(typed), typed)
         return tuple(each for each in found if each.quote not in stated)
 
     def _last_reply(self) -> str:

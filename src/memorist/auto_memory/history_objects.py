@@ -22,7 +22,7 @@ KINDS = {"commit": 1, "tree": 2, "blob": 3}
 """Git's numbers of its object types: a change, a list of files, a file."""
 
 
-def object_name(text: bytes) -> ObjectID:
+def git_object_id(text: bytes) -> ObjectID:
     """Cast an object's id to the library's own type."""
     return cast("ObjectID", text)
 
@@ -52,7 +52,7 @@ _KIND_NAMES = {number: name.encode() for name, number in KINDS.items()}
 
 def compute_object_id(kind: int, data: bytes) -> ObjectID:
     """Compute the id that Git gives to an object of this type and content."""
-    return object_name(
+    return git_object_id(
         hashlib.sha1(b"%s %d\0" % (_KIND_NAMES[kind], len(data)) + data, usedforsecurity=False)
         .hexdigest()
         .encode()
@@ -74,7 +74,7 @@ def _iter_tree(
 ) -> Iterator[tuple[bytes, bytes]]:
     for mode, name, sha in TREE_ENTRY.findall(store[tree].as_raw_string()):
         if mode == FOLDER_MODE:
-            yield from _iter_tree(store, object_name(sha.hex().encode()), above + name + b"/")
+            yield from _iter_tree(store, git_object_id(sha.hex().encode()), above + name + b"/")
         else:
             yield above + name, sha
 

@@ -14,11 +14,11 @@ from memorist.auto_memory.history_objects import (
     TREE_ENTRY,
     build_commit,
     compute_object_id,
-    object_name,
+    git_object_id,
 )
 from memorist.auto_memory.memory_changes import ChangeReason, render_commit_message
 from memorist.auto_memory.memory_history import BRANCH, FolderHistory, pack, repo
-from memorist.store.disk_files import make_folders, replace_folder, staging_folder, store_error
+from memorist.store.disk_files import make_folders, replace_folder, staging_folder, to_store_error
 
 if TYPE_CHECKING:
     from dulwich.objects import Commit, ObjectID
@@ -62,7 +62,7 @@ class HistoryRewrite:
             if self._build_path.exists():
                 shutil.rmtree(self._build_path)
         except OSError as error:
-            raise store_error("delete", self._build_path, error) from error
+            raise to_store_error("delete", self._build_path, error) from error
         self.touched_changes = 0
         """Number of changes that touched the purged files."""
         self._last = ""
@@ -96,7 +96,7 @@ class HistoryRewrite:
             if self._build_path.exists():
                 self._build_path.rename(staging_folder(self._history.path))
         except OSError as error:
-            raise store_error("replace", self._history.path, error) from error
+            raise to_store_error("replace", self._history.path, error) from error
         replace_folder(self._history.path)
 
     def _write_batch(self, commits: Sequence[Commit]) -> None:
@@ -171,13 +171,13 @@ class HistoryRewrite:
         for mode, name, sha in TREE_ENTRY.findall(self._history.read_raw_object(tree)):
             if mode == FOLDER_MODE:
                 below = self._filter_tree(
-                    object_name(sha.hex().encode()), above + name + b"/", objects
+                    git_object_id(sha.hex().encode()), above + name + b"/", objects
                 )
                 if below != _EMPTY_TREE:
                     rows.append(b"%s %s\0%s" % (mode, name, bytes.fromhex(below.decode())))
             elif above + name not in self._dropped_names:
                 if sha not in self._copied_blobs:
-                    data = self._history.read_raw_object(object_name(sha.hex().encode()))
+                    data = self._history.read_raw_object(git_object_id(sha.hex().encode()))
                     copied = self._add_object(KINDS["blob"], self._clean(data), objects)
                     self._copied_blobs[sha] = bytes.fromhex(copied.decode())
                 rows.append(b"%s %s\0%s" % (mode, name, self._copied_blobs[sha]))

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, cast
 from memorist.auto_memory.history_objects import (
     add_blobs,
     build_commit,
-    object_name,
+    git_object_id,
     read_tree,
     write_tree,
 )
@@ -35,7 +35,12 @@ from memorist.auto_memory.memory_changes import (
 from memorist.core.lazy import lazy_module
 from memorist.errors import InputError, StoreError
 from memorist.store.database import move_aside
-from memorist.store.disk_files import finish_replacement, make_folders, staging_folder, store_error
+from memorist.store.disk_files import (
+    finish_replacement,
+    make_folders,
+    staging_folder,
+    to_store_error,
+)
 
 # The parts of the Git library (dulwich) that the history uses, imported on first use.
 
@@ -100,7 +105,7 @@ class FolderHistory:
             except errors.NotGitRepository:
                 return None
             except OSError as error:
-                raise store_error("open", self.path, error) from error
+                raise to_store_error("open", self.path, error) from error
             except _damage_errors() as error:
                 raise self._damage_error(error) from error
         return self._repository
@@ -137,7 +142,7 @@ class FolderHistory:
         try:
             yield
         except OSError as error:
-            raise store_error(verb, self.path, error) from error
+            raise to_store_error(verb, self.path, error) from error
         except _damage_errors() as error:
             raise self._damage_error(error) from error
 
@@ -180,7 +185,7 @@ class FolderHistory:
             return None
         with self.translate_errors("read"):
             name = repository.refs.read_ref(BRANCH)
-            found = None if name is None else repository[object_name(name)]
+            found = None if name is None else repository[git_object_id(name)]
         if found is not None and not isinstance(found, objects.Commit):
             raise self._damage_error("its branch names no change")
         return found
@@ -300,7 +305,7 @@ class FolderHistory:
         if repository is None:
             raise unknown
         try:
-            found = repository[object_name(change.encode())]
+            found = repository[git_object_id(change.encode())]
         except (KeyError, ValueError, AssertionError) as error:
             raise unknown from error
         except _damage_errors() as error:
@@ -346,7 +351,7 @@ class FolderHistory:
 
     def _read_blob(self, sha: str) -> bytes:
         with self.translate_errors("read"):
-            found = self._open_or_create()[object_name(sha.encode())]
+            found = self._open_or_create()[git_object_id(sha.encode())]
         if not isinstance(found, objects.Blob):
             raise self._damage_error("a file in it is none")
         return found.data

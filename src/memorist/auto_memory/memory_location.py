@@ -18,7 +18,7 @@ from memorist.errors import InputError, SettingsError, StoreError
 from memorist.platforms.regular_files import open_regular
 from memorist.ports import FileSystem
 from memorist.settings import AutoMemorySettings
-from memorist.store.disk_files import make_folders, store_error
+from memorist.store.disk_files import make_folders, to_store_error
 from memorist.store.home_layout import Layout, MemoryLayout
 
 
@@ -273,7 +273,7 @@ def _move_folder(source: Path, target: Path) -> None:
             _remove_empty_folder(target)
         source.rename(target)
     except OSError as error:
-        raise store_error("move", source, error) from error
+        raise to_store_error("move", source, error) from error
 
 
 def _remove_empty_folder(folder: Path) -> None:

@@ -78,10 +78,12 @@ def find_proven_statements(message: Message) -> tuple[Statement, ...]:
     """The statements of a message that a person typed to the agent: none of one that a program may
     have passed on, none from the words of others in it.
     """
-    return keep_typed(find_statements(message), message) if message.is_typed else ()
+    return keep_typed_statements(find_statements(message), message) if message.is_typed else ()
 
 
-def keep_typed(statements: Sequence[Statement], message: Message) -> tuple[Statement, ...]:
+def keep_typed_statements(
+    statements: Sequence[Statement], message: Message
+) -> tuple[Statement, ...]:
     """Those statements whose quote is before the words of others begin."""
     typed = extract_typed_part(message) if statements else ""
     return tuple(each for each in statements if each.quote in typed)
@@ -177,7 +179,7 @@ def _content(sentence: str) -> tuple[str, ...]:
     return tuple(stem_word(word) for word in words if word not in _EMPTY_WORDS)
 
 
-def restrict_to_quoted(
+def restrict_memory_to_quotation(
     topic: Topic, quoted: QuotedSentences, evidence: WriteEvidence, before: Topic | None
 ) -> tuple[Topic, tuple[str, ...]] | None:
     """The memory reduced to what the user said, and what was left out; None where the quoted

@@ -29,7 +29,7 @@ from memorist.auto_memory.memory_file import (
 from memorist.auto_memory.memory_manifest import describe_excess_size
 from memorist.auto_memory.quotation_proof import (
     find_quoted_sentences,
-    restrict_to_quoted,
+    restrict_memory_to_quotation,
     split_sentences,
 )
 from memorist.auto_memory.statements.task_requests import repeats_task
@@ -65,7 +65,7 @@ from memorist.safety.instruction_detection import is_instruction
 from memorist.safety.permission_claims import (
     claims_permission,
     is_risky_order,
-    may_bind,
+    may_bind_reader,
     waives_confirmation,
 )
 from memorist.safety.redacted_json import redact_json
@@ -297,7 +297,7 @@ def _prove_quote(
     if quoted is None or case.actor in USER_ACTORS:
         return topic, (), remarks
     known = before if before is not None and before.provenance.trust in USER_TRUST else None
-    proven = restrict_to_quoted(topic, quoted, case.evidence, known)
+    proven = restrict_memory_to_quotation(topic, quoted, case.evidence, known)
     if proven is None or _has_other_texts(proven[0]):
         return topic, (), remarks
     left_out = tuple(f"left out, since the user did not say it: {text}" for text in proven[1])
@@ -479,7 +479,9 @@ def _has_outside_instruction(
         found(text) for found in (waives_confirmation, claims_permission, is_risky_order)
     ):
         return True
-    return (trust is Trust.OUTSIDE and may_bind(text)) or any(map(may_bind, instructions))
+    return (trust is Trust.OUTSIDE and may_bind_reader(text)) or any(
+        map(may_bind_reader, instructions)
+    )
 
 
 def _has_same_content(one: Topic, other: Topic) -> bool:

@@ -17,7 +17,7 @@ from memorist.budget.budget_policy import (
     BudgetRequest,
     BudgetUsage,
     decide_budget,
-    largest_use,
+    largest_budget_share_used,
 )
 from memorist.budget.provider_hold import decide_hold
 from memorist.errors import StoreError
@@ -33,7 +33,7 @@ from memorist.store.spend_rows import (
     BlockedWork,
     budget_transaction,
     count_fruitless_runs,
-    day_of,
+    epoch_day,
     lift_hold,
     list_holds,
     record_blocked_work,
@@ -111,7 +111,7 @@ class BudgetGovernor:
                     self._database,
                     work.label,
                     model,
-                    since=day_of(now) * DAY_SECONDS,
+                    since=epoch_day(now) * DAY_SECONDS,
                     limit=self._settings.fruitless_runs,
                 ),
             ),
@@ -124,7 +124,7 @@ class BudgetGovernor:
                     self._database,
                     self._session,
                     work.label,
-                    largest_use(limits),
+                    largest_budget_share_used(limits),
                     reserved=now,
                     expires=expires,
                 )
@@ -132,7 +132,7 @@ class BudgetGovernor:
                 return ForkGrant(limits, self._runner)
             case BudgetRefused(cause=cause, why=why, until=until):
                 row = BlockedWork(
-                    day=day_of(now),
+                    day=epoch_day(now),
                     session=self._session,
                     label=work.label,
                     cause=cause,
@@ -174,7 +174,7 @@ def read_budget_usage(
     """
     return BudgetUsage(
         now=now,
-        day=usage_on_day(database, day_of(now)),
+        day=usage_on_day(database, epoch_day(now)),
         day_reserved=reserved_amount(database, now),
         session=usage_in_session(database, session),
         session_reserved=reserved_amount(database, now, session),

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from memorist.forks.fork_spec import ForkLimits
 from memorist.settings import SpendSettings
-from memorist.store.spend_rows import DAY_SECONDS, ProviderHold, ResourceAmount, day_of
+from memorist.store.spend_rows import DAY_SECONDS, ProviderHold, ResourceAmount, epoch_day
 
 # Decide when background work with a model must wait for its provider. Pure (SG-1).
 
@@ -42,7 +42,7 @@ UNKNOWN_WORK_SHARE = 0.5
 """Share for work not listed: it gives way first."""
 
 
-def cap_share(label: str) -> float:
+def budget_cap_share(label: str) -> float:
     """The share of each cap up to which work of this label may run."""
     return CAP_SHARES.get(label, UNKNOWN_WORK_SHARE)
 
@@ -154,7 +154,7 @@ def decide_budget(
     limits = request.limits
     for scope in _scopes_of(request):
         for measure in MEASURES:
-            left = amount_left(scope, measure, request.label, usage, settings)
+            left = budget_left(scope, measure, request.label, usage, settings)
             if left < getattr(MINIMUM_GRANT, measure):
                 return _refuse_for_cap(scope, measure, request.label, usage, settings)
             limits = _lower_limit(limits, measure, left)
@@ -165,12 +165,12 @@ def _scopes_of(work: BudgetRequest) -> tuple[BudgetScope, ...]:
     return ("day", "session") if work.session else ("day",)
 
 
-def cap_for(scope: BudgetScope, measure: BudgetMeasure, settings: SpendSettings) -> float:
+def budget_cap(scope: BudgetScope, measure: BudgetMeasure, settings: SpendSettings) -> float:
     """The cap given by the settings."""
     return float(getattr(settings, f"{scope}_{measure}"))
 
 
-def amount_used(
+def budget_used(
     scope: BudgetScope, measure: BudgetMeasure, usage: BudgetUsage, *, running: bool = True
 ) -> float:
     """The amount used, and with `running` also what running forks have reserved."""
@@ -179,7 +179,7 @@ def amount_used(
     return float(getattr(used + reserved if running else used, measure))
 
 
-def amount_left(
+def budget_left(
     scope: BudgetScope,
     measure: BudgetMeasure,
     label: str,
@@ -187,7 +187,9 @@ def amount_left(
     settings: SpendSettings,
 ) -> float:
     """The amount left for work of this label; negative where its share is already used up."""
-    return cap_for(scope, measure, settings) * cap_share(label) - amount_used(scope, measure, usage)
+    return budget_cap(scope, measure, settings) * budget_cap_share(label) - budget_used(
+        scope, measure, usage
+    )
 
 
 def _lower_limit(limits: ForkLimits, measure: BudgetMeasure, left: float) -> ForkLimits:
@@ -202,7 +204,7 @@ def _lower_limit(limits: ForkLimits, measure: BudgetMeasure, left: float) -> For
             return replace(limits, seconds=min(limits.seconds, left))
 
 
-def largest_use(limits: ForkLimits) -> ResourceAmount:
+def largest_budget_share_used(limits: ForkLimits) -> ResourceAmount:
     """The most that a fork with these limits may use."""
     return ResourceAmount(
         requests=limits.requests,
@@ -212,9 +214,9 @@ def largest_use(limits: ForkLimits) -> ResourceAmount:
     )
 
 
-def next_midnight(now: float) -> float:
+def next_utc_midnight(now: float) -> float:
     """The next midnight, UTC."""
-    return float((day_of(now) + 1) * DAY_SECONDS)
+    return float((epoch_day(now) + 1) * DAY_SECONDS)
 
 
 def format_amount(measure: BudgetMeasure, amount: float) -> str:
@@ -236,8 +238,8 @@ def _refuse_for_cap(
     settings: SpendSettings,
 ) -> BudgetRefused:
     cap, share, least = (
-        cap_for(scope, measure, settings),
-        cap_share(label),
+        budget_cap(scope, measure, settings),
+        budget_cap_share(label),
         getattr(MINIMUM_GRANT, measure),
     )
     setting = f"spend.{scope}_{measure}"
@@ -247,7 +249,7 @@ def _refuse_for_cap(
             why=f"{setting} is {cap:g}, which leaves no room for {label}.",
             until=None,
         )
-    used = amount_used(scope, measure, usage, running=False)
+    used = budget_used(scope, measure, usage, running=False)
     owner = "the day" if scope == "day" else "this session"
     said = (
         f"{format_amount(measure, used).split(' ', 1)[0]} of {owner}'s "
@@ -264,13 +266,13 @@ def _refuse_for_cap(
         return BudgetRefused(
             cause=setting,
             why=f"{said}{rest}; next at midnight UTC.",
-            until=next_midnight(usage.now),
+            until=next_utc_midnight(usage.now),
         )
     return BudgetRefused(cause=setting, why=f"{said}{rest}; {setting} raises the cap.", until=None)
 
 
 def _refuse_fruitless(label: str, usage: BudgetUsage) -> BudgetRefused:
-    until = next_midnight(usage.now)
+    until = next_utc_midnight(usage.now)
     why = (
         f"the last {usage.fruitless} answers of the model were of no use for {label}, so structure "
         f"serves until {format_clock_time(until, usage.now)} (spend.fruitless_runs); `memorist "

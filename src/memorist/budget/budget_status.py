@@ -16,14 +16,14 @@ from memorist.budget.budget_policy import (
     BudgetRefused,
     BudgetRequest,
     BudgetUsage,
-    amount_used,
-    cap_for,
+    budget_cap,
+    budget_used,
     decide_budget,
     format_amount,
     format_clock_time,
     format_date,
     format_time_left,
-    next_midnight,
+    next_utc_midnight,
 )
 from memorist.core.messages import Usage
 from memorist.forks.fork_spec import ForkLimits
@@ -124,7 +124,7 @@ def build_budget_status(
         caps=tuple(_cap_usage(measure, usage, settings) for measure in MEASURES)
         if settings.enabled
         else (),
-        next_day=next_midnight(usage.now),
+        next_day=next_utc_midnight(usage.now),
         at_rest=find_paused_work(usage, settings, model) if model else (),
         blocked=tuple(blocked.values()),
         failed=tuple(
@@ -158,8 +158,11 @@ def find_paused_work(
 
 
 def _cap_usage(measure: BudgetMeasure, usage: BudgetUsage, settings: SpendSettings) -> CapUsage:
-    cap, used = cap_for("day", measure, settings), amount_used("day", measure, usage, running=False)
-    reserved = amount_used("day", measure, usage) - used
+    cap, used = (
+        budget_cap("day", measure, settings),
+        budget_used("day", measure, usage, running=False),
+    )
+    reserved = budget_used("day", measure, usage) - used
     return CapUsage(
         measure=measure, cap=cap, used=used, reserved=reserved, left=max(0.0, cap - used - reserved)
     )

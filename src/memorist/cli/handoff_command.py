@@ -29,7 +29,7 @@ from memorist.formats.resumable_session import (
     render_resumable_session,
 )
 from memorist.formats.transcript_format import FORMAT_TITLES
-from memorist.session_memory.notes_template import written_bodies
+from memorist.session_memory.notes_template import find_written_sections
 from memorist.store.disk_files import DiskFiles, read_if_exists
 from memorist.store.home_layout import SessionLayout, folder_name
 from memorist.store.transcript_reader import LineFile
@@ -128,7 +128,9 @@ def _render_session(found: SessionFile, budget: int) -> str:
 def _read_written_notes(layout: SessionLayout | None) -> str:
     """What a model wrote into the notes; what structure gives is made anew."""
     raw = (read_if_exists(DiskFiles(), layout.notes) if layout else None) or b""
-    bodies = written_bodies(raw.decode("utf-8", "replace"), load_prompt("session_memory/template"))
+    bodies = find_written_sections(
+        raw.decode("utf-8", "replace"), load_prompt("session_memory/template")
+    )
     return "\n".join(f"### {title}\n{body}" for title, body in bodies.items() if body)
 
 

@@ -26,7 +26,7 @@ from memorist.engine.rollout_pipeline import (
 from memorist.formats.transcript_format import FORMAT_TITLES
 from memorist.models.model_pricing import MILLION, lookup_price, merge_prices, shipped_prices
 from memorist.rollouts.job_worker import RolloutSyncReport
-from memorist.rollouts.session_evidence import evidence_budget
+from memorist.rollouts.session_evidence import evidence_token_budget
 from memorist.rollouts.session_sources import AGENTS
 from memorist.store.rollout_rows import Rollout
 
@@ -128,7 +128,7 @@ def estimate_cost(threads: Sequence[Rollout], past: RolloutPipeline) -> list[str
     price = lookup_price(
         name.partition(":")[2], merge_prices(shipped_prices(), past.settings.models.prices)
     )
-    room = evidence_budget(
+    room = evidence_token_budget(
         (price.window if price is not None else None) or DEFAULT_WINDOW, reserved=ANSWER_TOKENS
     )
     tokens = sum(min(thread.size // BYTES_PER_TOKEN, room) for thread in threads)

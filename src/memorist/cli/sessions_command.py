@@ -23,7 +23,7 @@ from memorist.rollouts.raw_memory import parse_raw_memory
 from memorist.session_memory.notes_template import (
     STRUCTURAL_MARK,
     TITLE_SECTION,
-    section_bodies,
+    parse_section_bodies,
 )
 from memorist.store.database import open_database
 from memorist.store.disk_files import DiskFiles, read_if_exists
@@ -182,7 +182,9 @@ def _from_rollout(file: Rollout) -> SessionEntry:
 
 def _title_of(notes: str) -> str:
     """The title that the notes give a session; empty where they give none."""
-    body = section_bodies(notes, load_prompt("session_memory/template")).get(TITLE_SECTION, "")
+    body = parse_section_bodies(notes, load_prompt("session_memory/template")).get(
+        TITLE_SECTION, ""
+    )
     lines: Sequence[str] = body.replace(STRUCTURAL_MARK, "").strip().splitlines()
     return lines[0].strip() if lines else ""
 

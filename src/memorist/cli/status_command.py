@@ -55,7 +55,7 @@ from memorist.store.rollout_rows import list_extraction_progress
 from memorist.store.session_rows import list_sessions
 from memorist.store.spend_rows import (
     DAY_SECONDS,
-    day_of,
+    epoch_day,
     list_blocked_since,
     list_failures_since,
     usage_by_kind,
@@ -267,7 +267,7 @@ def read_status(
     database: sqlite3.Connection | None, settings: Settings, now: float, days: int = 1
 ) -> BudgetStatus:
     """The status of a home; `database` is None if it does not exist yet. Raises StoreError."""
-    span = range(day_of(now) - days + 1, day_of(now) + 1)
+    span = range(epoch_day(now) - days + 1, epoch_day(now) + 1)
     model = "" if settings.model == "structural" else settings.model
     if database is None:
         return build_budget_status(

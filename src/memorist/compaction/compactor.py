@@ -43,7 +43,7 @@ from memorist.compaction.economics import (
     ReplaceableHistory,
     TokenRates,
     find_profitable_edit,
-    token_rates,
+    price_per_token,
 )
 from memorist.compaction.extractive_summary import build_extractive_summary
 from memorist.compaction.full_compaction import (
@@ -62,7 +62,7 @@ from memorist.compaction.measured_history import (
     UnchangedHistory,
     drop_oldest_rounds,
     ensure_user_first,
-    keep_tail,
+    keep_newest_messages,
     measure_conversation,
     opening_message,
     user_text,
@@ -89,7 +89,7 @@ from memorist.compaction.thresholds import CompactionThresholds
 from memorist.compaction.tool_result_budget import (
     OffloadDecisions,
     apply_result_budget,
-    keep_all_shown,
+    keep_results_as_shown,
 )
 from memorist.core.messages import JsonObject, Message, Usage, starts_reply
 from memorist.core.token_count import (
@@ -463,7 +463,7 @@ class Compactor(SessionExtension):
         """Memorist was attached to a running conversation: everything shown in full so far stays
         so, or the provider's cache would be lost.
         """
-        self._decisions = keep_all_shown(messages)
+        self._decisions = keep_results_as_shown(messages)
 
     def offload_results(self, recent: Sequence[Message]) -> tuple[Message, ...] | None:
         """Apply the tool result budget to the messages since the last reply; returns the messages
@@ -676,7 +676,7 @@ class Compactor(SessionExtension):
         return self._session_memory.are_written and self._session_memory.read_notes() is not None
 
     def _cost_state(self, price: ModelPrice, now: float) -> CostState:
-        rates = token_rates(price)
+        rates = price_per_token(price)
         age = 0.0 if self._last_reply is None else now - self._last_reply
         return CostState(
             rates=rates or TokenRates(plain=0.0, read=0.0, write=0.0),
@@ -745,7 +745,7 @@ class Compactor(SessionExtension):
                 return await self._compact_structurally(measured, terms.limit)
             case "tail":
                 return ensure_user_first(
-                    keep_tail(
+                    keep_newest_messages(
                         measured.messages,
                         max(
                             min(terms.limit, measured.tokens) // 2,

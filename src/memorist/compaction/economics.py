@@ -145,7 +145,7 @@ class EditChoice(Struct, frozen=True):
 NO_EDITS = EditChoice((), EditVerdict(pays=False, saved_usd=0.0, cost_usd=0.0, why="nothing to do"))
 
 
-def token_rates(price: ModelPrice | None, *, ttl_seconds: float = 300.0) -> TokenRates | None:
+def price_per_token(price: ModelPrice | None, *, ttl_seconds: float = 300.0) -> TokenRates | None:
     """Rates from an entry of the price table (`models.prices.lookup`); None where the price is
     unknown.
 
@@ -166,7 +166,7 @@ def token_rates(price: ModelPrice | None, *, ttl_seconds: float = 300.0) -> Toke
     )
 
 
-def expected_rest(*, calls: int, context: int, start: int, limit: int) -> ExpectedRest:
+def estimate_rest_of_session(*, calls: int, context: int, start: int, limit: int) -> ExpectedRest:
     """Estimate the rest: as many calls as so far with the same average growth, capped at the call
     that reaches `limit`.
 
@@ -484,7 +484,7 @@ def find_profitable_edit(
         edits |= dict.fromkeys(
             _build_notes_edit(conversation, replaceable, starts, calls, again), ()
         )
-    rest = expected_rest(calls=cost.calls, context=used, start=cost.first, limit=limit)
+    rest = estimate_rest_of_session(calls=cost.calls, context=used, start=cost.first, limit=limit)
     choice = choose_edits(edits, _build_cache_state(cost, used), rest, cost.rates, limit=limit)
     if not choice.edits or not choice.verdict.pays:
         return None

@@ -24,7 +24,7 @@ from memorist.compaction.history_extracts import (
     SourceBlock,
     split_into_extracts,
 )
-from memorist.transcript.name_search import find_names
+from memorist.transcript.name_search import find_recognizable_names
 
 AGE_UNIT, CLEARED_AGE_UNIT = 2_000, 1_000
 """Tokens; an age enters as log(1 + tokens since / unit)."""
@@ -256,7 +256,9 @@ def score_extracts(
                 map(
                     mul,
                     weights,
-                    extract_features(extract, find_names(extract.text), history, len(extracts)),
+                    extract_features(
+                        extract, find_recognizable_names(extract.text), history, len(extracts)
+                    ),
                 )
             )
             scored.append((extract, exp(min(value, _MAX_LOG_SCORE))))

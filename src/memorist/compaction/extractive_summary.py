@@ -63,7 +63,7 @@ from memorist.session_memory.work_notes import ERRORS_SECTION
 from memorist.transcript.name_search import (
     NameOccurrences,
     WordRun,
-    find_names,
+    find_recognizable_names,
     find_word_runs,
 )
 from memorist.transcript.tool_actions import find_display_root
@@ -422,8 +422,8 @@ def scan_history(
     ]
     blocks.extend(_build_pasted_blocks(spoken))
     blocks.sort(key=lambda block: block.source.step)
-    names = [find_names(block.text) for block in blocks]
-    asked = find_names(spoken[-1].text) if spoken else set()
+    names = [find_recognizable_names(block.text) for block in blocks]
+    asked = find_recognizable_names(spoken[-1].text) if spoken else set()
     return HistoryScan(
         blocks, names, build_extract_history(blocks, names, measure_ages(messages), asked)
     )

@@ -20,7 +20,7 @@ from memorist.compaction.extractive_summary import (
     render_summary_section,
 )
 from memorist.compaction.measured_history import user_text
-from memorist.compaction.newest_messages import find_unanswered_start, mark_media
+from memorist.compaction.newest_messages import find_unanswered_start, replace_media_by_marks
 from memorist.compaction.recorded_window import RecordedWindow
 from memorist.core.lazy import lazy_pattern
 from memorist.core.markdown import render_template
@@ -137,7 +137,9 @@ def _render_talk(source: HandoffSource, budget: int) -> str:
 
 
 def _render_messages(messages: Sequence[Message]) -> str:
-    return "\n".join(line for each in messages for line in _iterate_lines(mark_media(each)) if line)
+    return "\n".join(
+        line for each in messages for line in _iterate_lines(replace_media_by_marks(each)) if line
+    )
 
 
 def _iterate_lines(message: Message) -> Iterator[str]:

@@ -306,7 +306,9 @@ def find_tail_start(sizes: Sequence[int], starts: Sequence[int], budget: int) ->
     return len(sizes)
 
 
-def keep_tail(messages: Sequence[Message], budget: int, *, factor: float = 1.0) -> CompactedHistory:
+def keep_newest_messages(
+    messages: Sequence[Message], budget: int, *, factor: float = 1.0
+) -> CompactedHistory:
     """The newest messages within `budget` estimated tokens, whole and in order; neither pairs nor
     replies are split (CP-10).
 

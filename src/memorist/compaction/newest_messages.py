@@ -336,7 +336,7 @@ def _cut_text(text: str, most: int, id: str) -> str:
     return truncate_middle(text, room) + way_back
 
 
-def mark_media(message: Message) -> Message:
+def replace_media_by_marks(message: Message) -> Message:
     """The message with a mark in place of each picture and document."""
     blocks = tuple(_mark_block(block, message.id) for block in message.blocks)
     return message if blocks == message.blocks else replace(message, blocks=blocks, wire=None)

@@ -25,7 +25,7 @@ from memorist.compaction.measured_history import (
     MeasuredConversation,
     UnchangedHistory,
     ensure_user_first,
-    keep_tail,
+    keep_newest_messages,
     measure_conversation,
     opening_message,
     user_text,
@@ -217,7 +217,7 @@ def _keep_tail_or_round(
     fits.
     """
     messages = pair_tool_calls(measured.messages)
-    outcome = keep_tail(messages, options.budget, factor=options.factor)
+    outcome = keep_newest_messages(messages, options.budget, factor=options.factor)
     if outcome.messages or not messages:
         return outcome
     newest = messages[find_newest_round(messages) :]

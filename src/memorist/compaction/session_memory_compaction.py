@@ -32,7 +32,7 @@ from memorist.core.token_count import estimate_text_tokens, truncate_end
 from memorist.session_memory.notes_template import (
     STRUCTURAL_MARK,
     is_empty_notes,
-    section_bodies,
+    parse_section_bodies,
 )
 from memorist.settings import CompactionSettings
 
@@ -108,7 +108,7 @@ def render_notes(notes: SessionNotes, texts: CompactionPrompts) -> str:
     what structure derives are each cut at a line end to the section's limit, so that neither takes
     the other's room.
     """
-    found = section_bodies(notes.text, notes.template)
+    found = parse_section_bodies(notes.text, notes.template)
     sections = [(f"# {title}\n", body) for title, body in found.items() if body.strip()] or [
         ("", notes.text.strip())
     ]

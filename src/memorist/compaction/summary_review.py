@@ -30,7 +30,7 @@ from memorist.core.text_analysis import (
 )
 from memorist.core.token_count import estimate_text_tokens
 from memorist.transcript.answer_lines import LineCheck, join_texts
-from memorist.transcript.name_search import NameOccurrences, find_names
+from memorist.transcript.name_search import NameOccurrences, find_recognizable_names
 
 MIN_NAME_SHARE = 0.5
 """Least share of the extractive summary's identifiers that a model's summary of the same size must
@@ -211,7 +211,9 @@ def _find_missing_names(history: str, reviewed: SummaryReview) -> str:
     """
     present, folded = NameOccurrences(history), history.casefold()
     extracted = reviewed.extract.casefold()
-    missing = {name: name for name in find_names(reviewed.extract) if not present[name]}
+    missing = {
+        name: name for name in find_recognizable_names(reviewed.extract) if not present[name]
+    }
     for name in (*find_identifiers(reviewed.said), *_NUMBERED.findall(reviewed.said)):
         if name.casefold() in extracted and name.casefold() not in folded:
             missing.setdefault(name, f"`{name}`")
@@ -230,7 +232,7 @@ def find_loss(summary: str, extract: str) -> UnusableSummary | None:
     """Why an extractive summary is better than a model's: it holds identifiers of which the model
     lost most; None where it is not.
     """
-    wanted = find_names(extract)
+    wanted = find_recognizable_names(extract)
     if len(wanted) < MIN_NAMES:
         return None
     present = NameOccurrences(summary)

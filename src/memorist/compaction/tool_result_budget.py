@@ -59,7 +59,7 @@ class BudgetedMessages(Struct, frozen=True, kw_only=True):
     cut: tuple[RemovedItem, ...] = ()
 
 
-def keep_all_shown(messages: Sequence[Message]) -> OffloadDecisions:
+def keep_results_as_shown(messages: Sequence[Message]) -> OffloadDecisions:
     """The decisions for a conversation that began before memorist was attached: everything shown so
     far stays shown.
     """

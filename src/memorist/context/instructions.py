@@ -93,7 +93,7 @@ class InstructionReport(Struct, frozen=True, kw_only=True):
         return sum(file.tokens for file in self.loaded)
 
 
-def prepare_instruction_text(text: str) -> tuple[str, tuple[str, ...]]:
+def clean_instruction_text(text: str) -> tuple[str, tuple[str, ...]]:
     """Prepare a file's text for the model; return it with remarks on what was changed in it."""
     seen = strip_hidden_characters(text)
     remarks = () if seen == text else ("hidden characters were taken out",)
@@ -112,7 +112,7 @@ def build_instruction_file(
     remarks: Sequence[str] = (),
 ) -> InstructionFile:
     """Build the entry of a loaded file, with its tokens counted."""
-    seen, said = prepare_instruction_text(text)
+    seen, said = clean_instruction_text(text)
     return InstructionFile(
         path=str(path),
         scope=scope,

@@ -39,7 +39,7 @@ from memorist.core.messages import (
 from memorist.core.token_count import estimate_text_tokens, truncate_middle
 from memorist.errors import FormatError
 from memorist.formats.openai_responses import CALL_ITEMS, OUTPUT_ITEMS
-from memorist.formats.request_codec import NOT_AN_OBJECT, UNKNOWN_ITEM, unknown_text
+from memorist.formats.request_codec import NOT_AN_OBJECT, UNKNOWN_ITEM, unknown_block_text
 from memorist.settings import Family
 
 # Normalize single blocks before a request: unsupported images, long outputs, empty blocks. Pure.
@@ -150,7 +150,7 @@ def _block_filter(message: Message, rules: NormalizationRules) -> Callable[[Bloc
                     block.kind != "text" or bool(block.raw.get("text"))
                 )
             case UnknownBlock():
-                return bool(unknown_text(block).strip())
+                return bool(unknown_block_text(block).strip())
             case _:
                 return True
 

@@ -322,7 +322,7 @@ def shorten(text: str, limit: int) -> str:
     return line[: cut if cut > 0 else limit].rstrip(" ,;:-–—(") + " …"
 
 
-def keep_ends(text: str, limit: int = TEXT_LIMIT) -> str:
+def shorten_middle(text: str, limit: int = TEXT_LIMIT) -> str:
     """The text, or its start and end where it is longer than `limit` characters."""
     return text if len(text) <= limit else f"{text[: limit // 2]}\n\n{text[-limit // 2 :]}"
 
@@ -343,7 +343,7 @@ def split_sentences(
 
     A table is one sentence with `tables`; otherwise each of its rows is.
     """
-    text = keep_ends(text)
+    text = shorten_middle(text)
     start = 0
     for match in _MARKDOWN_TABLE.finditer(text) if tables and "|" in text else ():
         if "-" in match[0].split("\n", 2)[1] and not text.count("```", 0, match.start()) % 2:

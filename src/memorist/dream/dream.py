@@ -42,7 +42,7 @@ from memorist.dream.dream_model_task import (
     fit_material,
     match_utterances,
 )
-from memorist.dream.dream_review import ModelChanges, max_retired, review_model_changes
+from memorist.dream.dream_review import ModelChanges, max_retired_memories, review_model_changes
 from memorist.dream.dream_workspace import (
     DreamWorkspace,
     PreparedDream,
@@ -381,7 +381,9 @@ class Dream(SessionExtension):
                 load_prompt("dream/dream"),
                 folder,
                 now=self._clock.now(),
-                max_retired=max_retired(len(prepared.files_after_rules()), self._settings),
+                max_retired_memories=max_retired_memories(
+                    len(prepared.files_after_rules()), self._settings
+                ),
             ),
             permission=FolderAccess(folder=folder, read_anywhere=False),
             limits=self._runtime.settings.forks,

@@ -19,7 +19,7 @@ from memorist.errors import StoreError
 from memorist.platforms import processes
 from memorist.platforms.regular_files import open_regular
 from memorist.ports import Clock
-from memorist.store.disk_files import hold_lock, make_folders, store_error
+from memorist.store.disk_files import hold_lock, make_folders, to_store_error
 from memorist.store.home_layout import MemoryLayout
 
 STALE_SECONDS = 3_600.0
@@ -124,7 +124,7 @@ class DreamLock:
         except FileNotFoundError:
             return None, None
         except OSError as error:
-            raise store_error("read", self._path, error) from error
+            raise to_store_error("read", self._path, error) from error
 
     def _write(self, body: bytes, at: float) -> None:
         """Write text and time in one step."""
@@ -140,7 +140,7 @@ class DreamLock:
         except OSError as error:
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
-            raise store_error("write", self._path, error) from error
+            raise to_store_error("write", self._path, error) from error
 
 
 class HeldDreamLock:

@@ -202,7 +202,7 @@ def _escape_data(text: str) -> str:
     )
 
 
-def build_dream_task(text: str, folder: Path, *, now: float, max_retired: int) -> str:
+def build_dream_task(text: str, folder: Path, *, now: float, max_retired_memories: int) -> str:
     """Render the instruction."""
     return (
         render_template(
@@ -210,7 +210,7 @@ def build_dream_task(text: str, folder: Path, *, now: float, max_retired: int) -
             {
                 "folder": str(folder),
                 "today": format_utc_timestamp(now)[:10],
-                "retired": str(max_retired),
+                "retired": str(max_retired_memories),
             },
             strict=True,
         ).strip()

@@ -25,7 +25,7 @@ from memorist.core.text_analysis import NOTES_STOP_WORDS, STEM_LENGTH, word_set
 from memorist.dream.structural_dream import DreamAct
 from memorist.settings import DreamSettings
 from memorist.transcript.answer_lines import CoveredLines, LineCheck
-from memorist.transcript.name_search import NameOccurrences, find_names
+from memorist.transcript.name_search import NameOccurrences, find_recognizable_names
 
 RETIRED_MARK = re.compile(r"\s*retired:\s*(?P<why>\S[^\n]{0,300})\s*", re.IGNORECASE)
 """All that a model leaves of a memory which it retires."""
@@ -128,7 +128,9 @@ def _find_lost_name(path: str, old: bytes | None, known: str) -> str:
     more, and the sessions say nothing of it.
     """
     present = NameOccurrences(known)
-    lost = sorted(name for name in find_names(_read_body(path, old or b"")) if not present[name])
+    lost = sorted(
+        name for name in find_recognizable_names(_read_body(path, old or b"")) if not present[name]
+    )
     return f"would lose {lost[0]}, which no other memory says" if lost else ""
 
 
@@ -233,13 +235,13 @@ def _count_gutted(
     return sum(2 * len(words - left) > len(words) for words in had)
 
 
-def max_retired(present: int, settings: DreamSettings) -> int:
+def max_retired_memories(present: int, settings: DreamSettings) -> int:
     """Return how many of `present` memories a model may retire in one dream."""
     return min(settings.retired, max(MIN_RETIRED_LIMIT, present // MAX_RETIRED_SHARE))
 
 
 def _find_too_many_retired(removed: int, present: int, settings: DreamSettings) -> str:
-    most = max_retired(present, settings)
+    most = max_retired_memories(present, settings)
     return (
         f"it would take out {removed} of {present} memories, and at most {most} may go in one dream"
         if removed > most

@@ -56,7 +56,7 @@ In a rule ("no deploys on Friday") they always mean the same.
 """
 
 
-def meaning_key(text: str) -> tuple[str, ...]:
+def text_meaning_key(text: str) -> tuple[str, ...]:
     """Reduce a text to what can carry meaning; equal for texts that say the same.
 
     Empty for a text without words.
@@ -83,13 +83,13 @@ def _fold_prose(line: str) -> str:
     return mark + (rest[0].lower() + rest[1:] if rest.split(" ", 1)[0].istitle() else rest)
 
 
-def merge_key(topic: Topic) -> tuple[object, ...] | None:
+def memory_merge_key(topic: Topic) -> tuple[object, ...] | None:
     """Return a key that is equal for memories that say the same.
 
     None for one that is never merged: without text, with a broken header, superseded, or relative
     to its day.
     """
-    body = meaning_key(topic.body)
+    body = text_meaning_key(topic.body)
     if (
         not body
         or topic.header_problem
@@ -163,7 +163,7 @@ def _extra_description(topic: Topic, body: tuple[str, ...]) -> tuple[str, ...]:
     """Return what the description adds; empty if it is the beginning of the text, as generated ones
     are.
     """
-    found = meaning_key(topic.description)
+    found = text_meaning_key(topic.description)
     start, whole = "".join(found), " ".join(body)
     cut = start.removesuffix("…").rstrip()
     if whole.startswith(cut) and (cut != start or not whole[len(cut) : len(cut) + 1].isalnum()):

@@ -15,7 +15,7 @@ from memorist.auto_memory.memory_file import (
     Trust,
     format_utc_timestamp,
 )
-from memorist.auto_memory.statements.statement_similarity import rule_key
+from memorist.auto_memory.statements.statement_similarity import rule_text_key
 from memorist.core.text_analysis import encode_text
 from memorist.dream.dream_questions import DreamQuestion
 
@@ -70,7 +70,7 @@ class _MemoryStatement(Struct, frozen=True):
 
 def _parse_statement(text: str) -> _MemoryStatement | None:
     text = _BULLET.sub("", text.strip()).strip()
-    rule = rule_key(text) if 0 < len(text) <= MAX_STATEMENT_CHARACTERS else ()
+    rule = rule_text_key(text) if 0 < len(text) <= MAX_STATEMENT_CHARACTERS else ()
     if len(rule) < 2:
         return None
     words = [word.casefold() for word in rule]
@@ -88,7 +88,7 @@ def _parse_statement(text: str) -> _MemoryStatement | None:
         and len(match["value"].split()) <= 4
     )
     head, value = (
-        (rule_key(match["head"]), rule_key(match["value"]))
+        (rule_text_key(match["head"]), rule_text_key(match["value"]))
         if match is not None and telling
         else ((), ())
     )

@@ -27,7 +27,7 @@ from memorist.dream.date_repair import (
 from memorist.dream.dream_questions import DreamQuestion, choose_questions
 from memorist.dream.duplicate_memories import (
     is_equal,
-    merge_key,
+    memory_merge_key,
     unnumbered_path,
 )
 from memorist.dream.link_repair import (
@@ -179,7 +179,7 @@ def _unnumbered_original(topic: Topic, now: Mapping[str, Topic], snapshot: Memor
     """
     base = (
         None
-        if topic.path in snapshot.foreign or merge_key(topic) is None
+        if topic.path in snapshot.foreign or memory_merge_key(topic) is None
         else now.get(unnumbered_path(topic))
     )
     return (
@@ -198,7 +198,7 @@ def _merge_duplicates(
         found = (
             None
             if topic.path in snapshot.kept
-            else merge_key(_unnumbered_original(topic, now, snapshot))
+            else memory_merge_key(_unnumbered_original(topic, now, snapshot))
         )
         if found is not None:
             groups.setdefault(found, []).append(topic)

@@ -17,7 +17,11 @@ from memorist.auto_memory.write_evidence import extract_user_text
 from memorist.core.messages import Message
 from memorist.formats.transcript_format import TranscriptEntry
 from memorist.rollouts.message_effects import MessageAct, classify_message
-from memorist.transcript.call_outcome import answer_ends, find_error_line, parse_call_outcome
+from memorist.transcript.call_outcome import (
+    find_error_line,
+    parse_call_outcome,
+    result_head_and_tail,
+)
 from memorist.transcript.tool_actions import CommandAction, parse_tool_action
 
 MEASURES = ("turns", "corrections", "repeated_failures", "tokens")
@@ -96,7 +100,7 @@ class _FailureCounter:
             called = self._open.pop(result.tool_use_id, None)
             if called is None:
                 continue
-            ends = answer_ends(result)
+            ends = result_head_and_tail(result)
             if parse_call_outcome(result, called.kind, ends).ok is False:
                 failure = called.short, find_error_line(*ends)
                 self.repeated += failure in self._seen

@@ -25,7 +25,7 @@ from memorist.formats.host_markup import strip_host_markup
 from memorist.formats.transcript_format import CompactionBoundary, SessionHead, TurnRollback
 from memorist.rollouts.rollout_memory import RolloutMemoryExtension
 from memorist.safety.redacted_json import encode_redacted
-from memorist.session_memory.notes_template import section_bodies
+from memorist.session_memory.notes_template import parse_section_bodies
 from memorist.session_memory.notes_trigger import NotesDue
 from memorist.store.home_layout import SessionLayout
 
@@ -93,7 +93,7 @@ class ObservedSession:
 
     def notes_by_section(self) -> dict[str, str]:
         """The notes by section title; empty without notes."""
-        return section_bodies(self.notes or "", self._log.session_memory.template)
+        return parse_section_bodies(self.notes or "", self._log.session_memory.template)
 
     def _load_shown(self) -> ShownTexts:
         try:

@@ -40,17 +40,17 @@ from memorist.formats.request_codec import (
     build_unknown_message,
     collect_extra,
     detect_user_origin,
+    get_raw_json,
     group_into_sides,
     is_anthropic_typed,
     join_texts,
     merge_extra,
-    raw_value,
     read_tool_definition,
     require_list,
     require_object,
     text_or_none,
     token_count,
-    unknown_text,
+    unknown_block_text,
 )
 from memorist.ports import Reply
 
@@ -177,7 +177,7 @@ _READERS: dict[str, Callable[[JsonObject], Block | None]] = {
 def write_block(block: Block) -> object:
     """Write a block of this format as it was read, with its edited fields."""
     if isinstance(block, UnknownBlock):
-        return raw_value(block)
+        return get_raw_json(block)
     if isinstance(block, ToolResult):
         return _write_result(block, write_block)
     return merge_extra(_base_fields(block), block.extra)
@@ -264,7 +264,7 @@ def _translate_part(part: Part) -> JsonObject | None:
         case TextBlock():
             return _text_block(part.text)
         case UnknownBlock():
-            return _text_block(unknown_text(part))
+            return _text_block(unknown_block_text(part))
         case ImageBlock():
             link = media_links.image_link(part)
             return (

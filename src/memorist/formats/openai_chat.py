@@ -43,18 +43,18 @@ from memorist.formats.request_codec import (
     build_unknown_message,
     collect_extra,
     detect_user_origin,
+    get_raw_json,
     group_into_sides,
     is_custom_call,
     join_texts,
     merge_extra,
     parse_tool_arguments,
-    raw_value,
     read_tool_definition,
     require_list,
     require_object,
     text_or_none,
     token_count,
-    unknown_text,
+    unknown_block_text,
 )
 from memorist.ports import Reply
 
@@ -275,7 +275,8 @@ def write_message(message: Message) -> object:
     wire = message.wire or _WIRES["message", False]
     if wire.kind == UNKNOWN_ITEM:
         return next(
-            (raw_value(block) for block in message.blocks if isinstance(block, UnknownBlock)), None
+            (get_raw_json(block) for block in message.blocks if isinstance(block, UnknownBlock)),
+            None,
         )
     results = message.tool_results
     if results:
@@ -331,7 +332,7 @@ def write_part(part: Part) -> object:
         case ImageBlock() | DocumentBlock():
             return part.source
         case UnknownBlock():
-            return raw_value(part)
+            return get_raw_json(part)
 
 
 def _write_result(block: ToolResult) -> JsonObject:
@@ -472,7 +473,7 @@ def _translate_part(block: Block) -> JsonObject | None:
     match block:
         case TextBlock() if block.text:
             return {"type": "text", "text": block.text}
-        case UnknownBlock() if said := unknown_text(block):
+        case UnknownBlock() if said := unknown_block_text(block):
             return {"type": "text", "text": said}
         case ImageBlock():
             link = media_links.image_link(block)

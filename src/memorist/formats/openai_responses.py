@@ -37,17 +37,17 @@ from memorist.formats.request_codec import (
     build_unknown_message,
     collect_extra,
     detect_user_origin,
+    get_raw_json,
     is_anthropic_typed,
     is_custom_call,
     merge_extra,
     parse_tool_arguments,
-    raw_value,
     read_tool_definition,
     require_list,
     require_object,
     text_or_none,
     token_count,
-    unknown_text,
+    unknown_block_text,
 )
 from memorist.ports import Reply
 
@@ -63,7 +63,7 @@ TEXT_KEYS = {"input_text": "text", "output_text": "text", "text": "text", "refus
 _PROVENANCE = "internal_chat_message_metadata_passthrough"
 
 
-def default_type(role: Role) -> str:
+def default_text_type(role: Role) -> str:
     """The usual type of a text part in a message of this role."""
     return "output_text" if role == "assistant" else "input_text"
 
@@ -72,7 +72,7 @@ def read_content(content: str | list[Any], role: Role) -> tuple[Block, ...]:
     """Read a message's content."""
     if isinstance(content, str):
         return (TextBlock(content),)
-    usual = default_type(role)
+    usual = default_text_type(role)
     return tuple([read_content_part(part, usual) for part in content])
 
 
@@ -111,7 +111,7 @@ def write_content(blocks: tuple[Block, ...], role: Role, *, plain: bool) -> obje
     """Write a message's content: a string if it was one and still can be, otherwise parts."""
     if plain and len(blocks) == 1 and isinstance(blocks[0], TextBlock) and blocks[0].extra is None:
         return blocks[0].text
-    usual = default_type(role)
+    usual = default_text_type(role)
     return [
         write_part(block, usual)
         for block in blocks
@@ -128,7 +128,7 @@ def write_part(part: Part, usual: str) -> object:
         case ImageBlock() | DocumentBlock():
             return part.source
         case UnknownBlock():
-            return raw_value(part)
+            return get_raw_json(part)
 
 
 def translate_parts(blocks: Iterable[Block], usual: str) -> list[JsonObject]:
@@ -143,7 +143,7 @@ def _translate(block: Block, usual: str) -> JsonObject | None:
         case TextBlock():
             return _text_part(block.text, usual)
         case UnknownBlock():
-            return _text_part(unknown_text(block), usual)
+            return _text_part(unknown_block_text(block), usual)
         case ImageBlock():
             link = media_links.image_link(block)
             if link is None or usual == "output_text":
@@ -438,7 +438,7 @@ def write_item(message: Message) -> list[object]:
 def _write_single(block: Block, wire: WireInfo) -> list[object]:
     match block:
         case UnknownBlock() if wire.kind == UNKNOWN_ITEM:
-            return [raw_value(block)]
+            return [get_raw_json(block)]
         case ToolUse() if wire.kind in CALL_ITEMS:
             return [_write_call(block, wire)]
         case ToolResult() if wire.kind in OUTPUT_ITEMS:
@@ -557,7 +557,7 @@ def _output_item(block: ToolResult, *, custom: bool) -> JsonObject:
 
 def _message_item(blocks: Sequence[Block], role: Role) -> list[JsonObject]:
     role = "user" if role == "tool" else role
-    parts = translate_parts(blocks, default_type(role))
+    parts = translate_parts(blocks, default_text_type(role))
     return [{"type": "message", "role": role, "content": parts}] if parts else []
 
 

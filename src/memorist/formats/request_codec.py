@@ -184,7 +184,7 @@ def build_unknown_block(raw: object) -> UnknownBlock:
     return UnknownBlock(kind if isinstance(kind, str) else "", raw)
 
 
-def raw_value(block: UnknownBlock) -> object:
+def get_raw_json(block: UnknownBlock) -> object:
     """The piece as received."""
     if block.kind == NOT_AN_OBJECT and "type" not in block.raw and "value" in block.raw:
         return block.raw["value"]
@@ -209,7 +209,7 @@ def build_unknown_message(
     )
 
 
-def unknown_text(block: UnknownBlock) -> str:
+def unknown_block_text(block: UnknownBlock) -> str:
     """The text of an unknown block for another format: its own text if it has one (a compaction's
     content, a transcript).
     """
@@ -392,7 +392,7 @@ def _block_text(block: Block) -> str:
         case TextBlock():
             return block.text
         case UnknownBlock():
-            return unknown_text(block)
+            return unknown_block_text(block)
         case ImageBlock():
             return "[image]"
         case DocumentBlock():

@@ -28,7 +28,7 @@ from memorist.machines.machine_snapshot import (
 from memorist.machines.snapshot_cipher import NONCE_BYTES, open_snapshot, seal_snapshot
 from memorist.store.disk_files import DiskFiles, hold_lock
 from memorist.store.home_layout import Layout
-from memorist.team.team_protocol import space_name
+from memorist.team.team_protocol import team_space_name
 
 
 class MachineIdentity(Struct, frozen=True, kw_only=True):
@@ -72,7 +72,7 @@ def name_project(root: Path) -> str:
     memory, else by its folder's name.
     """
     remotes = read_remote_identity(root).split()
-    return space_name(remotes[0]) if remotes else f"folder:{root.name}"
+    return team_space_name(remotes[0]) if remotes else f"folder:{root.name}"
 
 
 def sync_machines(layout: Layout, memories: Mapping[str, AutoMemory]) -> MachineSyncReport:

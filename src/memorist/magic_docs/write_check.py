@@ -16,17 +16,17 @@ from msgspec import Struct
 from memorist.auto_memory.write_evidence import WriteEvidence, find_borrowed_sentences
 from memorist.magic_docs.document_header import MagicDocHeader, find_header
 from memorist.safety.hidden_characters import find_hidden_characters
-from memorist.safety.instruction_detection import is_instruction, may_instruct
+from memorist.safety.instruction_detection import is_instruction, may_instruct_reader
 from memorist.safety.permission_claims import (
     claims_permission,
     grants_permission,
-    may_bind,
+    may_bind_reader,
     waives_confirmation,
 )
 from memorist.safety.prompt_injection import find_injection_rules
 from memorist.safety.secrets import find_secrets
 from memorist.transcript.answer_lines import LineCheck
-from memorist.transcript.name_search import NameOccurrences, find_names
+from memorist.transcript.name_search import NameOccurrences, find_recognizable_names
 
 MIN_WORDS_FOR_SHRINK_CHECK = 60
 """Words of a document from which its shrinking is checked. Our choice."""
@@ -178,7 +178,11 @@ def _find_binding_test(before: MagicDocument) -> Callable[[str], bool]:
     def has_signs(text: str) -> bool:
         return is_instruction(text) or waives_confirmation(text) or claims_permission(text)
 
-    return has_signs if may_instruct(before.body) and not is_instruction(before.body) else may_bind
+    return (
+        has_signs
+        if may_instruct_reader(before.body) and not is_instruction(before.body)
+        else may_bind_reader
+    )
 
 
 def _size_problems(before: MagicDocument, body: str, size: int, max_bytes: int) -> tuple[str, ...]:
@@ -253,7 +257,7 @@ def find_name_problems(document: MagicDocument, data: bytes, conversation: str) 
     present, mentioned = NameOccurrences(after), NameOccurrences(conversation)
     lost = (
         name
-        for name in sorted(find_names(document.body))
+        for name in sorted(find_recognizable_names(document.body))
         if not (present[name] or mentioned[name] or mentioned[re.split(r"/|::|->", name)[-1]])
     )
     check = LineCheck(f"{conversation}\n{before}", "")

@@ -104,7 +104,7 @@ class CallFailure(Struct, frozen=True, kw_only=True):
     """What the provider says of the request's size and its window."""
 
 
-def status_for_code(code: str | None) -> int:
+def http_status_for_error(code: str | None) -> int:
     """The HTTP status that corresponds to an error type named inside a stream; 500 for an unknown
     one.
     """
@@ -117,7 +117,7 @@ def failure_from_error(error: JsonObject) -> CallFailure:
     """
     found = error.get("code") or error.get("type")
     code = found if isinstance(found, str) else None
-    status = found if isinstance(found, int) else status_for_code(code)
+    status = found if isinstance(found, int) else http_status_for_error(code)
     return CallFailure(
         kind="status",
         status=status,
@@ -218,7 +218,7 @@ def failure_from_status(
         return CallFailure(kind="status", message=said, code=code, status=status, retry=False)
     if status < 400:
         return CallFailure(
-            kind="status", message=said, code=code, status=status_for_code(code), size=size
+            kind="status", message=said, code=code, status=http_status_for_error(code), size=size
         )
     retry = {"true": True, "false": False}.get(headers.get("x-should-retry") or "")
     return CallFailure(

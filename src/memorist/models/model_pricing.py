@@ -138,7 +138,7 @@ def call_cost(
     return (entering + leaving) / MILLION
 
 
-def cache_saving(model: str, usage: Usage, table: PriceTable) -> float | None:
+def cache_saving_usd(model: str, usage: Usage, table: PriceTable) -> float | None:
     """US dollars that the prompt cache saved a call; below 0 where writing to it cost more than
     reading from it gave. None for a model without a price.
     """

@@ -32,8 +32,8 @@ from memorist.models.model_settings import ModelSettings
 from memorist.models.rate_limits import (
     RateLimitListener,
     RateLimitReport,
+    rate_limit_of_failure,
     read_rate_limits,
-    report_of_failure,
 )
 from memorist.models.retry_policy import RetryPolicy
 from memorist.ports import Clock, Model, Reply, Request
@@ -164,7 +164,7 @@ class StreamingModel(ABC):
         if isinstance(outcome, CallFailure) and is_too_long(outcome):
             self.learn_window(outcome.size.window)
         report = (
-            report_of_failure(self._name, outcome) if isinstance(outcome, CallFailure) else None
+            rate_limit_of_failure(self._name, outcome) if isinstance(outcome, CallFailure) else None
         )
         if report is not None and self._listener is not None:
             self._listener(report)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, render_headline
 from memorist.auto_memory.write_result import WriteResult
-from memorist.cli.memory.memory_commands import forget_for_good
+from memorist.cli.memory.memory_commands import purge_memory
 from memorist.errors import InputError
 from memorist.page.inbox_views import name_origin
 from memorist.page.page_context import PageContext
@@ -49,7 +49,7 @@ def _forget(context: PageContext, path: str) -> str:
 
 
 def _forget_hard(context: PageContext, path: str) -> str:
-    changes, left, _ = forget_for_good(context.engine, context.memory, [path])
+    changes, left, _ = purge_memory(context.engine, context.memory, [path])
     done = say("Forgotten for good, taken out of {changes} changes", changes=changes)
     if not left.remaining:
         return done

@@ -13,7 +13,7 @@ from memorist.budget.budget_status import BudgetStatus, render_budget_status
 from memorist.cli.status_command import read_status
 from memorist.core.text_analysis import shorten
 from memorist.forks.fork_spec import ForkOutcome, Receipt
-from memorist.models.model_pricing import PriceTable, cache_saving, merge_prices, shipped_prices
+from memorist.models.model_pricing import PriceTable, cache_saving_usd, merge_prices, shipped_prices
 from memorist.page.page_addresses import PAGE_ROWS, address_of
 from memorist.page.page_context import PageContext
 from memorist.store.receipt_rows import list_newest_receipts
@@ -52,7 +52,7 @@ class SpendTotal(Struct, frozen=True, kw_only=True):
 def total_receipts(receipts: Sequence[Receipt], prices: PriceTable) -> SpendTotal:
     """Add up receipts. `prices` are the user's own, before the shipped ones."""
     table = merge_prices(shipped_prices(), prices)
-    saved = (cache_saving(_price_name(each.model), each.usage, table) for each in receipts)
+    saved = (cache_saving_usd(_price_name(each.model), each.usage, table) for each in receipts)
     return SpendTotal(
         runs=sum(bool(each.requests) for each in receipts),
         cost=sum(each.cost_usd or 0.0 for each in receipts),

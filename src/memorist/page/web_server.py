@@ -149,7 +149,7 @@ class PageServer:
     async def enter(self, request: Request) -> Response:
         """Exchange the one-time token for a cookie."""
         token = request.query_params.get("token", "")
-        if not token and self.access.has_session(header_lists(request.headers)):
+        if not token and self.access.has_session(list_header_values(request.headers)):
             return RedirectResponse("/now", 303)
         value = self.access.exchange(token)
         if value is None:
@@ -266,7 +266,7 @@ def _change(action: str, fields: dict[str, str]) -> str:
         return change_memory(context, action, fields)
 
 
-def header_lists(headers: Headers) -> dict[str, list[str]]:
+def list_header_values(headers: Headers) -> dict[str, list[str]]:
     """Every value of each header, by its name in lower case."""
     return {name: headers.getlist(name) for name in headers}
 
@@ -300,7 +300,7 @@ class PageGuard:
         await self._inner(scope, receive, send_marked)
 
     def _judge(self, scope: Scope) -> tuple[int, str] | None:
-        headers = header_lists(Headers(scope=scope))
+        headers = list_header_values(Headers(scope=scope))
         access = self._page.access
         refused = access.check_request(headers, scope["method"])
         if refused is None and scope["path"] != "/" and not access.has_session(headers):

@@ -10,7 +10,7 @@ from memorist.formats.codec_registry import find_codec
 from memorist.proxy.client_identity import (
     RequestShape,
     compute_request_shape,
-    shape_inputs,
+    list_shape_inputs,
 )
 from memorist.proxy.conversation_matching import (
     HistoryLink,
@@ -77,7 +77,7 @@ class BodyCache:
         same = all(
             one is other
             for one, other in zip(
-                shape_inputs(format, body), shape_inputs(format, kept.body), strict=True
+                list_shape_inputs(format, body), list_shape_inputs(format, kept.body), strict=True
             )
         )
         return BodyReading(

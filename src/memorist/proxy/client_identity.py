@@ -190,7 +190,7 @@ def _first_text(system: object) -> str:
     return system[:500] if isinstance(system, str) else ""
 
 
-def shape_inputs(format: str, body: RequestBody) -> tuple[object, object]:
+def list_shape_inputs(format: str, body: RequestBody) -> tuple[object, object]:
     """The objects in the body that determine its shape: the same objects have the same shape."""
     key = {"anthropic": "system", "openai_responses": "instructions"}.get(format)
     return (

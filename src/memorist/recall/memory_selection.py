@@ -154,7 +154,7 @@ folder.
 _PATH_CHARS = r"[\w@.+~/\\-]"
 
 
-def names_file(text: str, path: str) -> bool:
+def mentions_file(text: str, path: str) -> bool:
     """Whether a text names this file: by its name with ending, and by no other folder than its own.
 
     A name that files of many folders have counts only with its folder.

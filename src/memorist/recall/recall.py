@@ -55,7 +55,7 @@ from memorist.recall.memory_selection import (
     MemoryMatch,
     MemorySelection,
     is_searchable,
-    names_file,
+    mentions_file,
     select_relevant,
 )
 from memorist.recall.model_selection import (
@@ -391,7 +391,7 @@ class MemoryRecall:
         with contextlib.suppress(InputError, FileNotFoundError):
             owner, name = self._reachable.locate(memory)
             topic = owner.folder.read_topic(name)
-            return names_file(f"{topic.name}\n{topic.description}\n{topic.body}", path)
+            return mentions_file(f"{topic.name}\n{topic.description}\n{topic.body}", path)
         return False
 
     def _show_memories(

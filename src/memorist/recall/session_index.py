@@ -35,7 +35,7 @@ from memorist.safety.secrets import redact
 from memorist.store.database import (
     connect_database,
     create_private_file,
-    is_damage,
+    is_database_damage,
     is_locked,
     is_unwritable,
     move_aside,
@@ -115,7 +115,7 @@ class SessionIndex:
             try:
                 return self._connect()
             except sqlite3.DatabaseError as error:
-                if not is_damage(error):
+                if not is_database_damage(error):
                     raise
                 move_aside(self._path)
                 return self._connect()

@@ -24,7 +24,7 @@ from memorist.errors import DamagedIndex, StoreError
 from memorist.store.database import (
     PAUSE_SECONDS,
     UnsavedConnection,
-    is_damage,
+    is_database_damage,
     is_locked,
     move_aside,
     transaction,
@@ -291,7 +291,7 @@ def _translate_index_errors(verb: str) -> Iterator[None]:
     try:
         yield
     except (sqlite3.DatabaseError, ValueError) as error:
-        if isinstance(error, ValueError) or is_damage(error):
+        if isinstance(error, ValueError) or is_database_damage(error):
             raise DamagedIndex(
                 f"the index of words is damaged ({error}); the next sync rebuilds it"
             ) from error

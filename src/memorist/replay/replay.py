@@ -47,7 +47,7 @@ from memorist.replay.replay_results import (
     relative_to_folder,
 )
 from memorist.settings import Settings
-from memorist.store.disk_files import DiskFiles, make_folders, store_error
+from memorist.store.disk_files import DiskFiles, make_folders, to_store_error
 from memorist.store.transcript_reader import LineFile
 from memorist.store.write_back_files import WriteBackFiles
 
@@ -264,7 +264,7 @@ def _publish(partial: Path, folder: Path, loss: StoreError | None) -> None:
         partial.replace(folder)
         shutil.rmtree(old, ignore_errors=True)
     except OSError as error:
-        raise store_error("write", folder, error) from error
+        raise to_store_error("write", folder, error) from error
 
 
 def _build_record(

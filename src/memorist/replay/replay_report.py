@@ -29,7 +29,7 @@ def render_report(record: ReplayRecord, start_tokens: int = START_TOKENS) -> str
     blocks: list[PageBlock] = []
     if len(record.sessions) != 1:
         blocks += [
-            replay_tables.total_numbers(record.sessions),
+            replay_tables.total_key_numbers(record.sessions),
             replay_tables.overview_table(record.sessions),
         ]
     for number, session in enumerate(record.sessions, 1):
@@ -51,16 +51,16 @@ def render_report(record: ReplayRecord, start_tokens: int = START_TOKENS) -> str
 
 def build_chapter(session: SessionRecord, key: str, start_tokens: int) -> list[PageBlock]:
     """Everything that the report says of a session; `key` makes ids its own."""
-    facts = replay_tables.session_facts(session)
-    lines: list[PageBlock] = [replay_tables.lines_table(session)]
+    facts = replay_tables.describe_session_origin(session)
+    lines: list[PageBlock] = [replay_tables.damaged_lines_table(session)]
     if session.asides:
-        lines.append(replay_tables.asides_table(session))
+        lines.append(replay_tables.side_records_table(session))
     if not session.messages:
         empty = "The file holds no message of a conversation."
         return [facts, TableBlock(heading="Messages", columns=[], rows=[], empty=empty), *lines]
     blocks: list[PageBlock] = [
         facts,
-        replay_tables.session_numbers(session),
+        replay_tables.session_key_numbers(session),
         _build_chart(session, key, start_tokens),
         replay_tables.updates_table(session, start_tokens),
     ]
@@ -73,10 +73,10 @@ def build_chapter(session: SessionRecord, key: str, start_tokens: int) -> list[P
         blocks.append(replay_tables.recalls_table(session))
     return [
         *blocks,
-        replay_tables.kinds_table(session),
+        replay_tables.content_kinds_table(session),
         replay_tables.files_table(session),
         replay_tables.commands_table(session),
-        replay_tables.troubles_table(session),
+        replay_tables.failures_table(session),
         *lines,
     ]
 

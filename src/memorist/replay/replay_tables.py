@@ -72,7 +72,7 @@ def _is_hint(line: str) -> bool:
     return len(line) > 2 and line[0] == line[-1] and line[0] in "_*" and line[1] != line[0]
 
 
-def session_facts(session: SessionRecord) -> NumberBlock:
+def describe_session_origin(session: SessionRecord) -> NumberBlock:
     """The session's origin; what the file does not say is left out."""
     head = session.head
     window = f"{format_compact(head.window)} tokens" if head.window else ""
@@ -109,7 +109,7 @@ def notes_tokens(session: SessionRecord) -> int:
     return newest.notes_tokens if newest else estimate_text_tokens(session.notes)
 
 
-def session_numbers(session: SessionRecord) -> NumberBlock:
+def session_key_numbers(session: SessionRecord) -> NumberBlock:
     """The key numbers of a session, and what it cost."""
     return NumberBlock(
         pairs=[
@@ -127,7 +127,7 @@ def session_numbers(session: SessionRecord) -> NumberBlock:
     )
 
 
-def total_numbers(sessions: Sequence[SessionRecord]) -> NumberBlock:
+def total_key_numbers(sessions: Sequence[SessionRecord]) -> NumberBlock:
     """The key numbers of all sessions together, and what they cost."""
     return NumberBlock(
         pairs=[
@@ -271,7 +271,7 @@ def recalls_table(session: SessionRecord) -> TableBlock:
     )
 
 
-def kinds_table(session: SessionRecord) -> TableBlock:
+def content_kinds_table(session: SessionRecord) -> TableBlock:
     """The tokens of each kind of content, largest first."""
     total = sum(session.kinds.values())
     ordered = sorted(session.kinds.items(), key=lambda item: (-item[1], item[0]))
@@ -334,7 +334,7 @@ def commands_table(session: SessionRecord) -> TableBlock:
     )
 
 
-def troubles_table(session: SessionRecord) -> TableBlock:
+def failures_table(session: SessionRecord) -> TableBlock:
     """What failed, and what fixed it."""
     columns: Columns = (("What failed", "code"), ("How", "text"), ("What mended it", "text"))
     rows = (
@@ -351,7 +351,7 @@ def troubles_table(session: SessionRecord) -> TableBlock:
     )
 
 
-def lines_table(session: SessionRecord) -> TableBlock:
+def damaged_lines_table(session: SessionRecord) -> TableBlock:
     """Lines of the file that were skipped or fixed, and why."""
     columns: Columns = (("Line", "number"), ("What", "text"), ("Why", "text"))
     entries = sorted(
@@ -367,7 +367,7 @@ def lines_table(session: SessionRecord) -> TableBlock:
     )
 
 
-def asides_table(session: SessionRecord) -> TableBlock:
+def side_records_table(session: SessionRecord) -> TableBlock:
     """Records beside the conversation by kind, most first; all wait behind a line that opens."""
     ordered = sorted(session.asides.items(), key=lambda item: (-item[1], item[0]))
     rows = ((shorten_text(kind, MAX_CELL), format_number(count)) for kind, count in ordered)

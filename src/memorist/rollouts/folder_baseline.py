@@ -16,7 +16,7 @@ from memorist.store.disk_files import (
     make_folders,
     replace_folder,
     staging_folder,
-    store_error,
+    to_store_error,
 )
 
 
@@ -87,4 +87,4 @@ class FolderBaseline:
             if self.path.exists():
                 shutil.rmtree(self.path)
         except OSError as error:
-            raise store_error("delete", self.path, error) from error
+            raise to_store_error("delete", self.path, error) from error

@@ -24,7 +24,7 @@ from memorist.rollouts.session_claims import (
     session_fingerprint,
 )
 from memorist.rollouts.session_location import group_folders
-from memorist.rollouts.summary_composition import MemorySummary, SummaryPart, topic_key
+from memorist.rollouts.summary_composition import MemorySummary, SummaryPart, summary_topic_key
 from memorist.rollouts.superseded_claims import claim_key
 
 USER_PROFILE_MARK = "(by the user)"
@@ -96,10 +96,12 @@ def _new_topics(
     """Find lines that the user added to the table of contents: since it is regenerated, they become
     knowledge entries.
     """
-    known = {topic_key(topic.group, topic.text): topic.text.split("\n") for topic in base.topics}
+    known = {
+        summary_topic_key(topic.group, topic.text): topic.text.split("\n") for topic in base.topics
+    }
     found: list[tuple[str, str]] = []
     for topic in present.topics:
-        was = known.get(topic_key(topic.group, topic.text))
+        was = known.get(summary_topic_key(topic.group, topic.text))
         lines = (
             [" ".join(topic.text.split())]
             if was is None

@@ -59,7 +59,7 @@ def _to_datetime(seconds: int) -> datetime:
     return _EPOCH + timedelta(seconds=min(max(0, seconds), _MAX_SECONDS))
 
 
-def summary_stem(extracted: RolloutExtract) -> str:
+def summary_file_stem(extracted: RolloutExtract) -> str:
     """Return the name of a session's summary without `.md`: its start, four characters of its id,
     and a slug.
 
@@ -115,7 +115,7 @@ def summary_paths(rows: Iterable[RolloutExtract]) -> dict[str, str]:
     used_paths: set[str] = set()
     found = {}
     for row in sorted(rows, key=lambda row: row.thread):
-        name, number = summary_stem(row), 1
+        name, number = summary_file_stem(row), 1
         wanted = name
         while wanted.casefold() in used_paths:
             number += 1

@@ -111,12 +111,12 @@ def limit_entries(
     return tuple(kept)
 
 
-def last_worked_on(work: HandbookTask) -> str:
+def last_worked_day(work: HandbookTask) -> str:
     """Return when a task was last worked on, RFC 3339."""
     return max((source.updated for source in work.sources), default="")
 
 
-def limit_tasks(
+def limit_group_tasks(
     works: Sequence[HandbookTask], uses: Mapping[str, int], limit: int = MAX_GROUP_TASKS
 ) -> tuple[HandbookTask, ...]:
     """Return the tasks, newest first; beyond the limit they share one section that still lists
@@ -125,7 +125,7 @@ def limit_tasks(
     shared = next((work for work in works if work.title == OLDER_WORK_TITLE), None)
     own = sorted(
         (work for work in works if work is not shared),
-        key=lambda work: (last_worked_on(work), -work.number),
+        key=lambda work: (last_worked_day(work), -work.number),
         reverse=True,
     )
     used = sorted(

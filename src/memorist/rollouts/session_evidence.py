@@ -32,7 +32,7 @@ from memorist.core.token_count import BYTES_PER_TOKEN, truncate_middle
 from memorist.errors import ContextTooLong
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
 from memorist.safety.markup_sanitizer import neutralize_markup
-from memorist.transcript.call_outcome import answer_ends, parse_call_outcome
+from memorist.transcript.call_outcome import parse_call_outcome, result_head_and_tail
 from memorist.transcript.tool_actions import (
     AskUserAction,
     ChangeAction,
@@ -115,7 +115,7 @@ class SelectedEvidence(Struct, frozen=True, kw_only=True):
     left_out: int = 0
 
 
-def evidence_budget(window: int | None, *, reserved: int) -> int:
+def evidence_token_budget(window: int | None, *, reserved: int) -> int:
     """Return the token budget of evidence for a window: its usable share, and never more than
     `reserved` (prompt and answer) leaves.
     """
@@ -164,7 +164,7 @@ class EvidenceRows:
     def add(self, row: EvidenceRow) -> None:
         """Add a row; the oldest of its tier are dropped once they could not be shown any more."""
         self.count += 1
-        size = row_bytes(row)
+        size = max_row_bytes(row)
         kept = self._kept[row.tier]
         kept.append((self.count, row, size))
         self._bytes[row.tier] += size
@@ -195,10 +195,10 @@ def _fit_row(row: EvidenceRow, size: int, left: int) -> tuple[EvidenceRow, int]:
     if size <= left or row.tier is not EvidenceTier.USER:
         return row, size
     cut = replace(row, text=truncate_row(row.text, max(1, left // CUT_SHARE // BYTES_PER_TOKEN)))
-    return cut, row_bytes(cut)
+    return cut, max_row_bytes(cut)
 
 
-def row_bytes(row: EvidenceRow) -> int:
+def max_row_bytes(row: EvidenceRow) -> int:
     """Return the maximum bytes of a row, including a gap mark before it."""
     text = _row_text(row)
     return (
@@ -295,7 +295,7 @@ not work.
 """
 
 
-def utc_day(timestamp: float | None) -> str:
+def format_utc_day(timestamp: float | None) -> str:
     """Return the UTC day of a time in seconds since the epoch; empty for none, and for one outside
     the calendar.
     """
@@ -366,7 +366,7 @@ class EvidenceRowBuilder:
             if isinstance(action, AskUserAction | ProposePlanAction)
             else "file"
         )
-        outcome = parse_call_outcome(result, kind, answer_ends(result))
+        outcome = parse_call_outcome(result, kind, result_head_and_tail(result))
         if outcome.user_text and (outcome.rejected or kind == "ask"):
             how = "Refused: " if outcome.rejected else "Answered: "
             row = _build_row(message, EvidenceTier.USER, f"{how}{outcome.user_text}")
@@ -415,7 +415,7 @@ def _build_row(message: Message, tier: EvidenceTier, text: str) -> EvidenceRow:
         tier=tier,
         text=truncate_row(text, MAX_ROW_TOKENS),
         line=message.line,
-        date=utc_day(message.timestamp),
+        date=format_utc_day(message.timestamp),
     )
 
 

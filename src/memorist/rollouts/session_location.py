@@ -40,7 +40,7 @@ def group_title(row: RolloutExtract, scope: ClaimScope, cwd: str = "") -> str:
     root = row.repository
     if scope == "directory":
         return _heading_path(folder) or UNKNOWN_GROUP
-    if root and (not folder or folder == row.cwd or is_inside(folder, root)):
+    if root and (not folder or folder == row.cwd or is_path_inside(folder, root)):
         return _heading_path(root) or UNKNOWN_GROUP
     return _heading_path(folder) or UNKNOWN_GROUP
 
@@ -55,7 +55,7 @@ def _heading_path(path: str) -> str:
     return (line.rstrip("/\\") or "/") if _is_absolute(line) else ""
 
 
-def is_inside(path: str, folder: str) -> bool:
+def is_path_inside(path: str, folder: str) -> bool:
     """Tell whether a path is a folder or below it, textually.
 
     Nothing is below the root, which holds every project.
@@ -71,7 +71,7 @@ def group_folders(title: str) -> tuple[str, ...]:
     return (title,) if _is_absolute(title) else ()
 
 
-def applies_at(title: str, folders: Sequence[str], location: SessionLocation) -> bool:
+def group_applies_at(title: str, folders: Sequence[str], location: SessionLocation) -> bool:
     """Tell whether a group, or a heading, applies to a session at the location.
 
     What names no place applies nowhere.
@@ -84,7 +84,9 @@ def applies_at(title: str, folders: Sequence[str], location: SessionLocation) ->
     if location.repository:
         return any(
             folder == location.repository
-            or (is_inside(folder, location.repository) and is_inside(location.cwd, folder))
+            or (
+                is_path_inside(folder, location.repository) and is_path_inside(location.cwd, folder)
+            )
             for folder in folders
         )
-    return bool(location.cwd) and any(is_inside(location.cwd, folder) for folder in folders)
+    return bool(location.cwd) and any(is_path_inside(location.cwd, folder) for folder in folders)

@@ -241,7 +241,7 @@ def _supporting_sessions(commands: Sequence[str], rows: Sequence[RolloutExtract]
     return set().union(*sessions) if all(sessions) else set()
 
 
-def kept_model_skills(
+def keep_proven_skills(
     files: Mapping[str, bytes], rows: Sequence[RolloutExtract]
 ) -> dict[str, bytes]:
     """The skills among the files that a model wrote, as long as the sessions that are there hold

@@ -43,8 +43,8 @@ from memorist.rollouts.session_evidence import (
     EvidenceTier,
     SelectedEvidence,
     calibrate_factor,
-    evidence_budget,
-    row_bytes,
+    evidence_token_budget,
+    max_row_bytes,
     shrink_budget,
     split_turns,
     tokens_to_bytes,
@@ -68,7 +68,7 @@ from memorist.rollouts.stage_one_prompt import (
 from memorist.rollouts.structural_stage_one import (
     StageOneResult,
     build_structural_result,
-    to_extracted,
+    to_rollout_extract,
 )
 from memorist.rollouts.task_log import TaskLogBuilder
 from memorist.runtime import Runtime
@@ -96,7 +96,7 @@ def scan_transcript(lines: RecordedLines, parent: RecordedLines | None = None) -
             if row.tier is EvidenceTier.USER and row_builder.turns > len(weights) - 1:
                 weights.append(0)
             if row.tier <= EvidenceTier.COMMENTARY:
-                weights[-1] += row_bytes(row)
+                weights[-1] += max_row_bytes(row)
     return TranscriptPass(task_log, weights)
 
 
@@ -222,7 +222,7 @@ async def extract_session(
             )
         else:
             problem = found.why
-    extracted = to_extracted(stage, thread, now=runtime.clock.now())
+    extracted = to_rollout_extract(stage, thread, now=runtime.clock.now())
     return replace(
         extracted,
         way="model" if added else "structural",
@@ -274,7 +274,7 @@ class _ModelExtraction:
             )
             + MIN_EVIDENCE_TOKENS
         )
-        self._room = evidence_budget(model.window, reserved=self._output + fixed)
+        self._room = evidence_token_budget(model.window, reserved=self._output + fixed)
 
     async def run(
         self, lines: LineFile, scanned: TranscriptPass, before: LineFile | None

@@ -34,7 +34,7 @@ from memorist.rollouts.raw_memory import (
     parse_raw_memory,
     tidy_raw_memory,
 )
-from memorist.rollouts.session_evidence import utc_day
+from memorist.rollouts.session_evidence import format_utc_day
 from memorist.rollouts.structural_stage_one import (
     StageOneResult,
     clean_raw_memory,
@@ -47,7 +47,7 @@ from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.permission_claims import (
     grants_permission,
     is_risky_order,
-    may_bind,
+    may_bind_reader,
     waives_confirmation,
 )
 from memorist.safety.prompt_injection import find_injection_rules
@@ -388,7 +388,7 @@ class _AnswerJudge:
         # Later facts replace earlier ones by their day, so that one without a day has the
         # session's.
         return tuple(
-            bullet if bullet.date else replace(bullet, date=utc_day(self._thread.updated))
+            bullet if bullet.date else replace(bullet, date=format_utc_day(self._thread.updated))
             for bullet in found
         )
 
@@ -421,7 +421,7 @@ class _AnswerJudge:
         return found
 
     def _judge_inference(self, bullet: MemoryBullet, *, is_preference: bool) -> MemoryBullet | None:
-        claims_user = is_preference or (bullet.proof == "said" and may_bind(bullet.text))
+        claims_user = is_preference or (bullet.proof == "said" and may_bind_reader(bullet.text))
         if (
             (claims_user and not self._rests_on_user(bullet))
             or self._puts_words_in_mouth(bullet.text)
@@ -467,8 +467,8 @@ class _AnswerJudge:
             )
         ):
             return False
-        return not may_bind(text) or not any(
-            map(may_bind, find_borrowed_sentences(text, self._said))
+        return not may_bind_reader(text) or not any(
+            map(may_bind_reader, find_borrowed_sentences(text, self._said))
         )
 
     def _puts_words_in_mouth(self, text: str) -> bool:
@@ -476,7 +476,7 @@ class _AnswerJudge:
         said = _USER_SAID.search(text)
         return (
             said is not None
-            and may_bind(text[said.end() :])
+            and may_bind_reader(text[said.end() :])
             and self._find_user_words(text[said.end() :].strip(" :-"))[1] is None
         )
 

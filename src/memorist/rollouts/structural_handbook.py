@@ -47,9 +47,9 @@ from memorist.rollouts.session_claims import (
     SessionClaims,
     extract_claims,
     is_dropped_claim,
-    last_worked_on,
+    last_worked_day,
     limit_entries,
-    limit_tasks,
+    limit_group_tasks,
     merge_entries,
     rank_entries,
     session_fingerprint,
@@ -59,7 +59,7 @@ from memorist.rollouts.skill_procedures import (
     DRAFT_KEY,
     SKILLS_FOLDER,
     draft_procedures,
-    kept_model_skills,
+    keep_proven_skills,
 )
 from memorist.rollouts.summary_composition import (
     SUMMARY_FILE,
@@ -200,7 +200,7 @@ def _status_line(report: ConsolidationReport, today: str) -> str:
 
 def _group_order(group: HandbookSection) -> tuple[bool, tuple[int, ...], str]:
     """Sort key: "everywhere" first, then by the newest session."""
-    newest_first = tuple(-ord(sign) for sign in max(map(last_worked_on, group.works), default=""))
+    newest_first = tuple(-ord(sign) for sign in max(map(last_worked_day, group.works), default=""))
     return group.title != EVERYWHERE, newest_first or (0,), group.title
 
 
@@ -331,7 +331,7 @@ class _GroupUpdate:
             self._count("left_out", len(holding) - len(lists[name]))
         left = self._group.left_out + self.counts.get("left_out", 0)
         said = "\n".join(entry.text for entries in lists.values() for entry in entries).lower()
-        kept = tuple(_drop_said_keywords(work, said) for work in limit_tasks(works, uses))
+        kept = tuple(_drop_said_keywords(work, said) for work in limit_group_tasks(works, uses))
         return replace(self._group, works=kept, left_out=left, raw="", **lists)
 
     def _count(self, name: str, number: int) -> None:
@@ -429,7 +429,7 @@ def _drop_said_keywords(work: HandbookTask, said: str) -> HandbookTask:
 def _add_session(work: HandbookTask, done: CompletedTask) -> HandbookTask:
     """Return a task with one more session, or a newer version of one."""
     sources = tuple(each for each in work.sources if each.thread != done.source.thread)
-    later = done.source.updated >= last_worked_on(work)
+    later = done.source.updated >= last_worked_day(work)
     words = tuple(dict.fromkeys((*work.keywords, *done.keywords)))[:MAX_MERGED_KEYWORDS]
     outcome = (done.outcome or work.outcome) if later else work.outcome
     ordered = tuple(
@@ -529,7 +529,7 @@ def _draft_skills(
     draft_input: DraftInput, rows: Sequence[RolloutExtract], named: Mapping[str, str]
 ) -> dict[str, bytes]:
     """The drafts of skills: those that structure finds, and those that a model wrote before."""
-    return draft_procedures(rows, named) | kept_model_skills(draft_input.present_files, rows)
+    return draft_procedures(rows, named) | keep_proven_skills(draft_input.present_files, rows)
 
 
 def build_draft(draft_input: DraftInput) -> FolderDraft:

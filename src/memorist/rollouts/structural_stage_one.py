@@ -257,7 +257,7 @@ def build_structural_result(task_log: TaskLogBuilder, thread: Rollout) -> StageO
     carried = [bullet for each in notes if id(each) not in chosen for bullet in each.preferences]
     kept[-1].preferences = [*carried[-MAX_CARRIED_PREFERENCES:], *kept[-1].preferences]
     task_log.ledger.cwd = thread.cwd
-    lessons = choose_lessons(task_log, kept, [task_name(each) for each in kept])
+    lessons = choose_lessons(task_log, kept, [name_task(each) for each in kept])
     ends = [each.first_turn for each in kept[1:]]
     tasks = [
         _build_task(
@@ -329,7 +329,7 @@ def _is_worth_keeping(task_log: TaskLogBuilder, tasks: Sequence[RawMemoryTask]) 
     )
 
 
-def to_extracted(stage: StageOneResult, thread: Rollout, *, now: float) -> RolloutExtract:
+def to_rollout_extract(stage: StageOneResult, thread: Rollout, *, now: float) -> RolloutExtract:
     """Return the stored form of a result; `now` in seconds since the epoch."""
     empty = stage.memory.is_empty
     return RolloutExtract(
@@ -379,7 +379,7 @@ def combine_outcomes(outcomes: Sequence[TaskOutcome]) -> TaskOutcome:
 
 
 def _build_task(note: TaskRecord, thread: Rollout, here: Sequence[Lesson]) -> RawMemoryTask:
-    name = task_name(note)
+    name = name_task(note)
     known = [each for each in here if each.section == RESULTS_SECTION]
     asked = [each for each in here if each.section == TASK_SECTION and not _is_correction(each)]
     cwd = thread.cwd
@@ -487,7 +487,7 @@ def _plain_words(text: str) -> str:
 _PIECE_END = lazy_pattern(r"…|(?<=[.!?:;。！？])\s|\n")
 
 
-def task_name(note: TaskRecord) -> str:
+def name_task(note: TaskRecord) -> str:
     """Name the user's request in one line: its first sentence, or the heading of a plan."""
     text = next(
         (

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from memorist.auto_memory.interop.codex_memory import SUMMARY_VERSION, parse_absolute_folders
 from memorist.core.markdown import render_template
 from memorist.core.token_count import estimate_text_tokens
-from memorist.rollouts.session_location import SessionLocation, applies_at
+from memorist.rollouts.session_location import SessionLocation, group_applies_at
 from memorist.rollouts.summary_composition import (
     MemorySummary,
     SummaryPart,
@@ -147,7 +147,7 @@ def _applicable_entries(summary: MemorySummary, here: SessionLocation) -> Memory
     """
 
     def holding(folder: str) -> bool:
-        return applies_at(folder, parse_absolute_folders(folder), here)
+        return group_applies_at(folder, parse_absolute_folders(folder), here)
 
     return replace(
         summary,
@@ -167,7 +167,7 @@ def _with_notes(
         for note in notes
         if not note.merged
         and not note.orders
-        and applies_at(note.group, parse_absolute_folders(note.group), here)
+        and group_applies_at(note.group, parse_absolute_folders(note.group), here)
     ]
     parts = [
         SummaryPart(note.group, (f"{note.text} [noted {note.date}]" if note.date else note.text,))

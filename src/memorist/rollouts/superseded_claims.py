@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from memorist.auto_memory.statements.statement_similarity import rule_key
+from memorist.auto_memory.statements.statement_similarity import rule_text_key
 from memorist.rollouts.handbook import (
     HandbookEntry,
 )
@@ -37,7 +37,7 @@ _NEGATING = frozenset({"not", "never", "不", "别", "勿"})
 @lru_cache(maxsize=16_384)
 def claim_key(text: str) -> tuple[str, ...]:
     """Return a key that is equal for two texts of the same claim."""
-    return rule_key(text) or (text.strip(),)
+    return rule_text_key(text) or (text.strip(),)
 
 
 @lru_cache(maxsize=16_384)
@@ -48,28 +48,28 @@ def _split_subject(text: str) -> tuple[tuple[str, ...], str]:
     A claim that stage one writes as `command → result` has the command as its subject.
     """
     head, arrow, result = text.partition(_ARROW)
-    if arrow and result.strip() and rule_key(head):
-        return (_ARROW, *rule_key(head)), result.strip()
+    if arrow and result.strip() and rule_text_key(head):
+        return (_ARROW, *rule_text_key(head)), result.strip()
     if text.startswith(_QUOTING_PREFIXES):
         return (), ""
     found = _VALUE.search(text)
     before = text[: found.start()] if found else ""
     if found is None or len(before.split()) < _MIN_SUBJECT_WORDS or not before[-1:].isspace():
         return (), ""
-    return rule_key(before), found[0].rstrip(".;!")
+    return rule_text_key(before), found[0].rstrip(".;!")
 
 
 @lru_cache(maxsize=16_384)
 def _split_polarity(text: str) -> tuple[tuple[str, ...], bool]:
     """Return a claim without the words before its verb, and whether those negate it."""
-    tokens = rule_key(text)
+    tokens = rule_text_key(text)
     at = 0
     while at < len(tokens) and tokens[at].casefold() in _FRONT:
         at += 1
     return tokens[at:], any(token.casefold() in _NEGATING for token in tokens[:at])
 
 
-def supersedes(newer: HandbookEntry, older: HandbookEntry) -> bool:
+def claim_supersedes(newer: HandbookEntry, older: HandbookEntry) -> bool:
     """Tell whether the form of two claims proves that the later one (given first) replaces the
     earlier.
 
@@ -105,6 +105,6 @@ def drop_superseded(entries: Sequence[HandbookEntry]) -> tuple[HandbookEntry, ..
     for positions in alike.values():
         last = max(positions, key=lambda at: (entries[at].date, at))
         superseded |= {
-            at for at in positions if at != last and supersedes(entries[last], entries[at])
+            at for at in positions if at != last and claim_supersedes(entries[last], entries[at])
         }
     return tuple(entry for at, entry in enumerate(entries) if at not in superseded)

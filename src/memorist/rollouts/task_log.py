@@ -29,9 +29,9 @@ from memorist.rollouts.message_effects import (
 )
 from memorist.rollouts.outside_content import is_polluting
 from memorist.rollouts.raw_memory import SAID_PREFIX, ClaimScope, MemoryBullet
-from memorist.rollouts.session_evidence import MAX_OPEN_CALLS, line_pointer, utc_day
+from memorist.rollouts.session_evidence import MAX_OPEN_CALLS, format_utc_day, line_pointer
 from memorist.store.rollout_rows import Rollout
-from memorist.transcript.call_outcome import CallOutcome, answer_ends, parse_call_outcome
+from memorist.transcript.call_outcome import CallOutcome, parse_call_outcome, result_head_and_tail
 from memorist.transcript.command_lines import find_commit_message
 from memorist.transcript.dialogue import INTERRUPTED
 from memorist.transcript.tool_actions import (
@@ -329,7 +329,7 @@ class TaskLogBuilder:
             UserRequest(
                 shorten(words, MAX_REQUEST_CHARACTERS),
                 message.line,
-                utc_day(message.timestamp),
+                format_utc_day(message.timestamp),
                 act,
                 self.ledger.turns.count,
                 own,
@@ -396,7 +396,7 @@ class TaskLogBuilder:
         call = self._open.pop(result.tool_use_id, None)
         if call is None:
             return
-        ends = answer_ends(result)
+        ends = result_head_and_tail(result)
         outcome = parse_call_outcome(result, call.kind, ends)
         if isinstance(call.action, CommandAction) and outcome.ok is not False:
             self._on_opening(call.action.command, message.line)
@@ -557,6 +557,6 @@ def _build_bullet(text: str, message: Message) -> MemoryBullet:
     return MemoryBullet(
         text=text,
         proof="said",
-        date=utc_day(message.timestamp),
+        date=format_utc_day(message.timestamp),
         evidence=line_pointer(message.line),
     )

@@ -97,7 +97,7 @@ def is_instruction(text: str) -> bool:
     )
 
 
-def may_instruct(text: str) -> bool:
+def may_instruct_reader(text: str) -> bool:
     """Whether the text tells its reader what to do, or is in a language in which nobody can tell;
     for texts from outside, which are not believed in doubt.
     """

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 
 from memorist.core.lazy import lazy_pattern
-from memorist.safety.instruction_detection import is_instruction, may_instruct
+from memorist.safety.instruction_detection import is_instruction, may_instruct_reader
 from memorist.safety.prompt_injection import NAMED_FILES, NAMED_PEOPLE, find_injection_rules
 
 _GRANTORS = r"(?:user|owner|administrator|admin|operator|maintainer|person|human)"
@@ -147,12 +147,12 @@ def waives_confirmation(text: str) -> bool:
     return _matches_unless_denied(_WAIVED_CONFIRMATION, text)
 
 
-def may_bind(text: str) -> bool:
+def may_bind_reader(text: str) -> bool:
     """Whether the text may tell its reader what to do or what is allowed; for texts from outside,
     which are not believed in doubt.
     """
     return (
-        may_instruct(text)
+        may_instruct_reader(text)
         or waives_confirmation(text)
         or claims_permission(text)
         or _CUSTOM.search(text) is not None

@@ -341,7 +341,7 @@ def _format(name: str, shape: str) -> TokenFormat:
         name,
         hint,
         back,
-        lazy_pattern(f"{edge}{shape_pattern(bare, open_end=not exact)}{end}"),
+        lazy_pattern(f"{edge}{token_shape_pattern(bare, open_end=not exact)}{end}"),
         weak,
     )
 
@@ -370,7 +370,7 @@ def _fixed_size(hole: re.Match[str]) -> int | None:
     return None if hole[3] or hole[4] else int(hole[2])
 
 
-def shape_pattern(shape: str, *, open_end: bool) -> str:
+def token_shape_pattern(shape: str, *, open_end: bool) -> str:
     """The regular expression of a shape. With an open end a last hole of a fixed size takes more
     characters of its class.
     """

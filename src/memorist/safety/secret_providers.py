@@ -15,7 +15,7 @@ from functools import cache
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
-from memorist.safety.secret_patterns import shape_pattern
+from memorist.safety.secret_patterns import token_shape_pattern
 
 _TABLE = """
 abuseipdb: {F80}
@@ -201,7 +201,9 @@ def load_named_providers() -> dict[str, NamedProvider]:
     for line in _TABLE.strip().splitlines():
         names, _, shapes = line.partition(": ")
         value = lazy_pattern(
-            "|".join(f"(?:{shape_pattern(shape, open_end=False)})" for shape in shapes.split())
+            "|".join(
+                f"(?:{token_shape_pattern(shape, open_end=False)})" for shape in shapes.split()
+            )
         )
         common = names.startswith("*")
         first = names.split()[0].strip("*_-.")

@@ -14,9 +14,9 @@ from memorist.session_memory.notes_template import (
     STRUCTURAL_MARK,
     TITLE_SECTION,
     compose_notes,
-    section_bodies,
+    find_written_sections,
+    parse_section_bodies,
     template_sections,
-    written_bodies,
 )
 
 STATE_SECTION = "Current State"
@@ -40,12 +40,12 @@ def build_notes_form(
     hints = "\n".join(
         f"- {frame.title}: {_first_clause(frame.hint.strip('_*'))}".rstrip(": ") for frame in shape
     )
-    written = {key: body for key, body in written_bodies(notes, template).items() if body}
+    written = {key: body for key, body in find_written_sections(notes, template).items() if body}
     shown = "\n\n".join(f"{title}:\n{body}" for title, body in written.items())
     lines: JsonObject = {"type": "array", "items": {"type": "string"}, "maxItems": MAX_LINES}
 
     def read(answer: JsonObject) -> TextEdits:
-        bodies = _fill_sections(section_bodies(notes, template), answer, replaced)
+        bodies = _fill_sections(parse_section_bodies(notes, template), answer, replaced)
         text = compose_notes(template, bodies)
         edit = EditFileCall(path, (TextReplacement(notes, text),))
         return TextEdits(() if text == notes else (edit,))

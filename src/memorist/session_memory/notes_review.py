@@ -12,8 +12,8 @@ from memorist.core.lazy import lazy_pattern
 from memorist.session_memory.notes_template import (
     STRUCTURAL_MARK,
     compose_with_structural,
-    section_bodies,
-    written_bodies,
+    find_written_sections,
+    parse_section_bodies,
 )
 from memorist.transcript.answer_lines import CoveredLines, LineCheck
 
@@ -65,18 +65,18 @@ def review_notes(
     """Review an edit (`before`, `after`: notes in the template's frame). What structure derives now
     is added section by section, without the lines that the model's text says already.
     """
-    old_written = written_bodies(before, template)
+    old_written = find_written_sections(before, template)
     old_lines = {line for body in old_written.values() for line in body.split("\n")}
     was_derived = {
         line.strip()
-        for body in section_bodies(before, template).values()
+        for body in parse_section_bodies(before, template).values()
         for line in body.partition(STRUCTURAL_MARK)[2].split("\n")
     }
     proved = "\n".join(_plain_words(line) for body in derived.values() for line in body.split("\n"))
     written: dict[str, str] = {}
     dropped: list[tuple[str, str]] = []
     added = 0
-    for title, body in section_bodies(after, template).items():
+    for title, body in parse_section_bodies(after, template).items():
         kept: list[str] = []
         size = 0
         for line in body.split("\n"):
@@ -106,9 +106,9 @@ def review_notes(
     )
 
 
-def join_derived(notes: str, template: str, derived: Mapping[str, str]) -> str:
+def join_derived_notes(notes: str, template: str, derived: Mapping[str, str]) -> str:
     """The notes as they were written, with what structure derives now and they do not say."""
-    written = written_bodies(notes, template)
+    written = find_written_sections(notes, template)
     return compose_with_structural(template, written, _drop_said(derived, written))
 
 

@@ -59,7 +59,7 @@ def _template_outline(template: str) -> MarkdownOutline:
     return parse_outline(template)
 
 
-def section_bodies(text: str, template: str) -> dict[str, str]:
+def parse_section_bodies(text: str, template: str) -> dict[str, str]:
     """The text below each section's italic line, by title; sections absent from the text are
     missing.
     """
@@ -107,7 +107,7 @@ def compose_notes(template: str, texts: Mapping[str, str]) -> str:
 def is_empty_notes(text: str, template: str) -> bool:
     """Whether notes say nothing beyond the template; such notes count as none (SM-12)."""
     return text.strip() == template.strip() or not any(
-        body.strip() for body in section_bodies(text, template).values()
+        body.strip() for body in parse_section_bodies(text, template).values()
     )
 
 
@@ -121,7 +121,7 @@ def repair_notes(before: str, after: str, template: str) -> RepairedNotes:
     shape = template_sections(template)
     if _is_intact(after, shape):
         return RepairedNotes(after if after.endswith("\n") else after + "\n", ())
-    new, old = section_bodies(after, template), section_bodies(before, template)
+    new, old = parse_section_bodies(after, template), parse_section_bodies(before, template)
     if len(new) * 2 < len(shape):
         return RepairedNotes(before, ("most section headers were gone",), rolled_back=True)
     repairs = [
@@ -160,16 +160,16 @@ def merge_structural_notes(text: str, template: str, derived: Mapping[str, str])
     """Merge newly derived section texts into the notes: what a model wrote stays, what was derived
     before is replaced (SM-13).
     """
-    return compose_with_structural(template, written_bodies(text, template), derived)
+    return compose_with_structural(template, find_written_sections(text, template), derived)
 
 
-def written_bodies(text: str, template: str) -> dict[str, str]:
+def find_written_sections(text: str, template: str) -> dict[str, str]:
     """What a model or the user wrote in each section, by title; structurally derived text is left
     out.
     """
     return {
         title: body.partition(STRUCTURAL_MARK)[0].strip("\n")
-        for title, body in section_bodies(text, template).items()
+        for title, body in parse_section_bodies(text, template).items()
     }
 
 
@@ -194,5 +194,6 @@ TITLE_SECTION = "Session Title"
 def count_section_tokens(text: str, template: str) -> dict[str, int]:
     """Estimated tokens of each section's text, by title."""
     return {
-        title: estimate_text_tokens(body) for title, body in section_bodies(text, template).items()
+        title: estimate_text_tokens(body)
+        for title, body in parse_section_bodies(text, template).items()
     }

@@ -46,13 +46,13 @@ from memorist.session_memory.notes_prompt import (
     render_reminders,
     render_update_prompt,
 )
-from memorist.session_memory.notes_review import join_derived, review_notes
+from memorist.session_memory.notes_review import join_derived_notes, review_notes
 from memorist.session_memory.notes_template import (
     compose_with_structural,
+    find_written_sections,
     is_empty_notes,
     repair_notes,
     template_sections,
-    written_bodies,
 )
 from memorist.session_memory.notes_trigger import ConversationTracker, NotesDue, are_notes_allowed
 from memorist.session_memory.structural_notes import NotesBudget, render_structural_notes
@@ -181,7 +181,7 @@ class SessionMemory(SessionExtension):
         """
         if self.way is not None:
             return self.way == "model"
-        return any(written_bodies(self._read_file() or "", self._prompts.template).values())
+        return any(find_written_sections(self._read_file() or "", self._prompts.template).values())
 
     def read_cursor(self) -> NotesCursor | None:
         """How far the notes reach; None when nothing usable is on disk."""
@@ -295,7 +295,7 @@ class SessionMemory(SessionExtension):
         derived = self._structural_sections()
         for _ in range(MAX_CONFLICTS):
             if before != self._last_structural:
-                self._written_bodies = written_bodies(before, self._prompts.template)
+                self._written_bodies = find_written_sections(before, self._prompts.template)
             text = _redact_notes(
                 compose_with_structural(self._prompts.template, self._written_bodies, derived)
             )
@@ -411,7 +411,7 @@ class SessionMemory(SessionExtension):
             text = before
             if settled:
                 derived = self._structural_sections()
-                text = _redact_notes(join_derived(before, self._prompts.template, derived))
+                text = _redact_notes(join_derived_notes(before, self._prompts.template, derived))
             return _ReviewedEdit(before, after, text, receipt, stands=settled)
         checked = repair_notes(before, after, self._prompts.template)
         parent = spec.parent

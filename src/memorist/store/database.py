@@ -169,7 +169,7 @@ def open_database(path: Path, *, waits_once: bool = False) -> sqlite3.Connection
         try:
             return _connect_database(path, waits_once=waits_once)
         except sqlite3.DatabaseError as error:
-            if not is_damage(error):
+            if not is_database_damage(error):
                 raise
             move_aside(path)
             return _connect_database(path, waits_once=waits_once)
@@ -309,7 +309,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("commit")
 
 
-def is_damage(error: sqlite3.DatabaseError) -> bool:
+def is_database_damage(error: sqlite3.DatabaseError) -> bool:
     """Whether the error means that the file is not a sound database, rather than locked or on a
     full disk.
     """

@@ -40,7 +40,7 @@ _CAUSES = {
 }
 
 
-def store_error(verb: str, path: Path, error: OSError) -> StoreError:
+def to_store_error(verb: str, path: Path, error: OSError) -> StoreError:
     """The StoreError for an OSError; `verb` is the failed operation, such as "write"."""
     cause = _CAUSES.get(error.errno or 0) or f"the system says: {error.strerror or error}"
     return StoreError(f"Cannot {verb} {path}: {cause}.")
@@ -62,7 +62,7 @@ def _translate_os_errors(verb: str, path: Path) -> Iterator[None]:
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise store_error(verb, path, error) from error
+        raise to_store_error(verb, path, error) from error
 
 
 def make_folders(folder: Path) -> None:
@@ -79,9 +79,9 @@ def make_folders(folder: Path) -> None:
         except FileExistsError:
             if not path.is_dir():
                 cause = NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
-                raise store_error("make", path, cause) from cause
+                raise to_store_error("make", path, cause) from cause
         except OSError as error:
-            raise store_error("make", path, error) from error
+            raise to_store_error("make", path, error) from error
 
 
 class DiskFiles:
@@ -157,7 +157,7 @@ class DiskFiles:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            raise store_error("look at", path, error) from error
+            raise to_store_error("look at", path, error) from error
         return _facts_of_stat(found)
 
     def resolve(self, path: Path) -> Path:
@@ -169,9 +169,9 @@ class DiskFiles:
         except (FileNotFoundError, NotADirectoryError):
             real = Path(os.path.realpath(path))
         except OSError as error:
-            raise store_error("follow", path, error) from error
+            raise to_store_error("follow", path, error) from error
         if any(part.is_symlink() for part in (real, *real.parents)) and not real.exists():
-            raise store_error("follow", path, OSError(errno.ELOOP, ""))
+            raise to_store_error("follow", path, OSError(errno.ELOOP, ""))
         return real
 
     def walk(self, folder: Path, *, limit: int | None = None) -> list[Path]:
@@ -409,7 +409,7 @@ def replace_folder(folder: Path) -> None:
         elif staging_folder(folder).exists():
             staging_folder(folder).rename(folder)
     except OSError as error:
-        raise store_error("replace", folder, error) from error
+        raise to_store_error("replace", folder, error) from error
     finish_replacement(folder)
 
 
@@ -426,7 +426,7 @@ def finish_replacement(folder: Path) -> None:
         if new.exists():
             shutil.rmtree(new)
     except OSError as error:
-        raise store_error("replace", folder, error) from error
+        raise to_store_error("replace", folder, error) from error
 
 
 # Inter-process mutual exclusion: an advisory lock that the system releases when its holder dies.
@@ -446,7 +446,7 @@ def hold_lock(path: Path, *, wait_seconds: float = WAIT_SECONDS) -> Iterator[Non
     try:
         descriptor = os.open(path, os.O_CREAT | os.O_RDWR | PRIVATE | NO_LINKS, 0o600)
     except OSError as error:
-        raise store_error("lock", path, error) from error
+        raise to_store_error("lock", path, error) from error
     try:
         _acquire_lock_within(descriptor, path, wait_seconds)
         yield

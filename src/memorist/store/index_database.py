@@ -16,7 +16,7 @@ from memorist.store.database import (
     UnsavedConnection,
     connect_database,
     create_private_file,
-    is_damage,
+    is_database_damage,
     is_locked,
     is_unwritable,
     move_aside,
@@ -62,7 +62,7 @@ def open_index(path: Path) -> tuple[sqlite3.Connection, bool]:
         try:
             return _connect_index(path)
         except sqlite3.DatabaseError as error:
-            if not is_damage(error):
+            if not is_database_damage(error):
                 raise
             move_aside(path)
             return _connect_index(path)[0], True

@@ -24,7 +24,7 @@ from memorist.store.disk_files import (
     make_folders,
     read_if_exists,
     remove_if_exists,
-    store_error,
+    to_store_error,
 )
 from memorist.store.home_layout import SessionLayout
 from memorist.store.transcript_writer import hold_writer_lock
@@ -111,7 +111,7 @@ def _move_staged(folder: Path) -> None:
             (staged / _RECORD).replace(folder / _RECORD)
         shutil.rmtree(staged, ignore_errors=True)
     except OSError as error:
-        raise store_error("replace", folder, error) from error
+        raise to_store_error("replace", folder, error) from error
 
 
 def list_files(folder: Path) -> list[str]:
@@ -162,7 +162,7 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
         with path.open("rb") as file:
             yield file
     except OSError as error:
-        raise store_error("read", path, error) from error
+        raise to_store_error("read", path, error) from error
 
 
 def _state_of(file: BinaryIO) -> FileState:

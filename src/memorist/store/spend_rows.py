@@ -117,7 +117,7 @@ class BlockedWork(Struct, frozen=True, kw_only=True):
     until: float | None
 
 
-def day_of(at: float) -> int:
+def epoch_day(at: float) -> int:
     """Number of the day since the epoch."""
     return int(at // DAY_SECONDS)
 
@@ -154,7 +154,7 @@ def add_receipt(database: sqlite3.Connection, session: str, receipt: Receipt) ->
         outcome is ForkOutcome.UNCHANGED,
         outcome not in (ForkOutcome.CHANGED, ForkOutcome.UNCHANGED),
     )
-    for scope, name in (("day", str(day_of(receipt.started))), ("session", session)):
+    for scope, name in (("day", str(epoch_day(receipt.started))), ("session", session)):
         database.execute(_ADD_RECEIPT, (scope, name, receipt.label, *counted))
 
 

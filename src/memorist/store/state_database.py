@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 from memorist.errors import SettingsError, StoreError
 from memorist.platforms.processes import is_named_process_dead
-from memorist.store.database import is_damage, move_aside, open_database, transaction
+from memorist.store.database import is_database_damage, move_aside, open_database, transaction
 
 SqlValues = Mapping[str, Any]
 SQLITE = "sqlite"
@@ -118,7 +118,7 @@ class SqliteState:
 def _state_error(verb: str, error: sqlite3.Error) -> StoreError:
     cure = (
         "it is recreated when it is next opened"
-        if isinstance(error, sqlite3.DatabaseError) and is_damage(error)
+        if isinstance(error, sqlite3.DatabaseError) and is_database_damage(error)
         else "try again"
     )
     return StoreError(f"cannot {verb} the state of past sessions ({error}); {cure}")
@@ -163,7 +163,7 @@ def _is_sound(database: sqlite3.Connection) -> bool:
     try:
         return bool(database.execute("pragma quick_check(1)").fetchone()[0] == "ok")
     except sqlite3.DatabaseError as error:
-        if is_damage(error):
+        if is_database_damage(error):
             return False
         raise StoreError(f"cannot read the state of past sessions ({error}); try again") from error
 

@@ -19,7 +19,7 @@ from memorist.platforms import file_locks
 from memorist.platforms.file_descriptors import PRIVATE, read_at, replace_bytes, write_at
 from memorist.ports import Clock
 from memorist.safety.redacted_json import encode_redacted
-from memorist.store.disk_files import make_folders, store_error
+from memorist.store.disk_files import make_folders, to_store_error
 
 # The lines of a recorded session file, streamed in bounded memory.
 
@@ -66,7 +66,7 @@ class AppendedFile:
             while self._unwritten:
                 del self._unwritten[: os.write(self._descriptor, self._unwritten)]
         except OSError as error:
-            raise store_error("write", self._path, error) from error
+            raise to_store_error("write", self._path, error) from error
 
     @property
     def is_deleted(self) -> bool:
@@ -111,7 +111,7 @@ class TranscriptWriter:
                 undo.pop_all()
         except OSError as error:
             os.close(self._lock)
-            raise store_error("open", path, error) from error
+            raise to_store_error("open", path, error) from error
         self._file = AppendedFile(descriptor, path)
 
     def offer(self) -> None:
@@ -173,12 +173,12 @@ def _acquire_writer_lock(path: Path) -> int:
     try:
         descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | PRIVATE, 0o600)
     except OSError as error:
-        raise store_error("open", lock, error) from error
+        raise to_store_error("open", lock, error) from error
     try:
         is_ours = file_locks.try_lock(descriptor)
     except OSError as error:
         os.close(descriptor)
-        raise store_error("lock", lock, error) from error
+        raise to_store_error("lock", lock, error) from error
     if not is_ours:
         offer = read_at(descriptor, _OFFER_OFFSET + 1, 0)
         holder = offer[:_OFFER_OFFSET].split(b"\n")[0].decode("ascii", "replace").strip()
@@ -270,7 +270,7 @@ class EventLog:
         try:
             descriptor = os.open(path, os.O_CREAT | os.O_APPEND | os.O_RDWR | PRIVATE, 0o600)
         except OSError as error:
-            raise store_error("write", path, error) from error
+            raise to_store_error("write", path, error) from error
         self._file = AppendedFile(descriptor, path)
         size = os.fstat(descriptor).st_size
         if size and read_at(descriptor, 1, size - 1) != b"\n":

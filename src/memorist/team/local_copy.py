@@ -19,7 +19,7 @@ from memorist.ports import FileSystem
 from memorist.store.disk_files import read_if_exists, remove_if_exists
 from memorist.store.home_layout import TeamLayout
 from memorist.team.memory_merge import (
-    conflict_copy_name,
+    name_conflict_copy,
 )
 from memorist.team.shared_file import (
     UnshareableMemory,
@@ -59,7 +59,7 @@ def add_local_copy(
 
     `copy` is what already has that name, as after a killed run.
     """
-    other = conflict_copy_name(key, local.text)
+    other = name_conflict_copy(key, local.text)
     change = MemoryChange(
         path=TEAM_PREFIX + other, before=copy.data if copy else None, after=local.data
     )

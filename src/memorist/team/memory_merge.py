@@ -117,7 +117,7 @@ def _join_sections(parts: NamedSections) -> str:
     return "".join(apart).strip("\n") + "\n"
 
 
-def conflict_copy_name(key: str, text: str) -> str:
+def name_conflict_copy(key: str, text: str) -> str:
     """Return the name of the conflict copy of a text that cannot be merged: the same everywhere for
     the same text.
     """

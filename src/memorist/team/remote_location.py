@@ -19,7 +19,7 @@ from memorist.settings import TeamSettings
 from memorist.store.home_layout import TeamLayout
 from memorist.team.git_remote import GitRemote, TeamBranch, find_project_remote
 from memorist.team.team_client import ServerAccess, ServerRemote
-from memorist.team.team_protocol import space_name
+from memorist.team.team_protocol import team_space_name
 from memorist.team.team_remote import TeamRemote
 
 AUTH_VARIABLE = "MEMORIST_TEAM_TOKEN"
@@ -110,7 +110,7 @@ def open_remote(
 
 def _project_space(root: Path) -> str:
     try:
-        return space_name(find_project_remote(root, "origin"))
+        return team_space_name(find_project_remote(root, "origin"))
     except SettingsError as error:
         raise SettingsError(
             f"{error} to name its team by; name it: memorist team init --space NAME"

@@ -180,15 +180,15 @@ def _visibility_problem(key: str) -> str:
 
 
 def _collision_problem(key: str, present: Collection[str]) -> str:
-    mine = collision_form(key)
+    mine = name_collision_form(key)
     return (
         "Another name differs only in case or form."
-        if any(other != key and collision_form(other) == mine for other in present)
+        if any(other != key and name_collision_form(other) == mine for other in present)
         else ""
     )
 
 
-def collision_form(key: str) -> str:
+def name_collision_form(key: str) -> str:
     """Return a form that is equal for two names that some file system, or some reader, takes for
     one.
     """

@@ -118,7 +118,7 @@ def is_checksum(text: str) -> bool:
     return _CHECKSUM.match(text) is not None
 
 
-def space_name(address: str) -> str:
+def team_space_name(address: str) -> str:
     """Return the team's name for a project, derived from the address of its Git remote: the same on
     every machine, whether cloned by SSH or by HTTPS.
     """

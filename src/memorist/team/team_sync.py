@@ -41,7 +41,7 @@ from memorist.team.local_copy import (
     add_incoming_text,
     add_local_copy,
 )
-from memorist.team.memory_merge import conflict_copy_name, merge_texts
+from memorist.team.memory_merge import merge_texts, name_conflict_copy
 from memorist.team.shared_file import UnshareableMemory, text_checksum
 from memorist.team.team_remote import (
     MAX_KEYS,
@@ -466,7 +466,7 @@ class TeamSync:
             found,
             key,
             LocalMemory(local.data[key], local.texts[key]),
-            local.find_memory(conflict_copy_name(key, local.texts[key])),
+            local.find_memory(name_conflict_copy(key, local.texts[key])),
         )
 
     def _check_texts(

@@ -11,7 +11,7 @@ from memorist.errors import ModelRefused, ModelTimeout
 from memorist.formats.codec_registry import find_codec
 from memorist.models.call_failure import CallFailure, build_model_error
 from memorist.models.model_pricing import call_cost, shipped_prices
-from memorist.models.rate_limits import RateLimitListener, RateLimitReport, report_of_failure
+from memorist.models.rate_limits import RateLimitListener, RateLimitReport, rate_limit_of_failure
 from memorist.ports import Clock, Reply, Request
 from memorist.system import SystemClock
 from memorist.testing.call_ledger import (
@@ -166,7 +166,7 @@ class ScriptedModel:
                 )
 
     def _build_fault_error(self, fault: CallFailure) -> Exception:
-        report = report_of_failure(self._name, fault)
+        report = rate_limit_of_failure(self._name, fault)
         if report is not None:
             self.announce_rate_limits(report)
         return build_model_error(fault, self._name, 1)

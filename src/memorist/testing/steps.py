@@ -131,6 +131,8 @@ Script = Sequence[Step] | Callable[[Request], Step]
 """A list is used up in order; a function decides from the request."""
 
 
-def step_parts(step: Say | Think | CallTool | ReplyParts) -> tuple[Say | Think | CallTool, ...]:
+def list_step_parts(
+    step: Say | Think | CallTool | ReplyParts,
+) -> tuple[Say | Think | CallTool, ...]:
     """The step's parts, in order."""
     return step.parts if isinstance(step, ReplyParts) else (step,)

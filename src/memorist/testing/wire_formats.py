@@ -19,7 +19,7 @@ from memorist.testing.steps import (
     ReplyParts,
     Say,
     Think,
-    step_parts,
+    list_step_parts,
 )
 
 CREATED = 1_700_000_000
@@ -95,7 +95,7 @@ def call_arguments(call: CallTool) -> str:
 def estimate_output_tokens(step: Say | Think | CallTool | ReplyParts) -> int:
     """Estimated output tokens of a step, at least 1."""
     total = 0
-    for part in step_parts(step):
+    for part in list_step_parts(step):
         match part:
             case Say(text=text) | Think(text=text):
                 total += estimate_text_tokens(text)
@@ -148,7 +148,7 @@ class AnthropicWire:
 
     def reply(self, step: Say | Think | CallTool | ReplyParts, facts: ReplyFacts) -> JsonObject:
         """A `message` object."""
-        parts = step_parts(step)
+        parts = list_step_parts(step)
         stop = step.stop_reason if isinstance(step, ReplyParts) else None
         usage = facts.usage
         return {
@@ -348,7 +348,7 @@ class ResponsesWire:
             "model": facts.model,
             "output": [
                 _build_item(part, facts.number, index)
-                for index, part in enumerate(step_parts(step))
+                for index, part in enumerate(list_step_parts(step))
             ],
             "parallel_tool_calls": asked.get("parallel_tool_calls", True),
             "previous_response_id": asked.get("previous_response_id"),
@@ -528,7 +528,7 @@ class ChatWire:
 
     def reply(self, step: Say | Think | CallTool | ReplyParts, facts: ReplyFacts) -> JsonObject:
         """A `chat.completion` object."""
-        parts = step_parts(step)
+        parts = list_step_parts(step)
         stop = step.stop_reason if isinstance(step, ReplyParts) else None
         reason = stop or (
             "tool_calls" if any(isinstance(part, CallTool) for part in parts) else "stop"

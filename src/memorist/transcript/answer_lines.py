@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from memorist.core.lazy import lazy_pattern
-from memorist.transcript.name_search import NameOccurrences, find_names
+from memorist.transcript.name_search import NameOccurrences, find_recognizable_names
 
 ECHO_RUN = 4
 """Words in a row that count as taken from the prompt. Our choice: shorter runs are common speech.
@@ -71,7 +71,7 @@ class LineCheck:
     def find_invented(self, line: str) -> str:
         """Return the first file or identifier of a line that is nowhere in the source."""
         paths = [match[0].removeprefix("./") for match in _FILE.finditer(line)]
-        names = [name for name in sorted(find_names(line)) if _CODE_NAME.search(name)]
+        names = [name for name in sorted(find_recognizable_names(line)) if _CODE_NAME.search(name)]
         return next((each for each in (*paths, *names) if not self._is_known(each)), "")
 
     def _is_known(self, name: str) -> bool:
@@ -114,7 +114,7 @@ class CoveredLines:
         its words.
         """
         words = _words(line)
-        if not all(self._names[name] for name in find_names(line)):
+        if not all(self._names[name] for name in find_recognizable_names(line)):
             return False
         missing = [word for word in words if word not in self._words]
         return not any(map(_has_digit, missing)) and len(missing) <= (1 - share) * len(words)

@@ -135,7 +135,7 @@ class CallOutcome(Struct, frozen=True):
     """Commands that the result echoes (`$ …`), such as those of a commit hook."""
 
 
-def answer_ends(result: ToolResult) -> tuple[str, str]:
+def result_head_and_tail(result: ToolResult) -> tuple[str, str]:
     """The start and the end of a result without reminders and color codes; the end is empty for a
     short one.
     """

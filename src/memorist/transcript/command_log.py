@@ -6,7 +6,7 @@ from msgspec import Struct, field
 
 from memorist.core.lazy import lazy_pattern
 from memorist.transcript.call_outcome import CallOutcome
-from memorist.transcript.command_lines import build_command_key, covers_check
+from memorist.transcript.command_lines import build_command_key, check_covers_check
 
 COMMAND_LIMIT = 300
 """Distinct commands kept; at twice the number the oldest are dropped."""
@@ -164,5 +164,5 @@ class CommandLog:
 def _is_cure(failure: WorkFailure, key: str, note: CommandRecord) -> bool:
     """Whether this success shows that what failed works now."""
     if failure.kind == note.kind and note.kind in _CHECKED_KINDS:
-        return covers_check(note.text, failure.what, failure.line)
+        return check_covers_check(note.text, failure.what, failure.line)
     return failure.key == key or (failure.kind == note.kind and note.kind in _SHIPPING)

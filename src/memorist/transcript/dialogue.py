@@ -12,8 +12,8 @@ from msgspec import Struct, field
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import (
     WeighedSentence,
-    keep_ends,
     shorten,
+    shorten_middle,
     split_sentences,
     weigh_raw_sentence,
     weigh_sentence,
@@ -146,7 +146,7 @@ class Dialogue:
         if how == ANSWERING:
             found = [
                 weigh_sentence(shorten(line, _ANSWER_LENGTH), bullet=True)
-                for line in keep_ends(typed).split("\n")
+                for line in shorten_middle(typed).split("\n")
             ]
         else:
             found = [

@@ -105,7 +105,7 @@ _NAME_CACHE, _TOKEN_CACHE = _SplitCache(_names_in_word), _SplitCache(_tokens_in_
 """Caches of the names in a token, and of its words and signs with all numbers normalized to one."""
 
 
-def find_names(text: str) -> set[str]:
+def find_recognizable_names(text: str) -> set[str]:
     """The paths, addresses, identifiers, hashes and long numbers of a text."""
     return set(chain.from_iterable(map(_NAME_CACHE.__getitem__, text.split())))
 

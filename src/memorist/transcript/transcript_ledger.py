@@ -16,9 +16,9 @@ from msgspec import Struct
 
 from memorist.core.apply_patch import FileEdit
 from memorist.core.messages import Message, Origin, TextBlock, ThinkingBlock, ToolResult, ToolUse
-from memorist.core.text_analysis import find_identifiers, keep_ends, shorten
+from memorist.core.text_analysis import find_identifiers, shorten, shorten_middle
 from memorist.transcript.background_work import BackgroundWork, is_plan_path
-from memorist.transcript.call_outcome import CallOutcome, answer_ends, parse_call_outcome
+from memorist.transcript.call_outcome import CallOutcome, parse_call_outcome, result_head_and_tail
 from memorist.transcript.command_lines import (
     find_commit_message,
     find_deleted_files,
@@ -148,7 +148,7 @@ class WorkRecord:
         if call is None:
             return
         self.background.on_tool_result(result, describe_tool_action(call.action))
-        ends = answer_ends(result)
+        ends = result_head_and_tail(result)
         outcome = parse_call_outcome(result, call.kind, ends)
         if outcome.rejected:
             self._record_refusal(call.action, outcome)
@@ -439,7 +439,7 @@ class TranscriptLedger:
                 case TextBlock(text=text, origin=origin):
                     self._process_text(text, origin or message.origin)
                 case ThinkingBlock(text=text) if text:
-                    self._talk.add_text(THOUGHT, keep_ends(text, THOUGHT_LIMIT))
+                    self._talk.add_text(THOUGHT, shorten_middle(text, THOUGHT_LIMIT))
                 case ToolUse():
                     self._work.on_tool_call(block)
                 case ToolResult():

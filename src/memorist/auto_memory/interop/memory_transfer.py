@@ -25,7 +25,7 @@ from memorist.auto_memory.interop.instruction_files import INSTRUCTIONS
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
 from memorist.auto_memory.memory_file import MemoryKind, Topic, parse_topic
 from memorist.auto_memory.memory_manifest import describe_excess_size
-from memorist.auto_memory.statements.statement_similarity import rule_key
+from memorist.auto_memory.statements.statement_similarity import rule_text_key
 from memorist.auto_memory.write_gate import (
     GateContext,
     NeedsReview,
@@ -95,12 +95,12 @@ class _KnownTexts:
         """Add a text and its location."""
         self._marks.setdefault(compute_text_fingerprint(text), where)
         if len(text) <= MAX_COMPARED_CHARS:
-            self._rules.setdefault(rule_key(text), where)
+            self._rules.setdefault(rule_text_key(text), where)
 
     def find(self, text: str) -> str:
         """Return the location of an equivalent text; empty for none."""
         exact = self._marks.get(compute_text_fingerprint(text), "")
-        rule = rule_key(text) if not exact and len(text) <= MAX_COMPARED_CHARS else ()
+        rule = rule_text_key(text) if not exact and len(text) <= MAX_COMPARED_CHARS else ()
         return exact or (self._rules.get(rule, "") if rule else "")
 
 

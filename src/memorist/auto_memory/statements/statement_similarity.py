@@ -86,12 +86,12 @@ def is_same_rule(left: str, right: str) -> bool:
     """
     if left == right:
         return True
-    mine = rule_key(left)
-    return bool(mine) and mine == rule_key(right)
+    mine = rule_text_key(left)
+    return bool(mine) and mine == rule_text_key(right)
 
 
 @lru_cache(maxsize=20_000)
-def rule_key(text: str) -> tuple[str, ...]:
+def rule_text_key(text: str) -> tuple[str, ...]:
     """Return a key that texts of the same rule share, for look-ups; empty for a text without words."""
     found = _canonical_tokens(text)
     return found if any(token not in _PUNCTUATION for token in found) else ()

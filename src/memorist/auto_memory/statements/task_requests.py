@@ -81,7 +81,7 @@ def is_task_request(sentence: str) -> bool:
     request = masked[find_lead_in_end(masked) :]
     return (
         _asks(request)
-        and not states_lasting(sentence)
+        and not states_lasting_rule(sentence)
         and (
             is_question(request)
             or all(
@@ -100,7 +100,7 @@ def _asks(request: str) -> bool:
     )
 
 
-def states_lasting(sentence: str) -> bool:
+def states_lasting_rule(sentence: str) -> bool:
     """Whether anything in a sentence may be a rule, a preference or a fact for later."""
     masked = mask_quotations(sentence)
     return (
@@ -136,7 +136,7 @@ def repeats_task(memory: Sequence[str], said: Sequence[str]) -> bool:
 
 
 def _repeats_request(sentence: str, said: Sequence[str]) -> bool:
-    if states_lasting(sentence):
+    if states_lasting_rule(sentence):
         return False
     mine, asks = CoveredLines(sentence), is_task_request(sentence)
     return any(

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from memorist.errors import MemoristError
 from memorist.settings import ResolvedSettings, Settings
-from memorist.store.disk_files import make_folders, store_error
+from memorist.store.disk_files import make_folders, to_store_error
 from memorist.store.home_layout import Layout
 
 
@@ -75,7 +75,7 @@ def set_aside(layout: Layout, path: Path) -> str:
     try:
         shutil.move(path, target)  # a project may lie on another disk than the home
     except OSError as error:
-        raise store_error("move", path, error) from error
+        raise to_store_error("move", path, error) from error
     return f"it is now {target}"
 
 
@@ -85,7 +85,7 @@ def as_store_error(doing: str, path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise store_error(doing, path, error) from error
+        raise to_store_error(doing, path, error) from error
 
 
 def pluralize(number: int, thing: str) -> str:

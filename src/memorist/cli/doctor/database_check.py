@@ -22,7 +22,7 @@ from memorist.errors import MemoristError, StoreError
 from memorist.formats import transcript_format
 from memorist.formats.transcript_format import SessionHead
 from memorist.store.database import (
-    is_damage,
+    is_database_damage,
     is_unwritable,
     load_migrations,
     move_aside,
@@ -88,7 +88,7 @@ def _check_soundness(context: DoctorContext, path: Path) -> CheckResult:
             version = connection.execute("pragma user_version").fetchone()[0]
     except sqlite3.Error as error:
         what = f"the database cannot be read ({error})"
-        if isinstance(error, sqlite3.DatabaseError) and is_damage(error):
+        if isinstance(error, sqlite3.DatabaseError) and is_database_damage(error):
             return repair_or_report(context, what, REBUILD_NOTE, lambda: _recreate(path))
         return CheckResult("wrong", what, "Close what uses it, or give yourself access to it.")
     if answer != "ok":

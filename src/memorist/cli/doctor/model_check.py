@@ -55,7 +55,7 @@ from memorist.ports import DiscoversWindow, Model, Reply, Request
 from memorist.recall.model_selection import parse_selection, render_selection_data
 from memorist.session_memory.notes_form import build_notes_form
 from memorist.transcript.answer_lines import LineCheck
-from memorist.transcript.name_search import NameOccurrences, find_names
+from memorist.transcript.name_search import NameOccurrences, find_recognizable_names
 
 MAX_OUTPUT = 2_000
 """Output tokens of each task. Our choice: the longest good answer, a summary with its analysis,
@@ -276,7 +276,7 @@ def _judge_summary(reply: Reply) -> str:
     session = load_prompt("doctor/session")
     if dropped := drop_invented_lines(found, LineCheck(session, "")).dropped:
         return f"it names a file that does not exist: {dropped[0].strip()[:80]}"
-    wanted, present = find_names(session), NameOccurrences(found)
+    wanted, present = find_recognizable_names(session), NameOccurrences(found)
     present_count = sum(present[name] for name in wanted)
     if present_count < len(wanted) * MIN_NAME_SHARE:
         return f"it holds {present_count} of {len(wanted)} identifiers"

@@ -426,7 +426,7 @@ def memory_forget_command(paths: tuple[str, ...], hard: bool, yes: bool) -> None
 
 def _print_forgotten(engine: Memorist, memory: AutoMemory, paths: Sequence[str]) -> None:
     """Forget these memories for good, and say what became of each copy."""
-    changes, removal, sessions = forget_for_good(engine, memory, paths)
+    changes, removal, sessions = purge_memory(engine, memory, paths)
     named = ", ".join(paths)
     click.echo(f"forgotten for good: {named} (taken out of {changes} changes of the history)")
     _print_removal(removal, engine.layout.home)
@@ -437,7 +437,7 @@ def _print_forgotten(engine: Memorist, memory: AutoMemory, paths: Sequence[str])
         )
 
 
-def forget_for_good(
+def purge_memory(
     engine: Memorist, memory: AutoMemory, paths: Sequence[str]
 ) -> tuple[int, TextRemoval, list[str]]:
     """Remove every copy of these memories. Returns the changes of the history that held them, what
