@@ -135,6 +135,26 @@ class Embedder(Protocol):
         ...
 
 
+class WordVectors(Struct, frozen=True):
+    """The vectors of a text and of its words."""
+
+    whole: bytes
+    """What `Embedder.embed` gives for the text."""
+    words: tuple[str, ...]
+    """Its words and signs, in small letters, as far as the model reads."""
+    vectors: bytes
+    """One unit-length vector for each of them, behind each other; like `whole` in form and size."""
+
+
+@runtime_checkable
+class WordEmbedder(Embedder, Protocol):
+    """An embedder that tells the words of a text apart, each as it is meant there."""
+
+    def embed_words(self, texts: Sequence[str]) -> list[WordVectors]:
+        """The vectors of each text. Raises a `ModelError`."""
+        ...
+
+
 class Clock(Protocol):
     """Time, replaceable so that gates measured in minutes and hours can be tested."""
 

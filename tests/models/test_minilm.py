@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib.util
 import math
 import struct
+from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -94,7 +96,7 @@ def test_a_question_asked_again_does_not_run_the_model(monkeypatch: pytest.Monke
     model, runs = MiniLmEmbedder(), list[int]()
     run = model._run
 
-    def count(batch: list[list[int]]) -> list[bytes]:
+    def count(batch: Sequence[Any]) -> Any:
         runs.append(len(batch))
         return run(batch)
 
@@ -103,6 +105,30 @@ def test_a_question_asked_again_does_not_run_the_model(monkeypatch: pytest.Monke
     first = model.embed(["how do we release?"])
     again = model.embed(["how do we release?"])
     other = model.embed(["which database do we use?"])
+    words = model.embed_words(["which database do we use?"])
 
-    assert again == first != other
+    assert again == first != other == [words[0].whole]
     assert runs == [1, 1]
+
+
+@pytest.mark.covers("RC-3")
+def test_the_words_of_a_text_have_vectors_of_their_own() -> None:
+    """One of unit length for each word and sign, by what the word means in its sentence; an empty
+    text has none.
+    """
+    if not is_embedder_installed():
+        pytest.skip("the extra `embed` is not installed")
+    model = MiniLmEmbedder()
+    money, river, nothing = model.embed_words(
+        ["The bank refused reimbursements", "We sat on the bank of the river", ""]
+    )
+    width = len(money.whole)
+    first = struct.unpack("<384f", money.vectors[width : 2 * width])
+    other = struct.unpack("<384f", river.vectors[4 * width : 5 * width])
+
+    assert money.words == ("the", "bank", "refused", "reimbursements")
+    assert river.words[4] == "bank"
+    assert len(money.vectors) == 4 * width
+    assert sum(each * each for each in first) == pytest.approx(1.0, abs=1e-5)
+    assert sum(one * two for one, two in zip(first, other, strict=True)) < 0.9
+    assert (nothing.words, nothing.vectors) == ((), b"")

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from memorist.core.text_analysis import replace_surrogates
 from memorist.errors import ModelNameError, ModelRefused
+from memorist.ports import WordVectors
 
 MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
@@ -36,9 +37,15 @@ sixteen long texts in a run the memory grew by 680 MB instead of 40, and it took
 """
 
 KEPT_QUESTIONS = 32
-"""Single texts whose vectors are kept, 1.5 KB each: one question is asked of the memories, of those
-that hold everywhere and of past sessions.
+"""Single texts whose vectors are kept, 1.5 KB for each word: one question is asked of the memories,
+of those that hold everywhere and of past sessions.
 """
+
+_Vectors = TypeVar("_Vectors", bytes, WordVectors)
+Array = Any
+"""A numpy array. numpy is an extra."""
+Encoding = Any
+"""A text's tokens, as the package tokenizers gives them."""
 
 _LOADING_LOCK = threading.Lock()
 
@@ -127,23 +134,31 @@ class MiniLmEmbedder:
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
         """Vectors of 384 numbers. Raises ModelRefused when the runtime fails."""
-        return [self._embed_question(texts[0])] if len(texts) == 1 else self._embed_texts(texts)
+        if len(texts) == 1:
+            return [self._embed_question(texts[0]).whole]
+        return self._embed_texts(texts, self._average_tokens)
 
-    def _embed_one(self, text: str) -> bytes:
-        return self._embed_texts((text,))[0]
+    def embed_words(self, texts: Sequence[str]) -> list[WordVectors]:
+        """The vectors of each text and of its words. Raises ModelRefused when the runtime fails."""
+        if len(texts) == 1:
+            return [self._embed_question(texts[0])]
+        return self._embed_texts(texts, self._find_words)
 
-    def _embed_texts(self, texts: Sequence[str]) -> list[bytes]:
+    def _embed_one(self, text: str) -> WordVectors:
+        return self._embed_texts((text,), self._find_words)[0]
+
+    def _embed_texts(
+        self, texts: Sequence[str], read: Callable[[Sequence[Encoding], Array], Iterable[_Vectors]]
+    ) -> list[_Vectors]:
         try:
-            tokens = [
-                each.ids
-                for each in self._tokenizer.encode_batch(
-                    [replace_surrogates(text) for text in texts]
-                )
-            ]
-            vectors: dict[int, bytes] = {}
-            for part in _split_into_runs([len(ids) for ids in tokens]):
+            tokens: list[Encoding] = self._tokenizer.encode_batch(
+                [replace_surrogates(text) for text in texts]
+            )
+            vectors: dict[int, _Vectors] = {}
+            for part in _split_into_runs([len(each.ids) for each in tokens]):
+                batch = [tokens[at] for at in part]
                 with self._many_texts if len(tokens) > 1 else nullcontext():
-                    vectors.update(zip(part, self._run([tokens[at] for at in part]), strict=True))
+                    vectors.update(zip(part, read(batch, self._run(batch)), strict=True))
         # The runtime and the tokenizer raise classes of their own, some of which derive from
         # Exception alone; none is public.
         except Exception as error:
@@ -152,20 +167,43 @@ class MiniLmEmbedder:
             ) from error
         return [vectors[at] for at in range(len(tokens))]
 
-    def _run(self, batch: list[list[int]]) -> list[bytes]:
+    def _run(self, batch: Sequence[Encoding]) -> Array:
+        """What the model gives for each token of each text, padded to the longest."""
         np = self._numpy
-        longest = max(len(ids) for ids in batch)
+        longest = max(len(each.ids) for each in batch)
         tokens, mask = (np.zeros((len(batch), longest), np.int64) for _ in range(2))
-        for row, ids in enumerate(batch):
-            tokens[row, : len(ids)] = ids
-            mask[row, : len(ids)] = 1
+        for row, each in enumerate(batch):
+            tokens[row, : len(each.ids)] = each.ids
+            mask[row, : len(each.ids)] = 1
         (hidden, *_) = self._session.run(
             None,
             {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(tokens)},
         )
-        mean = (hidden * mask[:, :, None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
-        unit = mean / np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), 1e-12)
-        return [row.tobytes() for row in unit.astype("<f4")]
+        return hidden
+
+    def _average_tokens(self, batch: Sequence[Encoding], hidden: Array) -> Iterator[bytes]:
+        for each, tokens in zip(batch, hidden, strict=True):
+            mean = tokens[: len(each.ids)].mean(axis=0, keepdims=True)
+            yield self._scale_to_unit(mean).tobytes()
+
+    def _find_words(self, batch: Sequence[Encoding], hidden: Array) -> Iterator[WordVectors]:
+        wholes = self._average_tokens(batch, hidden)
+        for each, tokens, whole in zip(batch, hidden, wholes, strict=True):
+            pieces: dict[int, list[int]] = {}
+            for at, word in enumerate(each.word_ids):
+                if word is not None:
+                    pieces.setdefault(word, []).append(at)
+            sums = [tokens[rows].sum(axis=0) for rows in pieces.values()]
+            words = (
+                "".join(each.tokens[at].removeprefix("##") for at in rows)
+                for rows in pieces.values()
+            )
+            vectors = self._scale_to_unit(self._numpy.array(sums or tokens[:0]))
+            yield WordVectors(whole, tuple(words), vectors.tobytes())
+
+    def _scale_to_unit(self, rows: Array) -> Array:
+        np = self._numpy
+        return (rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)).astype("<f4")
 
 
 def _split_into_runs(lengths: Sequence[int]) -> Iterator[list[int]]:

@@ -9,7 +9,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
-from heapq import nsmallest
+from heapq import nlargest, nsmallest
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import Any, Self
 from msgspec import Struct
 
 from memorist.errors import DamagedIndex, ModelError, StoreError, UsageError
-from memorist.ports import Embedder
+from memorist.ports import Embedder, WordEmbedder
 from memorist.recall.calibration_texts import (
     COHORT_LANGUAGES,
     COHORT_MEMORIES,
@@ -50,6 +50,7 @@ from memorist.recall.search_query import (
 )
 from memorist.recall.word_chance import WORD_RATES, measure_entry_evidence
 from memorist.recall.word_index import BATCH_ENTRIES, WordIndex
+from memorist.recall.word_nearness import WordNearness, keep_content_words
 
 # Semantic similarity of entries and query: vectors by number, and fusion with the lexical score.
 
@@ -79,6 +80,11 @@ every day ("keep", "new", "here"), say less. Chosen on half of a set of paraphra
 
 NEAREST_ENTRIES = 100
 """Entries that are added by similarity alone."""
+
+COMPARED_BY_WORDS = 40
+"""Nearest entries whose words are compared as well. With 100 of them the same stood in the first
+three.
+"""
 
 MIN_NEARNESS = 0.5
 """Standard deviations above chance below which an entry without a word of the query is left out."""
@@ -133,6 +139,8 @@ class CohortVectors(Struct, frozen=True):
     messages: Sequence[bytes]
     memories: Sequence[bytes]
     languages: Sequence[Sequence[bytes]]
+    memory_words: Sequence[bytes] = ()
+    """The memories' content words; none where the embedder tells no words apart."""
 
 
 _COHORT_VECTORS: dict[str, CohortVectors] = {}
@@ -143,10 +151,12 @@ def embed_cohort(embedder: Embedder) -> CohortVectors:
     process. Takes a third of a second. Raises a ModelError.
     """
     if embedder.name not in _COHORT_VECTORS:
+        words = embedder.embed_words(COHORT_MEMORIES) if isinstance(embedder, WordEmbedder) else ()
         _COHORT_VECTORS[embedder.name] = CohortVectors(
             embedder.embed(COHORT_MESSAGES),
-            embedder.embed(COHORT_MEMORIES),
+            [each.whole for each in words] or embedder.embed(COHORT_MEMORIES),
             [embedder.embed(texts) for texts in COHORT_LANGUAGES],
+            list(map(keep_content_words, words)),
         )
     return _COHORT_VECTORS[embedder.name]
 
@@ -304,6 +314,9 @@ EMBEDDING_BATCH = 64
 MAX_EMBEDDED_QUERY_CHARS = 2_000
 """Characters of a query passed to an embedder: more than it reads."""
 
+MAX_CACHED_TEXTS = 1_000
+"""Entries whose words' vectors are cached, 5 to 18 KB each."""
+
 MAX_CACHED_POSTINGS = 400_000
 """Postings of earlier queries' words that are cached, 1.6 MB."""
 
@@ -345,6 +358,8 @@ class Ranker:
 
     All methods are thread-safe. Without an embedder the ranking is lexical. With one, call `embed`
     after `sync`, in the background as it is slow; entries without a vector yet are ranked by words.
+    With `compares_words` and an embedder that tells words apart, nearness is measured word by word
+    too, which takes 5 to 18 KB of the file for each entry: for memories, not for long histories.
     Raises StoreError when the disk fails, and UsageError for an embedder without numpy.
     """
 
@@ -354,8 +369,10 @@ class Ranker:
         *,
         embedder: Embedder | None = None,
         weights: RankingWeights = DEFAULT_WEIGHTS,
+        compares_words: bool = True,
     ) -> None:
         _require_numpy(embedder)
+        self._compares_words = compares_words
         self._lock = threading.RLock()
         self._index = WordIndex(path)
         self._embedder = embedder
@@ -365,6 +382,8 @@ class Ranker:
         self._vectors: EntryVectors | None = None
         self._postings: OrderedDict[str, array[int]] = OrderedDict()
         self._cached_count = 0
+        self._word_vectors: dict[str, bytes] = {}
+        """Vectors of the words of entries that were compared, by fingerprint."""
         self.embedding_problem = ""
         """Why the last search was lexical although there is an embedder; empty when it was not."""
 
@@ -458,14 +477,27 @@ class Ranker:
         now = missing if at_most is None else missing[:at_most]
         for start in range(0, len(now), EMBEDDING_BATCH):
             part = now[start : start + EMBEDDING_BATCH]
-            vectors = self._embedder.embed([render_embedding_text(entry) for _, entry in part])
-            kept = {
-                fingerprint: quantize_vector(vector)
-                for (fingerprint, _), vector in zip(part, vectors, strict=True)
-            }
-            with self._lock:
-                self._index.save_vectors(self._embedder.name, kept)
+            self._embed_part(
+                self._embedder,
+                [fingerprint for fingerprint, _ in part],
+                [render_embedding_text(entry) for _, entry in part],
+            )
         return len(missing) - len(now)
+
+    def _embed_part(
+        self, embedder: Embedder, fingerprints: Sequence[str], texts: Sequence[str]
+    ) -> None:
+        words: dict[str, bytes] = {}
+        if self._compares_words and isinstance(embedder, WordEmbedder):
+            found = embedder.embed_words(texts)
+            vectors = [each.whole for each in found]
+            words = dict(zip(fingerprints, map(keep_content_words, found), strict=True))
+        else:
+            vectors = embedder.embed(texts)
+        kept = dict(zip(fingerprints, map(quantize_vector, vectors), strict=True))
+        with self._lock:
+            self._index.save_vectors(_words_name(embedder), words)
+            self._index.save_vectors(embedder.name, kept)
 
     def rank_by_meaning(self, embedder: Embedder) -> None:
         """Rank by words and meaning from now on, and load what that takes. Raises UsageError
@@ -482,7 +514,10 @@ class Ranker:
         if self._embedder is None:
             return frozenset()
         with self._lock:
-            return frozenset(mark for mark, _ in self._index.vectors(self._embedder.name))
+            found = self._index.embedded(self._embedder.name)
+            if self._compares_words and isinstance(self._embedder, WordEmbedder):
+                found &= self._index.embedded(_words_name(self._embedder))
+            return found
 
     def _find_unembedded(
         self, wanted: Mapping[str, tuple[str, SearchEntry]]
@@ -670,11 +705,48 @@ class Ranker:
             vectors = self._load_vectors(self._embedder)
             if not len(vectors):
                 return EntrySimilarity({}, {})
-            (vector,) = self._embedder.embed([query[:MAX_EMBEDDED_QUERY_CHARS]])
+            asked = query[:MAX_EMBEDDED_QUERY_CHARS]
+            (vector,) = self._embedder.embed([asked])
+            found = vectors.measure_similarity(vector, lexical)
+            if self._compares_words and isinstance(self._embedder, WordEmbedder):
+                return self._compare_words(self._embedder, asked, found)
         except ModelError as error:
             self.embedding_problem = str(error)
             return EntrySimilarity({}, {})
-        return vectors.measure_similarity(vector, lexical)
+        return found
+
+    def _compare_words(
+        self, embedder: WordEmbedder, query: str, found: EntrySimilarity
+    ) -> EntrySimilarity:
+        """The similarity with the nearness of the nearest entries measured by their words too."""
+        above = found.above_chance
+        nearest = nlargest(COMPARED_BY_WORDS, above, key=above.__getitem__)
+        words = self._load_word_vectors(embedder, nearest)
+        (question,) = embedder.embed_words([query])
+        if not words or not question.words:
+            return found
+        joined = WordNearness(embed_cohort(embedder).memory_words).join(
+            question, [above[number] for number in words], list(words.values())
+        )
+        near = dict(zip(words, map(float, joined), strict=True))
+        return EntrySimilarity(found.cosines, {**above, **near})
+
+    def _load_word_vectors(
+        self, embedder: WordEmbedder, numbers: Iterable[int]
+    ) -> dict[int, bytes]:
+        """The vectors of the words of these entries, of those that have them."""
+        marks = {number: self._columns.fingerprints[number] for number in numbers}
+        missing = {mark for mark in marks.values() if mark not in self._word_vectors}
+        if missing:
+            self._word_vectors.update(self._index.vectors_of(_words_name(embedder), missing))
+        found = {
+            number: self._word_vectors[mark]
+            for number, mark in marks.items()
+            if self._word_vectors.get(mark)
+        }
+        if len(self._word_vectors) > MAX_CACHED_TEXTS:
+            self._word_vectors.clear()
+        return found
 
     def _load_vectors(self, embedder: Embedder) -> EntryVectors:
         if self._vectors is None:
@@ -682,6 +754,10 @@ class Ranker:
                 self._columns, self._index.vectors(embedder.name), embed_cohort(embedder)
             )
         return self._vectors
+
+
+def _words_name(embedder: Embedder) -> str:
+    return f"{embedder.name} words"
 
 
 def _require_numpy(embedder: Embedder | None) -> None:

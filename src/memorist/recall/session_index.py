@@ -152,7 +152,9 @@ class SessionIndex:
             folder = self._path.with_name(f"{self._path.stem}-words")
             with contextlib.suppress(OSError):  # the index itself says what cannot be written
                 folder.mkdir(mode=0o700, exist_ok=True)
-            self._rankers[project] = Ranker(folder / f"{name}.sqlite", embedder=self._embedder)
+            self._rankers[project] = Ranker(
+                folder / f"{name}.sqlite", embedder=self._embedder, compares_words=False
+            )
         return self._rankers[project]
 
     def sync(

@@ -14,7 +14,7 @@ import sqlite3
 import time
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -189,6 +189,24 @@ class WordIndex:
                 "select fingerprint, vector from vectors where embedder = ?", (embedder,)
             )
             yield from ((row["fingerprint"], row["vector"]) for row in found)
+
+    def embedded(self, embedder: str) -> frozenset[str]:
+        """Fingerprints of everything embedded by this embedder."""
+        with _translate_index_errors("read"):
+            found = self._database.execute(
+                "select fingerprint from vectors where embedder = ?", (embedder,)
+            )
+            return frozenset(row["fingerprint"] for row in found)
+
+    def vectors_of(self, embedder: str, fingerprints: Collection[str]) -> dict[str, bytes]:
+        """Vector by fingerprint, of those that this embedder has embedded."""
+        with _translate_index_errors("read"):
+            found = self._database.execute(
+                "select fingerprint, vector from vectors where embedder = ? and fingerprint in "
+                "(select value from json_each(?))",
+                (embedder, _json_list(fingerprints)),
+            )
+            return {row["fingerprint"]: row["vector"] for row in found}
 
     def save_vectors(self, embedder: str, vectors: Mapping[str, bytes]) -> None:
         """Store vectors by the fingerprint of their entry."""

@@ -1,0 +1,91 @@
+"""Nearness in meaning word by word: how well a text has a counterpart for each word of a question,
+each word as the embedding model understands it in its sentence.
+
+One vector for a whole text blurs what it says of several things; a question in other words asks for
+one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from memorist.core.search_words import QUERY_STOP_WORDS
+from memorist.ports import WordVectors
+
+MAX_QUESTION_WORDS = 64
+"""Words of a question that are compared, its first: a pasted log is not asked word by word."""
+MAX_TEXT_WORDS = 48
+"""Words of a memory that are kept, its first without common ones: 18 KB."""
+SHARE = 0.5
+FULL_QUESTION_WORDS = 10
+"""Share of the nearness word by word in the nearness of a text, for a question of so many words or
+more; of a shorter one proportionally less. "commit it" has a counterpart in every memory on
+commits. Chosen on the repositories of one half (docs/ranking.md).
+"""
+MIN_SPREAD = 0.02
+"""Added to the standard deviation of what unrelated texts give, as for whole texts."""
+VECTOR_STEPS = 127
+SINGLE_THREAD_PRODUCTS = 250_000
+"""Products of two numbers that OpenBLAS leaves to one thread (262,144). Its threads wait for each
+other on a busy machine: the words of 120 texts took 10 ms of the processor at once, in parts 1.
+"""
+
+Rows = Any
+"""A numpy array with one vector a row. numpy is an extra."""
+
+
+def keep_content_words(text: WordVectors) -> bytes:
+    """The vectors of a text's words without the commonest, each number as a whole one from -127 to
+    127 in one byte; of all its words where it has no others.
+    """
+    np: Any = import_module("numpy")
+    rows = _read_rows(text)
+    kept = [
+        at
+        for at, word in enumerate(text.words)
+        if word not in QUERY_STOP_WORDS and any(letter.isalnum() for letter in word)
+    ][:MAX_TEXT_WORDS]
+    chosen = rows[kept] if kept else rows[:MAX_TEXT_WORDS]
+    return bytes(np.rint(chosen * VECTOR_STEPS).astype(np.int8).tobytes())
+
+
+def _read_rows(text: WordVectors) -> Rows:
+    np: Any = import_module("numpy")
+    return np.frombuffer(text.vectors, "<f4").reshape(len(text.words), -1)
+
+
+class WordNearness:
+    """Measures texts against what unrelated memories (`cohort`) give for the same question. Texts
+    are the bytes of `keep_content_words`.
+    """
+
+    def __init__(self, cohort: Sequence[bytes]) -> None:
+        self._np: Any = import_module("numpy")
+        self._cohort = cohort
+
+    def join(self, question: WordVectors, wholes: Sequence[float], texts: Sequence[bytes]) -> Rows:
+        """The nearness of each text by its words and, as `wholes` say, as a whole, in standard
+        deviations.
+        """
+        share = SHARE * min(1.0, len(question.words) / FULL_QUESTION_WORDS)
+        return (1 - share) * self._np.array(wholes) + share * self.measure(question, texts)
+
+    def measure(self, question: WordVectors, texts: Sequence[bytes]) -> Rows:
+        """How far each text lies above unrelated ones by its words, in standard deviations."""
+        asked = _read_rows(question)[:MAX_QUESTION_WORDS]
+        unrelated = self._cover(asked, self._cohort)
+        return (self._cover(asked, texts) - unrelated.mean()) / (unrelated.std() + MIN_SPREAD)
+
+    def _cover(self, question: Rows, texts: Sequence[bytes]) -> Rows:
+        """For each text the mean, over the question's words, of the nearest word's cosine."""
+        np, width = self._np, question.shape[1]
+        sizes = [len(each) // width for each in texts]
+        words = np.frombuffer(b"".join(texts), np.int8).reshape(-1, width)
+        words = words.astype(np.float32)
+        step = max(1, SINGLE_THREAD_PRODUCTS // question.size)
+        parts = [words[at : at + step] @ question.T for at in range(0, len(words), step)]
+        starts = np.cumsum([0, *sizes[:-1]])
+        nearest = np.maximum.reduceat(np.concatenate(parts), starts, axis=0)
+        return nearest.mean(axis=1) / VECTOR_STEPS
