@@ -21,12 +21,7 @@ from memorist.auto_memory.memory_changes import (
     find_path_problem,
     render_headline,
 )
-from memorist.auto_memory.memory_file import (
-    MEMORIST_KEY,
-    Topic,
-    parse_topic,
-    with_header,
-)
+from memorist.auto_memory.memory_file import MEMORIST_KEY, Topic, parse_topic, with_header
 from memorist.auto_memory.memory_index import MemoryIndex
 from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.auto_memory.team_memory import TEAM_PREFIX

@@ -14,9 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.compaction.measured_history import CompactionStrategy
-from memorist.compaction.thresholds import (
-    CompactionThresholds,
-)
+from memorist.compaction.thresholds import CompactionThresholds
 from memorist.settings import CompactionSettings
 
 RETRY_GROWTH_PERCENT = 110

@@ -80,11 +80,7 @@ from memorist.compaction.restored_content import (
 )
 from memorist.compaction.session_memory_compaction import SessionNotes
 from memorist.compaction.summary_parser import UnusableSummary, parse_summary
-from memorist.compaction.summary_review import (
-    SummaryReview,
-    review_summary,
-    rewrite_with_review,
-)
+from memorist.compaction.summary_review import SummaryReview, review_summary, rewrite_with_review
 from memorist.compaction.thresholds import CompactionThresholds
 from memorist.compaction.tool_result_budget import (
     OffloadDecisions,
@@ -104,13 +100,7 @@ from memorist.events import CompactionFailed, ConversationCompacted, ResultsStor
 from memorist.extensions import SessionExtension, SessionReply
 from memorist.forks.fork import run_with_budget
 from memorist.forks.fork_request import shares_prefix
-from memorist.forks.fork_spec import (
-    EditMethod,
-    ForkOutcome,
-    ForkSpec,
-    NoTools,
-    ParentCall,
-)
+from memorist.forks.fork_spec import EditMethod, ForkOutcome, ForkSpec, NoTools, ParentCall
 from memorist.formats.codec_registry import find_codec
 from memorist.models.model_choice import open_sibling
 from memorist.models.model_pricing import MILLION, ModelPrice

@@ -19,11 +19,7 @@ from operator import mul
 from msgspec import Struct
 
 from memorist.compaction.extract_weights import BLOCK_WEIGHTS, EXTRACT_WEIGHTS, TYPICAL_SCORES
-from memorist.compaction.history_extracts import (
-    Extract,
-    SourceBlock,
-    split_into_extracts,
-)
+from memorist.compaction.history_extracts import Extract, SourceBlock, split_into_extracts
 from memorist.transcript.name_search import find_recognizable_names
 
 AGE_UNIT, CLEARED_AGE_UNIT = 2_000, 1_000

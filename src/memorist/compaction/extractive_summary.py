@@ -29,12 +29,7 @@ from memorist.compaction.history_extracts import (
     SourceBlock,
     collect_source_blocks,
 )
-from memorist.compaction.identifiers import (
-    NameUsage,
-    collect_names,
-    rank_names,
-    render_names,
-)
+from memorist.compaction.identifiers import NameUsage, collect_names, rank_names, render_names
 from memorist.compaction.measured_history import CompactedHistory, measure_conversation
 from memorist.compaction.newest_messages import (
     NewestMessages,

@@ -50,10 +50,7 @@ from memorist.core.messages import (
     TextBlock,
     ToolResult,
 )
-from memorist.core.token_count import (
-    estimate_messages_tokens,
-    estimate_text_tokens,
-)
+from memorist.core.token_count import estimate_messages_tokens, estimate_text_tokens
 from memorist.errors import NothingToDo
 from memorist.forks.fork_spec import ParentCall
 from memorist.formats.transcript_format import CompactionBoundary

@@ -10,10 +10,7 @@ from msgspec.structs import replace
 from memorist.core.messages import JsonObject
 from memorist.formats.request_codec import OUTPUT_LIMIT_KEYS
 from memorist.models.context_window import find_window
-from memorist.models.model_pricing import (
-    ModelPrice,
-    find_price,
-)
+from memorist.models.model_pricing import ModelPrice, find_price
 from memorist.settings import CompactionSettings, Settings
 
 FULL_SIZE_WINDOW = 100_000

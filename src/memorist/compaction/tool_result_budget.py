@@ -14,10 +14,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.compaction.measured_history import (
-    RemovedItem,
-    find_rounds,
-)
+from memorist.compaction.measured_history import RemovedItem, find_rounds
 from memorist.core.messages import Message, TextBlock, ToolResult
 from memorist.core.token_count import estimate_text_tokens
 from memorist.safety.secrets import find_secrets

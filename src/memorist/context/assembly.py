@@ -43,11 +43,7 @@ from memorist.context.host_context import (
     build_permissions_sections,
 )
 from memorist.context.instructions import InstructionReport
-from memorist.core.messages import (
-    Message,
-    Origin,
-    TextBlock,
-)
+from memorist.core.messages import Message, Origin, TextBlock
 from memorist.errors import InputError
 from memorist.ports import ReadableFileSystem
 from memorist.runtime import Runtime

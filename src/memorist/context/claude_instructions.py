@@ -20,11 +20,7 @@ from memorist.context.instruction_reading import (
     find_project_root,
     read_instruction_text,
 )
-from memorist.context.instruction_scope import (
-    is_excluded,
-    is_in_scope,
-    parse_rule,
-)
+from memorist.context.instruction_scope import is_excluded, is_in_scope, parse_rule
 from memorist.context.instructions import (
     MANAGED_PATHS,
     SCOPE_REMARKS,

@@ -21,11 +21,7 @@ from memorist.context.assembly import (
 )
 from memorist.context.claude_instructions import render_claude_file
 from memorist.context.context_pieces import ContextPiece, ContextSection
-from memorist.context.context_tags import (
-    escape_closing_tag,
-    find_row,
-    wrap_in_tag,
-)
+from memorist.context.context_tags import escape_closing_tag, find_row, wrap_in_tag
 from memorist.context.environment import (
     SessionEnvironment,
     render_env_fields,
@@ -34,9 +30,7 @@ from memorist.context.environment import (
 from memorist.context.instructions import InstructionReport
 from memorist.context.world_state import PriorValue, SectionRenderer, WorldSection, hash_text
 from memorist.core.markdown import render_template
-from memorist.core.messages import (
-    Role,
-)
+from memorist.core.messages import Role
 from memorist.errors import StoreError
 from memorist.ports import FileSystem
 from memorist.safety.redacted_json import encode_redacted

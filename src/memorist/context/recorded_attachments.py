@@ -16,17 +16,8 @@ import msgspec
 from msgspec import Struct
 
 from memorist.context.context_pieces import OmittedSource
-from memorist.context.context_tags import (
-    escape_closing_tag,
-    find_row,
-    wrap_in_tag,
-)
-from memorist.core.messages import (
-    Message,
-    Origin,
-    TextBlock,
-    WireInfo,
-)
+from memorist.context.context_tags import escape_closing_tag, find_row, wrap_in_tag
+from memorist.core.messages import Message, Origin, TextBlock, WireInfo
 from memorist.formats.transcript_format import (
     CompactionBoundary,
     SideRecord,

@@ -13,15 +13,8 @@ from msgspec import Struct
 
 from memorist.compaction.recorded_window import RecordedWindow
 from memorist.context.context_pieces import ContextPiece, build_piece
-from memorist.context.context_tags import (
-    find_row,
-    identify_row,
-    split_by_rows,
-)
-from memorist.context.recorded_attachments import (
-    attachment_kind,
-    scaffold_tag_and_reason,
-)
+from memorist.context.context_tags import find_row, identify_row, split_by_rows
+from memorist.context.recorded_attachments import attachment_kind, scaffold_tag_and_reason
 from memorist.core.messages import (
     RECALL_ID_PREFIX,
     ROLLOUT_MEMORY_ID_PREFIX,
@@ -39,10 +32,7 @@ from memorist.core.messages import (
 )
 from memorist.core.token_count import estimate_message_tokens
 from memorist.errors import InputError
-from memorist.formats.transcript_format import (
-    SessionHead,
-    TranscriptEntry,
-)
+from memorist.formats.transcript_format import SessionHead, TranscriptEntry
 from memorist.settings import Family
 
 _FAMILIES: dict[str, Family] = {"codex": "rollout", "claude_code": "file-native"}

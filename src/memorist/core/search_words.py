@@ -11,12 +11,7 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
-from memorist.core.languages import (
-    detect_language,
-    detect_script,
-    fold_word,
-    stem_in_language,
-)
+from memorist.core.languages import detect_language, detect_script, fold_word, stem_in_language
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import word_set
 

@@ -8,14 +8,9 @@ import re
 from collections.abc import Mapping, Sequence
 
 from memorist.auto_memory.memory_changes import Actor
-from memorist.auto_memory.memory_file import (
-    MemoryKind,
-    Topic,
-)
+from memorist.auto_memory.memory_file import MemoryKind, Topic
 from memorist.auto_memory.relative_dates import make_dates_absolute
-from memorist.dream.duplicate_memories import (
-    split_prose,
-)
+from memorist.dream.duplicate_memories import split_prose
 
 DATED_ACTORS: frozenset[Actor] = frozenset({"said", "extraction", "agent", "user"})
 """Actors whose words are as old as their change.

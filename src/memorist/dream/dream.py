@@ -14,14 +14,10 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.memory_changes import (
-    render_headline,
-)
+from memorist.auto_memory.memory_changes import render_headline
 from memorist.auto_memory.memory_file import format_utc_timestamp
 from memorist.auto_memory.memory_index import MemoryUsage
-from memorist.auto_memory.write_evidence import (
-    WriteEvidence,
-)
+from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.core.markdown import load_prompt
 from memorist.dream.daily_log import DailyLogs
 from memorist.dream.dream_gates import (
@@ -50,10 +46,7 @@ from memorist.dream.dream_workspace import (
     apply_dream,
     prepare_dream,
 )
-from memorist.dream.past_evidence import (
-    PastSession,
-    list_session_activity,
-)
+from memorist.dream.past_evidence import PastSession, list_session_activity
 from memorist.errors import MemoristError, StoreError
 from memorist.events import DreamFailed, DreamFinished, Event
 from memorist.extensions import SessionExtension

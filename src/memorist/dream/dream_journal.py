@@ -10,9 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from memorist.auto_memory.memory_changes import (
-    MemoryChange,
-)
+from memorist.auto_memory.memory_changes import MemoryChange
 from memorist.auto_memory.memory_file import format_utc_timestamp
 from memorist.dream.memory_conflicts import DreamRemark
 from memorist.dream.structural_dream import DreamAct

@@ -9,11 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from memorist.auto_memory.memory_changes import (
-    MemoryChange,
-    find_line_fault,
-    find_path_problem,
-)
+from memorist.auto_memory.memory_changes import MemoryChange, find_line_fault, find_path_problem
 from memorist.auto_memory.memory_file import parse_topic
 from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.auto_memory.quotation_proof import split_sentences

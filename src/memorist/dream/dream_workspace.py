@@ -13,17 +13,11 @@ from msgspec.structs import replace
 from memorist.auto_memory.anchors import describe_changes
 from memorist.auto_memory.auto_memory import AutoMemory, StaleMemory
 from memorist.auto_memory.inbox import Proposal
-from memorist.auto_memory.memory_changes import (
-    ChangeReason,
-    MemoryChange,
-    render_headline,
-)
+from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_headline
 from memorist.auto_memory.memory_file import Topic, parse_topic
 from memorist.auto_memory.memory_index import MemoryUsage, parse_pointer_target
 from memorist.auto_memory.project_files import ProjectFiles
-from memorist.auto_memory.write_evidence import (
-    WriteEvidence,
-)
+from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.auto_memory.write_gate import AcceptedChange, NeedsReview, judge_change, merge_reasons
 from memorist.auto_memory.write_result import WriteResult
 from memorist.dream.daily_log import DailyLogs

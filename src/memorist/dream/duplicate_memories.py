@@ -8,12 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from memorist.auto_memory.memory_file import (
-    MEMORIST_KEY,
-    USER_KINDS,
-    Topic,
-    Trust,
-)
+from memorist.auto_memory.memory_file import MEMORIST_KEY, USER_KINDS, Topic, Trust
 from memorist.auto_memory.relative_dates import make_dates_absolute
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
 from memorist.core.lazy import lazy_pattern

@@ -9,9 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
-from memorist.dream.duplicate_memories import (
-    split_prose,
-)
+from memorist.dream.duplicate_memories import split_prose
 
 _LINK = lazy_pattern(
     r"(?<![!\\])(?:\[\[(?P<name>[^\[\]|\n]{1,200})(?:\|(?P<label>[^\[\]\n]{1,200}))?\]\]"

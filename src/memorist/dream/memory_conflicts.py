@@ -10,11 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from memorist.auto_memory.memory_file import (
-    Topic,
-    Trust,
-    format_utc_timestamp,
-)
+from memorist.auto_memory.memory_file import Topic, Trust, format_utc_timestamp
 from memorist.auto_memory.statements.statement_similarity import rule_text_key
 from memorist.core.text_analysis import encode_text
 from memorist.dream.dream_questions import DreamQuestion

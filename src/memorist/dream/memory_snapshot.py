@@ -9,23 +9,11 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import Struct
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.memory_changes import (
-    Actor,
-    RecordedChange,
-    blame_lines,
-)
-from memorist.auto_memory.memory_file import (
-    Topic,
-    parse_topic,
-)
+from memorist.auto_memory.memory_changes import Actor, RecordedChange, blame_lines
+from memorist.auto_memory.memory_file import Topic, parse_topic
 from memorist.auto_memory.memory_manifest import INDEX_NAME, MAX_FILE_BYTES
-from memorist.dream.date_repair import (
-    can_be_dated,
-    prove_line_times,
-)
-from memorist.dream.memory_conflicts import (
-    InstructionSource,
-)
+from memorist.dream.date_repair import can_be_dated, prove_line_times
+from memorist.dream.memory_conflicts import InstructionSource
 from memorist.ports import FileSystem
 from memorist.store.disk_files import read_if_exists
 

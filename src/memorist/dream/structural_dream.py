@@ -12,28 +12,13 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from memorist.auto_memory.memory_changes import MemoryChange
-from memorist.auto_memory.memory_file import (
-    Topic,
-    Trust,
-    with_body,
-    with_header,
-)
+from memorist.auto_memory.memory_file import Topic, Trust, with_body, with_header
 from memorist.auto_memory.visible_memory import find_suspicions
 from memorist.core.text_analysis import encode_text
-from memorist.dream.date_repair import (
-    date_description,
-    date_lines,
-)
+from memorist.dream.date_repair import date_description, date_lines
 from memorist.dream.dream_questions import DreamQuestion, choose_questions
-from memorist.dream.duplicate_memories import (
-    is_equal,
-    memory_merge_key,
-    unnumbered_path,
-)
-from memorist.dream.link_repair import (
-    LinkTargets,
-    repair_links,
-)
+from memorist.dream.duplicate_memories import is_equal, memory_merge_key, unnumbered_path
+from memorist.dream.link_repair import LinkTargets, repair_links
 from memorist.dream.memory_conflicts import (
     DatedMemory,
     DreamRemark,

@@ -21,12 +21,7 @@ from memorist.extensions import HistoryChange, SessionExtension, SessionView
 from memorist.models.embedder import is_embedder_installed, shared_embedder
 from memorist.ports import Embedder
 from memorist.recall.memory_selection import MAX_QUERY_CHARS, is_searchable
-from memorist.recall.passages import (
-    PassageMatch,
-    render_mended,
-    render_passages,
-    select_passages,
-)
+from memorist.recall.passages import PassageMatch, render_mended, render_passages, select_passages
 from memorist.recall.ranker import build_alone
 from memorist.recall.session_index import SessionIndex
 from memorist.rollouts.session_sources import find_repository_root

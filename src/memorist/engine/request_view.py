@@ -16,12 +16,7 @@ from memorist.compaction.cache_breakpoints import add_breakpoints, find_host_bre
 from memorist.compaction.compactor import Compactor
 from memorist.compaction.full_compaction import CompactionOutcome, CompactionRequest
 from memorist.compaction.recorded_window import find_text
-from memorist.core.messages import (
-    JsonObject,
-    Message,
-    Origin,
-    ToolResult,
-)
+from memorist.core.messages import JsonObject, Message, Origin, ToolResult
 from memorist.engine.host_history import COMPARED_ENTRIES, HistoryUpdate, HostEntry, HostHistory
 from memorist.engine.view_window import RolledBackTurns, ViewWindow
 from memorist.errors import StoreError

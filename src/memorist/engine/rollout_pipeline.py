@@ -56,10 +56,7 @@ from memorist.rollouts.session_sources import (
     save_skipped_files,
 )
 from memorist.rollouts.stage_one import extract_session
-from memorist.rollouts.stage_two import (
-    ConsolidationResult,
-    consolidate_folder,
-)
+from memorist.rollouts.stage_two import ConsolidationResult, consolidate_folder
 from memorist.runtime import Runtime
 from memorist.safety.secrets import redact
 from memorist.settings import RolloutsSettings, Settings

@@ -37,9 +37,7 @@ from memorist.formats.transcript_format import (
 )
 from memorist.runtime import SessionContext
 from memorist.session_memory.notes_prompt import NotesPrompts
-from memorist.session_memory.notes_trigger import (
-    ConversationTracker,
-)
+from memorist.session_memory.notes_trigger import ConversationTracker
 from memorist.session_memory.session_notes import SessionMemory
 from memorist.settings import SessionMemorySettings
 from memorist.skills.skill_invocation import InvokedSkills

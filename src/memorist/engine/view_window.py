@@ -11,10 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from memorist.context.rollback import starts_turn
-from memorist.core.messages import (
-    WORLD_STATE_ID_PREFIX,
-    Message,
-)
+from memorist.core.messages import WORLD_STATE_ID_PREFIX, Message
 from memorist.engine.host_history import COMPARED_ENTRIES, HostEntry, HostHistory
 from memorist.formats.request_codec import Codec
 

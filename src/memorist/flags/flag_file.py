@@ -9,9 +9,7 @@ from pathlib import Path
 
 from memorist.errors import SettingsError
 from memorist.platforms.regular_files import read_regular_text
-from memorist.settings import (
-    FlagsSettings,
-)
+from memorist.settings import FlagsSettings
 
 
 class FileFlagSource:

@@ -10,9 +10,7 @@ from types import MappingProxyType, TracebackType
 from typing import Protocol, Self
 
 from memorist.flags.flag_overrides import SettingsSection, override_settings
-from memorist.settings import (
-    FlagsSettings,
-)
+from memorist.settings import FlagsSettings
 
 REFRESH_SECONDS = FlagsSettings().refresh_seconds
 

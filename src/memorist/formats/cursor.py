@@ -29,11 +29,7 @@ from memorist.formats.json_records import (
     make_results,
     make_side_record,
 )
-from memorist.formats.transcript_format import (
-    FAILURES,
-    SessionHead,
-    TranscriptEntry,
-)
+from memorist.formats.transcript_format import FAILURES, SessionHead, TranscriptEntry
 
 _USER, _AGENT = 1, 2
 """The `type` of a message."""

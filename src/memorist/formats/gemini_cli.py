@@ -30,11 +30,7 @@ from memorist.formats.json_records import (
     read_document,
     read_records,
 )
-from memorist.formats.transcript_format import (
-    RecordedLines,
-    SessionHead,
-    TranscriptEntry,
-)
+from memorist.formats.transcript_format import RecordedLines, SessionHead, TranscriptEntry
 
 _REFERENCED_FILES = "--- Content from referenced files ---"
 """The line after which files that the user named with `@` are quoted."""

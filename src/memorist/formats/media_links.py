@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from memorist.core.messages import (
-    DocumentBlock,
-    ImageBlock,
-    JsonObject,
-)
+from memorist.core.messages import DocumentBlock, ImageBlock, JsonObject
 
 _PDF = "application/pdf"
 

@@ -20,11 +20,7 @@ from memorist.auto_memory.memory_manifest import is_index_file
 from memorist.auto_memory.team_memory import TEAM_PREFIX
 from memorist.errors import InputError, NothingToDo
 from memorist.machines.machine_remote import draw_bytes, open_machine_remote
-from memorist.machines.machine_snapshot import (
-    MachineSnapshot,
-    ProjectEntries,
-    take_over,
-)
+from memorist.machines.machine_snapshot import MachineSnapshot, ProjectEntries, take_over
 from memorist.machines.snapshot_cipher import NONCE_BYTES, open_snapshot, seal_snapshot
 from memorist.store.disk_files import DiskFiles, hold_lock
 from memorist.store.home_layout import Layout

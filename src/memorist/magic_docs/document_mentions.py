@@ -9,9 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from memorist.context.instruction_scope import find_touched_paths
 from memorist.core.messages import Message
-from memorist.magic_docs.document_header import (
-    is_markdown,
-)
+from memorist.magic_docs.document_header import is_markdown
 from memorist.transcript.tool_actions import CommandAction, parse_tool_action
 
 MAX_MESSAGES_KEPT = 5_000

@@ -18,12 +18,7 @@ from memorist.auto_memory.extraction import select_newest_texts
 from memorist.auto_memory.write_evidence import collect_write_evidence
 from memorist.core.messages import Message
 from memorist.errors import StoreError, WriteConflict
-from memorist.events import (
-    MagicDocForgotten,
-    MagicDocFound,
-    MagicDocUnchanged,
-    MagicDocUpdated,
-)
+from memorist.events import MagicDocForgotten, MagicDocFound, MagicDocUnchanged, MagicDocUpdated
 from memorist.extensions import SessionExtension
 from memorist.forks.background_queue import BackgroundQueue
 from memorist.forks.fork import run_on_copy_with_budget

@@ -9,11 +9,7 @@ from memorist.engine.engine import Memorist
 from memorist.page.page_addresses import address_of
 from memorist.store.memory_uses import MemoryUseTotal, total_uses
 from memorist.views.page_texts import say
-from memorist.views.view_blocks import (
-    FormField,
-    LinkBlock,
-    PageAction,
-)
+from memorist.views.view_blocks import FormField, LinkBlock, PageAction
 
 
 class PageContext:

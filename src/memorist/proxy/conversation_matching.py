@@ -22,14 +22,8 @@ from msgspec import Struct
 from memorist.core.messages import JsonObject, Message
 from memorist.engine.host_history import message_fingerprint, replace_lone_surrogates
 from memorist.formats.codec_registry import find_codec
-from memorist.proxy.client_identity import (
-    ClientIdentity,
-    RequestShape,
-    compute_request_shape,
-)
-from memorist.proxy.known_conversations import (
-    StoredConversation,
-)
+from memorist.proxy.client_identity import ClientIdentity, RequestShape, compute_request_shape
+from memorist.proxy.known_conversations import StoredConversation
 from memorist.proxy.request_body import RequestBody
 
 MAX_CONVERSATIONS = 10_000

@@ -28,10 +28,7 @@ from memorist.proxy.header_rules import check_host, check_token
 from memorist.proxy.heavy_process import HeavyProcess
 from memorist.proxy.provider_routing import find_route, leaves_upstream_base
 from memorist.proxy.proxy_metrics import CONTENT_TYPE, ProxyMetrics
-from memorist.proxy.tenant_lookup import (
-    Tenancy,
-    find_tenant,
-)
+from memorist.proxy.tenant_lookup import Tenancy, find_tenant
 from memorist.proxy.upstream_exchange import (
     MAX_HEADER_BYTES,
     BodyTooSlow,

@@ -19,13 +19,7 @@ import msgspec
 
 from memorist.core.messages import JsonObject, Message
 from memorist.formats.cursor import read_chat
-from memorist.formats.json_records import (
-    JsonDocument,
-    JsonRecord,
-    get_count,
-    get_objects,
-    get_text,
-)
+from memorist.formats.json_records import JsonDocument, JsonRecord, get_count, get_objects, get_text
 from memorist.formats.opencode import read_export
 from memorist.formats.transcript_format import FAILURES, SkippedLine, TranscriptEntry, encode_entry
 from memorist.platforms.regular_files import read_regular

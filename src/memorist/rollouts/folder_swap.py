@@ -15,11 +15,7 @@ from msgspec import Struct
 
 from memorist.errors import WriteConflict
 from memorist.ports import FileSystem
-from memorist.store.disk_files import (
-    read_if_exists,
-    remove_if_exists,
-    replace_content,
-)
+from memorist.store.disk_files import read_if_exists, remove_if_exists, replace_content
 
 
 class FolderSwap(Struct, frozen=True, kw_only=True):

@@ -15,9 +15,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from memorist.auto_memory.interop.codex_memory import (
-    GROUP_PREFIX,
-)
+from memorist.auto_memory.interop.codex_memory import GROUP_PREFIX
 from memorist.auto_memory.interop.dialect import render_bullet
 from memorist.core.text_analysis import replace_surrogates
 from memorist.rollouts.raw_memory import ClaimProof, TaskOutcome

@@ -9,9 +9,7 @@ from msgspec import Struct
 from memorist.errors import StoreError
 from memorist.ports import FileSystem
 from memorist.rollouts.user_notes import build_note
-from memorist.store.disk_files import (
-    read_if_exists,
-)
+from memorist.store.disk_files import read_if_exists
 
 MAX_FOLDER_FILES = 20_000
 """Upper bound of files below the folder: 256 sessions have a summary each, and skills and notes

@@ -34,11 +34,7 @@ from memorist.rollouts.task_log import (
     TaskLogBuilder,
     TaskRecord,
 )
-from memorist.session_memory.structural_notes import (
-    RESULTS_SECTION,
-    TASK_SECTION,
-    build_task_lines,
-)
+from memorist.session_memory.structural_notes import RESULTS_SECTION, TASK_SECTION, build_task_lines
 from memorist.session_memory.work_notes import ERRORS_SECTION, render_failure
 from memorist.transcript.command_log import WorkFailure
 from memorist.transcript.dialogue import ANSWERING

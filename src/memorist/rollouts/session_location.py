@@ -9,14 +9,8 @@ from pathlib import PurePosixPath
 
 from msgspec import Struct
 
-from memorist.rollouts.handbook import (
-    EVERYWHERE,
-    UNKNOWN_GROUP,
-)
-from memorist.rollouts.raw_memory import (
-    UNKNOWN_FOLDER,
-    ClaimScope,
-)
+from memorist.rollouts.handbook import EVERYWHERE, UNKNOWN_GROUP
+from memorist.rollouts.raw_memory import UNKNOWN_FOLDER, ClaimScope
 from memorist.store.extract_rows import RolloutExtract
 
 

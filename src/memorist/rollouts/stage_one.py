@@ -17,13 +17,7 @@ from memorist.core.messages import Message
 from memorist.core.token_count import estimate_text_tokens, token_factor
 from memorist.errors import BudgetSpent, ContextTooLong, ModelRefused, ModelUnavailable
 from memorist.forks.fork import run_on_copy_with_budget
-from memorist.forks.fork_spec import (
-    EditMethod,
-    ForkOutcome,
-    ForkSpec,
-    NoTools,
-    Receipt,
-)
+from memorist.forks.fork_spec import EditMethod, ForkOutcome, ForkSpec, NoTools, Receipt
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import (
     RecordedLines,

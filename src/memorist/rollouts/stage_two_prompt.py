@@ -11,16 +11,9 @@ from msgspec import Struct
 from memorist.core.markdown import render_template
 from memorist.core.token_count import estimate_text_tokens, truncate_end, truncate_middle
 from memorist.rollouts.hand_edits import HandbookFiles
-from memorist.rollouts.handbook import (
-    HANDBOOK_FILE,
-    Handbook,
-    render_group,
-)
+from memorist.rollouts.handbook import HANDBOOK_FILE, Handbook, render_group
 from memorist.rollouts.rollout_summaries import short_thread_id
-from memorist.rollouts.summary_composition import (
-    SUMMARY_FILE,
-    render_memory_summary,
-)
+from memorist.rollouts.summary_composition import SUMMARY_FILE, render_memory_summary
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact

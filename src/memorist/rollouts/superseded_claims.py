@@ -7,12 +7,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from memorist.auto_memory.statements.statement_similarity import rule_text_key
-from memorist.rollouts.handbook import (
-    HandbookEntry,
-)
-from memorist.rollouts.raw_memory import (
-    REPORTED_PREFIX,
-)
+from memorist.rollouts.handbook import HandbookEntry
+from memorist.rollouts.raw_memory import REPORTED_PREFIX
 
 _VALUE = re.compile(r"(?:`[^`]+`|v?\d[\w.:-]*|[\w.-]*/[\w./-]*|\S+\.\w{1,5})[.;!]?\Z")
 

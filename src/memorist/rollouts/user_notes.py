@@ -9,9 +9,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from memorist.auto_memory.interop.codex_memory import (
-    NOTES_FOLDER,
-)
+from memorist.auto_memory.interop.codex_memory import NOTES_FOLDER
 from memorist.core.markdown import (
     MarkdownDocument,
     join_front_matter,

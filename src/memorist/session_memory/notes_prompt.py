@@ -15,9 +15,7 @@ from memorist.core.token_count import (
     truncate_end,
     truncate_middle,
 )
-from memorist.session_memory.notes_template import (
-    count_section_tokens,
-)
+from memorist.session_memory.notes_template import count_section_tokens
 from memorist.settings import SessionMemorySettings
 
 PRIORITY_SECTIONS = ("Current State", "Errors & Corrections")

@@ -17,9 +17,7 @@ from msgspec.structs import replace
 from memorist.core.markdown import load_prompt
 from memorist.core.messages import Message, TextBlock
 from memorist.core.text_analysis import encode_text, replace_surrogates
-from memorist.core.token_count import (
-    estimate_text_tokens,
-)
+from memorist.core.token_count import estimate_text_tokens
 from memorist.errors import SettingsError, StoreError, WriteConflict
 from memorist.events import NotesFailed, NotesUpdated, UpdateMethod
 from memorist.extensions import SessionExtension, SessionReply

@@ -15,11 +15,7 @@ from typing import Protocol, cast
 import zstandard
 
 from memorist.errors import UnreadableSession
-from memorist.formats.transcript_format import (
-    RecordedLine,
-    TranscriptEntry,
-    read_session,
-)
+from memorist.formats.transcript_format import RecordedLine, TranscriptEntry, read_session
 
 LINE_LIMIT = 64 * 1024 * 1024
 """Bytes of the longest accepted line; Claude Code's own readers stop at 50 to 100 MB of a file

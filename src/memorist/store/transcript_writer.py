@@ -11,10 +11,7 @@ import msgspec
 
 from memorist.errors import SessionInUse, StoreError
 from memorist.events import Event, TimestampedEvent
-from memorist.formats.transcript_format import (
-    TranscriptEntry,
-    encode_entry,
-)
+from memorist.formats.transcript_format import TranscriptEntry, encode_entry
 from memorist.platforms import file_locks
 from memorist.platforms.file_descriptors import PRIVATE, read_at, replace_bytes, write_at
 from memorist.ports import Clock

@@ -18,9 +18,7 @@ from memorist.errors import StoreError
 from memorist.ports import FileSystem
 from memorist.store.disk_files import read_if_exists, remove_if_exists
 from memorist.store.home_layout import TeamLayout
-from memorist.team.memory_merge import (
-    name_conflict_copy,
-)
+from memorist.team.memory_merge import name_conflict_copy
 from memorist.team.shared_file import (
     UnshareableMemory,
     find_key_problem,

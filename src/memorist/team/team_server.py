@@ -49,12 +49,7 @@ from memorist.team.team_protocol import (
     is_checksum,
 )
 from memorist.team.team_remote import MAX_REVISIONS
-from memorist.team.team_store import (
-    TeamStore,
-    TeamStoreFull,
-    TeamToken,
-    TeamWrite,
-)
+from memorist.team.team_store import TeamStore, TeamStoreFull, TeamToken, TeamWrite
 from memorist.uvicorn_server import MAX_CONNECTIONS, BoundedConfig
 
 BODY_SECONDS = 30.0

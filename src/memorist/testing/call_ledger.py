@@ -10,21 +10,10 @@ from typing import NamedTuple
 from memorist.core.messages import JsonObject, Usage
 from memorist.errors import ContextTooLong, ModelError, ModelRefused, ModelTimeout, ModelUnavailable
 from memorist.ports import Request
-from memorist.testing.prompt_cache import (
-    InputTokenCounts,
-    PromptCacheState,
-    account_request,
-)
-from memorist.testing.request_checks import (
-    RequestProblem,
-    build_too_long_problem,
-    find_problem,
-)
+from memorist.testing.prompt_cache import InputTokenCounts, PromptCacheState, account_request
+from memorist.testing.request_checks import RequestProblem, build_too_long_problem, find_problem
 from memorist.testing.steps import AnswerStep, Fail, HttpError, RawReply, Script, Step
-from memorist.testing.wire_formats import (
-    ReplyFacts,
-    estimate_output_tokens,
-)
+from memorist.testing.wire_formats import ReplyFacts, estimate_output_tokens
 
 
 class CountedRequest(NamedTuple):

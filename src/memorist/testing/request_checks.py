@@ -10,15 +10,8 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from memorist.core.messages import JsonObject
-from memorist.testing.prompt_cache import (
-    mark_lifetime,
-)
-from memorist.testing.wire_formats import (
-    AnthropicWire,
-    ChatWire,
-    ResponsesWire,
-    ScriptedWire,
-)
+from memorist.testing.prompt_cache import mark_lifetime
+from memorist.testing.wire_formats import AnthropicWire, ChatWire, ResponsesWire, ScriptedWire
 
 MAX_MARKS = 4
 """Cache marks in one request (Anthropic's prompt caching guide)."""
