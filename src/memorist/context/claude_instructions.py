@@ -13,7 +13,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.context.context_pieces import OmittedSource
-from memorist.context.instruction_imports import find_imports, is_path_like, strip_comments
+from memorist.context.instruction_imports import (
+    find_import_problem,
+    find_imports,
+    resolve_import,
+    strip_comments,
+)
 from memorist.context.instruction_reading import (
     InstructionRead,
     RealPathCache,
@@ -278,17 +283,12 @@ class _ClaudeFilesReader:
             self._import(name, asked)
 
     def _import(self, name: str, by: _LoadRequest) -> None:
-        wanted = Path(name)
-        path = wanted.expanduser() if name.startswith("~/") else by.path.parent / wanted
-        if by.depth >= self._settings.hops:
-            if self._exists(path):
-                self._leave_out(
-                    path, f"it is more than {self._settings.hops} imports away", str(by.path)
-                )
-            return
-        if not self._exists(path):
-            if is_path_like(name):
-                self._leave_out(path, "it is not there", str(by.path))
+        path = resolve_import(name, by.path)
+        exists = self._exists(path)
+        problem = find_import_problem(name, by.depth, self._settings.hops, exists=exists)
+        if problem:
+            self._leave_out(path, problem, str(by.path))
+        if problem or not exists:
             return
         self._load(
             _LoadRequest(

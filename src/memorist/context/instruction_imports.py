@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from pathlib import Path
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _BACKTICK_RUN = re.compile(r"`+")
@@ -41,6 +42,21 @@ def is_path_like(name: str) -> bool:
     """
     last = name.rpartition("/")[2]
     return name.startswith(("/", "~/", "./", "../")) or "." in last[1:]
+
+
+def resolve_import(name: str, importer: Path) -> Path:
+    """The file that an import names: from the home folder, or from the importing file's folder."""
+    wanted = Path(name)
+    return wanted.expanduser() if name.startswith("~/") else importer.parent / wanted
+
+
+def find_import_problem(name: str, depth: int, hops: int, *, exists: bool) -> str:
+    """Why an import at this `depth` is not followed; empty where it is, or is no path at all.
+    `hops` is the longest chain of imports (`context.hops`).
+    """
+    if depth >= hops:
+        return f"it is more than {hops} imports away" if exists else ""
+    return "it is not there" if not exists and is_path_like(name) else ""
 
 
 def _fenced_blocks(text: str) -> Iterator[tuple[bool, str]]:

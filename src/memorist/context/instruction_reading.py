@@ -155,43 +155,5 @@ def find_project_root(files: ReadableFileSystem, folder: Path, markers: Sequence
 # per name.
 
 
-class WatchedFiles:
-    """Reads like the `ReadableFiles` it wraps, and remembers what existed and what did not."""
-
-    def __init__(self, files: ReadableFileSystem) -> None:
-        self._files = files
-        self._seen: dict[Path, FileInfo | None] = {}
-
-    def has_changed(self) -> bool:
-        """Tell whether any name asked for was replaced, removed or created; a name that can no
-        longer be examined counts as changed.
-        """
-        try:
-            return any(self._files.facts(path) != before for path, before in self._seen.items())
-        except StoreError:
-            return True
-
-    def facts(self, path: Path) -> FileInfo | None:
-        """Same as `ReadableFiles.facts`."""
-        found = self._seen[path] = self._files.facts(path)
-        return found
-
-    def read(self, path: Path, *, limit: int | None = None) -> bytes:
-        """Same as `ReadableFiles.read`."""
-        self.facts(path)
-        return self._files.read(path, limit=limit)
-
-    def resolve(self, path: Path) -> Path:
-        """Same as `ReadableFiles.resolve`."""
-        return self._files.resolve(path)
-
-    def scan(self, folder: Path, *, limit: int | None = None) -> list[tuple[str, FileInfo]]:
-        """Same as `ReadableFiles.scan`. A name that appears or disappears changes its folder."""
-        found = self._files.scan(folder, limit=limit)
-        for below in {folder, *((folder / name).parent for name, _ in found)}:
-            self.facts(below)
-        return found
-
-
 # Detect what a folder, a machine and a repository report. A failed lookup leaves its value
 # empty.

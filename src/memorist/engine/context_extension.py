@@ -34,9 +34,9 @@ from memorist.context.context_snapshot import (
 from memorist.context.environment import SessionEnvironment
 from memorist.context.git_state import GitState
 from memorist.context.host_context import HostContext, apply_permissions, build_permissions_sections
-from memorist.context.instruction_reading import WatchedFiles
 from memorist.context.instruction_scope import TouchedFiles, find_touched_paths
 from memorist.context.message_normalization import IncrementalNormalizer
+from memorist.context.watched_files import WatchedFiles
 from memorist.context.world_state import (
     EMPTY_WORLD_STATE,
     WorldSection,

@@ -11,12 +11,10 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from memorist.cli.doctor.check_result import (
+from memorist.cli.doctor.check_result import CheckResult, DoctorContext, pluralize
+from memorist.cli.doctor.fault_repair import (
     FIX_COMMAND,
-    CheckResult,
-    DoctorContext,
     as_store_error,
-    pluralize,
     repair_or_report,
     set_aside,
 )

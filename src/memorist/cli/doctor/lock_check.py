@@ -10,13 +10,8 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from memorist.cli.doctor.check_result import (
-    FIX_COMMAND,
-    CheckResult,
-    DoctorContext,
-    repair_or_report,
-    set_aside,
-)
+from memorist.cli.doctor.check_result import CheckResult, DoctorContext
+from memorist.cli.doctor.fault_repair import FIX_COMMAND, repair_or_report, set_aside
 from memorist.dream.dream_lock import STALE_SECONDS, is_alive, read_holder
 from memorist.errors import StoreError
 from memorist.platforms import file_locks
