@@ -20,6 +20,7 @@ from memorist.compaction import (
     microcompact,
     session_memory_compaction,
 )
+from memorist.compaction.compact_instructions import render_compact_instructions
 from memorist.compaction.compaction_plan import (
     CircuitBreaker,
     CompactionAttempt,
@@ -158,6 +159,9 @@ async def request_summary(
         if not _is_too_long(found):
             return found
     await discover_window(runtime.model)
+    if parent is not None:  # the instruction files stand in its request, not in the history
+        text = request.text + render_compact_instructions(parent.request)
+        request = replace(request, text=text)
     history = _FittedHistory(request, model, parent, marker, settings.too_long_share)
     for _ in range(settings.too_long_retries + 1):
         if not history.shorten():
