@@ -23,7 +23,7 @@ async def main(questions: list[str]) -> str | None:
             request = await session.prepare(
                 {"model": model, "max_tokens": 4096, "messages": messages}
             )  # 4
-            reply = await client.messages.create(**request)
+            reply = await client.messages.create(stream=False, **request)
             await session.observe(reply)  # 5
             messages.append({"role": "assistant", "content": reply.content})
             await session.end_turn()  # 6

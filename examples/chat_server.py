@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -29,7 +29,7 @@ log = logging.getLogger("uvicorn.error.chat")
 
 
 @asynccontextmanager
-async def open_parts(_: Starlette) -> AsyncIterator[dict[str, Any]]:
+async def open_parts(_: Starlette) -> AsyncGenerator[dict[str, Any], None]:
     """Each worker opens its own after the fork, and closes it when it is told to end."""
     async with AsyncAnthropic() as client, Tenants(os.environ["CHAT_HOME"]) as tenants:
         yield {"client": client, "tenants": tenants}

@@ -24,7 +24,7 @@ async def main(questions: list[str]) -> str | None:
         for question in questions:
             messages.append({"role": "user", "content": question})
             request = await session.prepare({"model": model, "messages": messages})  # 4
-            reply = await client.chat.completions.create(**request)
+            reply = await client.chat.completions.create(stream=False, **request)
             await session.observe(reply)  # 5
             messages.append(reply.choices[0].message)
             await session.end_turn()  # 6

@@ -23,7 +23,7 @@ async def main(questions: list[str]) -> str | None:
         for question in questions:
             items.append({"role": "user", "content": question})
             request = await session.prepare({"model": model, "store": False, "input": items})  # 4
-            reply = await client.responses.create(**request)
+            reply = await client.responses.create(stream=False, **request)
             await session.observe(reply)  # 5
             items.extend(reply.output)
             await session.end_turn()  # 6

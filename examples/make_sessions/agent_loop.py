@@ -70,7 +70,8 @@ class Tools:
                 return f"wrote {given['path']}"
             case "edit_file":
                 return self._edit(self._folder / given["path"], given["old_str"], given["new_str"])
-        raise ValueError(f"there is no tool {name}")
+            case _:
+                raise ValueError(f"there is no tool {name}")
 
     def _edit(self, place: Path, old: str, new: str) -> str:
         text = place.read_text(encoding="utf-8")
@@ -122,7 +123,7 @@ async def converse(
                 "cache_control": {"type": "ephemeral"},
             }
             request = await memory.prepare(body)  # memorist 1: what is about to be sent
-            reply = await client.messages.create(**request)
+            reply = await client.messages.create(stream=False, **request)
             await memory.observe(reply)  # memorist 2: what came back
             messages.append(
                 {

@@ -8,7 +8,7 @@ import json
 import re
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 LEFT_OUT = "[instructions of the agent, left out]"
 SHOWN_HOME = "/home/dev"
@@ -42,7 +42,7 @@ def clean_rollout(rollout: Path, scratch: Path) -> str:
     mark inside their own tag.
     """
     shown = places(scratch)
-    lines = []
+    lines: list[str] = []
     for line in rollout.read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
         _clean_record(record)
@@ -63,13 +63,15 @@ def _clean_record(record: dict[str, Any]) -> None:
             for part in payload["content"]:
                 if "text" in part:
                     part["text"] = _marked(part["text"])
+        case _:
+            pass
 
 
 def _spoken(message: dict[str, Any]) -> bool:
     """Whether the person or the model said it, by the record's own provenance."""
     if message["role"] == "assistant":
         return True
-    passed = message.get("internal_chat_message_metadata_passthrough") or {}
+    passed: dict[str, Any] = message.get("internal_chat_message_metadata_passthrough") or {}
     return message["role"] == "user" and set(passed.get("content_item_kinds") or ()) == {
         "user.text"
     }
@@ -81,12 +83,11 @@ def _marked(text: str) -> str:
 
 
 def _without_prose(value: Any) -> Any:  # noqa: ANN401 - JSON
-    match value:
-        case dict():
-            return {key: _without_prose(inner) for key, inner in value.items()}
-        case list():
-            return [_without_prose(inner) for inner in value]
-        case str() if len(value) > _LONG and not value.startswith("<filesystem>"):
-            return LEFT_OUT
-        case _:
-            return value
+    if isinstance(value, dict):
+        fields = cast("dict[str, Any]", value)
+        return {key: _without_prose(inner) for key, inner in fields.items()}
+    if isinstance(value, list):
+        return [_without_prose(inner) for inner in cast("list[Any]", value)]
+    if isinstance(value, str) and len(value) > _LONG and not value.startswith("<filesystem>"):
+        return LEFT_OUT
+    return value

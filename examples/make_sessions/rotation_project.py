@@ -177,7 +177,7 @@ _KINDS = ("GET", "POST", "GET", "GET", "PUT")
 
 def _day(day: int) -> str:
     """The log of one day in November: a line for each request."""
-    lines = []
+    lines: list[str] = []
     for at in range(96):
         status = 500 if (at + day) % 31 == 0 else 404 if (at * day) % 17 == 5 else 200
         took = 12 + (at * 37 + day * 11) % 240

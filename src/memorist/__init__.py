@@ -1,5 +1,28 @@
-"""memorist: a memory and context engine for LLM agents. The public names, and nothing else;
-importing has no effect.
+"""A memory and context engine for LLM agents.
+
+    from memorist import Memorist
+
+    async with Memorist() as engine:
+        session = await engine.open("my-session", project="/home/ana/shop", format="anthropic")
+        request = await session.prepare({"model": …, "max_tokens": …, "messages": messages})
+        reply = await client.messages.create(**request)
+        await session.observe(reply)
+        await session.end_turn()
+
+The main names:
+
+Memorist          the engine: opens sessions over one home folder; `async with`, or `with` for a
+                  program without an event loop (then `BlockingMemorist`, `BlockingSession`)
+Session           one conversation: `prepare` each request, `observe` each reply, `end_turn`;
+                  `compact`, `notes`, `search`, `pin`, `turn_memory_off`
+Settings          everything that can be set, as in docs/settings.md
+HostInfo          what a host says of itself: its window, a subagent, a session without memory
+HostContext       the surroundings that `Session.assemble` shows to the model
+SessionExtension  the base of a part of your own in every session; sees a `SessionContext`
+MemoristError     the base of every error that memorist raises
+
+These are the public names; importing has no effect. The packages below hold the parts; a store,
+a clock or a model of your own is a protocol of `memorist.ports`.
 """
 
 from __future__ import annotations
