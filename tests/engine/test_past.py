@@ -5,6 +5,8 @@ work that it starts beside itself.
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,6 +22,7 @@ from memorist.engine.engine import Memorist
 from memorist.engine.rollout_pipeline import open_rollout_pipeline
 from memorist.engine.session import Session
 from memorist.engine.worker_process import START_INTERVAL_SECONDS, has_exited, start_worker
+from memorist.platforms.processes import is_running
 from memorist.ports import HostInfo as HostFacts
 from memorist.settings import ContextSettings, LongTermMemory, RolloutsSettings, Settings
 from memorist.store.disk_files import DiskFiles
@@ -275,6 +278,11 @@ async def test_files_that_cannot_be_shown_stop_no_session(
     assert starts
 
 
+def start_sleeper() -> subprocess.Popen[bytes]:
+    """A process that stays until it is ended."""
+    return subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+
+
 def wait_until_ended(process: int) -> None:
     while not has_exited(process):
         time.sleep(0.05)
@@ -316,6 +324,27 @@ async def test_due_work_is_done_by_a_process_of_its_own(
     state.close()
     assert RULE in (home / "memories" / "memory_summary.md").read_text()
     assert not (tmp_path / "not-this-one").exists()
+
+
+@pytest.mark.covers("RO-2", "EN-1")
+@pytest.mark.parametrize("is_temporary", [True, False])
+async def test_no_worker_writes_to_a_temporary_home_after_the_engine_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_temporary: bool
+) -> None:
+    """Whoever made the home deletes it then; anywhere else the worker goes on."""
+    worker = start_sleeper()
+    monkeypatch.setattr(engine_module, "start_worker", lambda *_, **__: worker.pid)
+    temporary = tmp_path if is_temporary else tmp_path / "elsewhere"
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(temporary))
+    claude(tmp_path / "user" / ".claude" / "projects" / "shop" / "c1.jsonl", [f"{RULE}."])
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
+    async with Memorist(settings=Settings(home=str(tmp_path / "home"))) as engine:
+        await engine.open("s", project=str(tmp_path))
+    runs_on = worker.poll() is None and is_running(worker.pid)
+    worker.kill()
+    worker.wait()
+
+    assert runs_on is not is_temporary
 
 
 @pytest.mark.covers("RO-2")

@@ -45,7 +45,12 @@ from memorist.engine.session_log import SessionLog
 from memorist.engine.session_pins import OffSwitch, PinnedTexts
 from memorist.engine.session_share import SessionShare, open_shared_sessions
 from memorist.engine.temporary_sessions import TemporarySessions
-from memorist.engine.worker_process import has_exited, start_worker
+from memorist.engine.worker_process import (
+    end_worker,
+    has_exited,
+    is_temporary,
+    start_worker,
+)
 from memorist.errors import SessionInUse, StoreError, UsageError
 from memorist.events import EventListener
 from memorist.extensions import SessionExtension
@@ -605,8 +610,9 @@ class Memorist:
         if self._database is not None:
             self._database.close()
             self._database = None
-        if self._worker_process is not None:
-            has_exited(self._worker_process)
+        worker = self._worker_process
+        if worker is not None and not has_exited(worker) and is_temporary(self.layout.home):
+            await end_worker(worker)
 
     def __enter__(self) -> BlockingMemorist:
         """The engine for a program without an event loop: the same calls, which wait for their

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
 from memorist.errors import StoreError
-from memorist.platforms import spawning
+from memorist.platforms import processes, spawning
 from memorist.ports import Clock, FileSystem
 from memorist.settings import Settings
 from memorist.store.home_layout import Layout
@@ -22,6 +24,9 @@ START_INTERVAL_SECONDS = 1_800.0
 Sessions become eligible by the hour, so half an hour is soon enough.
 """
 
+END_SECONDS = 5.0
+"""Longest wait for a worker to give back what it is at. Our choice."""
+_POLL_SECONDS = 0.02
 WORKER_ARGUMENTS = ("-P", "-m", "memorist", "worker", "--once", "--settings-from-stdin")
 
 
@@ -71,6 +76,24 @@ def _spawn_worker(settings: bytes, environment: Mapping[str, str]) -> int:
     with os.fdopen(writing, "wb") as pipe:
         pipe.write(settings)
     return process
+
+
+def is_temporary(home: Path) -> bool:
+    """Whether a home lies in the system's folder for temporary files: whoever made it may delete
+    it once the engine is closed.
+    """
+    return home.resolve().is_relative_to(Path(tempfile.gettempdir()).resolve())
+
+
+async def end_worker(process: int) -> None:
+    """End a worker and wait for that; it gives back what it is at."""
+    processes.terminate(process)
+    for _ in range(int(END_SECONDS / _POLL_SECONDS)):
+        if has_exited(process):
+            return
+        await asyncio.sleep(_POLL_SECONDS)
+    processes.kill_group(process)
+    has_exited(process)
 
 
 def has_exited(process: int) -> bool:
