@@ -16,14 +16,19 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 MAX_CONNECTIONS = 200
 """Connections at once. Where there are more, the one that waits longest for the headers of a
-request, its first or its next, is closed; where all have sent theirs, further requests are refused
-with 503. Our choice.
+request, its first or its next, is closed, else the one whose body has been arriving the longest;
+where all are answered, or send a body that began just now, further requests are refused with 503.
+Our choice.
 """
 HEADER_SECONDS = 10.0
 """Longest wait for the headers of a request, from its connection or its first byte. Our choice."""
 BODY_SECONDS = 60.0
 """Longest time from a request's headers to the end of its body. Our choice; the largest is a few
 megabytes.
+"""
+UNDISTURBED_BODY_SECONDS = 2.0
+"""How long a body may arrive before its connection makes room for others. Our choice: a few
+megabytes take less, and a flood of bodies that never end keeps nobody out for longer.
 """
 
 
@@ -69,6 +74,18 @@ class BoundedConfig(uvicorn.Config):
         )
         self.awaiting_headers: dict[BoundedHttpProtocol, None] = {}
         """Connections that wait for the headers of a request, the oldest first."""
+        self.awaiting_bodies: dict[BoundedHttpProtocol, float] = {}
+        """Connections whose body is arriving, and since when, the oldest first."""
+
+    def make_room(self, now: float) -> None:
+        """Close the connection that has kept the server waiting the longest."""
+        for waiting in self.awaiting_headers:
+            waiting.abort()
+            return
+        for arriving, since in self.awaiting_bodies.items():
+            if now - since >= UNDISTURBED_BODY_SECONDS:
+                arriving.abort()
+            return
 
 
 class BoundedHttpProtocol(H11Protocol):
@@ -82,8 +99,8 @@ class BoundedHttpProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin to wait for the first request."""
         super().connection_made(cast("asyncio.Transport", transport))
-        if len(self.connections) >= MAX_CONNECTIONS and self.config.awaiting_headers:
-            next(iter(self.config.awaiting_headers)).abort()
+        if len(self.connections) >= MAX_CONNECTIONS:
+            self.config.make_room(self.loop.time())
         self._await_headers()
 
     def data_received(self, data: bytes) -> None:
@@ -99,25 +116,30 @@ class BoundedHttpProtocol(H11Protocol):
     def _note_progress(self) -> None:
         cycle: RequestResponseCycle | None = self.cycle
         if cycle is None or cycle.response_complete:
+            self.config.awaiting_bodies.pop(self, None)
             if self not in self.config.awaiting_headers and not self.transport.is_closing():
                 self._await_headers()
             return
         self.config.awaiting_headers.pop(self, None)
         if not cycle.more_body:
+            self.config.awaiting_bodies.pop(self, None)
             self._set_deadline(None)
         elif cycle is not self._arriving:
             self._arriving = cycle
+            self.config.awaiting_bodies[self] = self.loop.time()
             self._set_deadline(BODY_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
         self.config.awaiting_headers.pop(self, None)
+        self.config.awaiting_bodies.pop(self, None)
         self._set_deadline(None)
         super().connection_lost(exc)
 
     def abort(self) -> None:
         """Close the connection at once, without an answer."""
         self.config.awaiting_headers.pop(self, None)
+        self.config.awaiting_bodies.pop(self, None)
         self.transport.abort()
 
     def _await_headers(self) -> None:

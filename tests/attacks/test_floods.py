@@ -163,6 +163,21 @@ def test_connections_at_rest_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
             assert resting.recv(1_000).startswith(b"HTTP/1.1 200")
 
 
+def test_bodies_that_never_end_keep_nobody_out_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as the server has connections: they make room once the time is over in which a body
+    is left undisturbed, also where each shows a valid token.
+    """
+    monkeypatch.setattr(uvicorn_server, "MAX_CONNECTIONS", 4)
+    monkeypatch.setattr(uvicorn_server, "UNDISTURBED_BODY_SECONDS", 0.2)
+    body = b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 900\r\n\r\n1"
+    with serving() as address, ExitStack() as open_now:
+        for _ in range(8):
+            open_now.enter_context(closing(begun(address, body)))
+        time.sleep(0.4)
+        with closing(begun(address, ASK)) as asking:
+            assert asking.recv(1_000).startswith(b"HTTP/1.1 200")
+
+
 def test_a_full_server_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where all connections are those of requests that are under way, the next one is answered by
     503, not cut.

@@ -69,6 +69,16 @@ def test_a_prompt_that_was_cut_through_a_sign_is_heard(before: str, half: str, a
     event.prompt.encode()
 
 
+def test_an_event_that_is_nested_without_end_is_refused_with_the_reason() -> None:
+    """It raises nothing: the process behind the hooks answers every line."""
+    deep = b'{"session_id": "s", "tool_input": ' + b'{"a":' * 100_000 + b"1" + b"}" * 100_001
+
+    refused = parse_hook_event(deep, "PreToolUse")
+
+    assert isinstance(refused, UnknownHookEvent)
+    assert "nested" in refused.why
+
+
 def test_an_event_of_a_newer_agent_is_named() -> None:
     """An event that is not known, or names no session, is told with its name, so that doctor can
     show it.

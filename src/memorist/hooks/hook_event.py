@@ -82,6 +82,8 @@ def parse_hook_event(data: bytes, installed_event: str) -> HookEvent | UnknownHo
     """
     try:
         event = _decode_event(data)
+    except RecursionError:
+        return UnknownHookEvent("what the agent wrote is nested too deeply")
     except (msgspec.DecodeError, UnicodeDecodeError):
         try:
             event = _decode_by_field(data)
