@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -182,6 +183,27 @@ def test_what_stood_once_stands_after_the_next_compaction_too() -> None:
     assert made.messages[0].id == PREAMBLE_ID
     assert again.preamble == made.messages[:1]
     assert again.states == ()
+
+
+@pytest.mark.covers("CP-8", "CP-14")
+def test_a_state_stands_once_where_the_rest_comes_back_as_copies() -> None:
+    """As from the process that compacts long histories."""
+    held = measure_conversation(
+        History().user("Mend it.").says(LONG).injected(NEWER).user("Go on.").messages
+    )
+    apart = split_preamble(held, 100_000)
+    copies = CompactedHistory(
+        strategy="structural",
+        messages=tuple(copy.copy(each) for each in held.messages[2:]),
+        tokens_before=held.tokens,
+        tokens_after=1,
+    )
+
+    made = reattach_preamble(copies, apart)
+
+    assert isinstance(made, CompactedHistory)
+    assert [each.text for each in apart.states] == [NEWER]
+    assert [each.text for each in made.messages].count(NEWER) == 1
 
 
 @pytest.mark.covers("CP-8", "CP-14")

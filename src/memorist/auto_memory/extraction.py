@@ -52,6 +52,7 @@ from memorist.auto_memory.write_evidence import (
     collect_write_evidence,
     extract_user_text,
     normalize_for_comparison,
+    split_script_words,
 )
 from memorist.auto_memory.write_gate import RefusedChange
 from memorist.auto_memory.write_result import WriteResult
@@ -559,7 +560,7 @@ def repeats_statement(topic: Topic, statements: Sequence[Statement]) -> bool:
     quote = normalize_for_comparison(topic.provenance.quote).strip(" .!")
     for statement in statements:
         said = normalize_for_comparison(statement.quote)
-        same = len(quote.split()) >= MIN_QUOTE_WORDS and quote in said
+        same = len(split_script_words(quote)) >= MIN_QUOTE_WORDS and quote in said
         if same or CoveredLines(statement.quote).covers(topic.body, share=1.0):
             return True
     return False

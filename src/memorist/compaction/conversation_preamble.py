@@ -168,8 +168,9 @@ def reattach_preamble(result: CompactionResult, split: SplitHistory) -> Compacti
     """
     if isinstance(result, UnchangedHistory):
         return result
-    shown = {id(message) for message in result.messages}
-    front = (*split.preamble, *(message for message in split.states if id(message) not in shown))
+    # By id, not by identity: a history that was compacted in another process comes back as copies.
+    shown = {message.id for message in result.messages}
+    front = (*split.preamble, *(message for message in split.states if message.id not in shown))
     after = result.tokens_after + estimate_messages_tokens(front, split.rest.factor)
     if after > split.tokens or (after == split.tokens and len(front) > len(split.preamble)):
         return UnchangedHistory("The result would not be smaller than what it replaces.")
