@@ -17,6 +17,8 @@ FACTS = """
     The staging server is reachable at stage.example.net.|The nightly export job is owned by Priya.
     Deploys happen on Tuesdays only.|Update: our main database is now CockroachDB.|The ORM we use is Prisma.
     we moved the standup to 9:30|I now work at Acme.|Feature flags are kept in flags.toml.
+    The API rate limit was raised to 2000 requests.|Carlos leads the backend team.|CI/CD is handled by Jenkins.
+    Our team has 5 developers.|Maria is the CTO.
     Unsere Datenbank ist Postgres 17.|Unser Team sitzt in Leipzig.|Wir deployen mit ArgoCD.
     Wir haben das Review auf Mittwoch verlegt.|Nos tests tournent sur Vercel.|On utilise Symfony 7.
     Nous sommes passés à GitLab.|Nuestro servidor está en Madrid.|Usamos Laravel 11 con MySQL.
@@ -36,6 +38,7 @@ OF_THE_MOMENT = """
     The server is slow since the update to 3.2.|Our app crashes on iOS 17.|our tests are red on CI
     The branch is behind main.|we use this in the header|We might use Kafka.|the deploy is done
     our base class is Layout, rename it to Base|By default the server listens on 8080.
+    Button manages its own state.|The list was moved to the left.|The limit was changed to 5 in this file.
     Is our staging on Postgres 15?|Why do we use Redis?|If our CI runs on Linux, use bash.
     Unser Build schlägt mit Fehler 3 fehl.|Wir müssen auf Postgres 17 umsteigen.|Nos tests échouent sur Vercel.
     Nous devons passer à Symfony 7.|Nuestro servidor falla con MySQL 8.|Debemos migrar a AWS.

@@ -21,6 +21,8 @@ CORRECTED = """
     Our CI runs on Travis. > We moved from Travis to GitHub Actions.
     The stand-up is at 9:00. > we moved the stand-up to 9:30
     Our main database is MySQL. > Our main database is now CockroachDB.
+    The API limit is 500 calls a minute. > The API limit was raised to 2000 calls a minute.
+    The company uses MySQL as its database. > The company completed the migration from MySQL to Postgres.
     The ORM we use is Sequelize. > We switched to Prisma, no longer Sequelize.
     Die Deploys sind dienstags. > Deploys sind jetzt donnerstags, nicht mehr dienstags.
     Funktionen höchstens 40 Zeilen. > Mach daraus 60 Zeilen pro Funktion, 40 war zu streng.
@@ -37,6 +39,8 @@ UNRELATED = """
     Production runs Postgres 15. > Staging is on Postgres 17 now.
     The launch is owned by Priya. > We moved the launch to May.
     The Travis token is in 1Password. > We moved from Travis to GitHub Actions.
+    The API limit is described in Notion. > The API limit was raised to 2000 calls a minute.
+    Use MySQL only for billing. > The company completed the migration from MySQL to Postgres.
     The stand-up is on Mondays. > Releases are on Wednesdays now, no longer on Mondays.
     Coverage must stay over 40 percent. > Make that 60 lines per function, 40 was too strict.
     Redis holds the queue. > We no longer use Redis for sessions.

@@ -28,7 +28,7 @@ Tuesdays` a correction names the deploys, and of another rule with a Tuesday not
 _CHANGES = lazy_pattern(
     r"\A(?:no|nope|nah|actually|correction|update|wrong|nein|korrektur|non|correctif|no,|corrección|não|correção|нет|уточнение)\b\s*[,:.!–—-]"
     r"|\A(?:please )?(?:make|change|set|raise|lower|bump) (?:that|it|this)\b|\A(?:mach|setz)\w* (?:daraus|das|es)\b|\Amets(?:-en| plutôt)\b|\A(?:que sean|ponlo|pon)\b|\A(?:muda|mude|coloca|coloque) (?:para|isso)\b"
-    r"|\b(?:now|no longer|any ?more|again|instead|upgraded|downgraded|bumped|switched|moved|migrated|changed|renamed|replaced|raised|lowered|rescheduled|postponed|used to|was too|were too|is outdated|"
+    r"|\b(?:now|no longer|has been|have been|was (?:increased|raised|reduced|lowered|changed|moved|set|extended|shortened)|migration from|relocated|any ?more|again|instead|upgraded|downgraded|bumped|switched|moved|migrated|changed|renamed|replaced|raised|lowered|rescheduled|postponed|used to|was too|were too|is outdated|"
     r"jetzt|nicht mehr|wieder|stattdessen|umgestiegen|umgestellt|gewechselt|aktualisiert|verschoben|geändert|ersetzt|war zu|waren zu|"
     r"maintenant|désormais|de nouveau|plutôt|passés? (?:à|de|au)|changé|remplacé|mis à jour|déplacé|était trop|"
     r"ahora|ya no|de nuevo|cambiamos|pasamos|migramos|actualizamos|movimos|era (?:muy|demasiado)|agora|já não|mudamos|passamos|trocamos|atualizamos|migramos|era (?:muito|pouco)|"
@@ -61,6 +61,8 @@ _FORMER = tuple(
 """Names what is given up."""
 _CHANGED_THING = lazy_pattern(
     r"\b(?:moved|shifted|rescheduled|postponed|changed|raised|lowered|increased|reduced|bumped|renamed) (?:the |our |my )?(?P<thing>[\w '’-]{2,40}?) (?:from [\w.: -]{1,20} )?to (?P<new>\S.*)"
+    r"|(?P<passive>[\w '’-]{2,40}?) (?:was|were|has been|have been|got) (?:increased|raised|reduced|lowered|changed|moved|set|extended|shortened|renamed|"
+    r"upgraded|switched|rescheduled|postponed) (?:from [\w.: -]{1,20} )?to (?P<target>\S.*)"
     r"|(?P<subject>[\w '’-]{2,40}?) (?:is|are) (?:now|from now on) (?P<value>\S.*)",
     re.IGNORECASE,
 )
@@ -87,6 +89,9 @@ _SWITCHED = lazy_pattern(
     r"\b(?:we|wir|nous|on|мы)\b.{1,20}\b(?:switched|moved|migrated|passés|umgestiegen|перешли)\b",
     re.IGNORECASE,
 )
+_USED = r"(?:uses?|using|runs?|running|on|is|are|with|in)\s+"
+"""Stands before what a memory says is used."""
+_DENIES = lazy_pattern(r"\b(?:never|not|no|don['’]?t|avoid|without|for|only)\b", re.IGNORECASE)
 _LOOSE_WORDS = word_set(
     """
          change changed chang upgrade upgrad upgraded update updat updated move mov moved switch switched migrate migrat
@@ -154,6 +159,7 @@ def corrects_value(new: str, known: str) -> bool:
     return (
         any(_gives_up(correction, former, order) for former in correction.former)
         or any(_renumbers(correction, pair, new, known, order) for pair in correction.numbered)
+        or _switches_use(new, known)
         or _gives_up_wide(new, known)
         or _changes_subject(new, known)
     )
@@ -179,6 +185,17 @@ def _gives_up(correction: ValueCorrection, former: tuple[str, ...], order: tuple
         correction.switches
         and order[-len(former) :] == former
         and re.fullmatch(VERB, order[0]) is None
+    )
+
+
+def _switches_use(new: str, known: str) -> bool:
+    """Whether a text goes from one thing to another, and a memory says that the one is used."""
+    if _DENIES.search(known) is not None:
+        return False
+    found = (match for pattern in SWITCHES if (match := pattern.search(new)) is not None)
+    return any(
+        re.search(rf"\b{_USED}{re.escape(match['old'])}(?![\w-])", known, re.IGNORECASE)
+        for match in found
     )
 
 
@@ -236,8 +253,8 @@ def _changes_subject(new: str, known: str) -> bool:
     mine, theirs = _CHANGED_THING.search(new), _IS.match(known)
     if mine is None or theirs is None:
         return False
-    thing = content_words(mine["thing"] or mine["subject"])
-    value, other = mine["new"] or mine["value"], theirs["new"] or theirs["value"]
+    thing = content_words(mine["thing"] or mine["passive"] or mine["subject"])
+    value, other = mine["new"] or mine["target"] or mine["value"], theirs["new"] or theirs["value"]
     return (
         bool(thing)
         and set(thing) == set(content_words(theirs["thing"] or theirs["subject"]))

@@ -25,7 +25,7 @@ MIN_FACT_CHARS = 10
 """Characters of the shortest one; a Chinese or Japanese character counts as two."""
 
 _SURROUNDINGS = (
-    r"(?:ci|cd|pipelines?|staging|production|prod|deploy(?:ment)?s?|releases?|launch|go-live|freeze|"
+    r"(?:ci|cd|ci/cd|pipelines?|monitoring|inference|version|instance type|headquarters|staging|production|prod|deploy(?:ment)?s?|releases?|launch|go-live|freeze|"
     r"stand-?ups?|sprints?|meetings?|budget|deadline|code ?name|mascot|stack|databases?|data ?stores?|"
     r"db|orm|back-?end|front-?end|limit|clusters?|servers?|hosting|domain|repo(?:sitory)?|monorepo|"
     r"project|team|company|clients?|customers?|docs|documentation|wiki|runbooks?|dashboards?|logs|"
@@ -37,11 +37,11 @@ _SURROUNDINGS = (
 """What surrounds the code, as the last word of a subject."""
 _STATE = (
     r"(?:is|are)(?: (?:always|now|only|still|called|named|hosted|deployed|located|based|kept|stored|"
-    r"tracked|owned|maintained|managed|limited|capped|scheduled|planned|set|written|built|reachable|"
+    r"tracked|owned|maintained|managed|handled|powered|provided|limited|capped|scheduled|planned|set|written|built|reachable|"
     r"available|due|up|down to|mirrored|backed|released|published|reviewed|run))*"
     r"|(?:now |still |only |always )?(?:runs?|uses?|lives?|needs?|requires?|allows?|targets?|go(?:es)?|"
     r"happens?|expires?|follows?|focus(?:es)?|supports?|owns?|ships?|closes?|starts?|ends?|sits?|"
-    r"speaks?|sells?|has|have|stays?|meets?|releases?|deploys?|belongs?|consists?|costs?|counts?)"
+    r"speaks?|sells?|includes?|knows?|has|have|stays?|meets?|releases?|deploys?|belongs?|consists?|costs?|counts?)"
 )
 _ENGLISH_GROUP = (
     r"(?:(?:for|in|on) (?:this|our|the) (?:project|repo|team|product|company|codebase),? )?we(?:['’]ve| have|['’]ll| will)? (?:(?:all|only|always|just|now|still|also|recently|currently|"
@@ -59,10 +59,18 @@ _ENGLISH_PERSON = (
     rf"(?:i (?:(?:now|just|recently|currently|have|also|mostly) )*(?:live|work|moved|relocated|joined|started at|study|teach|own|maintain|run|lead|"
     rf"speak|use|left (?-i:[A-Z]))\b|i['’]m (?:now )?(?:building|working on|writing|maintaining|opening|hiring|based)\b)(?! (?:this|that|it|these|those|them)\b)(?P<said>[^{MASK_CHARACTER}/]+)$"
 )
+_ENGLISH_PEOPLE = (
+    r"(?P<name>(?-i:[A-Z][a-z]+)(?: (?-i:[A-Z])[\w'’-]+)?) (?P<said>(?:(?:manages|leads|owns|runs|handles|maintains|oversees|heads|approves|reviews) (?:all |the |our |my )?(?:[\w-]+ ){0,4}?|reports to |is (?:the|our|my) (?:[\w-]+ ){0,3}?)"
+    r"(?:teams?|offices?|services?|squad|department|group|infra(?:structure)?|back-?end|front-?end|releases?|deploys?|deployments|design|security|billing|cto|ceo|cfo|lead|manager|owner|designer|pm|maintainer|on-call|jobs?|engineers?|contact)\b.*)"
+)
+_ENGLISH_PASSIVE = (
+    rf"(?:the |our |my )(?:[\w'’/&.+-]+ ){{0,4}}?{_SURROUNDINGS} (?:was|were|has been|have been|got) (?:increased|raised|reduced|lowered|changed|moved|set|extended|shortened|renamed|"
+    r"upgraded|switched|rescheduled|postponed) (?P<said>(?:from [\w.: -]{1,20} )?to .+)"
+)
 _ENGLISH_CHANGE = (
-    r"(?:we(?:['’]ve| have)?|the team(?: has)?|i(?:['’]ve| have)?(?= (?:just |recently |already |finally |now |also )*(?:switched|migrated|moved to|upgraded to|joined)\b)) (?:just |recently |already |finally |now |also )*"
+    r"(?:we(?:['’]ve| have)?|the (?:team|company)(?: has)?|i(?:['’]ve| have)?(?= (?:just |recently |already |finally |now |also )*(?:switched|migrated|moved to|upgraded to|joined)\b)) (?:just |recently |already |finally |now |also )*"
     r"(?:switched|moved|migrated|upgraded|downgraded|renamed|bumped|relocated|transitioned|changed|swapped|"
-    r"replaced|raised|lowered|reduced|increased|shifted|rescheduled|postponed|joined|went back)\b"
+    r"replaced|raised|lowered|reduced|increased|shifted|rescheduled|postponed|joined|went back|completed (?:the |our )?migration)\b"
     r"(?! (?:this|that|it|these|those|them)\b)(?P<said>.+)"
 )
 _GERMAN = (
@@ -110,7 +118,15 @@ _JAPANESE = (
 _LATIN_FORMS = tuple(
     lazy_pattern(form, re.IGNORECASE)
     for form in (
-        *(_ENGLISH, _ENGLISH_PERSON, _ENGLISH_CHANGE, _GERMAN, _GERMAN_CHANGE),
+        *(
+            _ENGLISH,
+            _ENGLISH_PERSON,
+            _ENGLISH_PEOPLE,
+            _ENGLISH_PASSIVE,
+            _ENGLISH_CHANGE,
+            _GERMAN,
+            _GERMAN_CHANGE,
+        ),
         *(_ROMANCE, _ROMANCE_CHANGE),
     )
 )
@@ -128,8 +144,8 @@ _TROUBLE = lazy_pattern(
     r"so (?:we|you|i)|and (?:we|you|i|it) (?:need|should|can|want)|too (?!(?:strict|lax|high|low)\b)\w+|not sure|ready|done|fine|good|great|ok|merged|pushed|committed|fixed|added|updated|red|green|down|ahead|behind|off)\b"
     r"|\bit (?:is|was|does|did|has)\b|\btherefore\b|\bbut (?:it|we|the|i|this|that|now)\b|[?？:]\s*$"
     r"|\b(?:fehler\w*|kaputt|nicht|keine?[nrms]?|seit|gerade|heute|morgen|gestern|wollen|müssen|muss|sollen|sollten|können|kann|könnten|würde\w*|möchte\w*|bitte|falls|wenn|leider|hängt|stürzt|fertig|langsam\w*)\b"
-    r"|\b(?:erreurs?|ne|pas|plus|échou\w+|depuis|aujourd['’]hui|hier|demain|maintenant|doit|devons|devrait|faut|peut|pourrait|veux|voulons|s['’]il|si|lente?|cassée?s?|plante\w*)\b(?!,? pas \w+\W*$)"
-    r"|\b(?:fall\w+|falh\w+|ya no|não|desde (?:ayer|ontem|hoy|hoje)|hoy|hoje|ayer|ontem|mañana|amanhã|ahora mismo|debe\w*|deve\w*|hay que|puede\w*|pode\w*|quer\w+|quier\w+|por favor|si|se (?!cham|encontr)\w+|lent[oa]|rot[oa]|quebrad[oa])\b"
+    r"|\b(?:erreurs?|ne|pas|(?<!gitlab )(?<!c )plus (?:de|en|que|du|la|le|les)|échou\w+|depuis|aujourd['’]hui|hier|demain|maintenant|doit|devons|devrait|faut|peut|pourrait|veux|voulons|s['’]il|si|lente?|cassée?s?|plante\w*)\b(?!,? pas \w+\W*$)"
+    r"|\b(?:fall(?:a|an|ó|aron)|falh(?:a|am|ou|aram|ando)|ya no|não|desde (?:ayer|ontem|hoy|hoje)|hoy|hoje|ayer|ontem|mañana|amanhã|ahora mismo|debe(?:n|s|mos|ría\w*)?|deve(?:m|mos|ria\w*)?|hay que|puede(?:n|s|mos)?|pode(?:m|mos|ria\w*)?|quer(?:o|emos|em|ia\w*|er|ía\w*)|quier(?:o|e|en|es)|por favor|si|se (?!cham|encontr)\w+|lent[oa]|rot[oa]|quebrad[oa])\b"
     r"|\b(?:ошиб\w+|не|нет|упал\w*|пада\w+|слома\w+|сегодня|вчера|завтра|сейчас|надо|нужно|долж\w+|может|можно|хо(?:тим|чу)|пожалуйста|если|обсуждали|говорили|устали|проблем\w*|баг\w*)\b"
     r"|报错|错误|失败|崩溃|无法|不能|没有|问题|昨天|今天|明天|刚才|现在(?!用|是|改)|目前|怎么|什么|为什么|哪|吗|呢|应该|需要|可以|想|聊|帮|请|如果|要|一下|慢|坏|缺|少了|这个(?!项目)|那个|这里|这次|这段|这行"
     r"|エラー|失敗|落ち|動か(?:ない|ず)|できま|できない|ません|ない|バグ|おかしい|問題|昨日|今日|明日|さっき|今(?!は)|なぜ|どう|何|ですか|ますか|たい|べき|必要|かも|と思|もし|場合|この(?!プロジェクト|リポジトリ)|その|ここ|ました",
@@ -182,7 +198,11 @@ def find_plain_fact(sentence: ProseSentence) -> bool | None:
     found = [match for form in _select_forms(masked, wide) if (match := form.match(masked))]
     if not found or _is_of_the_moment(sentence.masked, masked):
         return None
-    return any(_PARTICULAR.search(sentence.masked, start + match.start("said")) for match in found)
+    return any(
+        "name" in match.re.groupindex
+        or _PARTICULAR.search(sentence.masked, start + match.start("said"))
+        for match in found
+    )
 
 
 def _select_forms(masked: str, wide: int) -> tuple[re.Pattern[str], ...]:
