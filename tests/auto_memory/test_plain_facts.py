@@ -23,7 +23,7 @@ FACTS = """
     Wir haben das Review auf Mittwoch verlegt.|Nos tests tournent sur Vercel.|On utilise Symfony 7.
     Nous sommes passés à GitLab.|Nuestro servidor está en Madrid.|Usamos Laravel 11 con MySQL.
     Migramos a Cloudflare.|Nosso backend roda em Elixir.|A gente usa Trello.|Nosso time fica em Recife.
-    Наш сервер работает на Debian 12.|Мы перешли на GitLab.|У нас Redis и Kafka.
+    Наш сервер работает на Debian 12.|Мы перешли на GitLab.|У нас Redis и Kafka.|Наш сайт https://example.org
     我们后端用的是 FastAPI|项目代号改为 Falcon|我们公司的服务器部署在 AWS|本番環境は AWS で動いています。
     うちのチームは Slack を使っています。|No, we're on Postgres 17.|no, la URL correcta es https://new.example.com
     Correction: for this project we choose Neon.|I will only use editors with a Linux build.
@@ -44,7 +44,7 @@ OF_THE_MOMENT = """
     Nous devons passer à Symfony 7.|Nuestro servidor falla con MySQL 8.|Debemos migrar a AWS.
     Nosso backend não roda no Windows.|Precisamos migrar para AWS.|Наш сервер упал на Debian 12.
     Нам нужно перейти на GitLab.|我们的服务器报错 500 了|我们应该用 Redis|本番環境で Redis が落ちています。
-    所有用例都跑完了|faz como sempre
+    我们用 Postgres 代替 MySQL 吧，性能更好|所有用例都跑完了|faz como sempre
 """
 
 

@@ -402,7 +402,7 @@ ENGLISH_RULE_PATTERNS: tuple[StatementPattern, ...] = (
     ),
     define_pattern(
         "rule",
-        r"(?P<text>we(?:['’]ve| have)? (?:all )?(?:decided|agreed|settled|committed) (?:with "
+        r"(?P<text>(?:we|(?:the|our|my) team)(?:['’]ve| have| has)? (?:all )?(?:decided|agreed|settled|committed) (?:with "
         r"[^,.]{2,40}? )?(?:to|on|that"
         r"|against|not to)\b.+)",
         rejects_task_words=True,

@@ -41,7 +41,7 @@ _STATE = (
     r"available|due|up|down to|mirrored|backed|released|published|reviewed|run))*"
     r"|(?:now |still |only |always )?(?:runs?|uses?|lives?|needs?|requires?|allows?|targets?|go(?:es)?|"
     r"happens?|expires?|follows?|focus(?:es)?|supports?|owns?|ships?|closes?|starts?|ends?|sits?|"
-    r"speaks?|sells?|includes?|knows?|has|have|stays?|meets?|releases?|deploys?|belongs?|consists?|costs?|counts?)"
+    r"speaks?|sells?|moves?|includes?|knows?|has|have|stays?|meets?|releases?|deploys?|belongs?|consists?|costs?|counts?)"
 )
 _ENGLISH_GROUP = (
     r"(?:(?:for|in|on) (?:this|our|the) (?:project|repo|team|product|company|codebase),? )?we(?:['’]ve| have|['’]ll| will)? (?:(?:all|only|always|just|now|still|also|recently|currently|"
@@ -102,7 +102,7 @@ _ROMANCE_CHANGE = (
 _RUSSIAN = (
     r"(?:(?:наш\w*|мо[йяёеи]|все) (?:[\w./+-]+ ){1,4}?(?:—|–|-|это|работа\w+|использу\w+|наход\w+|леж\w+|называ\w+|крут\w+|жив\w+|стоит|стоят|хран\w+|"
     r"развёрнут\w*|развернут\w*|проход\w+|выход\w+)"
-    r"|у нас(?: \w+)?|мы (?:используем|работаем|деплоим|делаем|занимаемся|храним|пишем|сидим|живём|разворачиваем|выпускаем|релизим|тестируем)|я (?:использую|пишу|работаю))"
+    r"|наш\w* [\w-]+:? (?=https?://|\S*\.\w{2,}/|\d)|у нас(?: \w+)?|мы (?:используем|работаем|деплоим|делаем|занимаемся|храним|пишем|сидим|живём|разворачиваем|выпускаем|релизим|тестируем)|я (?:использую|пишу|работаю))"
     r"(?P<said>\b.+|\s.+)"
 )
 _RUSSIAN_CHANGE = r"(?:мы|я) (?:уже |недавно |теперь )*(?:перешли|переехали|обновились|обновили|перенесли|переименовали|заменили|подняли|снизили|сменили|перешёл|переехал)а?\b(?P<said>.+)"
@@ -147,7 +147,7 @@ _TROUBLE = lazy_pattern(
     r"|\b(?:erreurs?|ne|pas|(?<!gitlab )(?<!c )plus (?:de|en|que|du|la|le|les)|échou\w+|depuis|aujourd['’]hui|hier|demain|maintenant|doit|devons|devrait|faut|peut|pourrait|veux|voulons|s['’]il|si|lente?|cassée?s?|plante\w*)\b(?!,? pas \w+\W*$)"
     r"|\b(?:fall(?:a|an|ó|aron)|falh(?:a|am|ou|aram|ando)|ya no|não|desde (?:ayer|ontem|hoy|hoje)|hoy|hoje|ayer|ontem|mañana|amanhã|ahora mismo|debe(?:n|s|mos|ría\w*)?|deve(?:m|mos|ria\w*)?|hay que|puede(?:n|s|mos)?|pode(?:m|mos|ria\w*)?|quer(?:o|emos|em|ia\w*|er|ía\w*)|quier(?:o|e|en|es)|por favor|si|se (?!cham|encontr)\w+|lent[oa]|rot[oa]|quebrad[oa])\b"
     r"|\b(?:ошиб\w+|не|нет|упал\w*|пада\w+|слома\w+|сегодня|вчера|завтра|сейчас|надо|нужно|долж\w+|может|можно|хо(?:тим|чу)|пожалуйста|если|обсуждали|говорили|устали|проблем\w*|баг\w*)\b"
-    r"|报错|错误|失败|崩溃|无法|不能|没有|问题|昨天|今天|明天|刚才|现在(?!用|是|改)|目前|怎么|什么|为什么|哪|吗|呢|应该|需要|可以|想|聊|帮|请|如果|要|一下|慢|坏|缺|少了|这个(?!项目)|那个|这里|这次|这段|这行"
+    r"|报错|错误|失败|崩溃|无法|不能|没有|问题|昨天|今天|明天|刚才|现在(?!用|是|改)|目前|怎么|什么|为什么|哪|吗|呢|应该|需要|可以|想|聊|帮|请|如果|吧(?:[，。！,.!\s]|$)|要|一下|慢|坏|缺|少了|这个(?!项目)|那个|这里|这次|这段|这行"
     r"|エラー|失敗|落ち|動か(?:ない|ず)|できま|できない|ません|ない|バグ|おかしい|問題|昨日|今日|明日|さっき|今(?!は)|なぜ|どう|何|ですか|ますか|たい|べき|必要|かも|と思|もし|場合|この(?!プロジェクト|リポジトリ)|その|ここ|ました",
     re.IGNORECASE,
 )
