@@ -16,7 +16,7 @@ from memorist.auto_memory.interop import (
     instruction_files,
 )
 from memorist.auto_memory.interop.dialect import ExportLoss
-from memorist.auto_memory.interop.memory_transfer import DIALECTS, recognise_dialect
+from memorist.auto_memory.interop.memory_transfer import DIALECTS, find_memory_dialect
 from memorist.auto_memory.memory_file import (
     MemoryKind,
     Provenance,
@@ -127,10 +127,10 @@ def test_a_file_of_claude_code_goes_through_byte_for_byte(
     """
     data = mark + opening + b"".join(head) + closing + body + b"\nx"
 
-    read = claude_code_memory.read_claude_code({"a.md": data})
+    read = claude_code_memory.import_claude_code_memory({"a.md": data})
 
     assert [each.path for each in read.topics] == ["a.md"]
-    assert claude_code_memory.write_claude_code(read.topics, {}).files["a.md"] == data
+    assert claude_code_memory.export_claude_code_memory(read.topics, {}).files["a.md"] == data
 
 
 @settings(deadline=None)
@@ -155,16 +155,16 @@ def test_both_shapes_of_claude_code_are_read() -> None:
         b"user\n---\n\nSee [[old]].\n",
     }
 
-    read = claude_code_memory.read_claude_code(files)
+    read = claude_code_memory.import_claude_code_memory(files)
 
-    assert recognise_dialect(files) == "claude-code"
+    assert find_memory_dialect(files) == "claude-code"
     assert {each.path: each.kind for each in read.topics} == {
         "old.md": MemoryKind.FEEDBACK,
         "new.md": MemoryKind.USER,
     }
     assert next(each for each in read.topics if each.path == "new.md").pinned
     assert read.ignored == ()
-    assert claude_code_memory.write_claude_code(read.topics, files).files == files
+    assert claude_code_memory.export_claude_code_memory(read.topics, files).files == files
 
 
 def test_an_index_of_claude_code_keeps_the_lines_of_others() -> None:
@@ -176,7 +176,9 @@ def test_an_index_of_claude_code_keeps_the_lines_of_others() -> None:
         "theirs.md": b"---\nname: t\n---\nText.\n",
     }
 
-    files = claude_code_memory.write_claude_code([topic("Deploys are on Fridays.")], present).files
+    files = claude_code_memory.export_claude_code_memory(
+        [topic("Deploys are on Fridays.")], present
+    ).files
 
     assert set(files) == {"MEMORY.md", "a-name.md"}
     index = files["MEMORY.md"].decode().splitlines()
@@ -187,7 +189,7 @@ def test_an_index_of_claude_code_keeps_the_lines_of_others() -> None:
 
 def test_what_is_no_memory_in_a_folder_of_claude_code_is_said() -> None:
     """Logs, team files, empty files and loose lines of the index are named with the reason."""
-    read = claude_code_memory.read_claude_code({
+    read = claude_code_memory.import_claude_code_memory({
         "MEMORY.md": b"# H\nloose line\n", "logs/2026/01/2026-01-02.md": b"- x\n", "team/a.md": b"t\n", "team/MEMORY.md": b"x\n",
         "empty.md": b"---\nname: e\n---\n",
     })  # fmt: skip
@@ -204,7 +206,7 @@ def test_what_is_no_memory_in_a_folder_of_claude_code_is_said() -> None:
 
 def test_a_name_that_a_memory_folder_does_not_take_is_changed() -> None:
     """A file whose name would be refused is read under another, and none is lost by it."""
-    read = claude_code_memory.read_claude_code(
+    read = claude_code_memory.import_claude_code_memory(
         {"a\\b.md": b"one", "a-b.md": b"two", "bad. /x\u200b.md": b"three"}
     )
 
@@ -216,7 +218,7 @@ def test_codex_is_read_by_its_schema() -> None:
     """Profile, preferences, tips, knowledge and notes are memories of their kinds; evidence and
     contents are left, and said.
     """
-    read = codex_memory.read_codex(CODEX_FILES)
+    read = codex_memory.import_codex_memory(CODEX_FILES)
 
     assert [(each.kind, each.body) for each in read.topics] == [
         (MemoryKind.FEEDBACK, 'when reviewing, the user asked "cite lines" -> cite file and line'),
@@ -250,7 +252,7 @@ def test_raw_memories_are_read_where_no_handbook_is() -> None:
         b"one\n\n## Thread `t-2`\nupdated_at: y\n\nraw two\n"
     )
 
-    read = codex_memory.read_codex({"raw_memories.md": raw})
+    read = codex_memory.import_codex_memory({"raw_memories.md": raw})
 
     assert [each.body for each in read.topics] == ["raw one", "raw two"]
     assert list(read.folders.values()) == [("/home/dev/shop",)]
@@ -262,11 +264,11 @@ def test_memories_go_to_codex_as_notes() -> None:
     """
     made = topic("Use pnpm here.\n\nWhy: the lock file.", name="Use pnpm")
 
-    wrote = codex_memory.write_codex([made], CODEX_FILES)
-    again = codex_memory.write_codex([made], {**CODEX_FILES, **wrote.files})
+    wrote = codex_memory.export_codex_memory([made], CODEX_FILES)
+    again = codex_memory.export_codex_memory([made], {**CODEX_FILES, **wrote.files})
 
     assert list(wrote.files) == ["extensions/ad_hoc/notes/1970-01-01T00-00-00-use-pnpm.md"]
-    assert codex_memory.read_codex(wrote.files).topics[0].name == "Use pnpm"
+    assert codex_memory.import_codex_memory(wrote.files).topics[0].name == "Use pnpm"
     assert wrote.losses == (ExportLoss("a-name.md", ("kind",)),)
     assert again.files == {}
 
@@ -308,9 +310,9 @@ def test_a_fact_of_gemini_is_one_line_and_comes_back(texts: list[str]) -> None:
     made = [
         topic(text, None, path=f"{number}.md") for number, text in enumerate(texts) if text.strip()
     ]
-    wrote = gemini_memory.write_gemini(made, {})
+    wrote = gemini_memory.export_gemini_memory(made, {})
 
-    found = [each.body for each in gemini_memory.read_gemini(wrote.files).topics]
+    found = [each.body for each in gemini_memory.import_gemini_memory(wrote.files).topics]
 
     assert found == list(
         dict.fromkeys(
@@ -330,9 +332,9 @@ def test_a_fact_of_gemini_is_one_line_and_comes_back(texts: list[str]) -> None:
 def test_entries_of_hermes_come_back(texts: list[str]) -> None:
     """Each entry comes back as it was; a sign that would part it is taken out, and that is said."""
     made = [topic(text, path=f"{number}.md") for number, text in enumerate(texts) if text.strip()]
-    wrote = hermes_memory.write_hermes(made, {})
+    wrote = hermes_memory.export_hermes_memory(made, {})
 
-    found = [each.body for each in hermes_memory.read_hermes(wrote.files).topics]
+    found = [each.body for each in hermes_memory.import_hermes_memory(wrote.files).topics]
 
     plain = [each.body.strip() for each in made if "§" not in each.body and "\r\n" not in each.body]
     assert [each for each in plain if each not in found] == []
@@ -349,7 +351,7 @@ def test_hermes_keeps_the_person_apart_and_its_limits() -> None:
         topic("y" * 300, path="next.md"),
     ]
 
-    wrote = hermes_memory.write_hermes(made, {"MEMORY.md": "kept ✓".encode()})
+    wrote = hermes_memory.export_hermes_memory(made, {"MEMORY.md": "kept ✓".encode()})
 
     assert wrote.files["USER.md"].decode() == "Likes short answers.\n§\nCite lines."
     assert wrote.files["MEMORY.md"].decode() == "kept ✓\n§\n" + "x" * 2_000
@@ -357,7 +359,7 @@ def test_hermes_keeps_the_person_apart_and_its_limits() -> None:
         ("f.md", False),
         ("next.md", True),
     ]
-    assert [each.kind for each in hermes_memory.read_hermes(wrote.files).topics] == [
+    assert [each.kind for each in hermes_memory.import_hermes_memory(wrote.files).topics] == [
         MemoryKind.PROJECT,
         MemoryKind.PROJECT,
         MemoryKind.USER,
@@ -376,12 +378,12 @@ def test_what_stands_in_an_instruction_file_stays(
         before + (b"\n" + heading + b"\n- known\n" if section else b"") + b"\n## Next\n" + after
     )
 
-    wrote = gemini_memory.write_gemini([topic("A new fact.", None)], {"GEMINI.md": present}).files[
-        "GEMINI.md"
-    ]
-    again = gemini_memory.write_gemini([topic("A new fact.", None)], {"GEMINI.md": wrote}).files[
-        "GEMINI.md"
-    ]
+    wrote = gemini_memory.export_gemini_memory(
+        [topic("A new fact.", None)], {"GEMINI.md": present}
+    ).files["GEMINI.md"]
+    again = gemini_memory.export_gemini_memory(
+        [topic("A new fact.", None)], {"GEMINI.md": wrote}
+    ).files["GEMINI.md"]
 
     assert wrote.count(b"- A new fact.") == present.count(b"- A new fact.") + 1
     assert again == wrote
@@ -397,7 +399,7 @@ def test_the_section_of_gemini_ends_where_its_own_program_ends_it() -> None:
         b"Else\n- nor this\n"
     )
 
-    read = gemini_memory.read_gemini({"GEMINI.md": text})
+    read = gemini_memory.import_gemini_memory({"GEMINI.md": text})
 
     assert [each.body for each in read.topics] == ["one fact", "another"]
     assert [each.where for each in read.ignored] == ["GEMINI.md"]
@@ -407,7 +409,7 @@ def test_an_instruction_file_without_our_section_is_read_by_its_lists() -> None:
     """List entries are memories; prose and code are named as left."""
     text = b"# Rules\nprose\n- Use tabs.\n  Always.\n\n## Code\n```\n- no entry\n```\n"
 
-    read = instruction_files.read_instructions({"AGENTS.md": text})
+    read = instruction_files.import_instruction_memory({"AGENTS.md": text})
 
     assert [(each.kind, each.body) for each in read.topics] == [
         (MemoryKind.FEEDBACK, "Use tabs.\nAlways.")
@@ -459,7 +461,7 @@ def test_claude_code_holds_everything() -> None:
         {"description": "a hook", "pinned": "true", "own": "x"},
     )
 
-    assert claude_code_memory.write_claude_code([rich], {}).losses == ()
+    assert claude_code_memory.export_claude_code_memory([rich], {}).losses == ()
 
 
 @pytest.mark.parametrize(
@@ -488,7 +490,7 @@ def test_claude_code_holds_everything() -> None:
 )
 def test_a_dialect_is_known_by_its_content(files: dict[str, bytes], name: str | None) -> None:
     """Each layout is recognised, and what is none of them is not taken for one."""
-    assert recognise_dialect(files) == name
+    assert find_memory_dialect(files) == name
 
 
 @settings(deadline=None)
@@ -498,7 +500,7 @@ def test_no_content_breaks_a_dialect(files: dict[str, bytes]) -> None:
     """Whatever stands in the files, every dialect reads it, its memories have text and paths of
     their own, and all dialects write them.
     """
-    recognise_dialect(files)
+    find_memory_dialect(files)
     for dialect in DIALECTS.values():
         found = dialect.read(files).topics
         assert len({each.path for each in found}) == len(found)
@@ -515,7 +517,7 @@ def test_many_entries_with_the_same_start_get_names_of_their_own() -> None:
         + "- twice\n- twice\n"
     )
 
-    found = gemini_memory.read_gemini({"GEMINI.md": text.encode()}).topics
+    found = gemini_memory.import_gemini_memory({"GEMINI.md": text.encode()}).topics
 
     assert len(found) == 61
     assert {each.path[-6:] for each in found[1:3]} == {"y-2.md", "y-3.md"}

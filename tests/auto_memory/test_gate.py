@@ -27,7 +27,7 @@ from memorist.auto_memory.write_gate import (
     GateContext,
     NeedsReview,
     RefusedChange,
-    find_unsafe_reasons,
+    find_reasons_to_withhold,
     judge_change,
 )
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult
@@ -225,8 +225,8 @@ def test_planted_orders_wait_whoever_writes_them(actor: Actor) -> None:
 
     assert isinstance(judged(planted, actor=actor), NeedsReview)
     assert isinstance(judged(planted, actor="user"), AcceptedChange)
-    assert find_unsafe_reasons(parse_topic("a.md", planted), ())
-    assert not find_unsafe_reasons(
+    assert find_reasons_to_withhold(parse_topic("a.md", planted), ())
+    assert not find_reasons_to_withhold(
         parse_topic("a.md", planted), (compute_content_seal(parse_topic("a.md", planted)),)
     )
 

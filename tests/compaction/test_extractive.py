@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from compaction.histories import STEPS, History, parted, told
 from memorist.compaction.extractive_summary import EXTRACTIVE_SUMMARY_ID, build_extractive_summary
 from memorist.compaction.identifiers import NameUsage, render_names
-from memorist.compaction.newest_messages import find_common_limit, shorten_messages
+from memorist.compaction.newest_messages import find_largest_common_limit, shorten_messages
 from memorist.compaction.user_words import LONG_UTTERANCE_TOKENS, SummaryUtterance, fit_utterances
 from memorist.core.messages import (
     ImageBlock,
@@ -209,7 +209,7 @@ def test_a_level_fills_the_room_and_no_more(sizes: list[int], room: int) -> None
     """All sizes cut to the level fit, and with a level higher by one they would not, unless none
     is cut.
     """
-    limit = find_common_limit(sizes, room)
+    limit = find_largest_common_limit(sizes, room)
     assert sum(min(each, limit) for each in sizes) <= max(room, 0)
     assert limit >= max(sizes, default=0) or sum(min(each, limit + 1) for each in sizes) > room
 

@@ -26,7 +26,7 @@ from memorist.context.world_state import (
     to_patchable_object,
 )
 from memorist.core.messages import Message, Origin, TextBlock
-from memorist.formats.codex_rollout import read_session as read_codex
+from memorist.formats.codex_rollout import read_session as import_codex_memory
 from memorist.formats.transcript_format import (
     CompactionBoundary,
     RecordedLine,
@@ -316,7 +316,7 @@ def test_the_records_of_a_codex_rollout_are_read() -> None:
     ]
     lines = [RecordedLine(number, text.encode() + b"\n") for number, text in enumerate(texts, 1)]
 
-    entries = list(read_codex(lines))
+    entries = list(import_codex_memory(lines))
 
     assert not [entry for entry in entries if isinstance(entry, SkippedLine)]
     # The change above "two" belongs to the turn that was taken back.
@@ -324,7 +324,7 @@ def test_the_records_of_a_codex_rollout_are_read() -> None:
         {"cwd": "/a", "tools": {"x": 1, "y": 2}}
     )
     broken = [*lines, RecordedLine(7, (world('{"full":"?"}') + "\n").encode())]
-    assert restore_state(read_codex(broken)).state == UNKNOWN_WORLD_STATE
+    assert restore_state(import_codex_memory(broken)).state == UNKNOWN_WORLD_STATE
 
 
 STORY: list[TranscriptEntry] = [

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from memorist.auto_memory.interop.codex_memory import read_codex
+from memorist.auto_memory.interop.codex_memory import import_codex_memory
 from memorist.rollouts.rollout_summaries import (
     RAW_MEMORIES_FILE,
     build_artifacts,
@@ -108,7 +108,7 @@ def test_the_lean_form_has_summaries_only() -> None:
 @pytest.mark.covers("RO-6")
 def test_codex_reads_the_file_of_raw_memories() -> None:
     """The layout is the one that the dialect of Codex knows."""
-    found = read_codex(
+    found = import_codex_memory(
         {
             RAW_MEMORIES_FILE: build_artifacts([row(cwd="/home/dev/shop", raw_memory="use pnpm")])[
                 RAW_MEMORIES_FILE

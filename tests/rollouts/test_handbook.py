@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from memorist.auto_memory.interop.codex_memory import read_codex
+from memorist.auto_memory.interop.codex_memory import import_codex_memory
 from memorist.rollouts.handbook import (
     Handbook,
     HandbookEntry,
@@ -153,7 +153,9 @@ def test_codex_reads_the_handbook_and_the_summary() -> None:
             )
         ]
     )
-    found = read_codex({path: draft.files[path] for path in ("MEMORY.md", "memory_summary.md")})
+    found = import_codex_memory(
+        {path: draft.files[path] for path in ("MEMORY.md", "memory_summary.md")}
+    )
 
     assert {"use pnpm"} <= {topic.body.strip() for topic in found.topics}
     assert set(found.folders.values()) == {(SHOP,)}

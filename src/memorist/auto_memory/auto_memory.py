@@ -74,7 +74,7 @@ from memorist.auto_memory.write_gate import (
     GateContext,
     NeedsReview,
     RefusedChange,
-    find_unsafe_reasons,
+    find_reasons_to_withhold,
     judge_change,
 )
 from memorist.auto_memory.write_result import (
@@ -585,7 +585,7 @@ class AutoMemory:
         topic = self.folder.read_topic(path)
         if self.folder.is_known_clean(topic):
             return topic, ()
-        return topic, find_unsafe_reasons(
+        return topic, find_reasons_to_withhold(
             topic, self.reviewed_seals(), Trust.UNKNOWN if self.folder.is_foreign(path) else None
         )
 

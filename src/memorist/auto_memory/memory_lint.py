@@ -18,7 +18,7 @@ from memorist.auto_memory.memory_manifest import (
 )
 from memorist.auto_memory.statements.statement_similarity import is_same_rule
 from memorist.auto_memory.visible_memory import filter_visible_index
-from memorist.auto_memory.write_gate import find_unsafe_reasons
+from memorist.auto_memory.write_gate import find_reasons_to_withhold
 from memorist.forks.fork_permissions import is_same_name
 from memorist.ports import FileInfo
 from memorist.safety.hidden_characters import find_hidden_characters, strip_hidden_characters
@@ -205,7 +205,7 @@ def _topic_problems(topic: Topic, reviewed: Collection[str]) -> list[LintProblem
             reason,
             "it is not shown; accept it with `memorist memory edit`, or forget it",
         )
-        for reason in find_unsafe_reasons(topic, reviewed)
+        for reason in find_reasons_to_withhold(topic, reviewed)
     ]
     text = topic.text()
     if find_hidden_characters(text):

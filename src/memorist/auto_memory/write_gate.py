@@ -496,7 +496,7 @@ def _has_same_content(one: Topic, other: Topic) -> bool:
     )
 
 
-def find_unsafe_reasons(
+def find_reasons_to_withhold(
     topic: Topic, reviewed_seals: Collection[str], trust: Trust | None = None
 ) -> tuple[str, ...]:
     """Find out why a memory on disk is not shown to a model; empty when it may be.

@@ -191,7 +191,7 @@ def _find_last_request(messages: Sequence[Message]) -> Message | None:
     return next((message for message in reversed(messages) if is_user_request(message)), None)
 
 
-def find_common_limit(sizes: Sequence[int], room: int) -> int:
+def find_largest_common_limit(sizes: Sequence[int], room: int) -> int:
     """The largest limit at which all sizes, each cut to it, fit the room together: small ones stay
     whole, and the large ones share the rest.
     """
@@ -219,7 +219,7 @@ def shorten_messages(kept: Sequence[Message], room: int) -> tuple[Message, ...]:
         kept = _write_out_calls(kept, over + int(room * TEXTS_SHARE))
     sizes = [estimate_text_tokens(text) for message in kept for text in _list_texts(message)]
     fixed = _estimate_fixed(kept)
-    most = max(_MIN_TEXT_TOKENS, find_common_limit(sizes, room - fixed - len(sizes)))
+    most = max(_MIN_TEXT_TOKENS, find_largest_common_limit(sizes, room - fixed - len(sizes)))
     return tuple(_cut_message(message, most) for message in kept)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from memorist.compaction.newest_messages import find_common_limit
+from memorist.compaction.newest_messages import find_largest_common_limit
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.core.token_count import estimate_text_tokens, truncate_middle
 from memorist.formats.host_markup import strip_host_markup
@@ -88,9 +88,9 @@ def fit_utterances(utterances: Sequence[SummaryUtterance], room: int) -> list[Su
     short_room = sum(size for each, size in chosen if not each.is_long)
     long_sizes = [size for each, size in chosen if each.is_long]
     if room - short_room >= len(long_sizes) * (MIN_UTTERANCE_TOKENS + LABEL_TOKENS):
-        limit = find_common_limit(long_sizes, room - short_room) - LABEL_TOKENS
+        limit = find_largest_common_limit(long_sizes, room - short_room) - LABEL_TOKENS
         return [_cut(each, limit) if each.is_long else each for each, _ in chosen]
-    limit = find_common_limit([size for _, size in chosen], room) - LABEL_TOKENS
+    limit = find_largest_common_limit([size for _, size in chosen], room) - LABEL_TOKENS
     return [_cut(each, limit) for each, _ in chosen]
 
 

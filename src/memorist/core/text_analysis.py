@@ -198,7 +198,7 @@ def _identifiers_in_word(bare: str) -> tuple[str, ...]:
     )
 
 
-def name_keys(found: tuple[str, ...]) -> frozenset[str]:
+def to_comparable_names(found: tuple[str, ...]) -> frozenset[str]:
     """Names in the form in which they are compared: a path by its last part, all lower case."""
     return (
         frozenset([name.rstrip("/").rsplit("/", 1)[-1].lower() for name in found])
@@ -303,7 +303,7 @@ def weigh_sentence(text: str, *, bullet: bool = False) -> WeighedSentence:
         text,
         found.stems,
         found.names,
-        name_keys(found.names),
+        to_comparable_names(found.names),
         estimate_token_cost(text),
         bullet,
         found.cue,

@@ -95,7 +95,7 @@ def describe_session_origin(session: SessionRecord) -> NumberBlock:
     )
 
 
-def file_and_format(session: SessionRecord) -> str:
+def file_name_and_client(session: SessionRecord) -> str:
     """The file's name and the client that wrote it."""
     return (
         f"{shorten_text(base_name(session.source), 160)} · "
@@ -380,7 +380,9 @@ def overview_table(sessions: Sequence[SessionRecord]) -> TableBlock:
     rows = [
         PageRow(
             cells=[
-                PageCell(session_title(each), chapter_address(number), quiet=file_and_format(each)),
+                PageCell(
+                    session_title(each), chapter_address(number), quiet=file_name_and_client(each)
+                ),
                 PageCell(format_time(each.head.started)),
                 PageCell(format_number(each.messages)),
                 PageCell(format_compact(each.tokens_peak)),

@@ -52,7 +52,7 @@ from memorist.rollouts.structural_handbook import (
     FolderDraft,
     build_draft,
     fit_draft_summary,
-    is_settled,
+    is_handbook_settled,
     replace_handbook_files,
 )
 from memorist.rollouts.summary_composition import SUMMARY_FILE
@@ -196,7 +196,7 @@ class _ConsolidationRun:
             list_limit=MAX_LIST_ENTRIES if self._runtime.model is None else ROUND_LIST_ENTRIES,
         )
         selected = tuple(row.extracted for row in chosen)
-        if is_settled(given):
+        if is_handbook_settled(given):
             return ConsolidationResult(
                 outcome="unchanged", selected=selected, remarks=tuple(self._remarks)
             )

@@ -611,7 +611,7 @@ def _is_different_extract(row: RolloutExtract, before: RolloutExtract, *, lean: 
     )
 
 
-def is_settled(draft_input: DraftInput) -> bool:
+def is_handbook_settled(draft_input: DraftInput) -> bool:
     """Tell whether nothing needs doing: the folder is as accepted, its inputs match the sessions,
     and the outputs are present.
     """

@@ -42,7 +42,7 @@ _DAILY_LOG = re.compile(r"logs/\d{4}/")
 _REMARK = "<!-- memorist:"
 
 
-def recognise_claude_code(files: Mapping[str, bytes]) -> bool:
+def is_claude_code_memory(files: Mapping[str, bytes]) -> bool:
     """Whether there is an index that points to files, or a file with a name, description or
     type.
     """
@@ -59,7 +59,7 @@ def _has_header(path: str, data: bytes) -> bool:
     )
 
 
-def read_claude_code(files: Mapping[str, bytes]) -> DialectImport:
+def import_claude_code_memory(files: Mapping[str, bytes]) -> DialectImport:
     """Read every Markdown file but the index, bytes unchanged."""
     topics: list[Topic] = []
     left: list[IgnoredEntry] = []
@@ -115,7 +115,7 @@ def _count_own_lines(index: str) -> int:
     return sum(1 for line in said if not list_pointer_targets(line))
 
 
-def write_claude_code(
+def export_claude_code_memory(
     topics: Sequence[Topic], existing_files: Mapping[str, bytes]
 ) -> DialectExport:
     """Write every memory as its file, and add their lines to the index; foreign files and lines
@@ -164,7 +164,7 @@ CLAUDE_CODE = Dialect(
     supported_traits=frozenset(MEMORY_TRAITS),
     inspected_paths=("",),
     single_file="",
-    recognise=recognise_claude_code,
-    read=read_claude_code,
-    write=write_claude_code,
+    recognise=is_claude_code_memory,
+    read=import_claude_code_memory,
+    write=export_claude_code_memory,
 )

@@ -295,7 +295,7 @@ _FOLDER_DESCRIPTIONS = {
 }
 
 
-def recognise_codex(files: Mapping[str, bytes]) -> bool:
+def is_codex_memory(files: Mapping[str, bytes]) -> bool:
     """Whether there is a versioned summary, a handbook with task groups, raw memories, session
     summaries, or notes.
     """
@@ -312,7 +312,7 @@ def recognise_codex(files: Mapping[str, bytes]) -> bool:
     )
 
 
-def read_codex(files: Mapping[str, bytes]) -> DialectImport:
+def import_codex_memory(files: Mapping[str, bytes]) -> DialectImport:
     """Read preferences, knowledge, profile and notes; raw memories only where there is no
     handbook.
     """
@@ -391,7 +391,9 @@ def _read_raw_memories(
     return topics
 
 
-def write_codex(topics: Sequence[Topic], existing_files: Mapping[str, bytes]) -> DialectExport:
+def export_codex_memory(
+    topics: Sequence[Topic], existing_files: Mapping[str, bytes]
+) -> DialectExport:
     """Write one note for each memory that no note contains yet."""
     active, missing = split_superseded(topics)
     known = {
@@ -432,7 +434,7 @@ CODEX = Dialect(
     supported_traits=_CODEX_TRAITS,
     inspected_paths=(NOTES_FOLDER,),
     single_file="",
-    recognise=recognise_codex,
-    read=read_codex,
-    write=write_codex,
+    recognise=is_codex_memory,
+    read=import_codex_memory,
+    write=export_codex_memory,
 )

@@ -35,7 +35,7 @@ _GEMINI_TRAITS: frozenset[str] = frozenset({"links"})
 _BRACKETS = str.maketrans("<>", "  ")
 
 
-def recognise_gemini(files: Mapping[str, bytes]) -> bool:
+def is_gemini_memory(files: Mapping[str, bytes]) -> bool:
     """Whether there is a `GEMINI.md`, or the heading in any file."""
     return any(
         path.rsplit("/", 1)[-1] == GEMINI_FILE
@@ -44,7 +44,7 @@ def recognise_gemini(files: Mapping[str, bytes]) -> bool:
     )
 
 
-def read_gemini(files: Mapping[str, bytes]) -> DialectImport:
+def import_gemini_memory(files: Mapping[str, bytes]) -> DialectImport:
     """Read each line of the section.
 
     The layout does not say the kind; a list in a project's `MEMORY.md` is about the project.
@@ -87,7 +87,9 @@ def render_gemini_line(text: str) -> str:
     return collapse_whitespace(text.translate(_BRACKETS)).lstrip("- ")
 
 
-def write_gemini(topics: Sequence[Topic], existing_files: Mapping[str, bytes]) -> DialectExport:
+def export_gemini_memory(
+    topics: Sequence[Topic], existing_files: Mapping[str, bytes]
+) -> DialectExport:
     """Add the memories that the section does not contain yet; all else in the file stays."""
     active, missing = split_superseded(topics)
     losses: list[ExportLoss] = [*missing]
@@ -111,7 +113,7 @@ GEMINI = Dialect(
     supported_traits=_GEMINI_TRAITS,
     inspected_paths=(GEMINI_FILE,),
     single_file=GEMINI_FILE,
-    recognise=recognise_gemini,
-    read=read_gemini,
-    write=write_gemini,
+    recognise=is_gemini_memory,
+    read=import_gemini_memory,
+    write=export_gemini_memory,
 )

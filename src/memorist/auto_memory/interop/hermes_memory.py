@@ -43,7 +43,7 @@ def _hermes_store(path: str) -> str:
     return name if name in HERMES_LIMITS else ""
 
 
-def recognise_hermes(files: Mapping[str, bytes]) -> bool:
+def is_hermes_memory(files: Mapping[str, bytes]) -> bool:
     """Whether a file has separated entries, or a `USER.md` without header is beside a
     `MEMORY.md` that is no index.
     """
@@ -66,7 +66,7 @@ def split_hermes_entries(text: str) -> list[str]:
     )
 
 
-def read_hermes(files: Mapping[str, bytes]) -> DialectImport:
+def import_hermes_memory(files: Mapping[str, bytes]) -> DialectImport:
     """Read every entry: those of `USER.md` are about the user, the others about the project."""
     topics: list[Topic] = []
     left: list[IgnoredEntry] = []
@@ -83,7 +83,9 @@ def read_hermes(files: Mapping[str, bytes]) -> DialectImport:
     return DialectImport(topics=tuple(topics), ignored=tuple(left))
 
 
-def write_hermes(topics: Sequence[Topic], existing_files: Mapping[str, bytes]) -> DialectExport:
+def export_hermes_memory(
+    topics: Sequence[Topic], existing_files: Mapping[str, bytes]
+) -> DialectExport:
     """Add the memories that the files do not contain yet, as far as the limits allow."""
     active, missing = split_superseded(topics)
     stores = {
@@ -148,7 +150,7 @@ HERMES = Dialect(
     supported_traits=_HERMES_TRAITS,
     inspected_paths=tuple(HERMES_LIMITS),
     single_file="",
-    recognise=recognise_hermes,
-    read=read_hermes,
-    write=write_hermes,
+    recognise=is_hermes_memory,
+    read=import_hermes_memory,
+    write=export_hermes_memory,
 )

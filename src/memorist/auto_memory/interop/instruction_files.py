@@ -31,12 +31,12 @@ INSTRUCTION_HEADING = "## Memories"
 _INSTRUCTION_TRAITS = frozenset({"lines", "links"})
 
 
-def recognise_instructions(files: Mapping[str, bytes]) -> bool:
+def is_instruction_memory(files: Mapping[str, bytes]) -> bool:
     """Whether there is a file with one of the known names."""
     return any(path.rsplit("/", 1)[-1] in INSTRUCTION_FILE_NAMES for path in files)
 
 
-def read_instructions(files: Mapping[str, bytes]) -> DialectImport:
+def import_instruction_memory(files: Mapping[str, bytes]) -> DialectImport:
     """Read the entries of the section `Memories`, or every list entry where there is no such
     section.
 
@@ -73,7 +73,7 @@ def read_instructions(files: Mapping[str, bytes]) -> DialectImport:
     return DialectImport(topics=tuple(topics), ignored=tuple(left))
 
 
-def write_instructions(
+def export_instruction_memory(
     topics: Sequence[Topic], existing_files: Mapping[str, bytes]
 ) -> DialectExport:
     """Add the memories that the section does not contain yet; all else in the file stays."""
@@ -94,7 +94,7 @@ INSTRUCTIONS = Dialect(
     supported_traits=_INSTRUCTION_TRAITS,
     inspected_paths=(INSTRUCTION_FILE,),
     single_file=INSTRUCTION_FILE,
-    recognise=recognise_instructions,
-    read=read_instructions,
-    write=write_instructions,
+    recognise=is_instruction_memory,
+    read=import_instruction_memory,
+    write=export_instruction_memory,
 )

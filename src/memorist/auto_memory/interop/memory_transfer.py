@@ -207,7 +207,7 @@ lie beside anything.
 """
 
 
-def recognise_dialect(files: Mapping[str, bytes]) -> str | None:
+def find_memory_dialect(files: Mapping[str, bytes]) -> str | None:
     """Return the name of the first dialect that recognises these files (by relative path), or
     None.
     """
@@ -245,7 +245,7 @@ def read_import_source(files: FileSystem, path: Path, dialect: str = "") -> Impo
     found, left = (
         _read_folder(files, real) if facts.is_folder else _read_single_file(files, real, facts)
     )
-    name = dialect or recognise_dialect(found)
+    name = dialect or find_memory_dialect(found)
     if name is None:
         raise InputError(
             f"{path} is not recognised as any agent's memory; say which it is with --dialect "
