@@ -592,9 +592,10 @@ class SpendSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     the minute.
     """
     fruitless_runs: Annotated[int, Meta(ge=0)] = 6
-    """After this many answers in a row of which nothing stood, a kind of work asks this model no
-    more on that day, and structure serves; 0 never stops. Our choice: a model that is up to the
-    work fails now and then, one that is not fails each time.
+    """After this many answers in a row of which nothing stood, or that a model on this machine gave
+    too late, a kind of work asks this model no more on that day, and structure serves; 0 never
+    stops. Our choice: a model that is up to the work fails now and then, one that is not fails each
+    time.
     """
 
 

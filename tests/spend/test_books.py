@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from memorist.budget.budget_governor import (
     GRACE_SECONDS,
@@ -335,6 +336,26 @@ def test_a_reason_is_news_once(database: sqlite3.Connection, clock: FrozenClock)
         ("a", "extraction"): 1,
         ("b", "recall"): 1,
     }  # fmt: skip
+
+
+@pytest.mark.covers("SG-1")
+@pytest.mark.parametrize(
+    ("model", "is_asked"),
+    [("openai-chat:coder@http://127.0.0.1:8080/v1", False), ("anthropic:claude-x", True)],
+)
+def test_a_model_on_this_machine_that_is_always_too_slow_is_asked_no_more_that_day(
+    database: sqlite3.Connection, clock: FrozenClock, model: str, is_asked: bool
+) -> None:
+    """Each run waits its whole limit for nothing. A provider's time-outs may be one bad hour."""
+    settings = SpendSettings(fruitless_runs=3)
+    for _ in range(3):
+        late = receipt(label="dream", started=clock.now(), outcome=ForkOutcome.TIMED_OUT)
+        record_receipt(database, "s", replace(late, model=model))
+
+    answer = governor(database, clock, settings=settings).ask(spec("dream"), model)
+
+    assert isinstance(answer, ForkGrant) is is_asked
+    assert is_asked or "the last 3 runs of the model were of no use for dream" in answer.why
 
 
 @pytest.mark.covers("SG-1")

@@ -23,6 +23,7 @@ from memorist.budget.provider_hold import decide_hold
 from memorist.errors import StoreError
 from memorist.forks.fork_spec import ForkGrant, ForkRefusal, ForkRunner, ForkSpec, Receipt
 from memorist.models.rate_limits import RateLimitReport
+from memorist.models.server_location import is_near_model
 from memorist.ports import Clock
 from memorist.settings import SpendSettings
 from memorist.store.database import UnsavedConnection
@@ -113,6 +114,7 @@ class BudgetGovernor:
                     model,
                     since=epoch_day(now) * DAY_SECONDS,
                     limit=self._settings.fruitless_runs,
+                    is_near=is_near_model(model),
                 ),
             ),
             self._settings,

@@ -274,7 +274,7 @@ def _refuse_for_cap(
 def _refuse_fruitless(label: str, usage: BudgetUsage) -> BudgetRefused:
     until = next_utc_midnight(usage.now)
     why = (
-        f"the last {usage.fruitless} answers of the model were of no use for {label}, so structure "
+        f"the last {usage.fruitless} runs of the model were of no use for {label}, so structure "
         f"serves until {format_clock_time(until, usage.now)} (spend.fruitless_runs); `memorist "
         f"doctor --model` says what the model is good enough for."
     )

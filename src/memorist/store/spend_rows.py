@@ -164,17 +164,21 @@ def usage_on_day(database: sqlite3.Connection, day: int) -> ResourceAmount:
 
 
 def count_fruitless_runs(
-    database: sqlite3.Connection, label: str, model: str, *, since: float, limit: int
+    database: sqlite3.Connection, label: str, model: str, *, since: float, limit: int, is_near: bool
 ) -> int:
     """How many of the newest runs of this label and model ended in a row without anything that
     stood, from a time in seconds since the epoch on; at most `limit`.
 
     For notes and documents a run that changed nothing is one; extraction and dreams often rightly
     change nothing. A cancelled run, a failed one and one that never ran say nothing of the answers.
+    One that took too long does where the model `is_near`: it is too slow for that work, and no
+    provider's bad hour.
     """
     fruitless = [ForkOutcome.OVER_LIMIT, ForkOutcome.LOOPED]
     if label in LABELS_THAT_CHANGE:
         fruitless.append(ForkOutcome.UNCHANGED)
+    if is_near:
+        fruitless.append(ForkOutcome.TIMED_OUT)
     rows = database.execute(
         "select outcome, requests from receipts where label = ? and model = ? and started >= ? "
         "order by number desc limit ?",
@@ -184,7 +188,11 @@ def count_fruitless_runs(
         row["outcome"]
         for row in rows
         if row["requests"]
-        and row["outcome"] not in (ForkOutcome.CANCELLED, ForkOutcome.FAILED, ForkOutcome.TIMED_OUT)
+        and (
+            row["outcome"] in fruitless
+            or row["outcome"]
+            not in (ForkOutcome.CANCELLED, ForkOutcome.FAILED, ForkOutcome.TIMED_OUT)
+        )
     ]
     return sum(1 for _ in takewhile(fruitless.__contains__, ran[:limit]))
 
