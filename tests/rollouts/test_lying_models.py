@@ -48,13 +48,15 @@ LIES = {
     "cut in the middle": answer(entries("It works."))[:60],
     # What a model of 1.5 billion parameters answered, shortened and of another session.
     "the form's headings as tasks, and the agent's calls as the person's words": answer(
-        "## Task 1: what the person wanted\n\nThe person wanted the till mended.\n\n"
+        "## Task 1: what the person wanted\n\nThe person wanted to mend the till.\n\n"
         "## Task 2: ways that were proven to work here\n\n"
         "- [said; line 5] the person said “on the way” -> what to do from now on\n"
         "- [said; line 8] the person said “$ pytest tests/till” -> what to do from now on\n\n"
         "## Task 3: what failed, by which sign it is known, why, and what mended it\n\n"
         "- [inferred; line 16] sign -> cause -> what mended it\n"
-        "- [inferred; line 25] a path, command or message exactly as it stands\n"
+        "- [inferred; line 25] a path, command or message exactly as it stands\n\n"
+        "## Rollout summary\n\n### Task 1: what the person wanted\n\n"
+        "The person wanted to mend the till.\n"
     )[:-60],
     "another language": answer(entries("Der Fehler lag nur an der falschen Rundung.")),
     "a megabyte of words": answer(entries("round and round " * 20_000)),
@@ -63,11 +65,8 @@ LIES = {
     "prose": "The user wanted the till mended, and it was.",
 }
 
-SAYS_SOMETHING = {
-    "another language", "a megabyte of words", "a megabyte of entries",
-    "the form's headings as tasks, and the agent's calls as the person's words",
-}  # fmt: skip
-"""Lies of which a program cannot tell all from the truth: that is added, as an inference."""
+SAYS_SOMETHING = {"another language", "a megabyte of words", "a megabyte of entries"}
+"""Lies that no program can tell from the truth: they are added, marked as an inference."""
 
 
 def talk() -> Talk:

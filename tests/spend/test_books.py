@@ -355,7 +355,8 @@ def test_a_model_on_this_machine_that_is_always_too_slow_is_asked_no_more_that_d
     answer = governor(database, clock, settings=settings).ask(spec("dream"), model)
 
     assert isinstance(answer, ForkGrant) is is_asked
-    assert is_asked or "the last 3 runs of the model were of no use for dream" in answer.why
+    if isinstance(answer, ForkRefusal):
+        assert "the last 3 runs of the model were of no use for dream" in answer.why
 
 
 @pytest.mark.covers("SG-1")

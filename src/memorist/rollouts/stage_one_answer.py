@@ -424,12 +424,21 @@ class _AnswerJudge:
         claims_user = is_preference or (bullet.proof == "said" and may_bind_reader(bullet.text))
         if (
             (claims_user and not self._rests_on_user(bullet))
+            or _HEADING.match(bullet.text) is not None
+            or self._repeats_request(bullet.text)
             or self._puts_words_in_mouth(bullet.text)
             or not self.accept(bullet.text)
         ):
             return None
         return replace(
             bullet, proof="inferred", evidence=_parse_pointer(bullet.evidence), scope=None
+        )
+
+    def _repeats_request(self, text: str) -> bool:
+        """Tell whether it only says what the user asked for: that is the task's name already."""
+        wanted = _USER_WANTED.match(text)
+        return wanted is not None and any(
+            CoveredLines(words).covers(text[wanted.end() :]) for words in self._user.values()
         )
 
     def _find_user_words(self, text: str) -> tuple[str, QuotedSentences | None]:
@@ -511,6 +520,13 @@ _USER_SAID = lazy_pattern(
     r"(?: that| to)?\b",
     re.IGNORECASE,
 )
+
+
+_USER_WANTED = lazy_pattern(
+    r"(?:the )?(?:user|person) (?:wants?|wanted|asked|asks|requested)(?: for| to| that)?\b",
+    re.IGNORECASE,
+)
+_HEADING = lazy_pattern(r"#{1,6} ")
 
 
 _SUMMARY_FRAME = lazy_pattern(
