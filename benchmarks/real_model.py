@@ -346,14 +346,17 @@ def try_recall(line: CommandLine) -> Iterator[ModelRun]:
             sum(len(found - {right}) for found, right in shown),
         )
     (right, wrong), (by_ranker, _) = scores["model"], scores["ranker"]
-    yield _judge(
+    run = _judge(
         "recall",
         line.receipts("recall"),
         stands=any('"selected_memories"' in row["said"] for row in line.receipts("recall")),
-        why=f"{right} right and {wrong} wrong shown, by the ranker {by_ranker} and "
-        f"{scores['ranker'][1]}",
         fault=f"{right} right by the model, {by_ranker} by the ranker" if right < by_ranker else "",
     )
+    shown_counts = (
+        f"{right} right and {wrong} wrong shown, by the ranker {by_ranker} and "
+        f"{scores['ranker'][1]}"
+    )
+    yield msgspec.structs.replace(run, why="; ".join(filter(None, (run.why, shown_counts))))
 
 
 @contextmanager
