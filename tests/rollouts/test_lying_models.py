@@ -58,6 +58,11 @@ LIES = {
         "## Rollout summary\n\n### Task 1: what the person wanted\n\n"
         "The person wanted to mend the till.\n"
     )[:-60],
+    "the session's own entries": answer(
+        "## Task 1: what the person wanted\n\nuser 2026-06-04\n /model\n[9] harness 2026-06-04\n"
+        " set to large\n[11] user, typed 2026-06-04\n Mend the till.\n",
+        "# Done\n[11] user 2026-06-04\n[21] tool 2026-06-04 gave to another agent: count\n",
+    ),
     "another language": answer(entries("Der Fehler lag nur an der falschen Rundung.")),
     "a megabyte of words": answer(entries("round and round " * 20_000)),
     "a megabyte of entries": answer(entries(*[f"It is so {at}." for at in range(8_000)])),

@@ -44,6 +44,11 @@ beside the user's words.
 
 _SPOKEN_ORIGINS = (Origin.USER, Origin.MODEL, Origin.SUMMARY)
 
+WORD_MARGIN = 3
+"""Words that a history holds more than the extract, where the extract has them. Our choice: lists
+of words without content differ, and one word more or less is not seen otherwise.
+"""
+
 MAX_REWRITES = 4
 """Attempts at a history that holds what the extract holds. What is added takes room from the user's
 older words where the budget is tight, so a second addition may be needed; a third one was never in
@@ -171,7 +176,7 @@ def _find_missing_lines(history: str, reviewed: SummaryReview) -> str:
     """
     wanted = _content_words(reviewed.said)
     present = _content_words(history) & wanted
-    missing = len(_content_words(reviewed.extract) & wanted) - len(present)
+    missing = len(_content_words(reviewed.extract) & wanted) + WORD_MARGIN - len(present)
     lines = {line: _content_words(line) & wanted for line in reviewed.extract.split("\n")}
     added = set[str]()
     while missing > 0:
@@ -186,7 +191,7 @@ def _find_missing_lines(history: str, reviewed: SummaryReview) -> str:
     return f"{LINES_TITLE}\n{text}" if text else ""
 
 
-_WORD = lazy_pattern(r"\w+")
+_WORD = lazy_pattern(r"(?<!\w)[^\W\d_]+(?!\w)")
 
 LINES_TITLE = "Also said and done in the conversation, as a program found:"
 """Begins the lines of the extract that make up for words which a model's summary left out."""
@@ -216,8 +221,8 @@ def _find_missing_names(history: str, reviewed: SummaryReview) -> str:
     return f"{NAMED_TITLE} {names}" if names else ""
 
 
-_NUMBERED = lazy_pattern(r"[A-Za-z_.-]*\d[\w.-]*\w")
-"""Sizes, versions and times: `10s`, `HTTP/1.1`, `int64`."""
+_NUMBERED = lazy_pattern(r"[A-Za-z_.-]+\d[\w.-]*|\d[\w.-]*\w")
+"""Sizes, versions and times: `10s`, `HTTP/1.1`, `int64`, `H2`."""
 
 NAMED_TITLE = "Also named in the conversation, as a program found:"
 """Begins the line of identifiers that a model's summary left out."""

@@ -345,7 +345,7 @@ class _AnswerJudge:
 
     def accept(self, text: str) -> str:
         """Return the text if it may stand, else nothing."""
-        if not self.is_harmless(text):
+        if not self.is_harmless(text) or _ROW_HEAD.match(text.strip()):
             return ""
         fault = self._check.find_fault(text)
         if fault and not self.example:
@@ -526,6 +526,10 @@ _USER_WANTED = lazy_pattern(
     r"(?:the )?(?:user|person) (?:wants?|wanted|asked|asks|requested)(?: for| to| that)?\b",
     re.IGNORECASE,
 )
+_ROW_HEAD = lazy_pattern(
+    r"(?:\[\d+\] )?(?:user|assistant|tool|harness)\b[^\n]{0,30} \d{4}-\d{2}-\d{2}\b"
+)
+"""The head of an entry of the session, as the model was shown it: copied, not told."""
 _HEADING = lazy_pattern(r"#{1,6} ")
 
 
