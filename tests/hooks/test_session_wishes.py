@@ -179,6 +179,9 @@ def test_words_for_it_in_other_languages_and_words_that_only_sound_alike() -> No
         Don't use memory in this session|ignore your memory for this conversation|memory: off|MEMORIST_OFF=1
         Please don't save anything we talk about today.|nothing from this session should be remembered
         Schalte das Gedächtnis aus|désactive la mémoire|desactiva la memoria|desative a memória|выключи память
+        can you disable memory for this chat?|I don't want you to remember this session|Gedächtnis bitte ausschalten
+        switch your memory off for the rest of this session|this session should not be remembered
+        mémoire désactivée pour cette session|n'enregistre rien de cette conversation
         关闭记忆|メモリをオフにして|disattiva la memoria
     """
     on = """

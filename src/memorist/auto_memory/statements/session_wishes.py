@@ -28,13 +28,16 @@ _MEMORY = (
     r"(?:(?:your|the|my|any|all)\ )?(?:memory|memories|memorist)(?:\ (?:feature|function|mode))?"
 )
 _FOR_SESSION = (
-    rf"(?:\ (?:for|in|during|throughout|within)\ {_SESSION}|\ (?:here|now|for\ now|today))"
+    rf"(?:\ (?:for|in|during|throughout|within)\ (?:the\ rest\ of\ )?{_SESSION}"
+    r"|\ (?:here|now|for\ now|today))"
 )
 _WHAT_IS_SAID = rf"""(?:(?:that\ )?(?:i|we)(?:['’](?:m|re|ll))?\ (?:say|tell\ you|write|talk\ about|discuss|do|type)(?:{_FOR_SESSION}|\ in\ {_SESSION})?
     |(?:from|of|about|in|during)\ {_SESSION})"""
 _OFF_ENGLISH = rf"""
     (?:don['’]?t|do\ not|never)\ (?:remember|memori[sz]e|save|store|keep|learn|record|retain)\ (?:anything|any\ of\ (?:it|this)|a\ thing|things)\ {_WHAT_IS_SAID}
     |(?:don['’]?t|do\ not|never|stop)\ (?:remember|memori[sz])(?:e|ing)?\ (?:anything|any\ of\ this|things|stuff)(?:{_FOR_SESSION})?|(?:don['’]?t|do\ not)\ (?:remember|memori[sz]e|record)\ {_SESSION}
+    |i\ (?:don['’]?t|do\ not)\ (?:want\ to|want\ you\ to)\ (?:remember|memori[sz]e|record|save|store|keep)\ (?:anything\ {_WHAT_IS_SAID}|{_SESSION})
+    |{_SESSION}\ (?:should|must|may|shall|is)\ (?:not\ be|not\ to\ be)\ (?:remembered|saved|stored|recorded|kept|memori[sz]ed)
     |stop\ (?:remembering|memori[sz]ing)(?:{_FOR_SESSION})?|(?:remember|save|store|keep|record|retain|memori[sz]e)\ nothing\ {_WHAT_IS_SAID}
     |nothing\ {_WHAT_IS_SAID}\ (?:should|may|must|shall|is\ to|ought\ to)\ be\ (?:remembered|saved|stored|recorded|kept|retained|memori[sz]ed)
     |(?:turn|switch|shut)\ (?:{_MEMORY}\ off|off\ {_MEMORY})(?:{_FOR_SESSION})?|{_MEMORY}(?:\ ?[:=]\ ?|\ )off(?:{_FOR_SESSION})?
@@ -47,8 +50,8 @@ _OFF_ELSEWHERE = r"""
     (?:merke?|speichere?|behalte)\ (?:dir\ )?(?:bitte\ )?nichts\ (?:aus|von|in|über)\ (?:dieser|diesem|der|dem)\ (?:sitzung|session|unterhaltung|gespräch|chat)
     |merke?\ dir\ (?:bitte\ |hier\ |heute\ )*nichts|(?:aus|von|in)\ (?:dieser|diesem)\ (?:sitzung|session|unterhaltung|gespräch|chat)\ nichts\ (?:merken|speichern|behalten|aufzeichnen)
     |(?:schalte?|stelle?|mach)\ (?:bitte\ )?(?:das\ |dein\ |den\ )?(?:gedächtnis|memory|memorist)(?:\ (?:für|in)\ diese[rn]?\ (?:sitzung|session))?\ (?:bitte\ )?(?:aus|ab)
-    |(?:deaktiviere?|pausiere?)\ (?:bitte\ )?(?:das\ |dein\ )?(?:gedächtnis|memorist)(?:\ (?:für|in)\ diese[rn]?\ (?:sitzung|session))?|gedächtnis\ aus
-    |ne\ (?:retiens|retenez|mémorise[zs]?|garde[zs]?|enregistre[zs]?)\ rien\ de\ (?:cette|la)\ (?:session|conversation|discussion)|ne\ (?:retiens|retenez|mémorise[zs]?)\ rien
+    |(?:deaktiviere?|pausiere?)\ (?:bitte\ )?(?:das\ |dein\ )?(?:gedächtnis|memorist)(?:\ (?:für|in)\ diese[rn]?\ (?:sitzung|session))?|gedächtnis\ (?:bitte\ )?(?:aus|ausschalten|abschalten)
+    |mémoire\ désactivée\ pour\ cette\ (?:session|conversation)|(?:ne\ |n['’])(?:retiens|retenez|mémorise[zs]?|garde[zs]?|enregistre[zs]?)\ rien\ de\ (?:cette|la)\ (?:session|conversation|discussion)|ne\ (?:retiens|retenez|mémorise[zs]?)\ rien
     |(?:désactive[zs]?|coupe[zs]?|éteins|éteignez)\ (?:la|ta|votre)\ mémoire(?:\ pour\ cette\ (?:session|conversation))?
     |no\ (?:recuerdes|guardes|memorices|registres)\ nada\ de\ (?:esta|la)\ (?:sesión|conversación)|no\ (?:recuerdes|memorices)\ nada
     |(?:desactiva|apaga|deshabilita)\ (?:la|tu)\ memoria(?:\ (?:para|en|durante)\ esta\ (?:sesión|conversación))?
@@ -64,7 +67,7 @@ _OFF_ELSEWHERE = r"""
 _PLEASE = r"(?:[,\ ]*please|\ bitte|\ s['’]il\ (?:te|vous)\ plaît|\ por\ favor|\ per\ favore|,?\ пожалуйста)"
 _OFF_TEXT = _join_lines(
     rf"(?:please |bitte |por favor,? |пожалуйста,? |ok |and |,)*(?:{_OFF_ENGLISH}|no memory please"
-    rf"|{_OFF_ELSEWHERE}){_PLEASE}?[\s.!。！]*"
+    rf"|(?:can you|could you|would you|will you) (?:please )?(?:{_OFF_ENGLISH})(?: please)?\?|{_OFF_ELSEWHERE}){_PLEASE}?[\s.!。！]*"
 )
 _OFF = lazy_pattern(_OFF_TEXT, re.IGNORECASE)
 _THIS_SESSION = r"(?:for|during|throughout|in)\ (?:the\ rest\ of\ )?(?:this|the)\ (?:whole\ |entire\ )?session(?:\ only)?"
