@@ -28,13 +28,15 @@ from benchmarks.cache_trace import Trace, families, strung, trace_of
 from benchmarks.datasets import all_sessions
 from benchmarks.report import Bar, BenchResult, BenchRow, Panel, draw_bar_plot
 from memorist.compaction.economics import NOTES_FROM_SHARE
-from memorist.compaction.thresholds import compute_thresholds
-from memorist.settings import CompactionSettings
+from memorist.compaction.thresholds import thresholds_for
+from memorist.settings import CompactionSchedule, CompactionSettings, Settings
 
 MODELS = ("claude-opus-4-6", "gpt-5.4")
 WINDOWS = (64_000, 200_000)
 MAX_OUTPUT = 20_000
 """The reserve for a summary's output is taken in full."""
+
+SCHEDULES: tuple[CompactionSchedule, CompactionSchedule] = ("threshold", "price")
 
 CLEARING = "clearing at the threshold"
 PLAN = "by price"
@@ -83,9 +85,21 @@ class Played(Struct, frozen=True):
 
 
 def cache_terms(model: str, window: int) -> CacheTerms:
-    """The thresholds of this window."""
-    limits = compute_thresholds(window, MAX_OUTPUT, CompactionSettings())
-    return CacheTerms(model=model, window=window, limit=limits.auto, effective=limits.effective)
+    """The thresholds of this window, as the product has them."""
+    limits, priced = (
+        thresholds_for(
+            {"model": model, "max_tokens": MAX_OUTPUT},
+            Settings(compaction=CompactionSettings(window=window, schedule=schedule)),
+        )
+        for schedule in SCHEDULES
+    )
+    return CacheTerms(
+        model=model,
+        window=window,
+        limit=limits.auto,
+        price_limit=priced.auto,
+        effective=limits.effective,
+    )
 
 
 def play_traces(what: str, traces: Sequence[Trace], terms: CacheTerms) -> Played:

@@ -45,6 +45,8 @@ class CacheTerms(Struct, frozen=True, kw_only=True):
     window: int
     limit: int
     """Auto compaction's threshold: the window demands room above it."""
+    price_limit: int
+    """The same with the schedule `price`."""
     effective: int
     """Nothing larger can be sent."""
 

@@ -24,10 +24,11 @@ from benchmarks.cache_strategies import AtThreshold, ByPrice, clear_at_threshold
 from benchmarks.cache_trace import Trace, TracedCall, TracedPiece, strung, trace_of
 from benchmarks.report import Bar, Panel, draw_bar_plot
 
+HUGE = 10_000_000
 OPUS = CacheTerms(
-    model="claude-opus-4-6", window=10_000_000, limit=10_000_000, effective=10_000_000
+    model="claude-opus-4-6", window=HUGE, limit=HUGE, price_limit=HUGE, effective=HUGE
 )
-GPT = CacheTerms(model="gpt-5.4", window=10_000_000, limit=10_000_000, effective=10_000_000)
+GPT = CacheTerms(model="gpt-5.4", window=HUGE, limit=HUGE, price_limit=HUGE, effective=HUGE)
 
 
 def call(
@@ -87,7 +88,13 @@ def test_what_was_cleared_before_an_edit_is_fetched_again() -> None:
     read = call(1, at=1, shows=("app.py",))
     more = [call(number, at=number) for number in range(2, 12)]
     session = trace(call(0, at=0), read, *more, call(12, at=12, edits=("app.py",)))
-    tight = CacheTerms(model="claude-opus-4-6", window=200_000, limit=100_000, effective=180_000)
+    tight = CacheTerms(
+        model="claude-opus-4-6",
+        window=200_000,
+        limit=100_000,
+        price_limit=100_000,
+        effective=180_000,
+    )
     bill = Play(session, tight).run(clear_at_threshold)
     calm = Play(session, OPUS).run(nothing)
 

@@ -8,8 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.compaction.thresholds import InlineLimit, compute_inline_limit, compute_thresholds
-from memorist.settings import CompactionSettings
+from memorist.compaction.thresholds import (
+    CompactionThresholds,
+    InlineLimit,
+    compute_inline_limit,
+    compute_thresholds,
+    thresholds_for,
+)
+from memorist.settings import CompactionSettings, Settings
 
 VECTORS = [
     # window, output, settings, effective, auto, warning, blocking (claude-code.md sections 6.1 and
@@ -67,3 +73,27 @@ def test_thresholds_stand_in_order_in_every_window(
 def test_the_inline_limit_is_nine_tenths_of_the_window() -> None:
     """Compaction is due at 90 % of the window, and 95 % of it is usable."""
     assert compute_inline_limit(272_000) == InlineLimit(244_800, 258_400)
+
+
+@pytest.mark.covers("CP-18")
+@pytest.mark.parametrize("family", ["file-native", "rollout"])
+def test_by_price_nothing_is_forced_while_a_reply_still_fits(family: Any) -> None:
+    """A session that ends before its window is full never pays for an edit that does not pay; a
+    percent that the user set, and a model without a price, keep the threshold.
+    """
+
+    def limits(model: str, **given: Any) -> CompactionThresholds:
+        return thresholds_for(
+            {"model": model, "max_tokens": 20_000},
+            Settings(compaction=CompactionSettings(family=family, **given)),
+        )
+
+    plain = limits("claude-opus-4-6")
+    priced = limits("claude-opus-4-6", schedule="price")
+
+    assert plain.auto < priced.auto == priced.base == plain.blocking < 200_000
+    assert priced.auto - priced.warning == plain.auto - plain.warning
+    assert limits("never-heard-of", schedule="price") == limits("never-heard-of")
+    assert limits("claude-opus-4-6", schedule="price", percent=50.0) == limits(
+        "claude-opus-4-6", percent=50.0
+    )

@@ -90,9 +90,24 @@ def thresholds_for(
     window = find_window(request, settings.models, learned)
     output = min(output, window // 4) if learned or known.window is None else output
     limits = compute_thresholds(window, output, settings.compaction)
-    if settings.compaction.family == "file-native":
-        return limits
-    # The rollout family counts from the whole window: 90 % of it, at most 95 % in use (codex.md
-    # section 2.1).
-    inline = compute_inline_limit(min(window, settings.compaction.window or window))
-    return replace(limits, auto=inline.auto, base=inline.auto, blocking=inline.usable)
+    if settings.compaction.family != "file-native":
+        # The rollout family counts from the whole window: 90 % of it, at most 95 % in use (codex.md
+        # section 2.1).
+        inline = compute_inline_limit(min(window, settings.compaction.window or window))
+        limits = replace(limits, auto=inline.auto, base=inline.auto, blocking=inline.usable)
+    priced = settings.compaction.schedule == "price" and known.input is not None
+    return _wait_until_full(limits) if priced and settings.compaction.percent is None else limits
+
+
+def _wait_until_full(limits: CompactionThresholds) -> CompactionThresholds:
+    """The schedule `price` edits earlier whatever pays. What does not pay is done at the last point
+    that leaves room for a reply: a session that ends before it never pays (`make bench
+    NAME=cache`).
+    """
+    later = max(0, limits.blocking - limits.auto)
+    return replace(
+        limits,
+        auto=limits.auto + later,
+        base=limits.base + later,
+        warning=limits.warning + later,
+    )
