@@ -268,7 +268,9 @@ def try_stages(line: CommandLine, sessions: Path) -> Iterator[ModelRun]:
     known = _extracts(plain.home)
     rows = line.receipts("rollouts")
     for name, (way, raw, problem) in _extracts(line.home).items():
-        lost = _entries(known[name][1]) - _entries(raw)
+        # A session of which structure keeps nothing has no row there.
+        proved = known.get(name, ("", "", ""))[1]
+        lost = _entries(proved) - _entries(raw)
         reference = "\n".join(_spoken(sessions / name))
         yield _judge(
             "stage one",
@@ -277,7 +279,7 @@ def try_stages(line: CommandLine, sessions: Path) -> Iterator[ModelRun]:
             source=name,
             why=problem,
             quality=_quality(raw, reference),
-            structure=_quality(known[name][1], reference),
+            structure=_quality(proved, reference),
             fault=f"lost {len(lost)} proved entries: {min(lost)[:80]}" if lost else "",
         )
         rows = []  # the receipts are of all sessions together: told once

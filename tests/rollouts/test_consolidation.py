@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from memorist.errors import ModelUnavailable, StoreError, WriteConflict
-from memorist.forks.fork_spec import ForkLimits, ForkOutcome, Receipt
+from memorist.forks.fork_spec import ForkLimits, ForkOutcome, ForkRefusal, ForkSpec, Receipt
 from memorist.ports import Request
 from memorist.rollouts.handbook_parser import parse_handbook
 from memorist.rollouts.rollout_folder import read_memory_folder, write_note
@@ -302,6 +302,29 @@ async def test_a_model_that_never_answers_is_stopped_by_the_clock(tmp_path: Path
     assert done.way == "structural"
     assert "longer than" in done.why
     assert "MEMORY.md" in folder(tmp_path)
+
+
+@pytest.mark.covers("RO-5", "SG-1")
+@pytest.mark.parametrize(("setting", "given"), [(120.0, 600.0), (1_500.0, 1_500.0)])
+async def test_a_slow_model_gets_the_time_that_the_setting_allows(
+    setting: float, given: float, tmp_path: Path
+) -> None:
+    """Ten minutes at least; a model on a busy machine needs more, and `forks.seconds` gives it."""
+    asked: list[ForkSpec] = []
+
+    class Watching:
+        def ask(self, spec: ForkSpec, model: str) -> ForkRefusal:
+            del model
+            asked.append(spec)
+            return ForkRefusal(why="not today", is_new=False)
+
+    at = means(tmp_path, [], governor=Watching())
+    settings = replace(at.settings, forks=ForkLimits(seconds=setting))
+
+    done = await run(replace(at, settings=settings))
+
+    assert [spec.limits.seconds for spec in asked] == [given]
+    assert done.way == "structural"
 
 
 @pytest.mark.covers("RO-5")

@@ -105,10 +105,11 @@ async def consolidate_folder(
     lease: ConsolidationLease,
     *,
     emptied: bool = False,
-    limits: ForkLimits = DEFAULT_FORK_LIMITS,
+    limits: ForkLimits | None = None,
 ) -> ConsolidationResult:
     """Bring the folder up to date with these rows (all that may be used; the selection is made
-    here). `emptied` accepts an empty selection.
+    here). `emptied` accepts an empty selection. Without `limits` they are the default ones, with
+    the time of `forks.seconds` where that is longer.
 
     Raises WriteConflict if another writer changed the folder meanwhile: nothing was written, try
     again later. Raises StoreError if the disk refuses, or the folder contains links.
@@ -123,9 +124,12 @@ class _ConsolidationRun:
         self,
         runtime: Runtime,
         hold: ConsolidationLease | None,
-        limits: ForkLimits = DEFAULT_FORK_LIMITS,
+        limits: ForkLimits | None = None,
     ) -> None:
-        self._limits = limits
+        self._limits = limits or replace(
+            DEFAULT_FORK_LIMITS,
+            seconds=max(DEFAULT_FORK_LIMITS.seconds, runtime.settings.forks.seconds),
+        )
         self._runtime = runtime
         self._state = runtime.layout.rollouts_state
         """Folder next to the memory folder: the accepted state, the change under way, the lock, and
