@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 
-from memorist.auto_memory.statements.required_words import find_required_words, fold_case
+from memorist.auto_memory.statements.required_words import holds_required_word
 from memorist.auto_memory.statements.user_prose import split_prose_sentences
 from memorist.auto_memory.write_evidence import cut_others_words, extract_user_text
 from memorist.core.lazy import lazy_pattern
@@ -93,20 +92,11 @@ _PIN_AROUND = lazy_pattern(
 )
 
 
-@cache
-def find_wish_words(pattern: str) -> frozenset[str]:
-    """Words of which every wish of this form holds one, with case folded: looking for them costs a
-    hundredth of splitting a long text into sentences.
-    """
-    return find_required_words(pattern)
-
-
 def asks_for_no_memory(typed: str) -> bool:
     """Whether a typed text says that nothing of this session is to be remembered."""
     if _OFF_COMMAND.fullmatch(typed.strip()):
         return True
-    folded = fold_case(typed)
-    if not any(word in folded for word in find_wish_words(_OFF_TEXT)):
+    if not holds_required_word(_OFF_TEXT, typed):
         return False
     return any(
         _OFF.fullmatch(sentence.masked.strip())
@@ -122,8 +112,7 @@ def wants_no_memory(message: Message) -> bool:
 def read_pinned_text(typed: str) -> str:
     """The text that a typed text asks to keep in sight in this session; empty for none."""
     text = typed.strip()
-    folded = fold_case(text)
-    if not any(word in folded for word in find_wish_words(_PIN_TEXT)):
+    if not holds_required_word(_PIN_TEXT, text):
         return ""
     match = _PIN.match(text)
     if match is not None:
