@@ -12,9 +12,6 @@ from memorist.forks.fork_spec import ForkLimits
 from memorist.settings import SpendSettings
 from memorist.store.spend_rows import DAY_SECONDS, ProviderHold, ResourceAmount, epoch_day
 
-# Decide when background work with a model must wait for its provider. Pure (SG-1).
-
-
 # The order in which work gives way as a cap comes near (SG-1). Pure.
 
 

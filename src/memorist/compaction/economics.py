@@ -146,7 +146,7 @@ NO_EDITS = EditChoice((), EditVerdict(pays=False, saved_usd=0.0, cost_usd=0.0, w
 
 
 def price_per_token(price: ModelPrice | None, *, ttl_seconds: float = 300.0) -> TokenRates | None:
-    """Rates from an entry of the price table (`models.prices.lookup`); None where the price is
+    """Rates from an entry of the price table (`models.prices`); None where the price is
     unknown.
 
     Without cache prices, reads and writes count as plain input. A lifetime over five minutes uses

@@ -131,10 +131,3 @@ def _strip_prose_comments(text: str) -> str:
         if text[done : done + 1] == "\n":
             done += 1
     return "".join([*kept, text[done:]])
-
-
-# Globs of rules and exclusions: `**` over folders, `*`, `?`, `[…]` and `{a,b}`. Pure.
-
-
-# The files that a session touched, and whether one of them may bring in instructions (CX-4).
-# Pure.

@@ -149,11 +149,3 @@ def find_project_root(files: ReadableFileSystem, folder: Path, markers: Sequence
             except StoreError:
                 continue
     return folder
-
-
-# A file system that remembers what it was asked for, so that detecting a change costs one stat
-# per name.
-
-
-# Detect what a folder, a machine and a repository report. A failed lookup leaves its value
-# empty.

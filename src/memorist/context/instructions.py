@@ -122,11 +122,3 @@ def build_instruction_file(
         size=len(text.encode("utf-8", "replace")),
         remarks=(*remarks, *said),
     )
-
-
-# Read the AGENTS.md family from disk: one file per folder from the project's root to the working
-# folder, within a byte budget (CX-4).
-
-
-# Read the CLAUDE.md family from disk: managed, user, project and local files, scoped rules, and
-# imports (CX-4).

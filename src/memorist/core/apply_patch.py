@@ -276,10 +276,6 @@ def find_patch_in_command(command: str) -> tuple[FileEdit, ...]:
     return parse_patch(command[at:]) if at >= 0 and "apply_patch" in command[:at] else ()
 
 
-# Recognize file edits by the shape of a tool's input rather than by the tool's name: a path with
-# an old and a new text, or a whole text. Pure.
-
-
 class FileEdit(Struct, frozen=True):
     """An edit of one file: `edit`, `write` (the whole text), `add`, `delete` or `move`; the removed
     and the added text.

@@ -235,6 +235,3 @@ class ObservedSession:
         async with self._lock:
             await self._log.close()
         self._on_close(self)
-
-
-# A recorded session played through the engine.

@@ -258,7 +258,3 @@ def _find_access(
         f"The key for this model is missing; set {prefix}_API_KEY, or use the model "
         f"structural, which needs none."
     )
-
-
-# One provider client shared by several homes: its connections and the rate limits its provider
-# reports are shared, and nothing else.

@@ -96,7 +96,3 @@ def _diff_lines(
 
 def _split_lines(data: bytes | None) -> list[str]:
     return data.decode("utf-8", "replace").split("\n") if data else []
-
-
-# Find what the user changed in the consolidated files since memorist last wrote them, so that it
-# is kept and not undone later (RO-5). Pure.

@@ -407,7 +407,3 @@ def _is_covered(entry: HandbookEntry, reworded: Sequence[HandbookEntry]) -> bool
 
 def _user_entries_first(entries: Sequence[HandbookEntry]) -> tuple[HandbookEntry, ...]:
     return tuple(sorted(entries, key=lambda entry: entry.by == "sessions"))
-
-
-# The material and instruction of stage two's fork: the draft, what changed, and the raw memories
-# behind it, bounded (RO-5). Pure.

@@ -38,8 +38,7 @@ from memorist.safety.prompt_injection import find_injection_rules
 from memorist.safety.secrets import redact
 from memorist.store.extract_rows import RolloutExtract, StoredExtract
 
-# Decide when two claims are the same, when a newer one supersedes an older, and which are left
-# out for lack of space (RO-5). Pure.
+# Which claims are left out for lack of space (RO-5). Pure.
 
 
 MAX_LIST_ENTRIES = 40
@@ -174,9 +173,6 @@ def _fingerprint(*parts: str) -> str:
 def is_dropped_claim(dropped: Collection[str], title: str, text: str) -> bool:
     """Tell whether the user removed that claim from that place."""
     return bool(dropped) and claim_fingerprint(title, text) in dropped
-
-
-# Where a claim holds, and whether a session is there (RO-7). Pure.
 
 
 MAX_TASK_KEYWORDS = 12

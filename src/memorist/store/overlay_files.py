@@ -130,6 +130,3 @@ class OverlayFiles:
         """Take the removal. Raises FileNotFoundError."""
         self.read(path, limit=0)
         self._change(path, None)
-
-
-# Files that are held back in memory, for folders that nobody looks into yet.

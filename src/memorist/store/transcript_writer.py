@@ -18,9 +18,6 @@ from memorist.ports import Clock
 from memorist.safety.redacted_json import encode_redacted
 from memorist.store.disk_files import make_folders, to_store_error
 
-# The lines of a recorded session file, streamed in bounded memory.
-
-
 _WRITE_BUFFER = 256 * 1024
 """Bytes that wait for a flush at most, where the disk takes them."""
 MAX_UNWRITTEN_BYTES = 64 * 1024 * 1024

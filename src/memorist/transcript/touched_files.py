@@ -280,10 +280,6 @@ def render_line_replacement(old: str, new: str) -> str:
     )
 
 
-# Declarations and comments shown in tool results: code that was searched or read in part, and
-# files in a `git status`. Pure.
-
-
 _STATUS = lazy_pattern(
     r"^(?:\s*(?:modified|new file|deleted|renamed):\s+(\S.*)|(?:[ MADRCU?]{2})\s+(\S+)|"
     r"\s{3}([\w./@-]+\.\w{1,5}))$"
