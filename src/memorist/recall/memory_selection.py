@@ -30,7 +30,7 @@ MIN_WORD_EVIDENCE = 4.0
 """The same in nats where only words are known: one word that hardly any message holds, or several
 common ones.
 """
-MIN_SHARE_OF_BEST = 0.6
+MIN_SHARE_OF_BEST = 0.7
 """Share of the best match's relevance that another needs to be shown beside it."""
 COMPARISON_COST = 0.4
 WORD_COMPARISON_COST = 0.7
