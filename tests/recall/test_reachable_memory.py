@@ -15,7 +15,11 @@ from memorist.auto_memory.memory_file import MemoryKind
 from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist
 from memorist.mcp_server.call_dispatch import ToolDispatcher
-from memorist.mcp_server.tool_arguments import MemorySearchArguments
+from memorist.mcp_server.tool_arguments import (
+    MemoryReadArguments,
+    MemorySearchArguments,
+    MemoryWriteArguments,
+)
 from memorist.settings import RecallSettings, Settings
 from memorist.store.memory_uses import list_uses
 from memorist.testing.models import ScriptedModel
@@ -124,6 +128,24 @@ def test_the_tool_of_mcp_ranks_it_and_lists_it_once(blog: Path) -> None:
     assert "Satay is out" in found
     assert found.count(PATH) == 1
     assert f"- {PATH}: What lunch needs" in other
+
+
+def test_a_change_by_mcp_goes_to_the_memory_that_was_read(blog: Path) -> None:
+    """It is of the folder of all projects, and waits there, as the user stated it; the project gets
+    no second memory of that name.
+    """
+    memory = open_engine(blog.parent).memory(str(blog))
+    assert memory.everywhere is not None
+    tools = ToolDispatcher({"MEMORIST_HOME": str(blog.parent / "home")})
+    read = tools.call_tool(blog, MemoryReadArguments(path=PATH), "any")
+    version = read.partition("version: ")[2].split()[0].rstrip(",")
+    change = MemoryWriteArguments(text="Satay is fine.", kind="user", path=PATH, version=version)
+    written = tools.call_tool(blog, change, "any")
+
+    assert "waits" in written
+    assert [each.path for each in memory.everywhere.inbox.list_proposals()] == ["lunch.md"]
+    assert "Satay is out" in memory.everywhere.folder.read_topic("lunch.md").body
+    assert not memory.has("lunch.md")
 
 
 async def test_a_call_that_changes_a_file_is_shown_what_names_it(blog: Path) -> None:

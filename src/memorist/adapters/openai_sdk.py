@@ -76,7 +76,7 @@ class MemoristOpenAI(WireAdapter):
         """The same for `AsyncOpenAI`; options as for `openai.DefaultAsyncHttpxClient`."""
         return _MemoristAsyncHttpClient(self, **options)
 
-    def begin_request(self, request: httpx2.Request) -> tuple[WireCall | None, JsonObject | None]:
+    def read_request(self, request: httpx2.Request) -> tuple[WireCall | None, JsonObject | None]:
         """The call of a request and its body; None when it is not a model call or the provider
         keeps its history.
         """
@@ -100,7 +100,7 @@ class _MemoristHttpClient(DefaultHttpxClient):
 
     def send(self, request: httpx2.Request, **options: Unpack[_SendOptions]) -> httpx2.Response:
         """One attempt."""
-        exchange, body = self._adapter.begin_request(request)
+        exchange, body = self._adapter.read_request(request)
         if exchange is None or body is None:
             return super().send(request, **options)
         response = super().send(_replace_body(request, body, exchange.prepare(body)), **options)
@@ -129,7 +129,7 @@ class _MemoristAsyncHttpClient(DefaultAsyncHttpxClient):
         self, request: httpx2.Request, **options: Unpack[_SendOptions]
     ) -> httpx2.Response:
         """One attempt."""
-        exchange, body = self._adapter.begin_request(request)
+        exchange, body = self._adapter.read_request(request)
         if exchange is None or body is None:
             return await super().send(request, **options)
         response = await super().send(

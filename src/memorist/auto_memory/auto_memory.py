@@ -60,7 +60,12 @@ from memorist.auto_memory.memory_manifest import (
 from memorist.auto_memory.project_files import ProjectFiles
 from memorist.auto_memory.purge_journal import PurgeEntry, PurgeJournal, describe_purged
 from memorist.auto_memory.statements.statement_scope import reaches_every_project
-from memorist.auto_memory.team_memory import TEAM_PREFIX, add_path_prefix, is_shared, merge_indexes
+from memorist.auto_memory.team_memory import (
+    TEAM_PREFIX,
+    is_shared,
+    merge_indexes,
+    prefix_index_link,
+)
 from memorist.auto_memory.visible_memory import (
     USER_TRUST,
     compute_content_seal,
@@ -193,7 +198,7 @@ class AutoMemory:
         lines = self.visible_index().text.strip().splitlines()
         if self.everywhere is not None and self.everywhere.folder.exists:
             lines += [
-                add_path_prefix(line, EVERYWHERE_PREFIX)
+                prefix_index_link(line, EVERYWHERE_PREFIX)
                 for line in self.everywhere.visible_index().text.splitlines()
             ]
         return "\n".join(lines).strip()

@@ -130,7 +130,7 @@ def merge_indexes(private: MemoryIndex, team: MemoryIndex) -> MemoryIndex:
     """Merge both indexes as a model sees them: the team's after the user's, paths from the memory
     folder.
     """
-    lines = [add_path_prefix(line, TEAM_PREFIX) for line in team.text.splitlines()]
+    lines = [prefix_index_link(line, TEAM_PREFIX) for line in team.text.splitlines()]
     if not lines:
         return private
     text = (
@@ -140,7 +140,7 @@ def merge_indexes(private: MemoryIndex, team: MemoryIndex) -> MemoryIndex:
     return replace(private, text=text, listed=listed)
 
 
-def add_path_prefix(line: str, prefix: str) -> str:
+def prefix_index_link(line: str, prefix: str) -> str:
     """The line of an index with `prefix` before the path that it points to."""
     path = parse_pointer_target(line)
     return (

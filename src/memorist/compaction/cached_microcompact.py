@@ -23,6 +23,7 @@ from memorist.compaction.provider_compaction import (
     read_applied_edits,
 )
 from memorist.core.messages import JsonObject, Message
+from memorist.settings import CompactionSettings
 
 
 class PinnedResults(Struct, frozen=True, kw_only=True):
@@ -52,6 +53,21 @@ def pin_old_results(pinned: PinnedResults, messages: Sequence[Message], keep: in
     known = set(pinned.ids)
     new = tuple(name for name in find_old_results(messages, keep) if name not in known)
     return replace(pinned, ids=pinned.ids + new, waiting=pinned.waiting + new) if new else pinned
+
+
+def renew_pins(
+    pinned: PinnedResults,
+    messages: Sequence[Message],
+    settings: CompactionSettings,
+    *,
+    at_once: bool,
+) -> PinnedResults:
+    """The pins of the next request: results that have grown old join at once, or as soon as
+    `compaction.micro_cached_results` of them wait, since each change costs the cache behind it.
+    """
+    more = pin_old_results(pinned, messages, settings.micro_keep)
+    waiting = len(more.ids) - len(pinned.ids)
+    return more if at_once or waiting >= settings.micro_cached_results else pinned
 
 
 def build_clearing_edit(pinned: PinnedResults, messages: Sequence[Message]) -> JsonObject | None:

@@ -12,7 +12,7 @@ from memorist.compaction.cached_microcompact import (
     add_clearing_edit,
     confirm_clearing,
     drop_stale_pins,
-    pin_old_results,
+    renew_pins,
 )
 from memorist.compaction.provider_compaction import (
     ProviderRequest,
@@ -83,9 +83,8 @@ class ProviderEdits:
             return change.body
         shown = messages()
         pinned = drop_stale_pins(self._pinned, shown) if self._pinned.ids else self._pinned
-        more = pin_old_results(pinned, shown, self._settings.micro_keep)
-        piled = len(more.ids) - len(pinned.ids) >= self._settings.micro_cached_results
-        self._pinned = more if late or piled or (self.is_active and pinned.ids) else pinned
+        at_once = late or (self.is_active and bool(pinned.ids))
+        self._pinned = renew_pins(pinned, shown, self._settings, at_once=at_once)
         cleared = add_clearing_edit(change.body, self._pinned, shown)
         self.betas = tuple(dict.fromkeys((*self.betas, *cleared.betas)))
         return cleared.body

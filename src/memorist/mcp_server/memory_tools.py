@@ -28,7 +28,7 @@ from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
 from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.visible_memory import is_order_when_joined
 from memorist.auto_memory.write_evidence import WriteEvidence
-from memorist.auto_memory.write_result import WriteResult
+from memorist.auto_memory.write_result import WriteResult, add_everywhere
 from memorist.core.markdown import load_prompt, render_template
 from memorist.core.text_analysis import encode_text
 from memorist.errors import InputError, StoreError, WriteConflict
@@ -297,6 +297,7 @@ class MemoryTools:
             )
             with contextlib.suppress(WriteConflict):  # another process took the name
                 return self._write_judged(
+                    self._memory,
                     MemoryChange(path=path, before=None, after=encode_text(topic.text())),
                     arguments,
                     source,
@@ -307,6 +308,7 @@ class MemoryTools:
 
     def _change(self, arguments: MemoryWriteArguments, source: QuoteSource | None) -> WriteResult:
         before = self.read_topic(arguments.path)
+        memory, _ = self._memory.locate(arguments.path.removeprefix(f"{MEMORY_URI}/"))
         if arguments.version != topic_version(before):
             given = (
                 f"{arguments.version!r} is not its version"
@@ -324,7 +326,8 @@ class MemoryTools:
         )
         changed = with_header(with_body(before, f"\n{arguments.text.strip()}\n"), dict(header))
         changed = with_provenance(changed, replace(before.provenance, quote=arguments.quote))
-        return self._write_judged(
+        written = self._write_judged(
+            memory,
             MemoryChange(
                 path=before.path,
                 before=encode_text(before.text()),
@@ -333,9 +336,16 @@ class MemoryTools:
             arguments,
             source,
         )
+        if memory is self._memory:
+            return written
+        return add_everywhere(WriteResult(), written, EVERYWHERE_PREFIX)
 
     def _write_judged(
-        self, change: MemoryChange, arguments: MemoryWriteArguments, source: QuoteSource | None
+        self,
+        memory: AutoMemory,
+        change: MemoryChange,
+        arguments: MemoryWriteArguments,
+        source: QuoteSource | None,
     ) -> WriteResult:
         """Write through the gate.
 
@@ -358,7 +368,7 @@ class MemoryTools:
             messages=messages,
             quote=arguments.quote if source else "",
         )
-        return self._memory.write([change], why, said)
+        return memory.write([change], why, said)
 
     def forget(self, arguments: MemoryForgetArguments) -> str:
         """Forget a memory if the user asked for it; otherwise ask the user.

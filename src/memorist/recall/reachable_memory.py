@@ -24,7 +24,7 @@ class ReachableMemory:
         self.own = memory
         """The project's own memory."""
 
-    def owners(self) -> Iterator[tuple[str, AutoMemory]]:
+    def list_folders(self) -> Iterator[tuple[str, AutoMemory]]:
         """The memories that have a folder, each with the prefix of its paths; the project's
         first.
         """
@@ -50,7 +50,7 @@ class ReachableMemory:
         """The header of each memory, by path."""
         return {
             prefix + path: _with_prefix(head, prefix)
-            for prefix, memory in self.owners()
+            for prefix, memory in self.list_folders()
             for path, head in memory.headers_by_path().items()
         }
 
@@ -58,7 +58,7 @@ class ReachableMemory:
         """The headers that a model may see, by path."""
         return {
             prefix + head.path: _with_prefix(head, prefix)
-            for prefix, memory in self.owners()
+            for prefix, memory in self.list_folders()
             for head in memory.visible_headers()
         }
 
@@ -66,7 +66,7 @@ class ReachableMemory:
         """Paths of the memories that an agent has as one of these rules of its own."""
         return frozenset(
             prefix + path
-            for prefix, memory in self.owners()
+            for prefix, memory in self.list_folders()
             for path, each in memory.compare_with_client(rules).items()
             if each.is_repeated
         )

@@ -587,7 +587,7 @@ class MemoryRecall:
     def _find_memory_path(self, path: str) -> str:
         """The path of the memory that is kept in this file; empty for any other file."""
         found = PurePosixPath(path)
-        for prefix, memory in self._reachable.owners():
+        for prefix, memory in self._reachable.list_folders():
             folder = memory.layout.folder
             if found.is_relative_to(folder) and path.endswith(".md"):
                 return prefix + found.relative_to(folder).as_posix()

@@ -144,7 +144,7 @@ def find_assigned_secrets(stem: str, text: str, at: int) -> Iterator[SafetyFindi
         yield from (found,) if found else find_column_secrets(text, at, kind)
 
 
-def find_named_secrets(
+def find_provider_keys(
     name: str, provider: NamedProvider, text: str, at: int
 ) -> Iterator[SafetyFinding]:
     """The key of a provider whose name is in the key's name, if the value has the provider's

@@ -25,7 +25,11 @@ from msgspec import Struct
 from memorist.core.lazy import lazy_module, lazy_pattern
 from memorist.safety import secret_contexts
 from memorist.safety.safety_finding import SafetyFinding, remove_overlaps
-from memorist.safety.secret_assignments import STEMS, find_assigned_secrets, find_named_secrets
+from memorist.safety.secret_assignments import (
+    STEMS,
+    find_assigned_secrets,
+    find_provider_keys,
+)
 from memorist.safety.secret_keys import BEYOND_ASCII
 from memorist.safety.secret_patterns import TokenFormat, has_checksum, load_token_formats
 from memorist.safety.secret_providers import load_named_providers
@@ -213,7 +217,7 @@ def _name_search() -> _HintSearch:
     for anchor, reader in secret_contexts.READERS.items():
         readers.setdefault(anchor, []).append(reader)
     for name, provider in load_named_providers().items():
-        readers.setdefault(name, []).append(partial(find_named_secrets, name, provider))
+        readers.setdefault(name, []).append(partial(find_provider_keys, name, provider))
     return _HintSearch(readers, overlapping=True)
 
 

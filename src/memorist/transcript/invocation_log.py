@@ -175,7 +175,7 @@ class InvocationLog:
         self._open: list[_OpenFailure] = []
         self._number = 0
 
-    def record(self, command: str, *, ok: bool, error: str, at: float) -> None:
+    def record_command(self, command: str, *, ok: bool, error: str, at: float) -> None:
         """Record the outcome of a command; `error` is the text of a failed one."""
         self._number += 1
         called = split_invocations(command)
@@ -239,7 +239,7 @@ class SessionCalls:
                 if outcome.ok is not None and not outcome.rejected:
                     error = "" if outcome.ok else "\n".join(ends)
                     at = message.timestamp or 0.0
-                    self.log.record(called.command, ok=outcome.ok, error=error, at=at)
+                    self.log.record_command(called.command, ok=outcome.ok, error=error, at=at)
         return message
 
 

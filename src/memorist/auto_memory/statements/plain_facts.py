@@ -9,6 +9,7 @@ address. What is in trouble, planned, supposed or asked for is none.
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from memorist.auto_memory.statements.statement_filters import (
     is_question,
@@ -18,6 +19,9 @@ from memorist.auto_memory.statements.statement_filters import (
 from memorist.auto_memory.statements.statement_patterns import VERB, find_lead_in_end
 from memorist.auto_memory.statements.user_prose import MASK_CHARACTER, ProseSentence
 from memorist.core.lazy import lazy_pattern
+
+PlainFact = Literal["particular", "vague"]
+"""A fact that names something (a name, a number, a day, an address), or that names nothing."""
 
 MAX_FACT_CHARS = 200
 """Characters of the longest sentence that is read as a plain fact; a longer one tells a story."""
@@ -186,8 +190,8 @@ def find_fact_start(masked: str) -> int:
     return refusal.end() if refusal else find_lead_in_end(masked)
 
 
-def find_plain_fact(sentence: ProseSentence) -> bool | None:
-    """Whether a sentence that is a plain fact says something particular; None for any other."""
+def classify_fact(sentence: ProseSentence) -> PlainFact | None:
+    """Whether a plain fact names something particular or not; None for any other sentence."""
     start = find_fact_start(sentence.masked)
     masked = sentence.masked[start:]
     if sentence.in_list or len(masked) > MAX_FACT_CHARS:
@@ -198,11 +202,12 @@ def find_plain_fact(sentence: ProseSentence) -> bool | None:
     found = [match for form in _select_forms(masked, wide) if (match := form.match(masked))]
     if not found or _is_of_the_moment(sentence.masked, masked):
         return None
-    return any(
+    named = any(
         "name" in match.re.groupindex
         or _PARTICULAR.search(sentence.masked, start + match.start("said"))
         for match in found
     )
+    return "particular" if named else "vague"
 
 
 def _select_forms(masked: str, wide: int) -> tuple[re.Pattern[str], ...]:

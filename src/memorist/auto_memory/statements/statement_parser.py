@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.statements import chinese, english, european, plain_english
 from memorist.auto_memory.statements.lasting_clause import find_lasting_clause
-from memorist.auto_memory.statements.plain_facts import find_fact_start, find_plain_fact
+from memorist.auto_memory.statements.plain_facts import classify_fact, find_fact_start
 from memorist.auto_memory.statements.required_words import StatementPatternIndex
 from memorist.auto_memory.statements.statement_filters import (
     StatementKind,
@@ -252,7 +252,7 @@ def is_statement(sentence: ProseSentence) -> bool:
     start = find_lead_in_end(sentence.masked)
     return (
         _statement_in_sentence(sentence) is not None
-        or find_plain_fact(sentence) is not None
+        or classify_fact(sentence) is not None
         or _match_patterns(_WAITING, sentence, start) is not None
     )
 
@@ -264,7 +264,7 @@ def _score_waiting(sentence: ProseSentence, typed: str, reply_before: str) -> fl
         return NEVER_WAITS
     if _match_patterns(_WAITING, sentence, start) is not None:
         return 0.0
-    if find_plain_fact(sentence) is not None and not is_text_job(typed):
+    if classify_fact(sentence) is not None and not is_text_job(typed):
         return 0.0
     masked = sentence.masked[start:]
     if (
@@ -311,7 +311,7 @@ def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
     informs = not any(map(_asks_for_something, sentences))
     for sentence in sentences:
         statement = _statement_in_sentence(sentence)
-        if statement is None and informs and find_plain_fact(sentence):
+        if statement is None and informs and classify_fact(sentence) == "particular":
             start = find_fact_start(sentence.masked)
             statement = "rule", _trim_statement(sentence.text[start:]), sentence.text
         if statement is not None:
