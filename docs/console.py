@@ -51,6 +51,10 @@ PLACEHOLDERS = (
 )
 
 
+HOME_CHARS = 76
+"""Characters of the path of the example's home; as many as a temporary folder of macOS has."""
+
+
 def list_documents() -> list[Path]:
     """The documents that hold commands."""
     return [
@@ -64,7 +68,9 @@ def list_documents() -> list[Path]:
 def enter_example() -> Iterator[Path]:
     """An empty home and the example project, which becomes the working folder; yields the home."""
     with TemporaryDirectory() as folder:
-        home = Path(folder).resolve() / "home"
+        # The sizes that commands print count the paths in the session: all have one length.
+        parent = Path(folder).resolve()
+        home = parent / "p".ljust(HOME_CHARS - len(f"{parent}//home"), "p") / "home"
         project = home / "invoices"
         recorded = home / ".codex" / "sessions" / "2026" / "11" / "22"
         for each in (project, recorded, home / ".claude"):
