@@ -8,7 +8,9 @@ import gc
 import socket
 import ssl
 import tomllib
+from collections.abc import Iterator
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -59,9 +61,16 @@ def few_authorities(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="session")
+def empty_homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Folders that do not exist yet. `mktemp` looks through all former ones for each new one."""
+    parent = tmp_path_factory.mktemp("homes")
+    return (parent / f"home{number}" for number in count())
+
+
 @pytest.fixture(autouse=True)
 def own_world(
-    tmp_path_factory: pytest.TempPathFactory,
+    empty_homes: Iterator[Path],
     monkeypatch: pytest.MonkeyPatch,
     few_authorities: Path,
 ) -> None:
@@ -73,7 +82,8 @@ def own_world(
             "_proxy"
         ):
             monkeypatch.delenv(name)
-    home = tmp_path_factory.mktemp("home")
+    home = next(empty_homes)
+    home.mkdir()
     monkeypatch.setenv("SSL_CERT_FILE", str(few_authorities))
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("MEMORIST_HOME", str(home / ".memorist"))

@@ -54,7 +54,7 @@ def matched_sentences(draw: st.DrawFn) -> tuple[StatementPattern, str]:
     )
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(matched_sentences())
 def test_a_pattern_that_matches_is_tried(example: tuple[StatementPattern, str]) -> None:
     """No pattern is left out that matches, whatever the sentence and the case of its letters."""
