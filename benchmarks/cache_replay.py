@@ -178,10 +178,14 @@ class Play:
 
     def summarise(self) -> None:
         """A call that writes a summary: the whole request, a short prompt, and notes and an
-        analysis of the same size as output.
+        analysis of the same size as output. Where that does not fit, the oldest pieces are left
+        out of it.
         """
         self.bill.summaries += 1
-        self._send(2 * self.notes, extra=round(SUMMARY_PROMPT * self.terms.factor))
+        whole, prompt = self.history, round(SUMMARY_PROMPT * self.terms.factor)
+        self._truncate(prompt)
+        self._send(2 * self.notes, extra=prompt)
+        self.history = whole
 
     def _add(self, pieces: tuple[TracedPiece, ...]) -> None:
         for piece in pieces:
@@ -189,9 +193,11 @@ class Play:
             if piece.kind == "result":
                 self._seen |= dict.fromkeys(piece.shows, piece.tokens)
 
-    def _truncate(self) -> None:
-        """What does not fit cannot be sent: the oldest pieces go, just enough of them."""
-        over = self.tokens - self.terms.effective
+    def _truncate(self, extra: int = 0) -> None:
+        """What does not fit beside `extra` tokens cannot be sent: the oldest pieces go, just enough
+        of them.
+        """
+        over = self.tokens + extra - self.terms.effective
         if over <= 0:
             return
         gone = 0

@@ -221,7 +221,7 @@ class ByPrice:
             return
         tokens = play.tokens
         self._start = tokens if self._start is None else self._start
-        if tokens < self.results_from * play.terms.price_limit:
+        if tokens < self.results_from * play.terms.limit:
             return
         state = RequestCacheState(
             context_tokens=tokens,
@@ -234,7 +234,7 @@ class ByPrice:
         )
         output = (price.output or 0.0) / MILLION
         offered = _Offer(
-            play, rates, output, only_forced=tokens < self.talk_from * play.terms.price_limit
+            play, rates, output, only_forced=tokens < self.talk_from * play.terms.limit
         )
         choice = choose_edits(offered.edits(), state, rest, rates, limit=play.terms.price_limit)
         for edit in choice.edits:
@@ -271,8 +271,7 @@ class _Offer:
         back = sum(self.play.size(piece) for piece in restored_files(self.play))
         yield from self._cut("notes", self.play.notes, 0.0)
         yield from self._cut("digest", round(digest_budget(self.play) * DIGEST_TEXT), 0.0)
-        if self._summary_fits():
-            yield from self._cut("summary", self.play.notes + back, self._summary_cost())
+        yield from self._cut("summary", self.play.notes + back, self._summary_cost())
 
     def _clears(self) -> Iterator[HistoryEdit]:
         places = [
@@ -339,10 +338,6 @@ class _Offer:
     def _again(self, shown: PromptPiece) -> float:
         newest = any(self.newest[name] is shown for name in shown.piece.shows)
         return AGAIN_FILE if newest else AGAIN
-
-    def _summary_fits(self) -> bool:
-        terms = self.play.terms
-        return self.play.tokens + SUMMARY_PROMPT * terms.factor <= terms.effective
 
     def _summary_cost(self) -> float:
         play = self.play

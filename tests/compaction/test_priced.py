@@ -17,6 +17,7 @@ from memorist.compaction.economics import (
     find_profitable_edit,
 )
 from memorist.compaction.measured_history import MeasuredConversation, measure_conversation
+from memorist.compaction.thresholds import CompactionThresholds
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.engine.engine import Memorist
 from memorist.events import ConversationCompacted, Event
@@ -71,9 +72,13 @@ def money(**more: Any) -> CostState:
     )
 
 
+def limits_at(auto: int) -> CompactionThresholds:
+    return CompactionThresholds(effective=auto, auto=auto, warning=auto, blocking=auto, base=auto)
+
+
 def pays(held: MeasuredConversation, limit: int, **more: Any) -> ProfitableEdit | None:
     return find_profitable_edit(
-        held, money(**more), used=held.tokens, limit=limit, settings=SETTINGS
+        held, money(**more), used=held.tokens, limits=limits_at(limit), settings=SETTINGS
     )
 
 
@@ -116,7 +121,7 @@ def test_the_notes_take_over_where_that_pays_more_than_clearing() -> None:
         held,
         money(age_seconds=4_000.0),
         used=held.tokens,
-        limit=held.tokens + 50_000,
+        limits=limits_at(held.tokens + 50_000),
         settings=SETTINGS,
         replaceable=talk,
     )
@@ -125,7 +130,7 @@ def test_the_notes_take_over_where_that_pays_more_than_clearing() -> None:
         held,
         money(age_seconds=4_000.0),
         used=held.tokens,
-        limit=held.tokens + 50_000,
+        limits=limits_at(held.tokens + 50_000),
         settings=later,
         replaceable=talk,
     )

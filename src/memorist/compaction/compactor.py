@@ -493,7 +493,7 @@ class Compactor(SessionExtension):
         tokens = self._tracker.tokens
         grown = (
             settings.schedule == "price"
-            and tokens >= limits.auto * MIN_THRESHOLD_SHARE
+            and tokens >= limits.undelayed_auto * MIN_THRESHOLD_SHARE
             and tokens - self._priced_at_tokens >= PRICE_CHECK_GROWTH
         )
         return settings.enabled and (idle or grown or self._tracker.tokens >= limits.auto)
@@ -622,12 +622,12 @@ class Compactor(SessionExtension):
             or call.provider_compacts
         ):
             return cleared
-        money, limit = self._cost_state(call.price, now), call.limits.auto
+        money = self._cost_state(call.price, now)
         paying = find_profitable_edit(
             measured,
             money,
             used=self._tracker.tokens,
-            limit=limit,
+            limits=call.limits,
             settings=settings,
             replaceable=self._replaceable_history(measured),
         )

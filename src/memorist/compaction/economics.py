@@ -25,6 +25,7 @@ from msgspec import Struct
 
 from memorist.compaction.measured_history import MeasuredConversation
 from memorist.compaction.microcompact import CLEARED_TEXT, find_old_results
+from memorist.compaction.thresholds import CompactionThresholds
 from memorist.core.messages import Message, Origin
 from memorist.core.token_count import estimate_text_tokens
 from memorist.models.model_pricing import MILLION, ModelPrice
@@ -448,18 +449,18 @@ def find_profitable_edit(
     cost: CostState,
     *,
     used: int,
-    limit: int,
+    limits: CompactionThresholds,
     settings: CompactionSettings,
     replaceable: ReplaceableHistory | None = None,
 ) -> ProfitableEdit | None:
     """The edit to make before this request because it saves money; None when nothing pays.
 
-    `used` is the context's size, `limit` the auto threshold. Freed tokens count over the expected
-    rest of the session; the cost is the cache that is lost from the first changed message on, plus
-    what the model will fetch again. `replaceable` is given where the notes can replace older
-    messages.
+    `used` is the context's size; a share of the ordinary schedule's threshold must be used. Freed
+    tokens count over the expected rest of the session; the cost is the cache that is lost from the
+    first changed message on, plus what the model will fetch again. `replaceable` is given where the
+    notes can replace older messages.
     """
-    if used < limit * MIN_THRESHOLD_SHARE:
+    if used < limits.undelayed_auto * MIN_THRESHOLD_SHARE:
         return None
     starts = list(accumulate(conversation.sizes, initial=max(0, used - conversation.tokens)))
     calls = _count_calls_since(conversation.messages)
@@ -480,12 +481,16 @@ def find_profitable_edit(
             carried=sum(saved * calls[index] for index, _, saved in chunk),
         )
         edits[edit] = tuple(name for _, name, _ in chunk)
-    if replaceable is not None and used >= limit * settings.talk_from:
+    if replaceable is not None and used >= limits.undelayed_auto * settings.talk_from:
         edits |= dict.fromkeys(
             _build_notes_edit(conversation, replaceable, starts, calls, again), ()
         )
-    rest = estimate_rest_of_session(calls=cost.calls, context=used, start=cost.first, limit=limit)
-    choice = choose_edits(edits, _build_cache_state(cost, used), rest, cost.rates, limit=limit)
+    rest = estimate_rest_of_session(
+        calls=cost.calls, context=used, start=cost.first, limit=limits.auto
+    )
+    choice = choose_edits(
+        edits, _build_cache_state(cost, used), rest, cost.rates, limit=limits.auto
+    )
     if not choice.edits or not choice.verdict.pays:
         return None
     ids = tuple(name for edit in choice.edits for name in edits[edit])

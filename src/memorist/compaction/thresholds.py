@@ -33,6 +33,13 @@ class CompactionThresholds(Struct, frozen=True, kw_only=True):
     """A request is rejected here when nothing automatic can help."""
     base: int
     """What "percent left" counts down to: `auto` when that is on, else `effective`."""
+    delay: int = 0
+    """Tokens by which `auto` lies later because of the schedule `price`."""
+
+    @property
+    def undelayed_auto(self) -> int:
+        """The auto threshold of the ordinary schedule, of which the price's shares are parts."""
+        return self.auto - self.delay
 
 
 def compute_thresholds(
@@ -104,10 +111,11 @@ def _wait_until_full(limits: CompactionThresholds) -> CompactionThresholds:
     that leaves room for a reply: a session that ends before it never pays (`make bench
     NAME=cache`).
     """
-    later = max(0, limits.blocking - limits.auto)
+    delay = max(0, limits.blocking - limits.auto)
     return replace(
         limits,
-        auto=limits.auto + later,
-        base=limits.base + later,
-        warning=limits.warning + later,
+        auto=limits.auto + delay,
+        base=limits.base + delay,
+        warning=limits.warning + delay,
+        delay=delay,
     )
