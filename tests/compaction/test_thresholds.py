@@ -79,7 +79,8 @@ def test_the_inline_limit_is_nine_tenths_of_the_window() -> None:
 @pytest.mark.parametrize("family", ["file-native", "rollout"])
 def test_by_price_nothing_is_forced_while_a_reply_still_fits(family: Any) -> None:
     """A session that ends before its window is full never pays for an edit that does not pay; a
-    percent that the user set, and a model without a price, keep the threshold.
+    percent that the user set, a model without a price, and a provider that compacts by itself keep
+    the threshold.
     """
 
     def limits(model: str, **given: Any) -> CompactionThresholds:
@@ -94,6 +95,7 @@ def test_by_price_nothing_is_forced_while_a_reply_still_fits(family: Any) -> Non
     assert plain.auto < priced.auto == priced.base == plain.blocking < 200_000
     assert priced.auto - priced.warning == plain.auto - plain.warning
     assert limits("never-heard-of", schedule="price") == limits("never-heard-of")
+    assert limits("claude-opus-4-6", schedule="price", provider=True) == plain
     assert limits("claude-opus-4-6", schedule="price", percent=50.0) == limits(
         "claude-opus-4-6", percent=50.0
     )

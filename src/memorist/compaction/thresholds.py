@@ -102,8 +102,10 @@ def thresholds_for(
         # section 2.1).
         inline = compute_inline_limit(min(window, settings.compaction.window or window))
         limits = replace(limits, auto=inline.auto, base=inline.auto, blocking=inline.usable)
-    priced = settings.compaction.schedule == "price" and known.input is not None
-    return _wait_until_full(limits) if priced and settings.compaction.percent is None else limits
+    given = settings.compaction
+    # A provider that compacts does so from `auto` on, and needs the room above it.
+    priced = given.schedule == "price" and known.input is not None and not given.provider
+    return _wait_until_full(limits) if priced and given.percent is None else limits
 
 
 def _wait_until_full(limits: CompactionThresholds) -> CompactionThresholds:
