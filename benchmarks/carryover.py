@@ -31,13 +31,10 @@ from msgspec import Struct
 
 from benchmarks.datasets import all_sessions
 from benchmarks.report import BenchResult, BenchRow, PlotLine, draw_line_plot
+from memorist.compaction.compaction_prompts import load_compaction_prompts
+from memorist.compaction.compaction_result import CompactedHistory, RemovedItem
 from memorist.compaction.inline_compaction import retain_user_messages
-from memorist.compaction.measured_history import (
-    CompactedHistory,
-    RemovedItem,
-    keep_newest_messages,
-    load_compaction_prompts,
-)
+from memorist.compaction.newest_messages import keep_newest_messages
 from memorist.compaction.offline_compaction import OfflineOptions, compact_offline
 from memorist.compaction.recorded_window import RecordedWindow
 from memorist.core.messages import (

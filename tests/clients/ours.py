@@ -10,7 +10,7 @@ from typing import Any
 
 from clients import situations
 from clients.agents import HOOK_WORDS
-from memorist.compaction.measured_history import CompactionStrategy
+from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.context.assembly import REMINDER_TAG
 from memorist.context.context_pieces import ContextSection
 from memorist.context.host_context import HostContext

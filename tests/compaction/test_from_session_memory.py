@@ -7,14 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compaction.histories import STEPS, WORD, History, parted, told
+from memorist.compaction.compaction_prompts import load_compaction_prompts
+from memorist.compaction.compaction_result import CompactedHistory, UnchangedHistory
 from memorist.compaction.full_compaction import MODEL_SUMMARY_ID, RewriteOptions
-from memorist.compaction.measured_history import (
-    CompactedHistory,
-    UnchangedHistory,
-    find_last_summary,
-    load_compaction_prompts,
-    measure_conversation,
-)
+from memorist.compaction.measured_history import find_last_summary, measure_conversation
 from memorist.compaction.newest_messages import find_unanswered_start
 from memorist.compaction.restored_content import RestorableContent, RestorableFile
 from memorist.compaction.session_memory_compaction import (

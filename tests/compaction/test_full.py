@@ -11,21 +11,16 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from compaction.histories import STEPS, WORD, History, parted, told
+from memorist.compaction.compaction_prompts import load_compaction_prompts
+from memorist.compaction.compaction_request import CompactionOutcome
+from memorist.compaction.compaction_result import CompactedHistory, UnchangedHistory
 from memorist.compaction.full_compaction import (
     MODEL_SUMMARY_ID,
-    CompactionOutcome,
     RewriteOptions,
     build_summary_request,
     compact_with_summary,
 )
-from memorist.compaction.measured_history import (
-    CompactedHistory,
-    UnchangedHistory,
-    fit_newest_texts,
-    load_compaction_prompts,
-    measure_conversation,
-    user_text,
-)
+from memorist.compaction.measured_history import fit_newest_texts, measure_conversation, user_text
 from memorist.compaction.newest_messages import find_unanswered_start
 from memorist.compaction.restored_content import RestorableContent, RestorableFile
 from memorist.core.messages import DocumentBlock, ImageBlock, Message, Origin, TextBlock, ToolResult

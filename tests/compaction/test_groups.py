@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compaction.histories import STEPS, History, parted, told
-from memorist.compaction.measured_history import (
+from memorist.compaction.compaction_result import UnchangedHistory
+from memorist.compaction.oldest_rounds import (
     MARKER_ID,
     ShortenedHistory,
-    UnchangedHistory,
     drop_oldest_rounds,
     find_rounds,
 )

@@ -7,15 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compaction.histories import STEPS, WORD, History, parted, told
+from memorist.compaction.compaction_prompts import load_compaction_prompts
+from memorist.compaction.compaction_result import CompactedHistory, UnchangedHistory
 from memorist.compaction.full_compaction import RewriteOptions
 from memorist.compaction.inline_compaction import HAND_OVER_ID, compact_inline, retain_user_messages
-from memorist.compaction.measured_history import (
-    CompactedHistory,
-    UnchangedHistory,
-    load_compaction_prompts,
-    measure_conversation,
-    user_text,
-)
+from memorist.compaction.measured_history import measure_conversation, user_text
 from memorist.core.messages import ImageBlock, Message, Origin, TextBlock
 from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens
 from memorist.formats.host_markup import detect_origin

@@ -17,7 +17,7 @@ from memorist.compaction.cached_microcompact import (
     drop_stale_pins,
     pin_old_results,
 )
-from memorist.compaction.measured_history import CompactedHistory, UnchangedHistory
+from memorist.compaction.compaction_result import CompactedHistory, UnchangedHistory
 from memorist.compaction.microcompact import (
     CLEARED_TEXT,
     clear_when_idle,

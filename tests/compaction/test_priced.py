@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from memorist.compaction.economics import (
+from memorist.compaction.economics import TokenRates
+from memorist.compaction.measured_history import MeasuredConversation, measure_conversation
+from memorist.compaction.profitable_edits import (
     CostState,
     ProfitableEdit,
     ReplaceableHistory,
-    TokenRates,
     find_profitable_edit,
 )
-from memorist.compaction.measured_history import MeasuredConversation, measure_conversation
 from memorist.compaction.thresholds import CompactionThresholds
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.engine.engine import Memorist

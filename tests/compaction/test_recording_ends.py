@@ -9,11 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compaction.histories import STEPS, WORD, History, told
-from memorist.compaction.measured_history import (
-    CompactedHistory,
-    CompactionStrategy,
-    load_compaction_prompts,
-)
+from memorist.compaction.compaction_prompts import load_compaction_prompts
+from memorist.compaction.compaction_result import CompactedHistory, CompactionStrategy
 from memorist.compaction.offline_compaction import OfflineOptions, compact_offline
 from memorist.compaction.recorded_window import RecordedWindow
 from memorist.context.message_normalization import UNLIMITED_TOKENS, normalize_history

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compaction.histories import WORD
-from memorist.compaction.measured_history import load_compaction_prompts
+from memorist.compaction.compaction_prompts import load_compaction_prompts
 from memorist.compaction.restored_content import (
     RESTORED_PREFIX,
     InvokedSkill,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.compaction.measured_history import load_compaction_prompts
+from memorist.compaction.compaction_prompts import load_compaction_prompts
 from memorist.compaction.summary_parser import (
     USER_SECTION,
     CheckedSummary,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memorist.compaction.measured_history import (
+from memorist.compaction.compaction_result import (
     CompactedHistory,
     CompactionResult,
     UnchangedHistory,

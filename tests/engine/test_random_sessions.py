@@ -15,7 +15,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memorist.compaction.measured_history import CompactionStrategy
+from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.context.host_context import HostContext
 from memorist.engine.engine import Memorist
 from memorist.models.model_pricing import ModelPrice

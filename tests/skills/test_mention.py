@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.compaction.measured_history import load_compaction_prompts as compaction_texts
+from memorist.compaction.compaction_prompts import load_compaction_prompts as compaction_texts
 from memorist.compaction.restored_content import RestorableContent, restore_items
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.formats.host_markup import detect_origin

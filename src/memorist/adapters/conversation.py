@@ -13,8 +13,8 @@ from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 
-from memorist.compaction.full_compaction import CompactionOutcome
-from memorist.compaction.measured_history import CompactionStrategy
+from memorist.compaction.compaction_request import CompactionOutcome
+from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.context.host_context import HostContext
 from memorist.core.messages import JsonObject
 from memorist.engine.disk_circuit_breaker import DiskCircuitBreaker

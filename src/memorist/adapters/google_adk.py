@@ -32,7 +32,7 @@ from memorist.adapters.conversation import HostConversation
 from memorist.adapters.engine_thread import EngineArguments, EngineThread, open_engine_thread
 from memorist.adapters.google_adk_messages import AdkContentMap
 from memorist.adapters.wire_reply import is_too_long_error
-from memorist.compaction.measured_history import CompactionStrategy
+from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.core.messages import JsonObject
 from memorist.errors import MemoristError
 from memorist.recall.memory_search import open_memory_search

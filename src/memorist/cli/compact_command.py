@@ -20,16 +20,14 @@ from memorist.compaction.cached_microcompact import (
     build_clearing_edit,
     pin_old_results,
 )
-from memorist.compaction.compactor import request_summary
-from memorist.compaction.full_compaction import build_summary_request
-from memorist.compaction.measured_history import (
+from memorist.compaction.compaction_prompts import load_compaction_prompts
+from memorist.compaction.compaction_result import (
     CompactedHistory,
     CompactionStrategy,
     UnchangedHistory,
-    load_compaction_prompts,
-    measure_conversation,
-    user_text,
 )
+from memorist.compaction.full_compaction import build_summary_request
+from memorist.compaction.measured_history import measure_conversation, user_text
 from memorist.compaction.offline_compaction import (
     OfflineOptions,
     compact_offline,
@@ -38,6 +36,7 @@ from memorist.compaction.offline_compaction import (
 )
 from memorist.compaction.recorded_window import RecordedWindow, find_text, read_recorded_window
 from memorist.compaction.summary_parser import UnusableSummary
+from memorist.compaction.summary_request import request_summary
 from memorist.compaction.summary_review import SummaryReview, review_summary, rewrite_with_review
 from memorist.context.message_normalization import UNLIMITED_TOKENS, normalize_history
 from memorist.core.markdown import load_prompt

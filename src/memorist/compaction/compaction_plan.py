@@ -13,7 +13,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.compaction.measured_history import CompactionStrategy
+from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.compaction.thresholds import CompactionThresholds
 from memorist.settings import CompactionSettings
 

@@ -5,13 +5,10 @@ outcome.
 from __future__ import annotations
 
 import asyncio
-import math
 import sys
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
-import msgspec
 from msgspec.structs import replace
 
 from memorist.compaction import (
@@ -20,7 +17,6 @@ from memorist.compaction import (
     microcompact,
     session_memory_compaction,
 )
-from memorist.compaction.compact_instructions import render_compact_instructions
 from memorist.compaction.compaction_plan import (
     CircuitBreaker,
     CompactionAttempt,
@@ -33,54 +29,49 @@ from memorist.compaction.compaction_plan import (
     record_reply,
     record_success,
 )
+from memorist.compaction.compaction_prompts import CompactionPrompts
+from memorist.compaction.compaction_request import CompactionOutcome, CompactionRequest
+from memorist.compaction.compaction_result import (
+    CompactedHistory,
+    CompactionResult,
+    UnchangedHistory,
+)
 from memorist.compaction.conversation_preamble import (
     SplitHistory,
     reattach_preamble,
     split_preamble,
 )
-from memorist.compaction.economics import (
-    MIN_THRESHOLD_SHARE,
-    CostState,
-    ReplaceableHistory,
-    TokenRates,
-    find_profitable_edit,
-    price_per_token,
-)
+from memorist.compaction.economics import TokenRates, price_per_token
 from memorist.compaction.extractive_summary import build_extractive_summary
 from memorist.compaction.full_compaction import (
-    CompactionOutcome,
-    CompactionRequest,
     RewriteOptions,
     SummaryRequest,
     build_summary_request,
     restore_missing_items,
 )
 from memorist.compaction.measured_history import (
-    CompactedHistory,
-    CompactionPrompts,
-    CompactionResult,
     MeasuredConversation,
-    UnchangedHistory,
-    drop_oldest_rounds,
-    ensure_user_first,
-    keep_newest_messages,
     measure_conversation,
-    opening_message,
     user_text,
 )
 from memorist.compaction.microcompact import is_cache_cold
 from memorist.compaction.newest_messages import (
     MIN_PAST_TOKENS,
     find_unanswered_start,
+    keep_newest_messages,
     keep_unanswered,
 )
-from memorist.compaction.restored_content import (
-    RestorableContent,
-    RestorableFile,
-    find_announcements,
+from memorist.compaction.oldest_rounds import ensure_user_first, opening_message
+from memorist.compaction.profitable_edits import (
+    MIN_THRESHOLD_SHARE,
+    CostState,
+    ReplaceableHistory,
+    find_profitable_edit,
 )
+from memorist.compaction.restored_content import find_announcements, gather_restorable_content
 from memorist.compaction.session_memory_compaction import SessionNotes
-from memorist.compaction.summary_parser import UnusableSummary, parse_summary
+from memorist.compaction.summary_parser import UnusableSummary
+from memorist.compaction.summary_request import COMPACTION_LABEL, request_summary
 from memorist.compaction.summary_review import SummaryReview, review_summary, rewrite_with_review
 from memorist.compaction.thresholds import CompactionThresholds
 from memorist.compaction.tool_result_budget import (
@@ -88,262 +79,21 @@ from memorist.compaction.tool_result_budget import (
     apply_result_budget,
     keep_results_as_shown,
 )
-from memorist.core.messages import JsonObject, Message, Usage, starts_reply
+from memorist.core.messages import Message, Usage, starts_reply
 from memorist.core.token_count import (
-    estimate_message_tokens,
     estimate_messages_tokens,
     estimate_text_tokens,
-    token_factor,
-    truncate_end,
 )
-from memorist.errors import ContextTooLong, StoreError
+from memorist.errors import StoreError
 from memorist.events import CompactionFailed, ConversationCompacted, ResultsStored
 from memorist.extensions import SessionExtension, SessionReply
-from memorist.forks.fork import run_with_budget
-from memorist.forks.fork_request import shares_prefix
-from memorist.forks.fork_spec import EditMethod, ForkOutcome, ForkSpec, NoTools, ParentCall
-from memorist.formats.codec_registry import find_codec
 from memorist.models.model_choice import open_sibling
 from memorist.models.model_pricing import MILLION, ModelPrice
-from memorist.models.streaming_model import ErrorRecordingModel
-from memorist.ports import FileSystem, Model, Request, discover_window
-from memorist.runtime import Runtime, SessionContext
+from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
 from memorist.session_memory.notes_trigger import ConversationTracker
 from memorist.session_memory.session_notes import SessionMemory
-from memorist.settings import CompactionSettings
 from memorist.telemetry.tracing import trace_work
-from memorist.transcript.transcript_ledger import TranscriptLedger, WorkRecord
-
-# Ask a model for a summary of the conversation, by a fork that shares the prompt cache;
-# shortened when too long (CP-7).
-
-
-COMPACTION_LABEL = "compact"
-
-
-MAX_SUMMARY_TOKENS = 20_000
-"""Most tokens that an answer may have (claude-code.md 6.4), in a window that has room for them."""
-
-SUMMARY_SHARE = 4
-"""The answer gets at most one part in so many of the window, so that a small one still holds a
-conversation.
-"""
-
-SIZE_MARGIN = 0.95
-"""Share of the window's room that is filled after a refusal told the true size of a request."""
-
-
-async def request_summary(
-    request: SummaryRequest,
-    parent: ParentCall | None,
-    runtime: Runtime,
-    *,
-    marker: str,
-    asked: bool = False,
-) -> str | UnusableSummary:
-    """The summary, or the hand-over of an inline compaction, or why there is none. `marker` is the
-    text put before a cut history.
-
-    First the parent's request with one more message, so that the provider's cache serves it. Where
-    that does not fit, or there is no parent of the same model, the history is sent in a new
-    request, without the oldest rounds that the model's window does not hold; after a refusal by
-    what it tells of the sizes, three times at most.
-    """
-    if runtime.model is None:
-        return UnusableSummary("No model is set up.", asked=False)
-    model, settings = ErrorRecordingModel(runtime.model), runtime.settings.compaction
-    fork = partial(_run_fork, model, runtime, asked=asked)
-    if parent is not None and shares_prefix(model.name, model.format, parent):
-        found = await fork(request.text, parent)
-        if not _is_too_long(found):
-            return found
-    await discover_window(runtime.model)
-    if parent is not None:  # the instruction files stand in its request, not in the history
-        text = request.text + render_compact_instructions(parent.request)
-        request = replace(request, text=text)
-    history = _FittedHistory(request, model, parent, marker, settings.too_long_share)
-    for _ in range(settings.too_long_retries + 1):
-        if not history.shorten():
-            break
-        fitted = ParentCall(_build_request(model, history.messages, parent))
-        found = await fork(request.text, fitted)
-        if not _is_too_long(found):
-            return found
-    return UnusableSummary(
-        "The conversation does not fit the model's window, even without its oldest rounds."
-    )
-
-
-class _FittedHistory:
-    """A history that is cut, from its oldest rounds on, to what the model's window holds."""
-
-    def __init__(
-        self,
-        request: SummaryRequest,
-        model: ErrorRecordingModel,
-        parent: ParentCall | None,
-        marker: str,
-        share: float,
-    ) -> None:
-        self._model = model
-        self._marker = marker
-        self._share = share
-        factor = token_factor(model.name)
-        self.messages = request.messages
-        self._sizes = tuple(estimate_message_tokens(each, factor) for each in request.messages)
-        self._fixed = estimate_text_tokens(request.text, factor)
-        if parent is not None and parent.request.format == model.format:
-            shell = {**parent.request.body, find_codec(model.format).history_key(): []}
-            self._fixed += estimate_text_tokens(msgspec.json.encode(shell).decode(), factor)
-
-    def shorten(self) -> bool:
-        """Drop what does not fit, as far as sizes are known; False where no shorter request is
-        left to try after a refusal.
-        """
-        excess = self._excess()
-        if excess is not None and excess <= 0:
-            return True
-        shorter = drop_oldest_rounds(
-            self.messages, self._sizes, excess=excess, marker=self._marker, share=self._share
-        )
-        if isinstance(shorter, UnchangedHistory):
-            return self._model.error is None
-        self.messages, self._sizes = shorter.messages, shorter.sizes
-        return True
-
-    def _excess(self) -> int | None:
-        """Tokens, as estimated, beyond the window's room; None after a refusal that tells no
-        size.
-        """
-        estimated = sum(self._sizes) + self._fixed
-        room = self._model.window - _answer_limit(self._model)
-        refused = self._model.error
-        if not isinstance(refused, ContextTooLong):
-            return estimated - room
-        if not refused.tokens:
-            return None
-        return math.ceil(estimated - room * SIZE_MARGIN * estimated / refused.tokens)
-
-
-def _answer_limit(model: Model) -> int:
-    return min(MAX_SUMMARY_TOKENS, model.window // SUMMARY_SHARE)
-
-
-def _is_too_long(found: str | UnusableSummary) -> bool:
-    return isinstance(found, UnusableSummary) and found.too_long
-
-
-def _build_request(
-    model: Model, messages: tuple[Message, ...], parent: ParentCall | None
-) -> Request:
-    """A request to the background model with this history; instructions and tools are the parent's
-    where the format is the same.
-    """
-    wire = find_codec(model.format)
-    name = model.name.partition(":")[2].partition("@")[0] or model.name
-    body: JsonObject = wire.build_request(name, system="", text="", max_output=_answer_limit(model))
-    if parent is not None and parent.request.format == model.format:
-        body = {**parent.request.body, "model": name}
-    return Request(
-        format=model.format,
-        body={**body, wire.history_key(): wire.encode_messages(messages)},
-        label=COMPACTION_LABEL,
-    )
-
-
-async def _run_fork(
-    model: Model, runtime: Runtime, text: str, parent: ParentCall, *, asked: bool
-) -> str | UnusableSummary:
-    spec = ForkSpec(
-        label=COMPACTION_LABEL,
-        why="the window is nearly full, or it was asked for",
-        instruction=text,
-        permission=NoTools(),
-        parent=parent,
-        limits=replace(runtime.settings.forks, turns=1),
-        edit_method=EditMethod.ANSWER,
-        requested_by_user=asked,
-    )
-    receipt = await run_with_budget(
-        spec,
-        model=model,
-        files=runtime.files,
-        clock=runtime.clock,
-        governor=runtime.governor,
-        record=runtime.record_receipt,
-    )
-    if receipt.outcome is ForkOutcome.BLOCKED:
-        return UnusableSummary(receipt.said, asked=False)
-    if (
-        receipt.outcome is not ForkOutcome.UNCHANGED
-        and receipt.outcome is not ForkOutcome.OVER_LIMIT
-    ):
-        return UnusableSummary(
-            receipt.said or "The model gave no summary.",
-            too_long=any(sent.error == ContextTooLong.__name__ for sent in receipt.sent),
-        )
-    return parse_summary(receipt.said, tool_calls=len(receipt.denied))
-
-
-# Gather the content that can be restored after a compaction: the plan, the task list, work in the
-# background, announcements, and the newest-read files with their present content (CP-8).
-
-
-MAX_CANDIDATE_FILES = 8
-"""Newest-read files considered; some are not restored: instruction files, and those in view."""
-
-
-def gather_restorable_content(
-    ledger: TranscriptLedger, files: FileSystem, notes: Path, settings: CompactionSettings
-) -> RestorableContent:
-    """Gather the restorable content of a session from its ledger. A file that can no longer be read
-    is listed without content.
-    """
-    newest = sorted(
-        (note for note in ledger.work_record.files.files.values() if note.reads),
-        key=lambda note: note.order,
-    )[-MAX_CANDIDATE_FILES:]
-    read = tuple(
-        RestorableFile(
-            note.path,
-            _read_content(Path(ledger.cwd or "/") / note.path, files, settings),
-            note.order,
-        )
-        for note in newest
-    )
-    work = ledger.work_record
-    tasks = "\n".join(f"- [{task.status}] {task.text}" for task in work.tasks.values())
-    background = "\n".join(f"- {id}: {what}" for id, what in work.background.running.items())
-    plan = _find_plan(work, files, settings)
-    return RestorableContent(
-        files=read,
-        exclude=frozenset({str(notes), *((plan[0],) if plan else ())}),
-        plan=plan,
-        tasks=tasks,
-        background=background,
-    )
-
-
-def _find_plan(
-    work: WorkRecord, files: FileSystem, settings: CompactionSettings
-) -> tuple[str, str] | None:
-    """The newest plan with its place: its file as it is now, else as the user was shown it."""
-    content = work.plan_path and _read_content(Path(work.plan_path), files, settings)
-    if not content and not work.plan:
-        return None
-    return (
-        work.plan_path or "the conversation",
-        truncate_end(content or work.plan, settings.restore_file_tokens),
-    )
-
-
-def _read_content(path: Path, files: FileSystem, settings: CompactionSettings) -> str | None:
-    try:
-        return files.read(path, limit=settings.restore_file_tokens * 8).decode("utf-8", "replace")
-    except (FileNotFoundError, StoreError):
-        return None
-
 
 NO_USAGE = Usage()
 

@@ -16,13 +16,10 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from memorist.compaction.compaction_result import CompactionResult, UnchangedHistory
 from memorist.compaction.full_compaction import is_restored
-from memorist.compaction.measured_history import (
-    MARKER_ID,
-    CompactionResult,
-    MeasuredConversation,
-    UnchangedHistory,
-)
+from memorist.compaction.measured_history import MeasuredConversation
+from memorist.compaction.oldest_rounds import MARKER_ID
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult
 from memorist.core.token_count import estimate_message_tokens, estimate_messages_tokens

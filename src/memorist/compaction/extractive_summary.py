@@ -13,6 +13,7 @@ from heapq import heapify, heappop, heappush
 
 from msgspec import Struct
 
+from memorist.compaction.compaction_result import CompactedHistory
 from memorist.compaction.conversation_preamble import STATE_TAG
 from memorist.compaction.extract_scores import (
     CLEARED_RESULT_TOKENS,
@@ -30,7 +31,7 @@ from memorist.compaction.history_extracts import (
     collect_source_blocks,
 )
 from memorist.compaction.identifiers import NameUsage, collect_names, rank_names, render_names
-from memorist.compaction.measured_history import CompactedHistory, measure_conversation
+from memorist.compaction.measured_history import measure_conversation
 from memorist.compaction.newest_messages import (
     NewestMessages,
     choose_newest_messages,
@@ -64,9 +65,6 @@ from memorist.transcript.name_search import (
 from memorist.transcript.tool_actions import find_display_root
 from memorist.transcript.touched_files import FileRecord
 from memorist.transcript.transcript_ledger import TranscriptLedger
-
-# Render an extractive summary as text. Pure.
-
 
 SUMMARY_OPENING = (
     "This session goes on from an earlier conversation that no longer fits. What follows was "

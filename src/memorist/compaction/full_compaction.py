@@ -12,15 +12,16 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.compaction.measured_history import (
+from memorist.compaction.compaction_prompts import CompactionPrompts
+from memorist.compaction.compaction_result import (
     CompactedHistory,
-    CompactionPrompts,
     CompactionResult,
-    CompactionStrategy,
-    MeasuredConversation,
     RemovedItem,
     RestoredRecord,
     UnchangedHistory,
+)
+from memorist.compaction.measured_history import (
+    MeasuredConversation,
     find_last_summary,
     fit_newest_texts,
     user_text,
@@ -32,13 +33,11 @@ from memorist.compaction.newest_messages import (
 )
 from memorist.compaction.restored_content import (
     RESTORED_PREFIX,
-    InvokedSkill,
     RestorableContent,
     RestoredItem,
     restore_items,
 )
 from memorist.compaction.summary_parser import check_summary
-from memorist.compaction.thresholds import CompactionThresholds
 from memorist.core.markdown import render_template
 from memorist.core.messages import (
     REINJECTED_ID_PREFIXES,
@@ -50,11 +49,10 @@ from memorist.core.messages import (
     TextBlock,
     ToolResult,
 )
-from memorist.core.token_count import estimate_messages_tokens, estimate_text_tokens
-from memorist.errors import NothingToDo
-from memorist.forks.fork_spec import ParentCall
-from memorist.formats.transcript_format import CompactionBoundary
-from memorist.models.model_pricing import ModelPrice
+from memorist.core.token_count import (
+    estimate_messages_tokens,
+    estimate_text_tokens,
+)
 from memorist.settings import CompactionSettings
 
 IMAGE_PLACEHOLDER = "[image]"
@@ -327,11 +325,6 @@ def render_transcript_remark(conversation: MeasuredConversation, texts: Compacti
     )
 
 
-# Skills survive every compaction strategy, and plans, background work and announcements the
-# extractive summary: they are restored behind the message that replaces the old conversation (CP-8,
-# SK-2). Pure.
-
-
 OWN_ID_PREFIX = "memorist"
 """Id prefix of messages that a compaction inserted."""
 
@@ -383,73 +376,3 @@ def restore_missing_items(
         tokens_after=result.tokens_after + sum(back.restored.tokens for back in backs),
         restored=(*result.restored, *(back.restored for back in backs)),
     )
-
-
-# The request that may need compaction and the outcome: values exchanged between a session and
-# its compactor. Pure.
-
-
-class CompactionRequest(Struct, frozen=True, kw_only=True):
-    """The upcoming request, as far as compaction must know it."""
-
-    limits: CompactionThresholds
-    messages: tuple[Message, ...] = ()
-    """The messages the model is shown; filled in only when there is something to decide."""
-    parent: ParentCall | None = None
-    manual: CompactionStrategy | None = None
-    instructions: str = ""
-    now: float | None = None
-    """Time of the request in a replay, seconds since the epoch; None uses the clock."""
-    price: ModelPrice | None = None
-    """The model's price; None where unknown, in which case nothing is edited to save cost."""
-    provider_compacts: bool = False
-    """The provider is asked to compact on its own in this session."""
-    skills: tuple[InvokedSkill, ...] = ()
-    """Skills that were invoked in the session."""
-    predecessor: str = ""
-    """The model of the last request, where its window is larger than the one of this request's
-    model: in the rollout family it writes the hand-over.
-    """
-    forced: bool = False
-    """The provider rejected the request as too long: it must shrink, whatever the estimate says."""
-
-
-class CompactionOutcome(Struct, frozen=True):
-    """The result of a compaction: the new history, or None and a sentence that says why not."""
-
-    result: CompactedHistory | None
-    why: str = ""
-    blocked: bool = False
-    """The request would not leave the model room to answer, and nothing could be done."""
-
-    def to_boundary(self, before: Sequence[Message], *, manual: bool) -> CompactionBoundary:
-        """The transcript record of this compaction of the messages `before`: what was put in front
-        or inserted, and how many of the newest messages were kept as they were.
-        """
-        if self.result is None:
-            raise NothingToDo("no compaction was made, so there is no boundary")
-        replacement, kept = split_kept(before, self.result.messages)
-        return CompactionBoundary(
-            id=self.result.strategy,
-            line=0,
-            trigger="manual" if manual else "auto",
-            tokens_before=self.result.tokens_before,
-            kept=kept,
-            replacement=replacement,
-        )
-
-
-def split_kept(
-    before: Sequence[Message], after: Sequence[Message]
-) -> tuple[tuple[Message, ...], int]:
-    """Split a new history into what replaces the old one, and the number of messages at the end of
-    the old one that were kept as they were.
-    """
-    theirs = [message for message in after if not message.id.startswith(OWN_ID_PREFIX)]
-    kept = 0
-    for old, new in zip(reversed(before), reversed(theirs), strict=False):
-        if old is not new:
-            break
-        kept += 1
-    same = {id(message) for message in theirs[len(theirs) - kept :]}
-    return tuple(message for message in after if id(message) not in same), kept

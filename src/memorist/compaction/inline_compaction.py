@@ -11,13 +11,15 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from memorist.compaction.full_compaction import RewriteOptions, record_dropped_lines
-from memorist.compaction.measured_history import (
+from memorist.compaction.compaction_result import (
     CompactedHistory,
     CompactionResult,
-    MeasuredConversation,
     RestoredRecord,
     UnchangedHistory,
+)
+from memorist.compaction.full_compaction import RewriteOptions, record_dropped_lines
+from memorist.compaction.measured_history import (
+    MeasuredConversation,
     fit_newest_texts,
     is_user_block,
     user_text,

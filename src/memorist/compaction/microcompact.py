@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from memorist.compaction.measured_history import (
+from memorist.compaction.compaction_result import (
     CompactedHistory,
     CompactionResult,
     RemovedItem,

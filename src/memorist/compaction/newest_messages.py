@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.compaction.measured_history import MeasuredConversation, RemovedItem, find_tail_start
+from memorist.compaction.compaction_result import CompactedHistory, RemovedItem
+from memorist.compaction.measured_history import MeasuredConversation
 from memorist.core.messages import (
     MISSING_OUTPUT,
     Block,
@@ -419,3 +420,39 @@ def _unpaired_block(block: Block, asked: set[str], answered: set[str]) -> Block:
             return TextBlock(f"[{block.name} was called and gave no result]", Origin.MODEL)
         case _:
             return block
+
+
+def find_tail_start(sizes: Sequence[int], starts: Sequence[int], budget: int) -> int:
+    """The first index in `starts` (ascending) from which all messages fit `budget`; the number of
+    messages where there is none.
+    """
+    size = sum(sizes)
+    before = 0
+    for start in starts:
+        size -= sum(sizes[before:start])
+        before = start
+        if size <= budget:
+            return start
+    return len(sizes)
+
+
+def keep_newest_messages(
+    messages: Sequence[Message], budget: int, *, factor: float = 1.0
+) -> CompactedHistory:
+    """The newest messages within `budget` estimated tokens, whole and in order; neither pairs nor
+    replies are split (CP-10).
+
+    Nothing is left where the newest reply with its results alone is larger.
+    """
+    sizes = [estimate_message_tokens(message, factor) for message in messages]
+    first = find_tail_start(sizes, find_cut_points(messages), budget)
+    return CompactedHistory(
+        strategy="tail",
+        messages=tuple(messages[first:]),
+        tokens_before=sum(sizes),
+        tokens_after=sum(sizes[first:]),
+        cut=tuple(
+            RemovedItem(message.id, size, "older than the window")
+            for message, size in zip(messages[:first], sizes[:first], strict=True)
+        ),
+    )

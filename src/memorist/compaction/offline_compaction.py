@@ -15,28 +15,29 @@ from memorist.compaction import (
     microcompact,
     session_memory_compaction,
 )
+from memorist.compaction.compaction_prompts import CompactionPrompts
+from memorist.compaction.compaction_result import (
+    CompactedHistory,
+    CompactionResult,
+    CompactionStrategy,
+    UnchangedHistory,
+)
 from memorist.compaction.extractive_summary import build_extractive_summary, is_scaffold
 from memorist.compaction.full_compaction import RewriteOptions
 from memorist.compaction.measured_history import (
-    CompactedHistory,
-    CompactionPrompts,
-    CompactionResult,
-    CompactionStrategy,
     MeasuredConversation,
-    UnchangedHistory,
-    ensure_user_first,
-    keep_newest_messages,
     measure_conversation,
-    opening_message,
     user_text,
 )
 from memorist.compaction.newest_messages import (
     close_open_calls,
     find_newest_round,
     find_removed_items,
+    keep_newest_messages,
     pair_tool_calls,
     shorten_messages,
 )
+from memorist.compaction.oldest_rounds import ensure_user_first, opening_message
 from memorist.compaction.recorded_window import RecordedWindow
 from memorist.compaction.session_memory_compaction import SessionNotes
 from memorist.core.messages import Message

@@ -9,19 +9,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from msgspec import Struct
 
-from memorist.compaction.measured_history import CompactionPrompts, RestoredRecord
+from memorist.compaction.compaction_prompts import CompactionPrompts
+from memorist.compaction.compaction_result import (
+    RestoredRecord,
+)
 from memorist.core.lazy import lazy_pattern
 from memorist.core.markdown import render_template
-from memorist.core.messages import SKILL_ID_PREFIX, Message, Origin, TextBlock
+from memorist.core.messages import (
+    SKILL_ID_PREFIX,
+    Message,
+    Origin,
+    TextBlock,
+)
 from memorist.core.text_analysis import word_set
-from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens, truncate_end
+from memorist.core.token_count import (
+    estimate_message_tokens,
+    estimate_text_tokens,
+    truncate_end,
+)
+from memorist.errors import StoreError
+from memorist.ports import FileSystem
 from memorist.settings import CompactionSettings
 from memorist.transcript.tool_actions import ReadAction, parse_tool_action
+from memorist.transcript.transcript_ledger import TranscriptLedger, WorkRecord
 
 RESTORED_PREFIX = "<system-reminder>\n[memorist] Brought back after compaction:"
 """Prefix of every restored message; identifies earlier ones, which are then rebuilt."""
@@ -296,3 +311,58 @@ def parse_restored_skill(message: Message, template: str) -> tuple[str, str] | N
         return None
     name, _, content = text[len(before) : len(text) - len(after)].partition(between)
     return name, content
+
+
+MAX_CANDIDATE_FILES = 8
+"""Newest-read files considered; some are not restored: instruction files, and those in view."""
+
+
+def gather_restorable_content(
+    ledger: TranscriptLedger, files: FileSystem, notes: Path, settings: CompactionSettings
+) -> RestorableContent:
+    """Gather the restorable content of a session from its ledger. A file that can no longer be read
+    is listed without content.
+    """
+    newest = sorted(
+        (note for note in ledger.work_record.files.files.values() if note.reads),
+        key=lambda note: note.order,
+    )[-MAX_CANDIDATE_FILES:]
+    read = tuple(
+        RestorableFile(
+            note.path,
+            _read_content(Path(ledger.cwd or "/") / note.path, files, settings),
+            note.order,
+        )
+        for note in newest
+    )
+    work = ledger.work_record
+    tasks = "\n".join(f"- [{task.status}] {task.text}" for task in work.tasks.values())
+    background = "\n".join(f"- {id}: {what}" for id, what in work.background.running.items())
+    plan = _find_plan(work, files, settings)
+    return RestorableContent(
+        files=read,
+        exclude=frozenset({str(notes), *((plan[0],) if plan else ())}),
+        plan=plan,
+        tasks=tasks,
+        background=background,
+    )
+
+
+def _find_plan(
+    work: WorkRecord, files: FileSystem, settings: CompactionSettings
+) -> tuple[str, str] | None:
+    """The newest plan with its place: its file as it is now, else as the user was shown it."""
+    content = work.plan_path and _read_content(Path(work.plan_path), files, settings)
+    if not content and not work.plan:
+        return None
+    return (
+        work.plan_path or "the conversation",
+        truncate_end(content or work.plan, settings.restore_file_tokens),
+    )
+
+
+def _read_content(path: Path, files: FileSystem, settings: CompactionSettings) -> str | None:
+    try:
+        return files.read(path, limit=settings.restore_file_tokens * 8).decode("utf-8", "replace")
+    except (FileNotFoundError, StoreError):
+        return None

@@ -13,19 +13,15 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from memorist.compaction.compaction_prompts import CompactionPrompts
+from memorist.compaction.compaction_result import CompactionResult, UnchangedHistory
 from memorist.compaction.full_compaction import (
     RewriteOptions,
     SummaryReplacement,
     assemble_history,
     render_transcript_remark,
 )
-from memorist.compaction.measured_history import (
-    CompactionPrompts,
-    CompactionResult,
-    MeasuredConversation,
-    UnchangedHistory,
-    find_last_summary,
-)
+from memorist.compaction.measured_history import MeasuredConversation, find_last_summary
 from memorist.core.markdown import render_template
 from memorist.core.messages import Message, TextBlock, find_cut_points
 from memorist.core.token_count import estimate_text_tokens, truncate_end

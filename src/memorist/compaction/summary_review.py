@@ -12,13 +12,10 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from memorist.compaction.compaction_result import CompactionResult, UnchangedHistory
 from memorist.compaction.extractive_summary import build_extractive_summary
 from memorist.compaction.full_compaction import record_dropped_lines
-from memorist.compaction.measured_history import (
-    CompactionResult,
-    MeasuredConversation,
-    UnchangedHistory,
-)
+from memorist.compaction.measured_history import MeasuredConversation
 from memorist.compaction.summary_parser import UnusableSummary
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse

@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.compaction.measured_history import RemovedItem, find_rounds
+from memorist.compaction.compaction_result import RemovedItem
+from memorist.compaction.oldest_rounds import find_rounds
 from memorist.core.messages import Message, TextBlock, ToolResult
 from memorist.core.token_count import estimate_text_tokens
 from memorist.safety.secrets import find_secrets

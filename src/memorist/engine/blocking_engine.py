@@ -17,8 +17,8 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
 
-from memorist.compaction.full_compaction import CompactionOutcome
-from memorist.compaction.measured_history import CompactionStrategy
+from memorist.compaction.compaction_request import CompactionOutcome
+from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.context.host_context import HostContext
 from memorist.core.messages import JsonObject
 from memorist.engine.history_search import SearchResults

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from memorist.compaction.compaction_request import CompactionOutcome, CompactionRequest
 from memorist.compaction.compactor import NO_USAGE
-from memorist.compaction.full_compaction import CompactionOutcome, CompactionRequest
 from memorist.compaction.thresholds import CompactionThresholds
 from memorist.core.messages import Message, Origin
 from memorist.engine.memory_extension import MemoryExtension, RecalledText

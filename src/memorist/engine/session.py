@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from memorist.compaction.full_compaction import CompactionOutcome, CompactionRequest
-from memorist.compaction.measured_history import CompactionStrategy
+from memorist.compaction.compaction_request import CompactionOutcome, CompactionRequest
+from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.compaction.provider_compaction import ProviderSummary
 from memorist.compaction.provider_edits import ProviderEdits
 from memorist.compaction.summary_parser import UnusableSummary

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from memorist.budget.budget_governor import BudgetGovernor
+from memorist.compaction.compaction_prompts import load_compaction_prompts
 from memorist.compaction.compactor import Compactor
-from memorist.compaction.measured_history import load_compaction_prompts
 from memorist.context.rollback import starts_turn
 from memorist.core.messages import Message
 from memorist.errors import StoreError
