@@ -24,6 +24,13 @@ CORRECTED = """
     The API limit is 500 calls a minute. > The API limit was raised to 2000 calls a minute.
     The company uses MySQL as its database. > The company completed the migration from MySQL to Postgres.
     The ORM we use is Sequelize. > We switched to Prisma, no longer Sequelize.
+    The ORM we use is Sequelize. > Actually we moved to Prisma for the ORM.
+    We use SQLAlchemy for the ORM > we migrated to Tortoise for the ORM
+    We use Adyen for payments > We migrated from Adyen to Stripe
+    Our CI runs on Buildkite. > Our CI runs on Dagger now.
+    Deploys happen on Tuesdays. > No, deploys are on Thursdays.
+    We moved from Buildkite to GitHub Actions. > we switched from GitHub Actions to Dagger
+    Los logs están en Loki. > Migramos de Loki a Datadog.
     Die Deploys sind dienstags. > Deploys sind jetzt donnerstags, nicht mehr dienstags.
     Funktionen höchstens 40 Zeilen. > Mach daraus 60 Zeilen pro Funktion, 40 war zu streng.
     Notre CI tourne sur Jenkins. > Nous sommes passés de Jenkins à GitLab CI.
@@ -47,6 +54,10 @@ UNRELATED = """
     Our staging is at stage.example.net. > Our staging is now on AWS.
     Never use npm in the legacy app. > We switched from npm to pnpm.
     We support Node 18 in the CLI package. > Node 22 now.
+    Our staging runs on Postgres 15. > Our staging runs on Hetzner.
+    Our CI runs on Buildkite. > Our CI runs on 4 cores now.
+    Use npm for publishing. > We switched from npm to pnpm.
+    The launch is on Tuesday. > No, the launch is at the office.
     Brand colour is blue. > the button is red now, not blue
     生产环境用 Postgres 15 > 测试环境现在升级到 Postgres 17 了
 """
@@ -113,6 +124,39 @@ async def test_a_bare_correction_takes_the_place_of_the_memory_that_it_corrects(
         former = talk.memory.find_former_topic(new.provenance.replaces[0])
         assert former is not None
         assert former.successor == new.path
+
+
+TOPICS = """
+    Our CI runs on Buildkite. > We moved from Buildkite to GitHub Actions. > We moved from Buildkite to GitHub Actions. (before: Our CI runs on Buildkite.)
+    Our CI runs on Buildkite. > We moved from Buildkite to GitHub Actions. > we switched from GitHub Actions to Dagger > we switched from GitHub Actions to Dagger (before: Our CI runs on Buildkite.)
+    Our CI runs on Buildkite. > We moved from Buildkite to GitHub Actions. > Our CI runs on Dagger now. > Our CI runs on Dagger now.
+    Deploys happen on Tuesdays. > No, deploys are on Thursdays. > deploys are on Thursdays.
+    Always use yarn > use bun from now on > use bun
+    Unsere Logs liegen in Loki. > Wir sind von Loki auf Grafana Cloud umgestiegen. > Wir sind von Loki auf Grafana Cloud umgestiegen. (before: Unsere Logs liegen in Loki.)
+    我们的日志放在 Loki > 我们从 Loki 换成了 Datadog > 我们从 Loki 换成了 Datadog (before: 我们的日志放在 Loki)
+"""
+
+
+@pytest.mark.parametrize("told", split(TOPICS))
+async def test_a_change_keeps_what_the_former_memory_was_about(
+    told: list[str], tmp_path: Path
+) -> None:
+    """`We moved from Buildkite to GitHub Actions` alone no longer says that it is about the CI."""
+    *texts, kept = told
+    talk = Conversation(tmp_path)
+    async with talk.engine:
+        assert await talk.says(*texts) == [kept]
+
+
+async def test_a_question_about_the_topic_finds_what_changed(tmp_path: Path) -> None:
+    """The words of the former memory lead to the one that came in its place."""
+    talk = Conversation(tmp_path)
+    async with talk.engine:
+        await talk.says("Our CI runs on Buildkite.", "We moved from Buildkite to GitHub Actions.")
+        session = await talk.engine.open("later", project=talk.project)
+        found = session.search("which CI do we use?")
+        assert [each.path for each in found.memories] == ["moved-buildkite-github-actions.md"]
+        await session.close()
 
 
 async def test_a_bare_correction_of_nothing_says_nothing(tmp_path: Path) -> None:

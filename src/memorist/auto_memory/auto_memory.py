@@ -20,6 +20,7 @@ from memorist.auto_memory.contradiction import (
     SayingSearch,
     find_corrected,
     find_same_memory,
+    read_as_said,
     reconcile_memory,
 )
 from memorist.auto_memory.inbox import (
@@ -442,7 +443,7 @@ class AutoMemory:
             ):
                 result.add(change)
                 continue
-            said = parse_topic(change.path, change.after).saying
+            said = read_as_said(parse_topic(change.path, change.after))
             topics = [
                 topic
                 for topic in self._read_cached(self._search_sayings().find_related(said))

@@ -39,7 +39,11 @@ from memorist.auto_memory.stances import (
 from memorist.auto_memory.statements.statement_patterns import VERB
 from memorist.auto_memory.statements.statement_similarity import is_same_rule
 from memorist.auto_memory.team_memory import is_shared
-from memorist.auto_memory.value_correction import corrects_value, list_corrected_words
+from memorist.auto_memory.value_correction import (
+    corrects_value,
+    list_corrected_words,
+    names_topic,
+)
 from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import encode_text
@@ -102,7 +106,13 @@ def compare_statement(new: str, known: str) -> Agreement:
         if corrects_value(new, known):
             return Agreement.CORRECTED
         return Agreement.ABANDONED if _abandons(new, mine, theirs) else Agreement.UNRELATED
-    covered = all(each in opposed or any(_is_alike(one, each) for one in mine) for each in theirs)
+    gives_up = any(pattern.search(known) for pattern in SWITCHES)
+    covered = all(
+        each in opposed
+        or (gives_up and not each.positive)
+        or any(_is_alike(one, each) for one in mine)
+        for each in theirs
+    )
     return Agreement.OPPOSITE if covered else Agreement.PARTLY_OPPOSITE
 
 
@@ -244,7 +254,7 @@ def reconcile_memory(change: MemoryChange, topics: Iterable[Topic], now: str) ->
     other word changes nothing: it is dropped where it is known, and named where it contradicts.
     """
     added = parse_topic(change.path, change.after or b"")
-    said = added.saying
+    said = read_as_said(added)
     found = [
         (agreement, topic)
         for topic in topics
@@ -277,6 +287,17 @@ def reconcile_memory(change: MemoryChange, topics: Iterable[Topic], now: str) ->
     )
 
 
+_REFUSAL = lazy_pattern(
+    r"(?:no|nope|nah|actually|correction|wrong)\b\s*[,:.!–—-]+\s*", re.IGNORECASE
+)
+
+
+def read_as_said(added: Topic) -> str:
+    """What a memory says, behind the refusal that its sentence began with."""
+    refusal = _REFUSAL.match(added.provenance.quote)
+    return f"{refusal[0]}{added.saying}" if refusal else added.saying
+
+
 def find_same_memory(change: MemoryChange, topics: Iterable[Topic]) -> str:
     """Path of the memory that says what a change would newly say; empty where none does."""
     if change.before is not None or change.after is None:
@@ -287,17 +308,17 @@ def find_same_memory(change: MemoryChange, topics: Iterable[Topic]) -> str:
 
 def find_corrected(said: str, topics: Iterable[Topic]) -> tuple[str, ...]:
     """Paths of the memories that a statement says otherwise, or whose value it corrects."""
-    against = (Agreement.OPPOSITE, Agreement.CORRECTED)
     return tuple(
         topic.path
         for topic in topics
         if topic.provenance.status == "active"
         and not is_shared(topic.path)
-        and _compare_topic(said, topic) in against
+        and _compare_topic(said, topic) in _CHANGED
     )
 
 
 _KNOWN = (Agreement.SAME, Agreement.RESTATED)
+_CHANGED = (Agreement.OPPOSITE, Agreement.CORRECTED)
 
 
 def _judge_unproven(
@@ -384,7 +405,7 @@ class SayingSearch:
             for each in (self._memories[at] for at in sorted({*nearest, *equal}))
             if any(
                 compare_statement(said, text) is not Agreement.UNRELATED
-                for text in (each.saying, each.description)
+                for text in (each.saying, each.description, read_former_text(each.description))
                 if text
             )
         ]
@@ -454,8 +475,12 @@ _SHORT_WORD = 4
 
 def _compare_topic(said: str, topic: Topic) -> Agreement:
     found = compare_statement(said, topic.saying)
-    if found is Agreement.UNRELATED and is_same_rule(said, topic.description):
-        return Agreement.SAME
+    if found is Agreement.UNRELATED:
+        former = read_former_text(topic.description)
+        if is_same_rule(said, topic.description):
+            return Agreement.SAME
+        if former and compare_statement(said, former) in _CHANGED:
+            return Agreement.CORRECTED
     longer = "\n" in topic.body.strip() and topic.provenance.trust in USER_TRUST
     if longer and found in (Agreement.OPPOSITE, Agreement.RESTATED):
         return Agreement.PARTLY_OPPOSITE if found is Agreement.OPPOSITE else Agreement.UNRELATED
@@ -475,10 +500,38 @@ def _confirm(known: Topic, added: Topic, now: str) -> MemoryChange:
     )
 
 
+_FORMER_MARK = "(before: "
+"""Begins what a memory's description keeps of the one that it replaced."""
+MAX_FORMER_CHARS = 150
+"""Characters of the longest former text that is kept: the index shows no more of a line."""
+
+
+def _find_lost_topic(added: Topic, former: Topic) -> str:
+    """The text of a former memory that says what the new one is about; empty where that says it."""
+    return next(
+        (
+            text
+            for text in (former.saying, read_former_text(former.description))
+            if text and len(text) <= MAX_FORMER_CHARS and not names_topic(read_as_said(added), text)
+        ),
+        "",
+    )
+
+
+def read_former_text(description: str) -> str:
+    """What a description keeps of a memory that was replaced; empty where it keeps nothing."""
+    _, mark, rest = description.partition(_FORMER_MARK)
+    return rest.removesuffix(")") if mark else ""
+
+
 def _with_replaced(added: Topic, replaced: Sequence[Topic]) -> MemoryChange:
     """The new memory, which names those that it replaces and takes over their pin."""
     provenance = replace(added.provenance, replaces=tuple(topic.path for topic in replaced))
     topic = with_provenance(added, provenance)
+    former = next((text for each in replaced if (text := _find_lost_topic(added, each))), "")
+    if former:
+        line = f"{added.description} {_FORMER_MARK}{former})"
+        topic = with_header(topic, {"description": line})
     if any(each.pinned for each in replaced):
         topic = with_header(topic, {"pinned": "true"})
     return MemoryChange(path=added.path, before=None, after=encode_text(topic.text()))

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from memorist.auto_memory.stances import SWITCHES, content_words
+from memorist.auto_memory.stances import SWITCHES, content_words, find_group
 from memorist.auto_memory.statements.statement_patterns import VERB
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import word_set
@@ -63,13 +63,26 @@ _CHANGED_THING = lazy_pattern(
     r"\b(?:moved|shifted|rescheduled|postponed|changed|raised|lowered|increased|reduced|bumped|renamed) (?:the |our |my )?(?P<thing>[\w '’-]{2,40}?) (?:from [\w.: -]{1,20} )?to (?P<new>\S.*)"
     r"|(?P<passive>[\w '’-]{2,40}?) (?:was|were|has been|have been|got) (?:increased|raised|reduced|lowered|changed|moved|set|extended|shortened|renamed|"
     r"upgraded|switched|rescheduled|postponed) (?:from [\w.: -]{1,20} )?to (?P<target>\S.*)"
-    r"|(?P<subject>[\w '’-]{2,40}?) (?:is|are) (?:now|from now on) (?P<value>\S.*)",
+    r"|(?P<subject>[\w '’-]{2,40}?) (?:is|are) (?:now|from now on) (?P<value>\S.*)"
+    r"|\b(?:moved|switched|migrated|changed|upgraded) (?:over )?to (?P<choice>\S.*?) for (?P<use>(?:the |our )?[\w '’-]{2,40})\W*\Z",
     re.IGNORECASE,
 )
+_REFUSED_THING = lazy_pattern(
+    r"\A(?:no|nope|nah|actually|correction|wrong)\b\s*[,:.!–—-]+\s*(?P<subject>[\w '’-]{2,40}?) (?:is|are)(?: now)? (?:at |on |scheduled for |set to |limited to )?(?P<value>\S.*)",
+    re.IGNORECASE,
+)
+"""A refusal, and what something is instead."""
 _IS = lazy_pattern(
-    r"(?P<subject>[\w '’-]{2,40}?) (?:is|are)(?: (?:only|always|currently|now))? (?:at |on |scheduled for |set to |limited to )?(?P<value>\S.*)|(?P<thing>[\w '’-]{2,40}?) (?:happens?|starts?|ends?) (?:on|at|in) (?P<new>\S.*)",
+    r"(?P<subject>[\w '’-]{2,40}?) (?:is|are)(?: (?:only|always|currently|now))? (?:at |on |scheduled for |set to |limited to )?(?P<value>\S.*)|(?P<thing>[\w '’-]{2,40}?) (?:happens?|starts?|ends?) (?:on|at|in) (?P<new>\S.*)"
+    r"|(?:we|i) (?:use|run|have) (?P<choice>\S.*?) for (?P<use>(?:the |our )?[\w '’-]{2,40})\W*\Z",
     re.IGNORECASE,
 )
+_STATE = lazy_pattern(
+    r"(?P<subject>(?:the |our |my |all )?[\w'’/-]+(?: [\w'’/-]+){0,3}?) (?:now )?(?P<verb>(?:runs? on|lives? (?:in|at)|uses?|goes? (?:to|through)|"
+    r"(?:is|are) (?:hosted|deployed|kept|stored|tracked|built|written) (?:on|in|at|with)|(?:is|are) (?:owned|run|managed) by)) (?P<value>[^,;.]+?(?:\.\w[^,;.]*)?)(?P<now> now)?[.!]*\Z",
+    re.IGNORECASE,
+)
+"""A thing, what is said of it by a verb, and its value."""
 _PLACED = lazy_pattern(
     r"(?:at|in|on|under|by|owned|hosted|kept|stored|managed|not|a|an)\b", re.IGNORECASE
 )
@@ -91,7 +104,11 @@ _SWITCHED = lazy_pattern(
 )
 _USED = r"(?:uses?|using|runs?|running|on|is|are|with|in)\s+"
 """Stands before what a memory says is used."""
-_DENIES = lazy_pattern(r"\b(?:never|not|no|don['’]?t|avoid|without|for|only)\b", re.IGNORECASE)
+_DENIES = lazy_pattern(
+    r"\b(?:never|not|no|don['’]?t|avoid|without|only)\b|\A(?!(?:we|i|our|my|the)\b).*\bfor\b",
+    re.IGNORECASE,
+)
+"""Rules a thing out, or is an order for one case."""
 _LOOSE_WORDS = word_set(
     """
          change changed chang upgrade upgrad upgraded update updat updated move mov moved switch switched migrate migrat
@@ -139,7 +156,11 @@ def read_value_correction(text: str) -> ValueCorrection | None:
         tuple(_read_numbers(text)),
         any(pattern.search(text) for pattern in (*SWITCHES, _SWITCHED)),
     )
-    return changed if former or changed.numbered or _CHANGED_THING.search(text) else None
+    return changed if former or changed.numbered or _names_changed_thing(text) else None
+
+
+def _names_changed_thing(text: str) -> bool:
+    return any(pattern.search(text) for pattern in (_CHANGED_THING, _REFUSED_THING, _STATE))
 
 
 def _read_numbers(text: str) -> list[tuple[str, str]]:
@@ -157,7 +178,7 @@ def corrects_value(new: str, known: str) -> bool:
         return False
     order = content_words(known)
     return (
-        any(_gives_up(correction, former, order) for former in correction.former)
+        any(_gives_up(correction, former, known, order) for former in correction.former)
         or any(_renumbers(correction, pair, new, known, order) for pair in correction.numbered)
         or _switches_use(new, known)
         or _gives_up_wide(new, known)
@@ -171,10 +192,49 @@ def list_corrected_words(text: str) -> frozenset[str]:
     if correction is None:
         return frozenset()
     named = {former[0] for former in correction.former} | {name for name, _ in correction.numbered}
-    return frozenset(named | (correction.words if _CHANGED_THING.search(text) else set()))
+    return frozenset(named | (correction.words if _names_changed_thing(text) else set()))
 
 
-def _gives_up(correction: ValueCorrection, former: tuple[str, ...], order: tuple[str, ...]) -> bool:
+def names_topic(new: str, known: str) -> bool:
+    """Whether a text that gives a memory another value says all that the memory is about.
+
+    `We moved from Buildkite to GitHub Actions` no longer says that `Our CI runs on Buildkite` is
+    about the CI. What the text gives up counts for nothing, nor do words that both may leave out.
+    """
+    if _WIDE.search(known) is not None:
+        return _names_wide_topic(new, known)
+    if _changes_subject(new, known):
+        return True
+    order = content_words(known)
+    values = _list_values(new) | _list_values(known)
+    topic = {
+        word
+        for word in (order[1:] if _ORDERS.match(known) else order)
+        if word not in values and not word[0].isdigit() and find_group(word) is None
+    }
+    named = {word[:_SAME_BEGINNING] for word in content_words(new)}
+    return all(word[:_SAME_BEGINNING] in named for word in topic - _LOOSE_WORDS)
+
+
+def _list_values(text: str) -> frozenset[str]:
+    """The words of the values that a text gives up, and where it goes from one to another, of both."""
+    correction = read_value_correction(text)
+    former = {word for value in (correction.former if correction else ()) for word in value}
+    switches = (match for pattern in SWITCHES if (match := pattern.search(text)) is not None)
+    return frozenset(former).union(*(content_words(f"{m['old']} {m['new']}") for m in switches))
+
+
+def _names_wide_topic(new: str, known: str) -> bool:
+    pairs = _split_pairs(known)
+    return not pairs or bool(pairs & _split_pairs(new))
+
+
+_ORDERS = lazy_pattern(rf"(?:please |always |never |only )*{VERB}\b", re.IGNORECASE)
+
+
+def _gives_up(
+    correction: ValueCorrection, former: tuple[str, ...], known: str, order: tuple[str, ...]
+) -> bool:
     """Whether a memory has the former value, and is about the same or about that value alone."""
     if not set(former) <= set(order) or set(order) <= set(former):
         return False
@@ -182,9 +242,7 @@ def _gives_up(correction: ValueCorrection, former: tuple[str, ...], order: tuple
     named = {word[:_SAME_BEGINNING] for word in correction.words - set(former) - _LOOSE_WORDS}
     shared = sum(word[:_SAME_BEGINNING] in named for word in rest)
     return shared >= max(1, MIN_SHARED * len(rest)) or (
-        correction.switches
-        and order[-len(former) :] == former
-        and re.fullmatch(VERB, order[0]) is None
+        correction.switches and order[-len(former) :] == former and _ORDERS.match(known) is None
     )
 
 
@@ -250,16 +308,46 @@ def _ends_with_number(order: tuple[str, ...]) -> bool:
 
 def _changes_subject(new: str, known: str) -> bool:
     """Whether a text changes the very thing that is a memory's subject, to a value of the same sort."""
-    mine, theirs = _CHANGED_THING.search(new), _IS.match(known)
+    if _restates_value(new, known):
+        return True
+    mine, theirs = _CHANGED_THING.search(new) or _REFUSED_THING.match(new), _IS.match(known)
     if mine is None or theirs is None:
         return False
-    thing = content_words(mine["thing"] or mine["passive"] or mine["subject"])
-    value, other = mine["new"] or mine["target"] or mine["value"], theirs["new"] or theirs["value"]
+    thing, value = _read_thing(mine)
+    other_thing, other = _read_thing(theirs)
+    return bool(thing) and set(thing) == set(other_thing) and _is_same_sort(value, other)
+
+
+def _read_thing(match: re.Match[str]) -> tuple[tuple[str, ...], str]:
+    """What a text is about, as content words, and the value that it gives it."""
+    groups = match.groupdict()
+    thing, value = (
+        next((text for name in names if (text := groups.get(name))), "")
+        for names in (("thing", "passive", "subject", "use"), ("new", "target", "value", "choice"))
+    )
+    return content_words(thing), value
+
+
+def _is_same_sort(value: str, other: str) -> bool:
+    """Whether two values differ, are both dated or both not, and neither says where."""
     return (
-        bool(thing)
-        and set(thing) == set(content_words(theirs["thing"] or theirs["subject"]))
-        and set(content_words(value)) != set(content_words(other))
+        set(content_words(value)) != set(content_words(other))
         and (_DATED.search(value) is None) == (_DATED.search(other) is None)
         and _PLACED.match(value) is None
         and _PLACED.match(other) is None
     )
+
+
+def _restates_value(new: str, known: str) -> bool:
+    """Whether a text says with `now` what a memory says, with another value of the same sort."""
+    mine, theirs = _STATE.match(new), _STATE.match(known)
+    if mine is None or theirs is None or _NOW.search(new) is None:
+        return False
+    return (
+        mine["verb"].casefold() == theirs["verb"].casefold()
+        and content_words(mine["subject"]) == content_words(theirs["subject"])
+        and _is_same_sort(mine["value"], theirs["value"])
+    )
+
+
+_NOW = lazy_pattern(r"\bnow\b", re.IGNORECASE)
