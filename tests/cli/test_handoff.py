@@ -230,6 +230,41 @@ async def test_the_next_session_takes_none_of_it_for_the_users_word(
     assert not [each for each in kept if "tabs" in each.read_text("utf-8")]
 
 
+@pytest.mark.covers("CP-16")
+def test_a_second_hand_over_still_holds_what_the_first_passed_on(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A session that began with a hand-over and in which nobody typed is handed over again: the
+    user's words of the first one stand verbatim, and what was asked last is still asked.
+    """
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
+    monkeypatch.chdir(tmp_path)
+    first = claude_file(tmp_path, running=False)
+    session = Path(json.loads(run(first, "--to", "codex", "--resumable", "--json").output)["path"])
+    with session.open("a", encoding="utf-8") as file:
+        for number in range(30):
+            for payload in (
+                {
+                    "type": "function_call",
+                    "name": "shell",
+                    "call_id": f"c{number}",
+                    "arguments": json.dumps({"command": ["cat", f"src/part{number}.py"]}),
+                },
+                {"type": "function_call_output", "call_id": f"c{number}", "output": ROW * 30},
+            ):
+                record = {"timestamp": "2026-01-03T00:00:00.000Z", "type": "response_item"}
+                file.write(json.dumps({**record, "payload": payload}) + "\n")
+
+    done = run(session, "--to", tmp_path / "again.md", "--budget", 1_500)
+    assert done.exit_code == 0, done.output
+    text = (tmp_path / "again.md").read_text("utf-8")
+
+    state = text.split("## Where it stands")[1].split("##")[0]
+    assert f"Asked last: {LAST}" in state
+    assert "open: Stream the export (pending)" in state
+    assert f"[earlier] {ASKED}" in text.split("## What the user said")[1].split("## ")[0]
+
+
 async def test_a_session_is_found_by_its_id_with_the_notes_of_its_model(
     tmp_path: Path, home: Path
 ) -> None:

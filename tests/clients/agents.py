@@ -123,10 +123,20 @@ class Codex:
         self._environment = {"CODEX_HOME": str(self._home), "SCRIPTED_KEY": "any"}
         self._begun = False
 
+    @property
+    def own_folder(self) -> Path:
+        """The folder of its settings and sessions."""
+        return self._home
+
     def take_up(self, session: ResumableSession) -> None:
         """Put a session file among its own; the next turn resumes it."""
         _write_session(self._home, session)
+        self.resume(session.arguments[-1])
+
+    def resume(self, id: str) -> None:
+        """The next turn resumes this session, the only one among its own."""
         self._begun = True
+        assert id in self.session_file().name
 
     def ask(self, words: str, *, folder: str = "", model: str = "") -> None:
         """One turn. By its id a session is resumed from any folder."""
@@ -168,11 +178,19 @@ class ClaudeCode:
         }
         self._begun = False
 
+    @property
+    def own_folder(self) -> Path:
+        """The folder of its settings and sessions."""
+        return self._home
+
     def take_up(self, session: ResumableSession) -> None:
         """Put a session file among its own; the next turn resumes it."""
         _write_session(self._home, session)
-        self._session = session.arguments[-1]
-        self._begun = True
+        self.resume(session.arguments[-1])
+
+    def resume(self, id: str) -> None:
+        """The next turn resumes this session of its own."""
+        self._session, self._begun = id, True
 
     def ask(self, words: str, *, folder: str = "", model: str = "") -> None:
         """One turn. `/compact …` compacts."""

@@ -38,9 +38,11 @@ from memorist.compaction.newest_messages import (
     find_removed_items,
     is_user_request,
 )
+from memorist.compaction.quoted_words import list_quoted_words
 from memorist.compaction.user_words import (
     LABEL_TOKENS,
     MIN_UTTERANCE_TOKENS,
+    USER_WORDS_TITLE,
     SummaryUtterance,
     collect_utterances,
     find_earlier_utterances,
@@ -367,9 +369,10 @@ def _gather_material(
     unchanged = {id(message) for message in kept.messages}
     shown = {message.id for message in kept.messages}
     removed = {step for step, each in enumerate(messages, 1) if id(each) not in unchanged}
+    quoted = list_quoted_words(each for each in messages if each.id not in shown)
     return _SummaryMaterial(
         utterances=[
-            *find_earlier_utterances(user_texts, utterances),
+            *find_earlier_utterances([*quoted, *user_texts], utterances),
             *(each for each in utterances if messages[each.step - 1].id not in shown),
         ],
         blocks=[
@@ -442,7 +445,7 @@ def _render_summary(material: _SummaryMaterial, room: int, transcript: str) -> s
     left = room - estimate_text_tokens(lists) - _HEADING_TOKENS
     if left <= 0:
         words = render_utterances(fit_utterances(material.utterances, room - _HEADING_TOKENS))
-        section = render_summary_section("What the user said", words)
+        section = render_summary_section(USER_WORDS_TITLE, words)
         return _render_short_summary(head, pointer, section, room)
     names_room = min(int(room * NAMES_SHARE), MAX_NAMES_TOKENS)
     selection = _build_selection(material, lists, room)
@@ -485,7 +488,7 @@ def _render_lists(material: _SummaryMaterial, head: str, room: int) -> str:
     return "".join(
         [
             head,
-            render_summary_section("What the user said", words),
+            render_summary_section(USER_WORDS_TITLE, words),
             render_summary_section("Tasks", render_tasks(material.ledger, int(room * TASKS_SHARE))),
             render_summary_section("What failed", failures),
             render_summary_section(

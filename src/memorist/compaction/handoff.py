@@ -21,6 +21,12 @@ from memorist.compaction.extractive_summary import (
 )
 from memorist.compaction.measured_history import user_text
 from memorist.compaction.newest_messages import find_unanswered_start, replace_media_by_marks
+from memorist.compaction.quoted_words import (
+    ASKED_LABEL,
+    REPLIED,
+    STILL_AT_WORK,
+    find_handed_over_state,
+)
 from memorist.compaction.recorded_window import RecordedWindow
 from memorist.core.lazy import lazy_pattern
 from memorist.core.markdown import render_template
@@ -108,13 +114,16 @@ def _render_state(recorded: RecordedWindow, tasks: Iterable[TaskItem]) -> str:
         messages = messages[:-1]
     typed = (strip_host_markup(user_text(each)).strip() for each in reversed(messages))
     asked = next(filter(None, typed), "")
+    opened = [each for each in tasks if each.status not in _DONE_STATUSES]
+    open_lines = [f"- open: {each.text} ({each.status or 'pending'})" for each in opened]
+    if not asked and (before := find_handed_over_state(messages)) is not None:
+        asked, open_lines = before.asked, open_lines or list(before.open_tasks)
     waiting = find_unanswered_start(messages) < len(messages)
     lines = [
-        f"Asked last: {truncate_middle(asked, REQUEST_TOKENS)}" if asked else "Nothing was asked.",
-        "The agent was still at work on it." if waiting else "The agent's last reply ended there.",
+        f"{ASKED_LABEL}{truncate_middle(asked, REQUEST_TOKENS)}" if asked else "Nothing was asked.",
+        STILL_AT_WORK if waiting else REPLIED,
+        *open_lines,
     ]
-    opened = [each for each in tasks if each.status not in _DONE_STATUSES]
-    lines += [f"- open: {each.text} ({each.status or 'pending'})" for each in opened]
     return "\n".join(lines)
 
 

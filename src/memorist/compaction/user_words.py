@@ -13,6 +13,12 @@ from memorist.core.messages import Message, Origin, TextBlock
 from memorist.core.token_count import estimate_text_tokens, truncate_middle
 from memorist.formats.host_markup import strip_host_markup
 
+USER_WORDS_TITLE = "What the user said"
+"""Heading of the user's words in a summary."""
+
+EARLIER_LABEL = "earlier"
+"""Label of words that stand in none of the messages."""
+
 LONG_UTTERANCE_TOKENS = 400
 """Tokens above which a message holds pasted text, most of which is a document and no word of the
 user."""
@@ -112,5 +118,5 @@ def render_utterances(utterances: Sequence[SummaryUtterance]) -> str:
     lines = []
     for each in utterances:
         times = f", {each.times} times, last" if each.times > 1 else ""
-        lines.append(f"[{f'step {each.step}' if each.step else 'earlier'}{times}] {each.text}")
+        lines.append(f"[{f'step {each.step}' if each.step else EARLIER_LABEL}{times}] {each.text}")
     return "\n".join(lines)

@@ -221,8 +221,12 @@ class ContextMeter:
 # Cut a text to a number of tokens, with a mark that says how much was removed.
 
 
+CUT_MARK = " tokens cut …"
+"""End of the mark."""
+
+
 def _cut_mark(tokens: int) -> str:
-    return f"\n… {tokens} tokens cut …\n"
+    return f"\n… {tokens}{CUT_MARK}\n"
 
 
 def _head(text: str, size: int) -> str:
