@@ -252,6 +252,39 @@ def test_a_huge_state_does_not_stand_either() -> None:
     assert late.states == ()
 
 
+@pytest.mark.covers("CP-8", "CP-14")
+def test_instructions_longer_than_the_window_leave_half_of_it_to_the_conversation() -> None:
+    """A client's instructions of 30,000 tokens, in a window of 10,000: their middle is left out and
+    the mark says so; what the model has not answered yet is there in whole.
+    """
+    rules = Message(
+        id="r",
+        role="developer",
+        blocks=(TextBlock(f"Never push. {WORD * 30_000} Answer in German."),),
+        origin=Origin.INJECTED,
+    )
+    talk = History().user("Mend it.").runs("c1", WORD * 2_000)
+    apart = split_preamble(measure_conversation([rules, *talk.messages]), 10_000)
+
+    (shown,) = apart.preamble
+    assert shown.text.startswith("Never push.")
+    assert shown.text.endswith("Answer in German.")
+    assert "tokens cut" in shown.text
+    assert 4_500 <= apart.limit <= 5_500
+    assert apart.rest.messages == tuple(talk.messages)
+
+
+@pytest.mark.covers("CP-8", "CP-14")
+def test_long_instructions_stand_while_what_is_unanswered_fits_beside_them() -> None:
+    """Instructions of seven tenths of the window are whole beside a short request."""
+    rules = Message(
+        id="r", role="developer", blocks=(TextBlock(WORD * 7_000),), origin=Origin.INJECTED
+    )
+    talk = History().user("Mend it.").says("Done. " * 4_000).user("And the other one?")
+    apart = split_preamble(measure_conversation([rules, *talk.messages]), 10_000)
+    assert apart.preamble == (rules,)
+
+
 @settings(max_examples=150)
 @given(STEPS, st.integers(min_value=1, max_value=60_000))
 @pytest.mark.covers("CP-8", "CP-14")
@@ -274,7 +307,7 @@ def test_nothing_is_shown_twice_and_the_result_is_smaller(
     assert not {id(message) for message in apart.preamble} & {
         id(message) for message in apart.rest.messages
     }
-    assert apart.preamble[0] is held.messages[0]
+    assert apart.preamble[0].id == held.messages[0].id
     if isinstance(made, UnchangedHistory):
         return
     assert len({message.id for message in made.messages}) == len(made.messages)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
+from memorist.core.token_count import estimate_messages_tokens, token_factor
 from memorist.engine.engine import Memorist
 from memorist.events import CompactionFailed, ConversationCompacted, Event, ResultsStored
 from memorist.formats.codec_registry import find_codec
@@ -337,3 +338,35 @@ async def test_on_a_switch_to_a_smaller_model_the_previous_one_writes_the_hand_o
     assert asked[1:] == (["small"] if gone else [])
     assert "left: the export" in str(body["messages"])
     assert "Question 6." in str(body["messages"][-1])
+
+
+@pytest.mark.covers("CP-10", "CP-14", "CP-15")
+async def test_instructions_larger_than_the_window_do_not_displace_the_request(
+    tmp_path: Path,
+) -> None:
+    """Developer messages of some 20,000 tokens in a window of 16,000, as a client for large models
+    sends them to a small one: the request and the result just asked for are whole, the user's
+    earlier words are there, and the request fits.
+    """
+    chosen = settings(16_000)
+    call = {"type": "function_call", "name": "read_page", "call_id": "t1", "arguments": "{}"}
+    result = page("t1", 6_000)["content"]
+    history: list[dict[str, Any]] = [
+        {"role": "developer", "content": "Never push. " + "Be brief, be kind. " * 4_200},
+        {"role": "user", "content": "Keep two decimals."},
+        {"role": "assistant", "content": "Gladly. " * 4_000},
+        {"role": "user", "content": "Read page one."},
+        call,
+        {"type": "function_call_output", "call_id": "t1", "output": result},
+    ]
+    async with Memorist(model="structural", home=tmp_path, settings=chosen) as engine:
+        session = await engine.open("s", format="openai_responses")
+        body = await session.prepare({"model": MODEL, "max_output_tokens": 1_000, "input": history})
+
+    sent = str(body["input"])
+    assert "Never push." in sent
+    assert "Keep two decimals." in sent
+    assert "Read page one." in sent
+    assert body["input"][-1]["output"] == result
+    decoded = find_codec("openai_responses").decode_request(body).messages
+    assert estimate_messages_tokens(decoded, token_factor(MODEL)) <= 15_000

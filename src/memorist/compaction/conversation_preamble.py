@@ -11,6 +11,7 @@ covers it.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -19,10 +20,20 @@ from msgspec.structs import replace
 from memorist.compaction.compaction_result import CompactionResult, UnchangedHistory
 from memorist.compaction.full_compaction import is_restored
 from memorist.compaction.measured_history import MeasuredConversation
+from memorist.compaction.newest_messages import (
+    find_largest_common_limit,
+    find_unanswered_start,
+    keep_unanswered,
+)
 from memorist.compaction.oldest_rounds import MARKER_ID
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult
-from memorist.core.token_count import estimate_message_tokens, estimate_messages_tokens
+from memorist.core.token_count import (
+    estimate_message_tokens,
+    estimate_messages_tokens,
+    estimate_text_tokens,
+    truncate_middle,
+)
 
 PREAMBLE_ID = "memorist-context"
 """Id of the message that holds the injected blocks of the user's first message."""
@@ -31,6 +42,17 @@ PREAMBLE_PART = 4
 """Preamble in user messages takes at most one part in so many of the limit, so that something huge
 there does not fill every later window.
 """
+
+MIN_TALK_SHARE = 0.5
+"""Share of the limit that what is said gets where the preamble leaves too little for what the model
+has not answered yet. Our choice: instructions without the request are of no use.
+"""
+
+MIN_DIGEST_PART = 8
+"""Beside what is unanswered, one part in so many of the limit is needed for what came before."""
+
+_CUT_MARK_TOKENS = 12
+"""Tokens of the mark that `truncate_middle` inserts."""
 
 _INSTRUCTION_ROLES = ("system", "developer")
 
@@ -68,7 +90,9 @@ def split_preamble(conversation: MeasuredConversation, limit: int) -> SplitHisto
     """Split the conversation into its preamble and the rest.
 
     Instructions always belong to the preamble; injected user content does while it fits its part of
-    the limit. What recall or an earlier compaction inserted does not: it is rebuilt.
+    the limit. What recall or an earlier compaction inserted does not: it is rebuilt. Where the
+    preamble leaves no room for what the model has not answered yet, its longest texts are cut in
+    the middle.
     """
     room = limit // PREAMBLE_PART
     lead: list[Message] = []
@@ -95,7 +119,11 @@ def split_preamble(conversation: MeasuredConversation, limit: int) -> SplitHisto
             sizes.append(
                 size if shown is message else estimate_message_tokens(shown, conversation.factor)
             )
-    states = _find_newest_states(later, room, conversation.factor)
+    factor = conversation.factor
+    states = _find_newest_states(later, room, factor)
+    talk = _estimate_talk(rest, limit, factor)
+    if estimate_messages_tokens([*lead, *states], factor) > limit - talk:
+        lead = _shorten_preamble(lead, int(limit * (1 - MIN_TALK_SHARE)), factor)
     return SplitHistory(
         preamble=tuple(lead),
         states=tuple(states),
@@ -103,6 +131,40 @@ def split_preamble(conversation: MeasuredConversation, limit: int) -> SplitHisto
         tokens=conversation.tokens,
         limit=max(1, limit - estimate_messages_tokens([*lead, *states], conversation.factor)),
     )
+
+
+def _estimate_talk(rest: Sequence[Message], limit: int, factor: float) -> int:
+    """Tokens of the limit that the rest needs at least: at most its share, where the preamble is
+    cut to.
+    """
+    kept = keep_unanswered(rest, find_unanswered_start(rest), sys.maxsize, factor)
+    needed = estimate_messages_tokens(kept, factor) + limit // MIN_DIGEST_PART
+    return min(int(limit * MIN_TALK_SHARE), needed)
+
+
+def _shorten_preamble(lead: Sequence[Message], room: int, factor: float) -> list[Message]:
+    """The messages within `room` tokens, their longest texts cut in the middle."""
+    sizes = [estimate_text_tokens(text) for each in lead for text in _list_texts(each)]
+    over = estimate_messages_tokens(lead, factor) - room
+    left = sum(sizes) - int(over / factor) - len(sizes)
+    most = max(1, find_largest_common_limit(sizes, left) - _CUT_MARK_TOKENS)
+    return [_cut_texts(each, most) for each in lead]
+
+
+def _cut_texts(message: Message, most: int) -> Message:
+    if all(estimate_text_tokens(text) <= most for text in _list_texts(message)):
+        return message
+    blocks = tuple(
+        replace(block, text=truncate_middle(block.text, most))
+        if isinstance(block, TextBlock)
+        else block
+        for block in message.blocks
+    )
+    return replace(message, blocks=blocks, wire=None)
+
+
+def _list_texts(message: Message) -> list[str]:
+    return [block.text for block in message.blocks if isinstance(block, TextBlock)]
 
 
 def _split_message(message: Message) -> tuple[Message | None, Message | None]:
