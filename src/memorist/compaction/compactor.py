@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -141,6 +142,12 @@ MIN_SUMMARIZABLE_TOKENS = 4_000
 hardly fit.
 """
 
+Value = TypeVar("Value")
+
+LONG_HISTORY_MESSAGES = 256
+"""Messages above which pure work on a whole history is done in a thread, so that a host's other
+conversations go on: a millisecond of it or less is not worth one. Our choice.
+"""
 PRICE_CHECK_GROWTH = 5_000
 """Growth in tokens after which pricing is repeated, so that it costs little."""
 
@@ -258,7 +265,9 @@ class Compactor(SessionExtension):
             str(self._layout.transcript),
             self._tracker.meter.calibrated_factor,
         )
-        self._conversation = measured = measure_conversation(
+        self._conversation = measured = await _run_unless_short(
+            call.messages,
+            measure_conversation,
             call.messages,
             user_texts=self._user_texts,
             transcript=transcript,
@@ -440,8 +449,11 @@ class Compactor(SessionExtension):
                 microcompact.find_old_results(measured.messages, self._settings.micro_keep),
                 factor=measured.factor,
             )
-        apart = split_preamble(
-            measured, max(1, call.limits.auto - max(0, self._tracker.tokens - measured.tokens))
+        apart: SplitHistory = await _run_unless_short(
+            measured.messages,
+            split_preamble,
+            measured,
+            max(1, call.limits.auto - max(0, self._tracker.tokens - measured.tokens)),
         )
         settings = self._settings
         await self._process_ledger()
@@ -627,3 +639,12 @@ class Compactor(SessionExtension):
             if compacted.tokens_after < measured.tokens
             else UnchangedHistory("The result would not be smaller than what it replaces.")
         )
+
+
+async def _run_unless_short(
+    messages: Sequence[Message], work: Callable[..., Value], /, *given: object, **named: object
+) -> Value:
+    """Run pure work on these messages: a long history in a thread, a short one at once."""
+    if len(messages) <= LONG_HISTORY_MESSAGES:
+        return work(*given, **named)
+    return await asyncio.to_thread(work, *given, **named)

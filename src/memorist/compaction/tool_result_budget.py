@@ -62,7 +62,12 @@ def keep_results_as_shown(messages: Sequence[Message]) -> OffloadDecisions:
     far stays shown.
     """
     return OffloadDecisions(
-        frozenset(result.tool_use_id for message in messages for result in message.tool_results)
+        frozenset(
+            block.tool_use_id
+            for message in messages
+            for block in message.blocks
+            if isinstance(block, ToolResult)
+        )
     )
 
 

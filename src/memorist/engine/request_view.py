@@ -4,6 +4,7 @@ to what was removed.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -182,7 +183,9 @@ class RequestView:
             return None
         done = await self._compactor.compact(replace(call, messages=self._window.messages))
         if done.result is not None:
+            await asyncio.sleep(0)  # both steps take some milliseconds where the history is long
             self._show_messages(done.result.messages)
+            await asyncio.sleep(0)
         return done
 
     def _show_messages(self, messages: Sequence[Message]) -> None:

@@ -208,6 +208,8 @@ class Session:
             self._extensions.on_history_replaced("rewritten")
         await self._add_messages(new_messages.messages)
         self._view.add_request(new_messages, back)
+        if len(new_messages.entries) > STEP_MESSAGES:
+            await asyncio.sleep(0)
         if back is not None:
             self._extensions.on_history_replaced("rolled back")
             self._log.flush()

@@ -343,7 +343,9 @@ again. Our choice.
 """
 
 LARGE_BODY_BYTES = 1_000_000
-"""Bytes from which a body is parsed in a thread. Our choice: a megabyte takes 6 ms."""
+"""Bytes from which a body is joined, parsed and rewritten in a thread. Our choice: to parse a
+megabyte takes 6 ms.
+"""
 
 log = logging.getLogger("memorist.proxy")
 
@@ -432,7 +434,7 @@ class CallPipeline:
                 self._home(tenant).save(
                     call.conversation
                 )  # also after an error: its project is known now
-            new = run_guarded(lambda: encode_request(call, given, prepared.request))
+            new = await _encode(call, given, prepared.request)
         except EngineCallFailed as error:
             log.warning("a request is passed on as it came: %s", error)
             return PreparedCall(
@@ -497,11 +499,7 @@ class CallPipeline:
             return None
         try:
             request = await self.pool.recover(call.conversation, prepared)
-            return (
-                None
-                if request is None
-                else run_guarded(lambda: encode_request(call, body, request))
-            )
+            return None if request is None else await _encode(call, body, request)
         except EngineCallFailed:
             return None
 
@@ -547,6 +545,14 @@ class CallPipeline:
                 self.pool.observe(conversation, prepared_call.prepared, read)
         except EngineCallFailed as error:
             log.warning("an answer is not taken in: %s", error)
+
+
+async def _encode(call: ConversationCall, body: RequestBody, request: JsonObject) -> bytes | None:
+    """As `encode_request`, a large body in a thread. Raises EngineCallFailed."""
+    work = partial(encode_request, call, body, request)
+    if len(body.raw) > LARGE_BODY_BYTES:
+        return await asyncio.to_thread(run_guarded, work)
+    return run_guarded(work)
 
 
 def encode_request(

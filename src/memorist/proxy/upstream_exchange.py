@@ -12,7 +12,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from memorist.errors import FormatError
-from memorist.proxy.call_pipeline import CallPipeline, PreparedCall
+from memorist.proxy.call_pipeline import LARGE_BODY_BYTES, CallPipeline, PreparedCall
 from memorist.proxy.header_rules import (
     HeaderPairs,
     clean_header_value,
@@ -188,6 +188,8 @@ class ProxyExchange:
         except TimeoutError:
             self._request.content.set_exception(ConnectionError())  # nobody reads the rest
             raise BodyTooSlow("the request took too long to arrive") from None
+        if size > LARGE_BODY_BYTES:
+            return await asyncio.to_thread(b"".join, parts), True
         return (parts[0] if len(parts) == 1 else b"".join(parts)), True
 
     async def _send_prepared(self, call: PreparedCall, data: bytes) -> aiohttp.ClientResponse:

@@ -280,7 +280,7 @@ class SessionMemory(SessionExtension):
                 if stands:
                     return
             before = self._read_file() or before
-        self._update_structurally(before, due, upto)
+        await self._update_structurally(before, due, upto)
 
     def _ensure_notes(self) -> str:
         """The notes, created from the template if missing: exclusively, 0600 in a folder of
@@ -289,8 +289,10 @@ class SessionMemory(SessionExtension):
         self._runtime.files.create(self._layout.notes, self._prompts.template.encode())
         return self._read_file() or self._prompts.template
 
-    def _update_structurally(self, before: str, due: NotesDue, upto: str) -> None:
-        derived = self._structural_sections()
+    async def _update_structurally(self, before: str, due: NotesDue, upto: str) -> None:
+        await asyncio.sleep(0)
+        derived = self._structural_sections()  # some milliseconds for a long history
+        await asyncio.sleep(0)
         for _ in range(MAX_CONFLICTS):
             if before != self._last_structural:
                 self._written_bodies = find_written_sections(before, self._prompts.template)
