@@ -36,6 +36,13 @@ WARM = 20
 GOAL_MEDIAN, GOAL_LATE = 3.0, 10.0
 """Milliseconds that the proxy may add at the half and at 99 of 100 (the issue's figures)."""
 EVENTS = 40
+BYTES_PER_TOKEN = 6
+"""What the bare server counts: so few tokens that the conversation of this benchmark stays below
+the window, and more for each request, as one that keeps counting the same is taken for a server
+that cuts what does not fit.
+"""
+COUNT_MARK = 9_000_000
+"""Stands in a made answer where the tokens of its request are written, in as many characters."""
 START_SECONDS = 30.0
 MODEL = "claude-sonnet-4-5"
 _WORDS = (
@@ -227,7 +234,7 @@ def _stream(block: dict[str, Any] | None = None) -> bytes:
 
     usage = {
         "input_tokens": 5,
-        "cache_read_input_tokens": 90_000,
+        "cache_read_input_tokens": COUNT_MARK,
         "cache_creation_input_tokens": 200,
         "output_tokens": 1,
     }
@@ -282,7 +289,9 @@ def _serve(told: Connection, calls_tools: bool) -> None:
                 writer.close()
                 return
             newest = body[body.rfind(b'"role"') :] if calls_tools else b""
-            writer.write(call if calls_tools and b'"tool_result"' not in newest else text)
+            answer = call if calls_tools and b'"tool_result"' not in newest else text
+            counted = b"%7d" % min(len(body) // BYTES_PER_TOKEN, COUNT_MARK)
+            writer.write(answer.replace(b"%d" % COUNT_MARK, counted))
             await writer.drain()
             if b"connection: close" in asked:
                 writer.close()
