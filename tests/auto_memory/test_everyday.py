@@ -161,3 +161,11 @@ async def test_a_rule_is_taken_back_by_what_it_is_about(tmp_path: Path, words: s
         assert [head.description for head in host.memory.headers()] == [
             "never use npm, use pnpm here"
         ]
+
+
+@pytest.mark.parametrize("command", ["/memorist:sessions", "/memorist:pin", "$memorist-forget"])
+def test_the_words_of_a_command_of_memorists_state_nothing_else(command: str) -> None:
+    """They are what to look for, to keep in sight or to forget."""
+    block = TextBlock(text=f"{command} always use pnpm here")
+    message = Message(id="m", role="user", origin=Origin.USER, blocks=(block,))
+    assert find_waiting_statements(message) == ()

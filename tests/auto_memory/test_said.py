@@ -42,6 +42,11 @@ def only(text: str) -> Statement:
         ("Our invoices are in euros. Please remember that.", "Our invoices are in euros."),
         ("Our invoices are in euros, remember that.", "Our invoices are in euros"),
         ("/remember our invoices are in euros", "our invoices are in euros"),
+        ("$memorist-remember our invoices are in euros", "our invoices are in euros"),
+        (
+            "[$memorist-remember](/s/SKILL.md) our invoices are in euros",
+            "our invoices are in euros",
+        ),
         ("# our invoices are in euros", "our invoices are in euros"),
         (
             "<user-memory-input>our invoices are in euros</user-memory-input>",

@@ -15,7 +15,13 @@ from click.testing import CliRunner, Result
 
 from memorist.cli import install_command
 from memorist.cli.main import memorist_group
-from memorist.hooks.hook_install import INSTALLED_EVENTS, find_hook_commands
+from memorist.hooks.hook_install import (
+    INSTALLED_EVENTS,
+    HookInstaller,
+    SettingsChange,
+    find_hook_commands,
+)
+from memorist.store.disk_files import DiskFiles
 
 OWN = (
     '{\n    "model": "m",\n    "hooks": {\n        "Stop": [{"hooks": [{"type": "command", '
@@ -298,7 +304,8 @@ def test_the_agents_own_folders_are_found_by_their_variables(
     for client in ("claude-code", "codex"):
         said("install", client)
 
-    made = {name for name in settings(user).keys() - before.keys() if not name.endswith(".md")}
+    made = settings(user).keys() - before.keys()
+    made = {name for name in made if not name.endswith((".md", "openai.yaml"))}
 
     assert made == {
         "cc/settings.json",
@@ -360,8 +367,9 @@ def test_each_tool_is_asked_for(user: Path) -> None:
 
 @pytest.mark.covers("IN-2")
 def test_commands_for_the_user_come_and_go(user: Path) -> None:
-    """Install brings `/remember` and its like to Claude Code and Codex, the same that the plugin
-    has; a command of the user's own stays, and uninstall takes memorist's away with their folder.
+    """Install brings `/memorist:remember` and its like to Claude Code, the same that the plugin has,
+    and `$memorist-remember` to Codex; a command of the user's own stays, and uninstall takes
+    memorist's away with their folder.
     """
     own = user / ".claude" / "commands" / "mine.md"
     own.parent.mkdir()
@@ -370,11 +378,14 @@ def test_commands_for_the_user_come_and_go(user: Path) -> None:
     said("install", "claude-code")
     said("install", "codex")
     claude = {path.name for path in (own.parent / "memorist").iterdir()}
-    codex = {path.name for path in (user / ".codex" / "prompts").iterdir()}
+    skills = {path.name: path for path in (user / ".codex" / "skills").iterdir()}
     shipped = Path(__file__).parents[2] / "plugin" / "commands"
 
     assert {f"{name}.md" for name in ("remember", "forget", "summary", "dream")} <= claude
-    assert {f"memorist-{name}" for name in claude - {"notes.md"}} == codex
+    assert {f"memorist-{name.removesuffix('.md')}" for name in claude - {"notes.md"}} == set(skills)
+    text = (skills["memorist-remember"] / "SKILL.md").read_text()
+    assert text.startswith("---\nname: memorist-remember\ndescription: Keep a sentence of yours")
+    assert "what stands behind `$memorist-remember` in the message above" in text
     assert {path.name: path.read_text() for path in shipped.iterdir()} == {
         path.name: path.read_text() for path in (own.parent / "memorist").iterdir()
     }
@@ -382,4 +393,20 @@ def test_commands_for_the_user_come_and_go(user: Path) -> None:
     said("uninstall", "codex")
     assert settings(user) == before
     assert not (own.parent / "memorist").exists()
-    assert not (user / ".codex" / "prompts").exists()
+    assert not (user / ".codex" / "skills").exists()
+
+
+@pytest.mark.parametrize("command", ["install", "uninstall"])
+def test_custom_prompts_that_codex_no_longer_reads_are_taken_away(command: str, user: Path) -> None:
+    """Those that a former version wrote; a prompt of the user's own stays."""
+    prompts = user / ".codex" / "prompts"
+    prompts.mkdir(parents=True)
+    (prompts / "mine.md").write_text("Say hello.")
+    said("install", "codex")
+    retired = prompts / "memorist-remember.md"
+    written = SettingsChange(retired, None, b"Remember: $ARGUMENTS")
+    HookInstaller(user / ".memorist", DiskFiles()).install(written)
+    out = said(command, "codex")
+
+    assert f"{retired}: removed (command)" in out
+    assert [path.name for path in prompts.iterdir()] == ["mine.md"]

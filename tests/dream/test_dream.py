@@ -399,6 +399,53 @@ def test_a_memory_that_another_denies_is_not_said_elsewhere() -> None:
         assert asked.changes == ()
 
 
+TURNED_ROUND = [
+    ("Use tabs, do not use spaces.", "Use spaces, do not use tabs."),
+    ("Run the migration before the deploy.", "Run the deploy before the migration."),
+    ("Run the migration before the deploy.", "Run the migration after the deploy."),
+    ("Prefer pnpm over yarn here.", "Prefer yarn over pnpm here."),
+    ("Ask Mara, never Jonas, about invoices.", "Ask Jonas, never Mara, about invoices."),
+    ("Nutze Tabs, nicht Leerzeichen.", "Nutze Leerzeichen, nicht Tabs."),
+    ("先部署数据库，再部署网站。", "先部署网站，再部署数据库。"),
+    ("Сначала проверь сборку перед выпуском.", "Сначала проверь выпуском перед сборку."),
+]
+
+
+@pytest.mark.parametrize(("text", "turned"), TURNED_ROUND)
+def test_a_sentence_turned_round_says_something_else(text: str, turned: str) -> None:
+    """The same words with another one denied, or in another order where the order is what is said:
+    neither a duplicate nor a rewording.
+    """
+    old, other = data(text, name="one"), data(turned, name="two")
+    before = {"one.md": old, "two.md": other}
+    settings, check = DreamSettings(), LineCheck(f"{text} {turned}", "")
+
+    retired = review_model_changes({"one.md": (old, b"retired: same")}, before, settings, check)
+    reworded = review_model_changes({"one.md": (old, other)}, {"one.md": old}, settings, check)
+
+    assert [change.path for change, _ in retired.questions] == ["one.md"]
+    assert (retired.changes, reworded.changes) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("Use tabs, do not use spaces.", "Do not use spaces; use tabs."),
+        ("Run the migration before the deploy.", "Always run the migration before each deploy."),
+        ("Ask Mara, never Jonas, about invoices.", "About invoices ask Mara, and never Jonas."),
+    ],
+)
+def test_a_rewording_that_says_the_same_stays_one(text: str, same: str) -> None:
+    """What is denied and what comes first are as they were."""
+    old, other = data(text, name="one"), data(same, name="two")
+    before = {"one.md": old, "two.md": other}
+    check = LineCheck(f"{text} {same}", "")
+    found = review_model_changes(
+        {"one.md": (old, b"retired: same")}, before, DreamSettings(), check
+    )
+    assert [change.path for change in found.changes] == ["one.md"]
+
+
 @pytest.mark.covers("DR-4", "FK-8")
 @pytest.mark.parametrize("case", ["dry run", "refused whole", "changed meanwhile", "disk refuses"])
 async def test_a_dreams_receipt_claims_no_change_of_which_nothing_was_written(

@@ -172,7 +172,7 @@ def test_words_for_it_in_other_languages_and_words_that_only_sound_alike() -> No
     """A whole sentence asks for it, typed plainly; tasks and facts with the same words do not."""
     off = """
         don't remember anything from this session|please don't save anything about this conversation
-        turn memory off for this session|this chat is off the record|/memorist:off|merk dir nichts aus dieser Sitzung
+        turn memory off for this session|this chat is off the record|/memorist:off|$memorist-off|[$memorist-off](/home/u/SKILL.md)|merk dir nichts aus dieser Sitzung
         ne retiens rien de cette conversation|no guardes nada de esta sesión|não guarde nada desta conversa
         не запоминай ничего из этой сессии|请不要记住这次对话的任何内容|この会話は覚えないでください
         go incognito|no memory please|stop remembering|disable memory for this session|Keep nothing of this chat.
@@ -198,7 +198,8 @@ def test_words_for_it_in_other_languages_and_words_that_only_sound_alike() -> No
     assert (
         read_pinned_text("The key is q7. Keep that in sight for this session.") == "The key is q7."
     )
-    assert read_pinned_text("/memorist:pin the port is 9417") == "the port is 9417"
+    for command in ("/memorist:pin", "$memorist-pin", "[$memorist-pin](/home/u/SKILL.md)"):
+        assert read_pinned_text(f"{command} the port is 9417") == "the port is 9417"
     assert read_pinned_text("pin this dependency to 1.2") == ""
 
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from mcp.shared.exceptions import MCPError
 from msgspec.structs import replace
 
 from mcp_server.conftest import Connect, folder, recorded
 from memorist.auto_memory.memory_location import locate_project_root
+from memorist.cli.main import memorist_group
 from memorist.mcp_server.result_rendering import MAX_ANSWER_CHARS
 from memorist.mcp_server.tool_arguments import MAX_TEXT_CHARS, TOOLS
+from memorist.recall.memory_rendering import NOTED_HEADING, SAID_HEADING
 from memorist.recall.session_index import SessionIndex
 from memorist.store.home_layout import Layout
 from support.past_sessions import ROUNDING, write_session
@@ -47,9 +51,32 @@ async def test_what_one_client_writes_another_finds(connect: Connect, mode: str)
     assert RELEASE in read
     assert "origin: outside" in read
     assert "(when-the-release-is.md)" in index
-    assert all(
-        "data, not order" in text or "data, not an order" in text for text in (found, read, index)
-    )
+    assert all("data, not an order" in text for text in (found, read))
+    assert NOTED_HEADING in index
+
+
+async def test_what_the_user_said_comes_back_as_their_standing_instruction(
+    connect: Connect, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Found, listed and read with its day; what came from outside stands apart as data."""
+    monkeypatch.chdir(shop)
+    rule = "Never deploy on a Friday."
+    added = await asyncio.to_thread(CliRunner().invoke, memorist_group, ["memory", "add", rule])
+    assert added.exit_code == 0
+    async with connect() as asker:
+        await asker.ask("memory_write", text=RELEASE, kind="project", description="The release")
+        found = await asker.ask("memory_search", query="may we deploy on Friday?")
+        index = await asker.resource("memorist://memory")
+        (path,) = (file.name for file in memory_folder().glob("*deploy*.md"))
+        read = await asker.ask("memory_read", path=path)
+
+    said, _, noted = index.partition(NOTED_HEADING)
+    assert f"saved today, accepted by the user)\n{rule}" in found
+    assert SAID_HEADING in said
+    assert "deploy" in said
+    assert "The release" in noted
+    assert re.search(r"origin: reviewed.*\nday: \d{4}-\d\d-\d\d\n", read)
+    assert all("standing instruction" in text for text in (found, said, read))
 
 
 async def test_every_tool_is_told_with_its_schema(connect: Connect) -> None:

@@ -65,7 +65,6 @@ from memorist.auto_memory.team_memory import (
     TEAM_PREFIX,
     is_shared,
     merge_indexes,
-    prefix_index_link,
 )
 from memorist.auto_memory.visible_memory import (
     USER_TRUST,
@@ -191,18 +190,6 @@ class AutoMemory:
             merge_indexes(self.folder.build_index(), self.folder.build_index(prefix=TEAM_PREFIX)),
             fit,
         )
-
-    def list_visible_lines(self) -> str:
-        """The lines of the index as a model may see them, then those of what holds in every
-        project, whose paths begin with `everywhere/`.
-        """
-        lines = self.visible_index().text.strip().splitlines()
-        if self.everywhere is not None and self.everywhere.folder.exists:
-            lines += [
-                prefix_index_link(line, EVERYWHERE_PREFIX)
-                for line in self.everywhere.visible_index().text.splitlines()
-            ]
-        return "\n".join(lines).strip()
 
     def write(
         self,

@@ -21,7 +21,6 @@ from memorist.hooks.agent_programs import (
     AGENTS,
     AgentName,
     SettingsScope,
-    find_command_files,
     find_settings_files,
 )
 from memorist.hooks.hook_install import (
@@ -34,6 +33,7 @@ from memorist.hooks.hook_install import (
     build_hook_entries,
 )
 from memorist.hooks.hook_time_limits import find_time_limit
+from memorist.hooks.user_commands import find_command_files, find_retired_files
 from memorist.store.disk_files import DiskFiles
 
 TRUST_HINTS: dict[AgentName, str] = {
@@ -145,7 +145,10 @@ def plan_join(
     scope = build_settings_scope(user=request.user)
     targets = find_settings_files(name, scope, program, hooks, mcp=request.mcp)
     targets += find_command_files(name, scope) if request.mcp else []
-    return [(target, installer.plan_install(target)) for target in targets]
+    return [
+        *((target, installer.plan_install(target)) for target in targets),
+        *((each, installer.plan_uninstall(each)) for each in find_retired_files(name, scope)),
+    ]
 
 
 @click.command("uninstall")
@@ -171,7 +174,8 @@ def uninstall_command(
         {},
         mcp=mcp is not False,
     )
-    found += find_command_files(client, build_settings_scope(user=user))
+    scope = build_settings_scope(user=user)
+    found += [*find_command_files(client, scope), *find_retired_files(client, scope)]
     changes, refused = [], []
     for target in found:
         try:

@@ -13,7 +13,10 @@ from memorist.auto_memory.memory_changes import MemoryChange, find_line_fault, f
 from memorist.auto_memory.memory_file import parse_topic
 from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.auto_memory.quotation_proof import split_sentences
-from memorist.auto_memory.statements.statement_similarity import count_negations
+from memorist.auto_memory.statements.statement_similarity import (
+    count_negations,
+    keeps_denials_and_order,
+)
 from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
 from memorist.core.lazy import lazy_pattern
@@ -137,11 +140,13 @@ def _find_lost_sentence(path: str, old: bytes | None, left: Sequence[str], sessi
     """
     if parse_topic(path, old or b"").provenance.trust in USER_TRUST:
         return ""
-    texts = [f"{text}\n{sessions}" for text in left]
     for sentence in split_sentences(_read_body(path, old or b"")):
         wanted, denied = _content_words(sentence), count_negations(sentence)
         if not any(
-            count_negations(text) >= denied and _holds_words(text, wanted) for text in texts
+            count_negations(f"{text}\n{sessions}") >= denied
+            and _holds_words(f"{text}\n{sessions}", wanted)
+            and keeps_denials_and_order(text, sentence)
+            for text in left
         ):
             return f"would lose “{' '.join(sentence.split())[:80]}”, which no other memory says"
     return ""
@@ -195,12 +200,14 @@ def _is_said_elsewhere(
 
 
 def _says(text: str, body: str) -> bool:
-    """Tell whether a text, or a line of it, holds every word of a memory and rules out as much:
-    "do not use it" holds every word of "use it".
+    """Tell whether a text, or a line of it, holds every word of a memory, rules out the same and
+    keeps what comes before what: "do not use it" holds every word of "use it".
     """
     denied = count_negations(body)
     return any(
-        CoveredLines(part).covers(body, share=1.0) and count_negations(part) == denied
+        CoveredLines(part).covers(body, share=1.0)
+        and count_negations(part) == denied
+        and all(keeps_denials_and_order(part, each) for each in split_sentences(body))
         for part in (text, *text.splitlines())
     )
 

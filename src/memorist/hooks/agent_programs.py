@@ -14,7 +14,6 @@ from typing import Literal, get_args
 
 from msgspec import Struct
 
-from memorist.core.markdown import load_prompt
 from memorist.errors import InputError
 from memorist.hooks.hook_event import Client
 from memorist.hooks.hook_install import (
@@ -118,7 +117,7 @@ def find_present_agents(
     return [
         agent
         for agent in AGENTS.values()
-        if find_program(agent.program) or _user_folder(agent, scope).is_dir()
+        if find_program(agent.program) or find_user_folder(agent, scope).is_dir()
     ]
 
 
@@ -137,7 +136,7 @@ def find_joined_agents(scope: SettingsScope) -> list[AgentProgram]:
 
 def has_plugin(agent: AgentProgram, scope: SettingsScope) -> bool:
     """Whether the agent runs memorist as a plugin of its own, which brings hooks and server."""
-    folder = _user_folder(agent, scope)
+    folder = find_user_folder(agent, scope)
     with contextlib.suppress(OSError, ValueError, AttributeError, RecursionError):
         if agent.name == "claude-code":
             text = read_regular_text(folder / "settings.json")
@@ -165,7 +164,8 @@ def _holds_own(target: SettingsFile) -> bool:
     return False
 
 
-def _user_folder(agent: AgentProgram, scope: SettingsScope) -> Path:
+def find_user_folder(agent: AgentProgram, scope: SettingsScope) -> Path:
+    """The agent's folder of the user's own settings; a variable of the agent's moves it."""
     variable = {"claude-code": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}.get(agent.name, "")
     named = scope.environment.get(variable, "")
     return Path(named) if named else scope.home / agent.folder
@@ -188,7 +188,7 @@ def find_settings_files(
     if agent.client is None:
         return [server] if mcp else []
     folder = (
-        _user_folder(agent, scope)
+        find_user_folder(agent, scope)
         if scope.project is None
         else scope.project / Path(agent.folder).name
     )
@@ -201,48 +201,13 @@ def find_settings_files(
     return [first, server] if mcp else [first]
 
 
-COMMAND_NAMES = ("remember", "forget", "pin", "off", "summary", "dream", "sessions", "notes")
-"""Commands for the user inside an agent; their texts are prompts, and the plugin ships the same."""
-_CODEX_COMMANDS = tuple(name for name in COMMAND_NAMES if name != "notes")
-"""Codex runs no program inside a prompt, which `notes` needs."""
-
-
-def find_command_files(name: AgentName, scope: SettingsScope) -> list[SettingsFile]:
-    """The files of the commands for the user of Claude Code (`/remember`) and Codex
-    (`/prompts:memorist-remember`): in folders and under names of memorist's own, for all projects.
-
-    None for a single project, where others would get them, for an agent that runs the plugin, which
-    brings the same, and for an agent without such files.
-    """
-    agent = AGENTS[name]
-    if scope.project is not None or agent.client is None or has_plugin(agent, scope):
-        return []
-    folder = _user_folder(agent, scope)
-    if name == "codex":
-        paths = {each: folder / "prompts" / f"memorist-{each}.md" for each in _CODEX_COMMANDS}
-    else:
-        paths = {each: folder / "commands" / "memorist" / f"{each}.md" for each in COMMAND_NAMES}
-    return [
-        SettingsFile(
-            path, "command", partial(_replace_text, load_prompt(f"commands/{each}")), _empty, ""
-        )
-        for each, path in paths.items()
-    ]
-
-
-def _replace_text(text: str, _: str) -> str:
-    return text
-
-
-def _empty(_: str, __: Sequence[str]) -> str:
-    return ""
-
-
 def _server_file(agent: AgentProgram, scope: SettingsScope, program: LaunchCommand) -> SettingsFile:
     """The file that holds the agent's MCP servers."""
     if agent.name == "codex":
         folder = (
-            _user_folder(agent, scope) if scope.project is None else scope.project / agent.folder
+            find_user_folder(agent, scope)
+            if scope.project is None
+            else scope.project / agent.folder
         )
         return SettingsFile(
             folder / "config.toml",

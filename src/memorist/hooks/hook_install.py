@@ -417,7 +417,7 @@ def _verify_toml(edited: str, wanted: Sequence[object], otherwise: str) -> str:
 
 
 RECORD_FILE = "installed.json"
-CLIENT_FOLDERS = (".claude", ".codex", "memorist", "commands", "prompts")
+CLIENT_FOLDERS = (".claude", ".codex", "memorist", "commands", "prompts", "skills", "agents")
 """Folders that go with the last file in them."""
 MAX_SETTINGS_BYTES = 64 * 1024 * 1024
 """Larger than any settings file; Claude Code's own, which also holds histories, grows to some
@@ -550,11 +550,14 @@ class HookInstaller:
         return {}
 
     def install(self, change: SettingsChange) -> None:
-        """Install; the record is written first.
+        """Install; the record is written first. A file that is to go is removed.
 
         Raises StoreError, or WriteConflict if the file changed since the plan.
         """
-        if change.before == change.after or change.after is None:
+        if change.before == change.after:
+            return
+        if change.after is None:
+            self.uninstall(change)
             return
         records = self.read_records()
         old = records.get(str(change.path))
@@ -594,7 +597,7 @@ class HookInstaller:
 
 
 def _is_client_folder(folder: Path) -> bool:
-    return folder.name in CLIENT_FOLDERS
+    return folder.name in CLIENT_FOLDERS or folder.name.startswith("memorist-")
 
 
 def _new_record(change: SettingsChange, after: bytes) -> InstallRecord:

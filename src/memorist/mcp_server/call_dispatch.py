@@ -13,8 +13,9 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from memorist import __version__
-from memorist.auto_memory.auto_memory import open_memory
+from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory, open_memory
 from memorist.auto_memory.memory_location import locate_project_root
+from memorist.auto_memory.team_memory import prefix_index_link
 from memorist.config import load_settings
 from memorist.core.markdown import load_prompt, render_template
 from memorist.errors import InputError, UsageError
@@ -43,6 +44,11 @@ from memorist.mcp_server.tool_arguments import (
     StatusArguments,
     ToolArguments,
     WhyArguments,
+)
+from memorist.recall.memory_rendering import (
+    EVERYWHERE_HEADING,
+    SAID_HEADING,
+    group_by_origin,
 )
 from memorist.recall.memory_search import open_memory_search
 from memorist.recall.memory_selection import select_relevant
@@ -257,8 +263,8 @@ class ToolDispatcher:
         return limit_answer(_render_notes(self.open_project(root), session, 0))
 
     def read_index(self, root: Path) -> str:
-        """Return the memory index, as data. Raises StoreError."""
-        text = self.open_project(root).memory.list_visible_lines()
+        """Return the memory index: what the user said apart from all else. Raises StoreError."""
+        text = _group_index(self.open_project(root).memory)
         return render_template(
             load_prompt("mcp/index"),
             {"index": cut_page(sanitize_data(text)) if text else "(there are none yet)"},
@@ -383,6 +389,22 @@ def _explain_memory(project: OpenProject, arguments: WhyArguments) -> str:
             f"{explain_recall(topic.path, matches, picks, doubts)}",
         ]
     return "\n".join(lines)
+
+
+def _group_index(memory: AutoMemory) -> str:
+    """The index with what the user said on top, then what holds in every project, whose paths begin
+    with `everywhere/`; empty where there is neither.
+    """
+    groups = [group_by_origin(memory.visible_index().text, memory.visible_headers(), SAID_HEADING)]
+    everywhere = memory.everywhere
+    if everywhere is not None and everywhere.folder.exists:
+        text = group_by_origin(
+            everywhere.visible_index().text,
+            everywhere.visible_headers(),
+            EVERYWHERE_HEADING.format(folder=EVERYWHERE_PREFIX),
+        )
+        groups += [prefix_index_link(line, EVERYWHERE_PREFIX) for line in text.splitlines()]
+    return "\n".join(filter(None, groups))
 
 
 def _render_status(project: OpenProject) -> str:

@@ -232,6 +232,7 @@ class MemoryTools:
             "kind": str(topic.kind or "none"),
             "origin": str(trust)
             + (f", “{to_one_line(topic.provenance.quote)}”" if topic.provenance.quote else ""),
+            "day": topic.provenance.created[:10] or "not known",
             "description": to_one_line(topic.description),
             "text": cut_page(sanitize_data(topic.body), arguments.start),
         }

@@ -193,11 +193,11 @@ def render_index(
     apart from it what they said for all of their projects. `remarks` on what the user said are
     behind its date, by path.
     """
-    groups = [_group_by_origin(index, headers, SAID_HEADING, remarks)]
+    groups = [group_by_origin(index, headers, SAID_HEADING, remarks)]
     if everywhere is not None:
         heading = EVERYWHERE_HEADING.format(folder=everywhere.folder)
         groups.append(
-            _group_by_origin(everywhere.text, everywhere.headers, heading, everywhere.remarks)
+            group_by_origin(everywhere.text, everywhere.headers, heading, everywhere.remarks)
         )
     joined = "\n".join(filter(None, groups))
     return render_template(
@@ -210,8 +210,11 @@ def render_index(
     ).strip()
 
 
-def _group_by_origin(
-    index: str, headers: Sequence[MemoryHeader], said_heading: str, remarks: Mapping[str, str]
+def group_by_origin(
+    index: str,
+    headers: Sequence[MemoryHeader],
+    said_heading: str,
+    remarks: Mapping[str, str] = {},
 ) -> str:
     """Group the lines of an index: the user's word first, each line with its date, then the rest,
     each with origin and date. What points to no memory stays on top, the team's lines at the end.

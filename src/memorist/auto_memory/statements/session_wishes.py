@@ -22,7 +22,11 @@ def _join_lines(pattern: str) -> str:
 _SESSION = (
     r"(?:(?:this|the|our)\ (?:whole\ |entire\ )?(?:session|conversation|chat|discussion|thread))"
 )
-_OFF_COMMAND = lazy_pattern(r"/(?:(?:prompts:)?memorist[:-])?off\s*", re.IGNORECASE)
+_COMMAND = r"(?:/(?:(?:prompts:)?memorist[:-])?{0}\b|\[?\$memorist[:-]{0}\b(?:\]\([^)\s]*\))?)"
+"""A command as the user gives it: `/memorist:off` in Claude Code, in Codex `$memorist-off`, which
+its app writes as a link.
+"""
+_OFF_COMMAND = lazy_pattern(rf"{_COMMAND.format('off')}\s*", re.IGNORECASE)
 _MEMORY = (
     r"(?:(?:your|the|my|any|all)\ )?(?:memory|memories|memorist)(?:\ (?:feature|function|mode))?"
 )
@@ -72,7 +76,7 @@ _OFF = lazy_pattern(_OFF_TEXT, re.IGNORECASE)
 _THIS_SESSION = r"(?:for|during|throughout|in)\ (?:the\ rest\ of\ )?(?:this|the)\ (?:whole\ |entire\ )?session(?:\ only)?"
 _BEAR_IN_MIND = r"(?:remember|note|keep\ in\ mind|bear\ in\ mind|keep\ in\ sight|don['’]?t\ forget)"
 _PIN_TEXT = _join_lines(
-    rf"""(?:please\ )*(?:/(?:(?:prompts:)?memorist[:-])?pin\b|pin:|(?:keep|hold|have)\ (?:this|that|it|the\ following)\ (?:in\ sight|in\ view)(?:\ {_THIS_SESSION})?
+    rf"""(?:please\ )*(?:{_COMMAND.format("pin")}|pin:|(?:keep|hold|have)\ (?:this|that|it|the\ following)\ (?:in\ sight|in\ view)(?:\ {_THIS_SESSION})?
     |(?:always\ )?keep\ (?:this|the\ following)\ (?:visible|in\ context)(?:\ {_THIS_SESSION})?|keep\ (?:(?:this|the\ following)\ in\ mind|in\ mind)\ {_THIS_SESSION}(?:\ that\b)?
     |(?:don['’]?t|do\ not|never)\ lose\ sight\ of\ (?:this|the\ following)(?:\ {_THIS_SESSION})?|{_THIS_SESSION},?\ (?:please\ )?{_BEAR_IN_MIND}(?:\ this)?(?:\ that\b)?
     |(?:remember|note)(?:\ this)?\ {_THIS_SESSION}(?:\ that\b|(?=\s?:))|for\ (?:the\ rest\ of\ )?this\ session(?:\ only)?(?=\s?:)

@@ -112,8 +112,12 @@ _RETRACTION = lazy_pattern(
     re.IGNORECASE,
 )
 """A whole message that takes back what was just said."""
+_SKILL = r"\[?\$memorist-"
+"""How Codex names a skill of memorist's; its app writes a link."""
 _COMMAND = lazy_pattern(
-    r"/(?:[\w-]+:)?(?P<name>remember|forget|memorize)[ \t]+(?P<text>\S.*)", re.DOTALL
+    rf"(?:/(?:[\w-]+:)?|{_SKILL})(?P<name>remember|forget|memorize)(?:\]\([^)\s]*\))?[ \t]+"
+    r"(?P<text>\S.*)",
+    re.DOTALL,
 )
 _MEMORY_LINE = lazy_pattern(
     rf"#[ \t]?(?P<text>(?:[^\s#!\d][^\n]{{8,400}}|{ORDER} [^\n]{{2,}}))\s*\Z", re.IGNORECASE
@@ -212,12 +216,16 @@ def find_waiting_statements(message: Message, reply_before: str = "") -> tuple[S
     return tuple(found.values())
 
 
-_ANY_COMMAND = lazy_pattern(r"/(?P<name>[A-Za-z][\w.:-]*)(?P<arguments>(?:\s.*)?)", re.DOTALL)
+_ANY_COMMAND = lazy_pattern(
+    rf"(?:/(?:memorist:)?|{_SKILL})(?P<name>[A-Za-z][\w.:-]*)(?:\]\([^)\s]*\))?"
+    r"(?P<arguments>(?:\s.*)?)",
+    re.DOTALL,
+)
 """A command of the client: what is typed behind it is for that command first, so it waits at most.
 A text that begins with a path is none.
 """
-_OWN_ARGUMENTS = frozenset({"compact", "export", "rename", "resume"})
-"""Commands whose arguments concern nothing but the running session."""
+_OWN_ARGUMENTS = frozenset({"compact", "export", "forget", "pin", "rename", "resume", "sessions"})
+"""Commands whose arguments state nothing for later."""
 
 
 def _waiting_in_text(typed: str, reply_before: str) -> Iterator[tuple[StatementAct, str, str]]:

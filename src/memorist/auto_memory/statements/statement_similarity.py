@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.statements.statement_patterns import VERB
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import word_set
+from memorist.core.text_analysis import NOTES_STOP_WORDS, STEM_LENGTH, word_set
 
 SIMILAR_SHARE = 0.5
 """Least Jaccard similarity of two texts' content words for one to be worth examining."""
@@ -42,6 +42,8 @@ _UPPERCASE_NAMES = frozenset(["US", "IT", "WHO"])
 _NEGATIONS = word_set(
     """
          not no never nor neither without none cannot nothing nobody 不 别 没 无 勿 非
+         nicht kein keine keinen keiner nie niemals ohne pas jamais sans nunca jamás não nem
+         senza не нет без никогда нельзя
     """
 )
 _SHORT_FORMS = (
@@ -63,12 +65,26 @@ _NOT_PLURAL = word_set(
     has its yes whereas perhaps besides         sales series species
     """
 )
+_BEFORE_OR_AFTER = (
+    "before|after|until|instead|rather|vor|bevor|nach|nachdem|statt|avant|après|plutôt|antes|"
+    "después|depois|prima|dopo|invece|до|после|перед|вместо"
+)
 _ORDER_MATTERS = lazy_pattern(
-    r"\b(?:then|first|before|after|order|sequence|precede\w*|follow\w*|over|than|from|to|into|"
-    r"vs|versus|instead|rather)\b|先"
-    r"|再|然后|之前|之后|而不是|到",
+    rf"\b(?:{_BEFORE_OR_AFTER}|then|first|order|sequence|precede\w*|follow\w*|over|than|from|to|"
+    r"into|vs|versus)\b|先|再|然后|之前|之后|而不是|到",
     re.IGNORECASE,
 )
+_ORDER_WORDS = frozenset(_BEFORE_OR_AFTER.split("|"))
+_UNJUDGED = (
+    NOTES_STOP_WORDS - _ORDER_WORDS
+    | _ARTICLES
+    | _POLITE_WORDS
+    | word_set(
+        "and as at be by do for has he her his if in is it its of on or our she so they to too was we"
+        " who you"
+    )
+)
+"""Words that may stand anywhere without another sense."""
 _ORDER_VERB = lazy_pattern(VERB + r"\Z")
 
 
@@ -119,6 +135,47 @@ def count_negations(text: str) -> int:
     Chinese.
     """
     return sum(token in _NEGATIONS for token in _canonical_tokens(text))
+
+
+def keeps_denials_and_order(text: str, sentence: str) -> bool:
+    """Tell whether a text that holds the words of a sentence denies the same of them, and leaves
+    them in their order where the sentence speaks of one or is of a script without blanks.
+
+    A word that the text does not hold is not judged, but for those of an order (`before`).
+    """
+    said, other = _split_denied(sentence), _split_denied(text)
+    known = other.plain | other.denied
+    if said.denied & known - other.denied or said.plain & known - other.plain:
+        return False
+    if not (_ORDER_MATTERS.search(sentence) or _CJK.search(sentence)):
+        return True
+    left = iter(other.words)
+    return all(word in left for word in said.words if word in known or word in _ORDER_WORDS)
+
+
+class _Denials(Struct, frozen=True):
+    """The words of a text in order, and which of them stand behind a negation in their clause."""
+
+    words: tuple[str, ...]
+    plain: frozenset[str]
+    denied: frozenset[str]
+
+
+def _split_denied(text: str) -> _Denials:
+    for pattern, full in _SHORT_FORMS:
+        text = pattern.sub(full, text)
+    words: list[str] = []
+    behind: tuple[set[str], set[str]] = (set(), set())
+    is_denied = False
+    for token in _comparable_tokens(_TOKEN_PATTERN.findall(unicodedata.normalize("NFC", text))):
+        if token in _PUNCTUATION:
+            is_denied = False
+        elif token in _NEGATIONS:
+            is_denied = True
+        elif token not in _UNJUDGED:
+            words.append(token[:STEM_LENGTH] if token.isalpha() else token)
+            behind[is_denied].add(words[-1])
+    return _Denials(tuple(words), frozenset(behind[False]), frozenset(behind[True]))
 
 
 def _word_overlap(left: frozenset[str], right: frozenset[str]) -> float:
