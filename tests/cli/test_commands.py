@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from memorist.store.transcript_writer import hold_writer_lock
 from support.program import run_program
 
 CLAUDE = [
@@ -208,6 +209,18 @@ def test_notes_shows_a_replayed_session_and_updates_it(session: Path, tmp_path: 
     assert "Do not touch the schema." in unkept.stdout
     assert "no notes are kept of session" in unkept.stderr
     assert "Do not touch the schema." in json.loads(made.stdout)["notes"]
+
+
+def test_notes_of_a_session_that_goes_on_elsewhere_are_shown_as_they_stand(
+    session: Path, tmp_path: Path
+) -> None:
+    """An agent that is asked for them runs the command in the middle of its session."""
+    run("replay", str(session), "--out", "out", cwd=tmp_path)
+    with hold_writer_lock(tmp_path / "out/session/transcript.jsonl"):
+        said = run("notes", "out/session", "--update", cwd=tmp_path)
+
+    assert "Do not touch the schema." in said.stdout
+    assert "goes on in another process" in said.stderr
 
 
 def test_a_replay_without_a_session_promises_no_report(tmp_path: Path) -> None:

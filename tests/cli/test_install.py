@@ -8,12 +8,14 @@ import base64
 import json
 import os
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from memorist.cli import install_command
+from memorist.cli.install_command import find_launch_command
 from memorist.cli.main import memorist_group
 from memorist.hooks.hook_install import (
     INSTALLED_EVENTS,
@@ -386,9 +388,12 @@ def test_commands_for_the_user_come_and_go(user: Path) -> None:
     text = (skills["memorist-remember"] / "SKILL.md").read_text()
     assert text.startswith("---\nname: memorist-remember\ndescription: Keep a sentence of yours")
     assert "what stands behind `$memorist-remember` in the message above" in text
+    program = shlex.join(find_launch_command(user / ".memorist").arguments)
     assert {path.name: path.read_text() for path in shipped.iterdir()} == {
-        path.name: path.read_text() for path in (own.parent / "memorist").iterdir()
+        path.name: path.read_text().replace(program, "memorist")
+        for path in (own.parent / "memorist").iterdir()
     }
+    assert f"!`{program} notes`" in (own.parent / "memorist" / "notes.md").read_text()
     said("uninstall", "claude-code")
     said("uninstall", "codex")
     assert settings(user) == before

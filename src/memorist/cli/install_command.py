@@ -144,7 +144,7 @@ def plan_join(
     )
     scope = build_settings_scope(user=request.user)
     targets = find_settings_files(name, scope, program, hooks, mcp=request.mcp)
-    targets += find_command_files(name, scope) if request.mcp else []
+    targets += find_command_files(name, scope, program) if request.mcp else []
     return [
         *((target, installer.plan_install(target)) for target in targets),
         *((each, installer.plan_uninstall(each)) for each in find_retired_files(name, scope)),
@@ -174,8 +174,8 @@ def uninstall_command(
         {},
         mcp=mcp is not False,
     )
-    scope = build_settings_scope(user=user)
-    found += [*find_command_files(client, scope), *find_retired_files(client, scope)]
+    scope, program = build_settings_scope(user=user), find_launch_command(where)
+    found += [*find_command_files(client, scope, program), *find_retired_files(client, scope)]
     changes, refused = [], []
     for target in found:
         try:

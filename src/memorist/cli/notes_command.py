@@ -18,7 +18,7 @@ from memorist.compaction.offline_compaction import (
 from memorist.compaction.recorded_window import read_recorded_window
 from memorist.core.markdown import load_prompt
 from memorist.engine.engine import Memorist
-from memorist.errors import NothingToDo
+from memorist.errors import NothingToDo, SessionInUse
 from memorist.formats.format_detection import read_session
 from memorist.session_memory.structural_notes import NotesBudget
 from memorist.store.disk_files import DiskFiles, read_if_exists
@@ -49,7 +49,7 @@ def notes_command(session: str, update: bool, model: str | None, as_json: bool) 
     found = find_recorded_session(session) if session else _find_newest_session()
     layout = found.layout
     if update:
-        text = asyncio.run(_update_notes(found, model))
+        text = _update_unless_open(found, model)
     else:
         text = _read_notes(layout) or _make_notes(found)
     if as_json:
@@ -91,6 +91,24 @@ def _make_notes(found: SessionFile) -> str:
     return build_structural_notes(
         recorded, load_prompt("session_memory/template"), NotesBudget(total_tokens=tokens)
     )
+
+
+def _update_unless_open(found: SessionFile, model: str | None) -> str:
+    """The notes brought up to date; those that stand where another process has the session open,
+    such as the one behind an agent's hooks, which keeps them by itself.
+    """
+    try:
+        return asyncio.run(_update_notes(found, model))
+    except SessionInUse:
+        text = _read_notes(found.layout)
+        if not text:
+            raise
+        click.echo(
+            f"memorist: {found.name} goes on in another process, which brings its notes up to date "
+            "by itself; these are the newest",
+            err=True,
+        )
+        return text
 
 
 async def _update_notes(found: SessionFile, model: str | None) -> str:

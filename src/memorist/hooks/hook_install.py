@@ -88,6 +88,11 @@ class LaunchCommand(Struct, frozen=True, kw_only=True):
     arguments: tuple[str, ...]
     home: str = ""
 
+    def shell_words(self) -> str:
+        """The shell words in front of a command of memorist's."""
+        home = ("env", f"{HOME_VARIABLE}={self.home}") if self.home else ()
+        return shlex.join((*home, *self.arguments))
+
     def shell_command(self, event: str, client: Client) -> str:
         """The shell command of a hook.
 

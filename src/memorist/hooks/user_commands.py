@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -16,18 +17,23 @@ from memorist.hooks.agent_programs import (
     find_user_folder,
     has_plugin,
 )
-from memorist.hooks.hook_install import SettingsFile
+from memorist.hooks.hook_install import LaunchCommand, SettingsFile
 
 COMMAND_NAMES = ("remember", "forget", "pin", "off", "summary", "dream", "sessions", "notes")
 """Their texts are prompts, and the plugin ships the same."""
 _CODEX_COMMANDS = tuple(name for name in COMMAND_NAMES if name != "notes")
 """Codex runs no program inside a skill, which `notes` needs; `summary` shows the notes as well."""
+_PROGRAM = re.compile(r"(?:(?<=[Rr]un `)|(?<=!`)|(?<=Bash\())memorist(?= )")
+"""The program where an agent is to run it; what the user is told to type stays."""
 _ONLY_WHEN_NAMED = "policy:\n  allow_implicit_invocation: false\n"
 """Codex lists such a skill to the user and not to the model: it costs no context until named."""
 
 
-def find_command_files(name: AgentName, scope: SettingsScope) -> list[SettingsFile]:
+def find_command_files(
+    name: AgentName, scope: SettingsScope, program: LaunchCommand
+) -> list[SettingsFile]:
     """The files of the commands: in folders and under names of memorist's own, for all projects.
+    What they run is the given program: an agent's shell may have another search path.
 
     None for a single project, where others would get them, for an agent that runs the plugin, which
     brings its own, and for an agent without such files.
@@ -35,9 +41,12 @@ def find_command_files(name: AgentName, scope: SettingsScope) -> list[SettingsFi
     if not _has_commands(name, scope):
         return []
     folder = find_user_folder(AGENTS[name], scope)
+    words = program.shell_words()
     texts = _render_skills(folder) if name == "codex" else _render_commands(folder)
     return [
-        SettingsFile(path, "command", partial(_replace_text, text), _empty, "")
+        SettingsFile(
+            path, "command", partial(_replace_text, _PROGRAM.sub(lambda _: words, text)), _empty, ""
+        )
         for path, text in texts.items()
     ]
 
