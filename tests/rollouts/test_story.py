@@ -283,6 +283,34 @@ async def test_a_secret_gets_into_no_file_and_no_request(home: Home) -> None:
     ]
 
 
+@pytest.mark.covers("RO-5")
+@pytest.mark.parametrize("change", ["left out", "edited", "noted"])
+async def test_a_lean_consolidation_without_a_new_session_asks_no_model(
+    home: Home, change: str
+) -> None:
+    """A session that goes, an edit of the user's and a note are merged by rule."""
+    lean = msgspec.structs.replace(home.settings.rollouts, form="lean")
+    home.settings = msgspec.structs.replace(home.settings, rollouts=lean)
+    await home.sync()
+    asked = len(home.model.requests)
+    folder = home.path / "memories"
+    if change == "left out":
+        await home.leave_out("coins")
+    elif change == "edited":
+        path = folder / "memory_summary.md"
+        path.write_text(path.read_text().replace("## User Profile\n", "## User Profile\n\nTea.\n"))
+    else:
+        note = folder / "extensions" / "ad_hoc" / "notes" / "monday.md"
+        note.parent.mkdir(parents=True)
+        note.write_text("Deploy on Monday.")
+    before = home.files("memories")
+    done = await home.sync()
+
+    assert done.consolidated
+    assert home.files("memories") != before
+    assert len(home.model.requests) == asked
+
+
 @pytest.mark.covers("RO-4", "RO-5", "CX-7")
 async def test_a_fork_counts_only_for_what_is_its_own(home: Home) -> None:
     """A rollout that was forked from another begins with a copy of it: what was said there rests on

@@ -308,7 +308,9 @@ class _ConsolidationRun:
     ) -> tuple[FolderDraft, Literal["model", "structural"], str, Receipt | None]:
         """Return the draft reworded by the model, or the draft itself and why."""
         model = self._runtime.model
-        if model is None or not draft.changed_titles:
+        # A lean summary is worded from sessions alone.
+        has_new = draft.fresh_threads or not given.lean
+        if model is None or not draft.changed_titles or not has_new:
             return draft, "structural", "", None
         try:
             overlay, receipt = await self._run_fork(model, draft, given)
