@@ -45,7 +45,9 @@ _STATE = (
     r"available|due|up|down to|mirrored|backed|released|published|reviewed|run))*"
     r"|(?:now |still |only |always )?(?:runs?|uses?|lives?|needs?|requires?|allows?|targets?|go(?:es)?|"
     r"happens?|expires?|follows?|focus(?:es)?|supports?|owns?|ships?|closes?|starts?|ends?|sits?|"
-    r"speaks?|sells?|moves?|includes?|knows?|has|have|stays?|meets?|releases?|deploys?|belongs?|consists?|costs?|counts?)"
+    r"speaks?|sells?|moves?|includes?|knows?|has|have|stays?|meets?|releases?|deploys?|belongs?|consists?|costs?|counts?|"
+    r"process(?:es)?|handles?|serves?|stores?|generates?|produces?|accepts?|writes?|sends?|receives?|exports|imports|publish(?:es)?|listens?|depends?|relies|"
+    r"rel(?:y|ies)|covers?|tracks?|rotates?|retains?|keeps?|caches?|replicates?|syncs?|polls?)"
 )
 _ENGLISH_GROUP = (
     r"(?:(?:for|in|on) (?:this|our|the) (?:project|repo|team|product|company|codebase),? )?we(?:['’]ve| have|['’]ll| will)? (?:(?:all|only|always|just|now|still|also|recently|currently|"
@@ -64,8 +66,8 @@ _ENGLISH_PERSON = (
     rf"speak|use|left (?-i:[A-Z]))\b|i['’]m (?:now )?(?:building|working on|writing|maintaining|opening|hiring|based)\b)(?! (?:this|that|it|these|those|them)\b)(?P<said>[^{MASK_CHARACTER}/]+)$"
 )
 _ENGLISH_PEOPLE = (
-    r"(?P<name>(?-i:[A-Z][a-z]+)(?: (?-i:[A-Z])[\w'’-]+)?) (?P<said>(?:(?:manages|leads|owns|runs|handles|maintains|oversees|heads|approves|reviews) (?:all |the |our |my )?(?:[\w-]+ ){0,4}?|reports to |is (?:the|our|my) (?:[\w-]+ ){0,3}?)"
-    r"(?:teams?|offices?|services?|squad|department|group|infra(?:structure)?|back-?end|front-?end|releases?|deploys?|deployments|design|security|billing|cto|ceo|cfo|lead|manager|owner|designer|pm|maintainer|on-call|jobs?|engineers?|contact)\b.*)"
+    r"(?P<name>(?-i:[A-Z][a-z]+)(?: (?-i:[A-Z])[\w'’-]+)?(?: and (?-i:[A-Z][a-z]+))?) (?P<said>(?:(?:took over|takes over|now own|now owns|manages|manage|leads|owns|runs|handles|maintains|oversees|heads|approves|reviews) (?:all |the |our |my )?(?:[\w-]+ ){0,4}?|reports to |is (?:the|our|my) (?:[\w-]+ ){0,3}?)"
+    r"(?:teams?|offices?|services?|[\w]+-(?:svc|service|api|app|web|worker|db|lib)|squad|department|group|infra(?:structure)?|back-?end|front-?end|releases?|deploys?|deployments|design|security|billing|cto|ceo|cfo|lead|manager|owner|designer|pm|maintainer|on-call|jobs?|engineers?|contact)\b.*)"
 )
 _ENGLISH_PASSIVE = (
     rf"(?:the |our |my )(?:[\w'’/&.+-]+ ){{0,4}}?{_SURROUNDINGS} (?:was|were|has been|have been|got) (?:increased|raised|reduced|lowered|changed|moved|set|extended|shortened|renamed|"
@@ -77,6 +79,24 @@ _ENGLISH_CHANGE = (
     r"replaced|raised|lowered|reduced|increased|shifted|rescheduled|postponed|joined|went back|completed (?:the |our )?migration)\b"
     r"(?! (?:this|that|it|these|those|them)\b)(?P<said>.+)"
 )
+_GENERIC_STATE = (
+    r"(?:(?:always |only |never )?(?:expires?|rotates?|lives?|times? out|lasts?|is valid|are valid|goes? (?:stale|out)|runs? (?:on|every|at)|listens? on|defaults? to)"
+    r"|(?:is|are) (?:always |only |never |all )?(?:stored|kept|hosted|signed|encrypted|rotated|cached|logged|limited|capped|retained|issued|versioned|deployed|"
+    r"hashed|backed up|replicated|partitioned|sharded|paginated|scheduled|billed|purged|archived|published|released|reset|synced|owned|reviewed))"
+)
+_UNCONDITIONAL = r"(?!.*\b(?:when|while|so|but|then|it|they|which|because|instead|click\w*|see|line \d+|[\w/-]+\.(?:py|ts|js|go|rs|java|rb))\b)"
+"""What follows tells of no case, no trouble and no place in the code."""
+_ENGLISH_GENERIC = (
+    r"(?!(?:the|a|an|these|those|they|this|that|both|some|many|no|any|which|what|if|when|his|her|its|their|things|changes|results|buttons|errors|make|let|"
+    r"ensure|have|keep|see|check|test|verify|show|add|fix|remove|update|change|set|get|find|so|handle|display|list|use|create)\b)(?:all |every |each )?"
+    rf"(?:[\w'’/.+-]+ ){{0,3}}?(?:[\w'’/.+-]+s|(?<=each )\S+|(?<=every )\S+) {_GENERIC_STATE}\b"
+    rf"(?P<said>{_UNCONDITIONAL}.+)"
+)
+"""What holds for all of a kind ("JWT tokens expire after 24h"), stated of nobody's own."""
+_ENGLISH_DEFINITE = (
+    rf"(?:the |a |an )(?:[\w'’/.+-]+ ){{1,4}}?{_GENERIC_STATE}\b(?P<said>{_UNCONDITIONAL}.+)"
+)
+"""The same of one thing, which may be the one at hand."""
 _GERMAN = (
     r"(?:(?:unsere?[nmrs]?|meine?[nmrs]?|de[rm]|die|das|alle) (?:[\w./+-]+ ){1,4}?(?:ist|sind|heißt|heißen|läuft|laufen|liegt|liegen|"
     r"steht|stehen|sitzt|sitzen|spricht|speichert|nutzt|nutzen|verwendet|verwenden|benutzt|gehört|kommt|kommen|geht|gehen|braucht|brauchen|"
@@ -128,12 +148,14 @@ _LATIN_FORMS = tuple(
             _ENGLISH_PEOPLE,
             _ENGLISH_PASSIVE,
             _ENGLISH_CHANGE,
+            _ENGLISH_GENERIC,
             _GERMAN,
             _GERMAN_CHANGE,
         ),
         *(_ROMANCE, _ROMANCE_CHANGE),
     )
 )
+_AT_HAND = lazy_pattern(_ENGLISH_DEFINITE, re.IGNORECASE)
 _CYRILLIC_FORMS = tuple(lazy_pattern(form, re.IGNORECASE) for form in (_RUSSIAN, _RUSSIAN_CHANGE))
 _WIDE_FORMS = tuple(lazy_pattern(form, re.IGNORECASE) for form in (_CHINESE, _JAPANESE))
 _REFUSAL = lazy_pattern(r"(?:no|nope|nein|non|não|нет|不|不对)\s*[,，.!:–—-]+\s*", re.IGNORECASE)
@@ -151,7 +173,7 @@ _TROUBLE = lazy_pattern(
     r"|\b(?:erreurs?|ne|pas|(?<!gitlab )(?<!c )plus (?:de|en|que|du|la|le|les)|échou\w+|depuis|aujourd['’]hui|hier|demain|maintenant|doit|devons|devrait|faut|peut|pourrait|veux|voulons|s['’]il|si|lente?|cassée?s?|plante\w*)\b(?!,? pas \w+\W*$)"
     r"|\b(?:fall(?:a|an|ó|aron)|falh(?:a|am|ou|aram|ando)|ya no|não|desde (?:ayer|ontem|hoy|hoje)|hoy|hoje|ayer|ontem|mañana|amanhã|ahora mismo|debe(?:n|s|mos|ría\w*)?|deve(?:m|mos|ria\w*)?|hay que|puede(?:n|s|mos)?|pode(?:m|mos|ria\w*)?|quer(?:o|emos|em|ia\w*|er|ía\w*)|quier(?:o|e|en|es)|por favor|si|se (?!cham|encontr)\w+|lent[oa]|rot[oa]|quebrad[oa])\b"
     r"|\b(?:ошиб\w+|не|нет|упал\w*|пада\w+|слома\w+|сегодня|вчера|завтра|сейчас|надо|нужно|долж\w+|может|можно|хо(?:тим|чу)|пожалуйста|если|обсуждали|говорили|устали|проблем\w*|баг\w*)\b"
-    r"|报错|错误|失败|崩溃|无法|不能|没有|问题|昨天|今天|明天|刚才|现在(?!用|是|改)|目前|怎么|什么|为什么|哪|吗|呢|应该|需要|可以|想|聊|帮|请|如果|吧(?:[，。！,.!\s]|$)|要|一下|慢|坏|缺|少了|这个(?!项目)|那个|这里|这次|这段|这行"
+    r"|我(?:指|说|问|要|想)的是|我的意思|报错|错误|失败|崩溃|无法|不能|没有|问题|昨天|今天|明天|刚才|现在(?!用|是|改)|目前|怎么|什么|为什么|哪|吗|呢|应该|需要|可以|想|聊|帮|请|如果|吧(?:[，。！,.!\s]|$)|要|一下|慢|坏|缺|少了|这个(?!项目)|那个|这里|这次|这段|这行"
     r"|エラー|失敗|落ち|動か(?:ない|ず)|できま|できない|ません|ない|バグ|おかしい|問題|昨日|今日|明日|さっき|今(?!は)|なぜ|どう|何|ですか|ますか|たい|べき|必要|かも|と思|もし|場合|この(?!プロジェクト|リポジトリ)|その|ここ|ました",
     re.IGNORECASE,
 )
@@ -200,8 +222,12 @@ def classify_fact(sentence: ProseSentence) -> PlainFact | None:
     if len(masked) + wide < MIN_FACT_CHARS:
         return None
     found = [match for form in _select_forms(masked, wide) if (match := form.match(masked))]
-    if not found or _is_of_the_moment(sentence.masked, masked):
+    at_hand = _AT_HAND.match(masked) if not found and wide == 0 else None
+    if not (found or at_hand) or _is_of_the_moment(sentence.masked, masked):
         return None
+    if at_hand is not None:
+        begin = start + at_hand.start("said")
+        return "vague" if _PARTICULAR.search(sentence.masked, begin) else None
     named = any(
         "name" in match.re.groupindex
         or _PARTICULAR.search(sentence.masked, start + match.start("said"))

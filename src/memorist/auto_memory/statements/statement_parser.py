@@ -82,6 +82,17 @@ _ROLE_PLAY = lazy_pattern(
 )
 """A part to play, with its rules: it ends with the conversation."""
 
+_OF_THE_WORK = lazy_pattern(
+    r"^(?:can|could|would) you\b|\b(?:if not|then|so),? can you\b|\bcan you (?:help|merge|check|look|tell|explain)\b|\bi(?:['’]ve| have)? (?:already |just |also )?"
+    r"(?:tried|clicked|gave|given|told you before|saw|looked|ran|noticed|checked|tested)\b|\bi(?:['’]m| am) going to\b"
+    r"|\b(?:cant|can['’]?t|cannot|couldn['’]?t) (?:get|see|find|open|reach|be clicked)\b|\b(?:the|this) (?:issue|problem|error|bug) (?:is|was|here)\b"
+    r"|^(?:ok,? |okay,? )?(?:we (?:still )?need to|let['’]?s (?:just |also )?(?:add|change|do|fix|try|see|update))\b|^(?:so )?we could\b|\bneed to know\b"
+    r"|^(?:actually,? |yes,? |then,? |okay,? )*you (?:can|may) (?:also |actually |still |just )*(?!always|never|skip)\w+ (?:it|this|that|them)\b"
+    r"|\bthis (?:would be|was) (?:p\d|a new|the)\b",
+    re.IGNORECASE,
+)
+"""Tells what was done or what is to be done now: its score alone does not make it wait."""
+
 _FORGETS = StatementPatternIndex(
     *english.ENGLISH_FORGET_PATTERNS,
     *chinese.CHINESE_FORGET_PATTERNS,
@@ -141,7 +152,7 @@ DURABLE = lazy_pattern(
     rf"|generally|(?:in|across) (?:this|our|all|the whole) {PROJECT_NOUN}|we (?:only )?(?:use|"
     rf"test|write|deploy)"
     rf"|our \w+ (?:returns?|uses?|is|are|has|have)|(?:leads|owns|is responsible for|is in "
-    rf"charge of))\b|统一|一律|从来|永远"
+    rf"charge of))\b|统一|一律|从来|永远|以后|今后"
     rf"|所有|每次|都用|项目里?(?:都|不|要求)",
     re.IGNORECASE,
 )
@@ -280,6 +291,7 @@ def _score_waiting(sentence: ProseSentence, typed: str, reply_before: str) -> fl
         or is_question(masked)
         or is_unfit_for_memory(masked)
         or _ROLE_PLAY.match(masked)
+        or _OF_THE_WORK.search(masked)
     ):
         return NEVER_WAITS
     return max(score_sentence(sentence, typed, reply_before), score_written_rule(sentence, typed))
@@ -373,9 +385,16 @@ def _statement_in_sentence(sentence: ProseSentence) -> tuple[StatementAct, str, 
         or _match_correction(sentence, start)
         or _match_patterns(_CORRECTIONS, sentence, start)
         or _match_patterns(_RULES, sentence, start)
+        or _match_refused(sentence, start)
         or _match_lasting_statement(sentence, start)
         or _match_lasting_clause(sentence, start)
     )
+
+
+def _match_refused(sentence: ProseSentence, start: int) -> tuple[StatementAct, str, str] | None:
+    """Read a rule behind a refusal: `不对，我喜欢简短的回答`."""
+    refusal = _REFUSAL.match(sentence.masked, start)
+    return None if refusal is None else _match_patterns(_RULES, sentence, refusal.end())
 
 
 def _match_lasting_clause(

@@ -5,6 +5,7 @@ English first, then German, French, Spanish, Portuguese, Russian, Chinese and Ja
 
 from __future__ import annotations
 
+from memorist.auto_memory.statements.correction_patterns import CORRECTIONS
 from memorist.auto_memory.statements.plain_english import (
     MOMENT,
     NOT_NAMED,
@@ -256,7 +257,8 @@ _ENGLISH: tuple[StatementPattern, ...] = (
     define_pattern("rule", rf"(?P<text>i {OFTEN}(?:like|love|enjoy|want|need) {MOMENT}\w+ .+)"),
     define_pattern(
         "rule",
-        r"(?P<text>i(?:['’]m| am) (?:more of )?an? (?:\w+ ){0,3}(?:person|lover|fan|user)\b.*)",
+        r"(?P<text>i(?:['’]m| am) (?:(?:more of|very much|rather|mostly|mainly|still|really|not) )?an? (?:\w+ ){0,3}(?:person|lover|fan|user|learner|"
+        r"thinker|reader|beginner|newcomer|newbie|developer|engineer|student|freelancer)\b.*)",
     ),
     define_pattern("rule", r"(?P<text>my (?:favou?rite|preferred|usual|go-to|main) .+)"),
     define_pattern(
@@ -649,5 +651,12 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = (
     ),
 )
 
-WAITING_PATTERNS = (*_ENGLISH, *_OTHER_LANGUAGES, *TOOL_CHOICES, *HOUSE_RULES, *PREFERENCES)
+WAITING_PATTERNS = (
+    *_ENGLISH,
+    *_OTHER_LANGUAGES,
+    *CORRECTIONS,
+    *TOOL_CHOICES,
+    *HOUSE_RULES,
+    *PREFERENCES,
+)
 """Probably meant to last: waits in the inbox."""

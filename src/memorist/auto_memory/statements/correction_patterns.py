@@ -1,0 +1,97 @@
+"""Corrections as people throw them in while an agent works: a refusal and what is right, a thing
+forbidden with a single word, an order that names one tool. Pure.
+
+Each may be meant for the task at hand, so it waits for the person's yes. English first, then
+French, Spanish, Portuguese, German, Russian, Chinese and Japanese.
+"""
+
+from __future__ import annotations
+
+from memorist.auto_memory.statements.statement_patterns import StatementPattern, define_pattern
+
+_LATIN_NAME = r"[A-Za-z][\w.+#/-]*"
+_SETTING = (
+    r"(?:command|files?|file names?|names?|naming|port|url|host|branch(?:es)?|version|stack|framework|language|editor|shell|terminal|database|db|"
+    r"indent(?:ation)?|tests?|commits?|commit messages?|style|convention|format|formatter|linter|owner|contact|channel|tracker|region|time ?zone|licen[cs]e)"
+)
+
+CORRECTIONS: tuple[StatementPattern, ...] = (
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:i|we) (?:always|usually|normally|typically|mostly) (?:deploy|release|test|merge|push|commit|review|run|write|use|work|start|"
+        r"rebase|squash|ship|develop|build|name|log)\b(?! (?:it|that|this|them)\b).{3,})",
+        unless=r".*\b(?:but|error|fails?|broken|bug)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:please )?(?:answer|reply|respond) (?:only )?(?:in|with|using) \w+s\b[.!]*$)",
+    ),
+    define_pattern(
+        "rule",
+        rf"(?P<text>(?:[\w-]+ ){{0,3}}{_SETTING}: (?!\d+\s*$)[^\s:][^:?\n]{{2,60}}(?::[\w-]+)?$)",
+        unless=r"(?:error|warning|note|failed|expected|got|test results?)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>they (?:all |only |mostly )?(?:use|run|require|work with|are on) (?-i:[A-Z])\w+.*)",
+    ),
+    # French, Spanish, Portuguese, German
+    define_pattern(
+        "rule",
+        rf"(?P<text>(?:utilise|utilisez|emploie|usa|usen|nutze?|verwende?|benutze?|nimm)(?: (?:immer|toujours|siempre|sempre))? {_LATIN_NAME}(?:[, ]+"
+        r"(?:stp|svp|s['’]il (?:te|vous) pla[iî]t|por favor|bitte))?[.!]*$)",
+        unless=r".*\b(?:es|das|ça|cela|eso|esto|isso|isto|lo|diese\w*)\b[.!]*$",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:on|nous) \w+(?:e|ons) [^,?]{3,50}, (?:jamais|pas|plus) [^?]{3,}|(?:hay que|tienes que|tenemos que|debes|tem que|temos que|a gente tem que) "
+        r"[^?]{4,}\b(?:para que|porque|siempre|sempre|cada vez|nunca)\b[^?]*|[^?,]{2,30} (?:tienes que|hay que|se debe) [^?]{4,}\bpara que\b[^?]*)",
+        unless=r".*\b(?:maintenant|aujourd['’]hui|hoy|hoje|ahora|agora)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:pode )?me (?:cham(?:[ae]|ar)|trat(?:[ae]|ar)) (?:de|por|como) \S.*|(?:dime|decime|llámame|háblame) (?:siempre |de |en )\S.*)",
+    ),
+    # Russian
+    define_pattern(
+        "rule",
+        r"(?P<text>мне (?:удобнее|проще|привычнее|больше нравится|комфортнее) [^?]{4,}|по умолчанию \w+(?:о|ом|ами|ски)(?: \w+)?[.!]*$|больше не \w+(?:й|и|ь)(?:те)? "
+        r"[^?]{3,}|(?:надо|нужно|следует) (?:всегда|сначала|каждый раз) [^?]{4,})",
+        unless=r".*\b(?:эт\w+|сейчас|здесь|тут)\b",
+    ),
+    # Chinese
+    define_pattern(
+        "correction",
+        rf"(?:不对|错了|不是这样的?|不是|不行|不)[，,。！ ]+(?P<text>(?:这里)?(?:应该|应当|得|要|请|我们|咱们|项目)(?:都|一律|统一|是)?(?:用|使用|改用) ?{_LATIN_NAME}.*)",
+    ),
+    define_pattern(
+        "correction",
+        r"(?:[^，,。]{1,8}[，,。！ ]+)?(?P<text>我(?:都|已经|之前|早就)*说过(?:了)?(?:要|不要|别|不用|用|不能|必须|得|先).{2,})",
+    ),
+    define_pattern(
+        "correction",
+        rf"(?P<text>不是 ?{_LATIN_NAME} ?[，,] ?(?:而)?(?:是|用) ?{_LATIN_NAME}[。！!]*$)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:汇报|回答|回复|输出|报告|文档|提交|注释|代码)?(?:的)?(?:格式|风格|语气|口吻|顺序)(?:都|要|请)?(?:改成|改为|统一|用|按|采用).{2,}"
+        r"|每次.{1,20}(?:请|要|都|得|记得|顺便|顺带|必须|先).{2,})",
+        unless=r".*(?:这次|这个|报错|失败|点击|请求时|登录|刷新|按钮|页面)",
+    ),
+    define_pattern(
+        "rule",
+        rf"(?P<text>(?:我们|咱们|项目)(?:还是|就|都|现在)?(?:改用|换成|换用|统一用|就用|都用) ?{_LATIN_NAME}.*)",
+    ),
+    # Japanese: a thing forbidden, a condition that comes again, and what is used here.
+    define_pattern(
+        "rule",
+        r"(?P<text>[^？?]{2,60}(?:(?<![あいきじ])[るうくすつぬぶむぐ])な(?:よ|って)?(?:[。！!、，].*)?$)",
+        unless=r".*(?:かな|だな|いいな|のかな|この(?!プロジェクト|リポジトリ)|今(?!後))",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>[^？?]{2,40}(?:あったら|たら|なら|場合は?|ときは?|時は?)、?[^？?]{1,40}(?:止まれ|しろ|せよ|聞け|言え|書け|出せ|待て|やめろ|くれ|して(?:くれ|ね|ほしい))[。！!]*$)",
+        unless=r".*(?:エラー|バグ|今(?!後)|この|ボタン|画面)",
+    ),
+)
+"""Each waits in the inbox."""
