@@ -85,6 +85,23 @@ def test_valid_is_not_yet_right(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "no answer of this model was of use" in text
 
 
+def test_the_test_that_failed_is_not_the_file_that_was_mended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`tests/test_total.py` ends in the name of the mended file."""
+
+    def answer(request: Request) -> Any:
+        if request.body.get("tools"):
+            line = "# Worklog\n`pytest -q tests/test_total.py` failed"
+            return CallTool(name="Edit", input={**EDIT, "new_string": line})
+        return good_answer(request)
+
+    with ScriptedServer(answer) as server:
+        _, text = examine(server, monkeypatch)
+
+    assert "does not name total.py" in text
+
+
 def test_a_server_that_refuses_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The reason stands in the text, and the other tasks are not tried."""
     with ScriptedServer(

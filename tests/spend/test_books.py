@@ -360,6 +360,24 @@ def test_a_model_on_this_machine_that_is_always_too_slow_is_asked_no_more_that_d
 
 
 @pytest.mark.covers("SG-1")
+@pytest.mark.parametrize(("label", "is_asked"), [("compact", False), ("extraction", True)])
+def test_summaries_of_which_none_stood_are_asked_for_no_more_that_day(
+    database: sqlite3.Connection, clock: FrozenClock, label: str, is_asked: bool
+) -> None:
+    """A summary is always wanted; that nothing was to be remembered may be right. What the user
+    asks for by hand runs all the same, and the status tells of it.
+    """
+    settings = SpendSettings(fruitless_runs=3)
+    for _ in range(3):
+        useless = receipt(label=label, started=clock.now(), outcome=ForkOutcome.UNCHANGED)
+        record_receipt(database, "s", replace(useless, model="m"))
+    books = governor(database, clock, settings=settings)
+
+    assert isinstance(books.ask(spec(label), "m"), ForkGrant) is is_asked
+    assert isinstance(books.ask(spec(label, asked=True), "m"), ForkGrant)
+
+
+@pytest.mark.covers("SG-1")
 def test_work_that_cannot_be_counted_does_not_run(
     database: sqlite3.Connection, clock: FrozenClock
 ) -> None:

@@ -31,7 +31,7 @@ back since, and it is ignored: otherwise one made while the clock was a year ahe
 year.
 """
 
-LABELS_THAT_CHANGE = ("session_memory", "magic_docs")
+LABELS_THAT_CHANGE = ("session_memory", "magic_docs", "compact")
 """Work that is begun only when there is something to change."""
 
 UNRUN_OUTCOMES = (ForkOutcome.REPLACED, ForkOutcome.BLOCKED)
@@ -169,8 +169,8 @@ def count_fruitless_runs(
     """How many of the newest runs of this label and model ended in a row without anything that
     stood, from a time in seconds since the epoch on; at most `limit`.
 
-    For notes and documents a run that changed nothing is one; extraction and dreams often rightly
-    change nothing. A cancelled run, a failed one and one that never ran say nothing of the answers.
+    For notes, documents and summaries a run that changed nothing is one; extraction, dreams and the
+    stages of past sessions often rightly change nothing. A cancelled run, a failed one and one that never ran say nothing of the answers.
     One that took too long does where the model `is_near`: it is too slow for that work, and no
     provider's bad hour.
     """

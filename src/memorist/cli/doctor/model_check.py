@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import socket
 import sqlite3
 import time
@@ -260,7 +261,7 @@ def _judge_calls(calls: tuple[ForkToolCall, ...]) -> str:
         else "\n".join(each.new for each in call.replacements)
         for call in written
     )
-    missing = [word for word in WANTED if word not in text]
+    missing = [word for word in WANTED if not re.search(rf"(?<!\w){re.escape(word)}", text)]
     return f"what it wrote does not name {' and '.join(missing)}" if missing else ""
 
 
