@@ -223,6 +223,7 @@ def parts_of(source: Path, order: list[str]) -> list[str]:
     return rows
 
 
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 STORIES = {
     "run_story": "a long task past its window, a correction, a second session; memorist broken",
     "read_large_pages": "results of 25,000 characters, three at once",
@@ -231,6 +232,8 @@ STORIES = {
     "go_on_while_locked": "a locked database",
 }
 """The stories that plugs share (`tests/plugs/story.py`), with what each is about."""
+PICTURES = "pictures"
+"""What every host's tests show by themselves, in a test that is named after it."""
 
 
 def stories_of(tests: Path) -> list[str]:
@@ -247,9 +250,15 @@ def stories_of(tests: Path) -> list[str]:
             for node in ast.walk(tree)
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
         }
-        cells = ["yes" if story in called else reasons[host][story] for story in STORIES]
+        tested = {each.name for each in ast.walk(tree) if isinstance(each, _FUNCTIONS)}
+        if any("_picture" in name for name in tested):
+            called.add(PICTURES)
+        cells = [
+            "yes" if story in called else reasons[host][story] for story in (*STORIES, PICTURES)
+        ]
         rows.append(f"| {host.replace('_', '-')} | {' | '.join(cells)} |")
-    return [f"| host | {' | '.join(STORIES.values())} |", f"|---|{'---|' * len(STORIES)}", *rows]
+    columns = (*STORIES.values(), PICTURES)
+    return [f"| host | {' | '.join(columns)} |", f"|---|{'---|' * len(columns)}", *rows]
 
 
 def generated() -> dict[Path, str]:

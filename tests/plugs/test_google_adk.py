@@ -365,7 +365,7 @@ def world(server: ScriptedServer, attached: EngineThread | None, project: Path) 
     return World(server=server, project=project, attached=attached)
 
 
-def test_an_image_goes_out_as_it_came(tmp_path: Path) -> None:
+def test_a_picture_goes_out_as_it_came(tmp_path: Path) -> None:
     """The bytes and the type of a picture, also in the next request."""
     picture = types.Part(inline_data=types.Blob(data=b"\x89PNG made up", mime_type="image/png"))
     with (

@@ -235,6 +235,36 @@ def messages(plug: MemoristLogger, session: str = "", format: str = "openai_chat
 
 @pytest.mark.covers("IN-1")
 @pytest.mark.parametrize("how", ["sync", "async"])
+def test_pictures_go_out_as_they_came(plug: MemoristLogger, how: str) -> None:
+    """A picture reaches the provider in each request of its conversation, by the plug's own call
+    and by the callback.
+    """
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+    shown = {"role": "user", "content": [{"type": "text", "text": "What is this?"}, image]}
+    with ScriptedServer([Say(text="A ship."), Say(text="Two.")]) as server:
+        history: list[Any] = [shown]
+        for question in ("How many masts has it?", ""):
+            given = call(server, *history, metadata={"session_id": "ship"})
+            reply: Any = (
+                plug.completion(**given)
+                if how == "sync"
+                else asyncio.run(litellm.acompletion(**given))
+            )
+            history += [
+                {"role": "assistant", "content": reply.choices[0].message.content},
+                {"role": "user", "content": question},
+            ]
+        bodies = [each.body for each in server.received]
+
+    pictures = [
+        [block for block in body["messages"][0]["content"] if "image_url" in block]
+        for body in bodies
+    ]
+    assert pictures == [[image], [image]]
+
+
+@pytest.mark.covers("IN-1")
+@pytest.mark.parametrize("how", ["sync", "async"])
 def test_a_request_that_is_refused_as_too_long_goes_out_once_more(
     plug: MemoristLogger, how: str
 ) -> None:

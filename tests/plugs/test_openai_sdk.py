@@ -414,7 +414,7 @@ def test_raw_answers_and_other_paths_stay_what_they_are(plug: MemoristOpenAI, wi
 
 @pytest.mark.covers("IN-1")
 @both
-def test_a_request_with_nothing_to_add_goes_out_byte_for_byte(
+def test_a_request_with_a_picture_and_nothing_to_add_goes_out_byte_for_byte(
     plug: MemoristOpenAI, wire: str
 ) -> None:
     """Pictures, unknown fields, the order of keys and blanks are the host's."""

@@ -403,6 +403,8 @@ class CallPipeline:
         self._homes = homes
         self._by_tenant: OrderedDict[str, _HomeConversations] = OrderedDict()
         self._bodies = BodyCache()
+        self._settings = settings
+        self._unpacking = asyncio.Lock()
         self.pool = ProxySessionPool(homes, settings)
 
     def _home(self, tenant: str) -> _HomeConversations:
@@ -457,8 +459,9 @@ class CallPipeline:
         """
         salt = run_guarded(lambda: self._home(tenant).store.salt)
 
+        plain = await self._unpack(raw, headers.get("content-encoding", ""))
+
         def read() -> tuple[BodyReading, IncomingCall]:
-            plain = decompress_body(raw, headers.get("content-encoding", ""))
             reading = self._bodies.read(route.format, plain, tenant)
             who = identify_client(headers, reading.body)
             links: Sequence[HistoryLink] = ()
@@ -473,11 +476,22 @@ class CallPipeline:
                 shape=reading.shape,
             )
 
-        if len(raw) > LARGE_BODY_BYTES:
+        if len(plain) > LARGE_BODY_BYTES:
             reading, call = await asyncio.to_thread(run_guarded, read)
         else:
             reading, call = run_guarded(read)
         return run_guarded(lambda: self._match(reading, call, tenant)), reading.body
+
+    async def _unpack(self, raw: bytes, encoding: str) -> bytes:
+        """Remove the content encoding of a request: in a thread and one after the other, since a
+        few kilobytes may unpack to all that a body may have. Raises EngineCallFailed.
+        """
+        if encoding.strip().lower() in ("", "identity"):
+            return raw
+        async with self._unpacking:
+            return await asyncio.to_thread(
+                run_guarded, partial(decompress_body, raw, encoding, self._settings.body_bytes)
+            )
 
     def _match(
         self, reading: BodyReading, call: IncomingCall, tenant: str

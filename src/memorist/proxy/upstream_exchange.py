@@ -105,7 +105,9 @@ async def iterate_chunks(body: bytes) -> AsyncIterator[bytes]:
 BODY_SECONDS = 300.0
 """Longest time for a body that is read to arrive. Our choice: 64 MB over 2 Mbit/s."""
 MAX_REPLY_BYTES = 67_108_864
-"""Bytes of a reply that are read on the side; a longer one is only passed on. Our choice."""
+"""Bytes of a reply that are read on the side, packed and unpacked; a longer one is only passed on.
+Our choice.
+"""
 MAX_ERROR_BYTES = 1_048_576
 """Bytes of an error reply that are inspected. Our choice."""
 
@@ -358,7 +360,7 @@ def _may_refuse(upstream: aiohttp.ClientResponse, first_bytes: bytes) -> bool:
 
 def _decode_body(upstream: aiohttp.ClientResponse, data: bytes) -> bytes:
     try:
-        return decompress_body(data, upstream.headers.get("content-encoding", ""))
+        return decompress_body(data, upstream.headers.get("content-encoding", ""), MAX_REPLY_BYTES)
     except FormatError:
         return b""
 

@@ -24,13 +24,9 @@ _ASSEMBLERS: Mapping[str, Callable[[Iterable[JsonObject]], JsonObject | CallFail
     "openai_responses": assemble_responses,
     "openai_chat": assemble_chat,
 }
-MAX_UNPACKED_BYTES = 268_435_456
-"""Largest size of a decompressed body, against decompression bombs: four times the largest request
-that is read. Our choice.
-"""
 
 
-def decompress_body(data: bytes, encoding: str, limit: int = MAX_UNPACKED_BYTES) -> bytes:
+def decompress_body(data: bytes, encoding: str, limit: int) -> bytes:
     """Remove a body's content encoding (gzip, deflate, zstd or none).
 
     Raises FormatError for another encoding, a broken body, or one larger than `limit`.
