@@ -46,9 +46,9 @@ from memorist.core.messages import (
     ThinkingBlock,
     ToolResult,
     ToolUse,
-    find_cut_points,
 )
 from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens
+from memorist.core.tool_pairs import find_cut_points
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import SessionHead
 from memorist.session_memory.structural_notes import NotesBudget, render_structural_notes

@@ -32,7 +32,7 @@ from memorist.runtime import Runtime, SessionContext
 from memorist.settings import AutoMemorySettings, DreamSettings, Settings
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
-from memorist.testing.in_memory_files import FrozenClock
+from memorist.testing.frozen_clock import FrozenClock
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import Say, Step
 

@@ -26,7 +26,7 @@ from memorist.forks.fork_spec import (
 from memorist.settings import SpendSettings
 from memorist.store.database import open_database, transaction
 from memorist.store.spend_rows import DAY_SECONDS, add_receipt
-from memorist.testing.in_memory_files import FrozenClock
+from memorist.testing.frozen_clock import FrozenClock
 
 FEW, MANY = 100, 100_000
 SESSIONS = 2_000

@@ -1,4 +1,4 @@
-"""The system clock, which implements the `Clock` port."""
+"""The system clock, which implements the `Clock` port, and opening a listening socket."""
 
 from __future__ import annotations
 
@@ -23,9 +23,6 @@ class SystemClock:
     async def sleep(self, seconds: float) -> None:
         """Wait for a number of seconds."""
         await asyncio.sleep(seconds)
-
-
-# Opening a listening socket.
 
 
 def open_listening_socket(host: str, port: int, backlog: int) -> socket.socket:

@@ -26,7 +26,8 @@ from memorist.errors import InputError, WriteConflict
 from memorist.settings import AutoMemorySettings
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
-from memorist.testing.in_memory_files import FrozenClock, InMemoryFiles
+from memorist.testing.frozen_clock import FrozenClock
+from memorist.testing.in_memory_files import InMemoryFiles
 
 pytestmark = pytest.mark.covers("AM-13")
 

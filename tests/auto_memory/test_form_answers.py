@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from memorist.core.markdown import load_prompt
 from memorist.core.messages import JsonObject
+from memorist.core.prompt_templates import load_prompt
 from memorist.engine.engine import Memorist
 from memorist.testing import Say, ScriptedServer
 

@@ -24,11 +24,10 @@ from memorist.engine.engine import Memorist
 from memorist.forks.fork_spec import ForkLimits, ForkOutcome, ForkSpec, NoTools, Receipt
 from memorist.models.rate_limits import RateLimitReport
 from memorist.settings import Settings, SpendSettings
+from memorist.store.claim_rules import JobClaim, LeasePolicy
 from memorist.store.database import open_database
 from memorist.store.home_layout import Layout
 from memorist.store.job_claims import (
-    JobClaim,
-    LeasePolicy,
     claim_consolidation,
     claim_extraction,
     fail_job,
@@ -37,7 +36,7 @@ from memorist.store.job_claims import (
 )
 from memorist.store.rollout_rows import Rollout, save_rollouts
 from memorist.store.state_database import open_sqlite_state
-from memorist.testing.in_memory_files import FrozenClock
+from memorist.testing.frozen_clock import FrozenClock
 
 MODEL = "anthropic:claude-sonnet-5"
 NOON = 1_763_812_800.0

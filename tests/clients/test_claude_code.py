@@ -12,7 +12,8 @@ import pytest
 from clients import stories
 from clients.agents import HOOK_WORDS, Ran
 from clients.readings import replay, typed
-from memorist.core.messages import Message, OpenToolCalls, Origin, TextBlock, ToolUse
+from memorist.core.messages import Message, Origin, TextBlock, ToolUse
+from memorist.core.tool_pairs import OpenToolCalls
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.format_detection import detect_format
 from memorist.formats.host_markup import strip_host_markup

@@ -10,7 +10,8 @@ import pytest
 from clients import stories
 from clients.agents import Ran
 from clients.readings import replay, typed
-from memorist.core.messages import JsonObject, Message, OpenToolCalls, Origin, Usage
+from memorist.core.messages import JsonObject, Message, Origin, Usage
+from memorist.core.tool_pairs import OpenToolCalls
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.format_detection import detect_format
 from memorist.formats.transcript_format import (

@@ -27,7 +27,7 @@ from memorist.compaction.summary_review import (
     review_summary,
     rewrite_with_review,
 )
-from memorist.core.markdown import load_prompt
+from memorist.core.prompt_templates import load_prompt
 from memorist.formats.format_detection import read_session
 from memorist.settings import CompactionSettings
 from memorist.store.transcript_reader import LineFile

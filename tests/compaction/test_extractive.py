@@ -13,16 +13,9 @@ from memorist.compaction.extractive_summary import EXTRACTIVE_SUMMARY_ID, build_
 from memorist.compaction.identifiers import NameUsage, render_names
 from memorist.compaction.newest_messages import find_largest_common_limit, shorten_messages
 from memorist.compaction.user_words import LONG_UTTERANCE_TOKENS, SummaryUtterance, fit_utterances
-from memorist.core.messages import (
-    ImageBlock,
-    Message,
-    Origin,
-    TextBlock,
-    ToolResult,
-    ToolUse,
-    find_cut_points,
-)
+from memorist.core.messages import ImageBlock, Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens
+from memorist.core.tool_pairs import find_cut_points
 from memorist.transcript.name_search import find_word_runs
 
 pytestmark = pytest.mark.covers("CP-15", "CP-16")

@@ -19,8 +19,8 @@ from memorist.compaction.session_memory_compaction import (
     find_keep_index,
     render_notes,
 )
-from memorist.core.markdown import load_prompt
 from memorist.core.messages import Message, Origin
+from memorist.core.prompt_templates import load_prompt
 from memorist.core.token_count import estimate_message_tokens
 from memorist.settings import CompactionSettings
 

@@ -24,7 +24,7 @@ from memorist.events import ConversationCompacted, Event
 from memorist.models.model_pricing import ModelPrice
 from memorist.models.model_settings import ModelSettings
 from memorist.settings import CompactionSettings, Settings
-from memorist.testing.in_memory_files import FrozenClock
+from memorist.testing.frozen_clock import FrozenClock
 
 SETTINGS = CompactionSettings()
 RATES = TokenRates(plain=5e-6, read=0.5e-6, write=6.25e-6)

@@ -14,8 +14,8 @@ from memorist.compaction.compaction_result import CompactedHistory, CompactionSt
 from memorist.compaction.offline_compaction import OfflineOptions, compact_offline
 from memorist.compaction.recorded_window import RecordedWindow
 from memorist.context.message_normalization import UNLIMITED_TOKENS, normalize_history
-from memorist.core.markdown import load_prompt
 from memorist.core.messages import MISSING_OUTPUT, Message
+from memorist.core.prompt_templates import load_prompt
 from memorist.core.token_count import estimate_messages_tokens
 from memorist.formats.codec_registry import find_codec
 from memorist.settings import CompactionSettings

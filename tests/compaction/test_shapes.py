@@ -19,11 +19,11 @@ from memorist.compaction.measured_history import measure_conversation
 from memorist.compaction.microcompact import clear_when_idle
 from memorist.compaction.restored_content import InvokedSkill, RestorableContent, RestorableFile
 from memorist.compaction.tool_result_budget import OffloadDecisions, apply_result_budget
-from memorist.core.markdown import load_prompt
 from memorist.core.messages import ImageBlock, Message, Origin, TextBlock, ThinkingBlock, ToolResult
+from memorist.core.prompt_templates import load_prompt
 from memorist.formats.codec_registry import find_codec
 from memorist.settings import CompactionSettings
-from memorist.testing.assertions import render_shape
+from memorist.testing.conversation_text import render_shape
 from memorist.testing.request_checks import find_problem
 
 SHAPES = Path(__file__).parents[1] / "shapes"

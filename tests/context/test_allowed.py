@@ -26,7 +26,7 @@ from memorist.context.host_context import (
 from memorist.runtime import Runtime
 from memorist.settings import ContextSettings, Family, Settings
 from memorist.store.disk_files import DiskFiles
-from memorist.testing.in_memory_files import FrozenClock
+from memorist.testing.frozen_clock import FrozenClock
 from support.first_request import build_responses_body
 
 pytestmark = pytest.mark.covers("CX-1")

@@ -25,8 +25,8 @@ from memorist.context.context_tags import FILE_NATIVE_ROWS, ROLLOUT_ROWS
 from memorist.context.environment import CommandEnvironment, SessionEnvironment
 from memorist.context.git_state import GitState
 from memorist.context.instructions import InstructionReport, build_instruction_file
-from memorist.core.markdown import find_placeholders, load_prompt
 from memorist.core.messages import Message, Origin, TextBlock
+from memorist.core.prompt_templates import find_placeholders, load_prompt
 from memorist.core.token_count import estimate_text_tokens
 from memorist.errors import InputError
 from memorist.formats.codec_registry import find_codec
@@ -35,8 +35,9 @@ from memorist.recall.memory_rendering import render_index
 from memorist.recall.recall import load_recall_prompts
 from memorist.runtime import Runtime
 from memorist.settings import ContextSettings, Settings
-from memorist.testing.assertions import render_shape
-from memorist.testing.in_memory_files import FrozenClock, InMemoryFiles
+from memorist.testing.conversation_text import render_shape
+from memorist.testing.frozen_clock import FrozenClock
+from memorist.testing.in_memory_files import InMemoryFiles
 from memorist.testing.request_checks import find_problem
 from support.first_request import (
     build_anthropic_body,

@@ -20,7 +20,7 @@ from memorist.context.environment import (
 )
 from memorist.context.git_state import GitState, read_git_state, render_git_state
 from memorist.safety.hidden_characters import strip_hidden_characters
-from memorist.testing.in_memory_files import FrozenClock
+from memorist.testing.frozen_clock import FrozenClock
 
 SHELL = "bash"
 WHOLE = SessionEnvironment(

@@ -25,15 +25,15 @@ from memorist.context.context_tags import (
     wrap_in_tag,
 )
 from memorist.context.recorded_context import build_recorded_pieces
-from memorist.core.markdown import find_placeholders
 from memorist.core.messages import Message, Origin, Role
+from memorist.core.prompt_templates import find_placeholders
 from memorist.errors import InputError, SettingsError
 from memorist.formats import host_markup
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.host_markup import detect_origin
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.settings import Family
-from memorist.testing.assertions import render_shape
+from memorist.testing.conversation_text import render_shape
 
 SHAPES = Path(__file__).parents[1] / "shapes"
 VALUES = {

@@ -12,14 +12,8 @@ from hypothesis import strategies as st
 
 from memorist.auto_memory.memory_file import parse_topic
 from memorist.auto_memory.visible_memory import find_planted_orders
-from memorist.core.markdown import (
-    MAX_YAML_DEPTH,
-    MAX_YAML_VALUES,
-    join_front_matter,
-    parse_yaml,
-    split_front_matter,
-    update_front_matter,
-)
+from memorist.core.front_matter import join_front_matter, split_front_matter, update_front_matter
+from memorist.core.yaml_text import MAX_YAML_DEPTH, MAX_YAML_VALUES, parse_yaml
 
 LINE = st.text(
     st.characters(codec="utf-8", exclude_characters="\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"),

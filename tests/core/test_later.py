@@ -13,13 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.core.lazy import lazy_module, lazy_pattern
-from memorist.core.markdown import (
-    dump_yaml,
-    escape_attribute,
-    escape_text,
-    parse_yaml,
-    quote_attribute,
-)
+from memorist.core.markup_escaping import escape_attribute, escape_text, quote_attribute
+from memorist.core.yaml_text import dump_yaml, parse_yaml
 
 TEXTS = st.text(alphabet="aAbB \n1-", max_size=30)
 

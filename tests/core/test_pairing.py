@@ -6,16 +6,8 @@ import pytest
 from hypothesis import given
 
 from compaction.histories import STEPS, History, parted, told
-from memorist.core.messages import (
-    Message,
-    OpenToolCalls,
-    Origin,
-    TextBlock,
-    ToolResult,
-    ToolUse,
-    align_to_cut_point,
-    find_cut_points,
-)
+from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
+from memorist.core.tool_pairs import OpenToolCalls, align_to_cut_point, find_cut_points
 
 
 def test_a_call_is_open_until_its_result_comes() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.core.markdown import find_placeholders, render_template
+from memorist.core.prompt_templates import find_placeholders, render_template
 from memorist.errors import SettingsError
 
 

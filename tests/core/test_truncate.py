@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.core.token_count import estimate_text_tokens, truncate_end, truncate_middle
+from memorist.core.token_count import estimate_text_tokens
+from memorist.core.truncation import truncate_end, truncate_middle
 
 
 def test_a_text_within_the_limit_is_not_touched() -> None:

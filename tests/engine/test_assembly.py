@@ -31,7 +31,7 @@ from memorist.formats import transcript_format
 from memorist.formats.transcript_format import TurnRollback
 from memorist.settings import CompactionSettings, ContextSettings, Settings
 from memorist.store.transcript_reader import LineFile
-from memorist.testing.in_memory_files import FrozenClock
+from memorist.testing.frozen_clock import FrozenClock
 
 NOON = 1_784_894_400.0
 DAY = 86_400.0

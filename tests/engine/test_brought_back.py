@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from memorist.context.host_context import HostContext
-from memorist.core.markdown import load_prompt
+from memorist.core.prompt_templates import load_prompt
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.events import ConversationCompacted, Event, NotesFailed

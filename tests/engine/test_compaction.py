@@ -30,7 +30,7 @@ from memorist.models.model_pricing import ModelPrice
 from memorist.models.model_settings import ModelSettings
 from memorist.ports import Request
 from memorist.settings import CompactionSettings, Settings
-from memorist.testing.in_memory_files import FrozenClock
+from memorist.testing.frozen_clock import FrozenClock
 from memorist.testing.models import ScriptedModel
 from memorist.testing.provider_server import ScriptedServer
 from memorist.testing.steps import CallTool, Fail, Say, Step

@@ -37,7 +37,7 @@ from memorist.settings import AutoMemorySettings, CompactionSettings, RecallSett
 from memorist.store.disk_files import DiskFiles
 from memorist.store.memory_uses import list_uses
 from memorist.team.remote_location import RemoteLocation, save_remote_location
-from memorist.testing.in_memory_files import FrozenClock
+from memorist.testing.frozen_clock import FrozenClock
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import CallTool, CutReply, DelayReply, Fail, Garbage, Hang, Say, Step
 

@@ -29,7 +29,7 @@ from memorist.store.disk_files import DiskFiles
 from memorist.store.extract_rows import list_extracts
 from memorist.store.home_layout import Layout
 from memorist.store.state_database import open_sqlite_state
-from memorist.testing.in_memory_files import FrozenClock
+from memorist.testing.frozen_clock import FrozenClock
 from rollouts.conftest import claude, codex
 
 FORMATS = ["anthropic", "openai_responses", "openai_chat"]

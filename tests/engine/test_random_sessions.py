@@ -22,7 +22,7 @@ from memorist.models.model_pricing import ModelPrice
 from memorist.models.model_settings import ModelSettings
 from memorist.ports import Reply, Request
 from memorist.settings import Settings
-from memorist.testing.in_memory_files import FrozenClock
+from memorist.testing.frozen_clock import FrozenClock
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import CallTool, ReplyParts, Say, Step
 

@@ -14,8 +14,8 @@ import msgspec
 import pytest
 
 from memorist.context.prefix_check import PrefixChecker
-from memorist.core.markdown import load_prompt
 from memorist.core.messages import Usage
+from memorist.core.prompt_templates import load_prompt
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.errors import FormatError, NothingToDo, StoreError, UsageError
@@ -25,7 +25,7 @@ from memorist.ports import HostInfo, Reply, Request
 from memorist.session_memory.notes_template import STRUCTURAL_MARK, parse_section_bodies
 from memorist.session_memory.session_notes import NotesCursor
 from memorist.settings import Settings
-from memorist.testing.in_memory_files import FrozenClock
+from memorist.testing.frozen_clock import FrozenClock
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import CallTool, Hang, ReplyParts, Say, Step
 from memorist.transcript.transcript_ledger import UNREAD_LIMIT, TranscriptLedger

@@ -12,7 +12,7 @@ from memorist.auto_memory.extraction_prompt import (
     build_extraction_form,
     render_extraction_prompt,
 )
-from memorist.core.markdown import load_prompt
+from memorist.core.prompt_templates import load_prompt
 from memorist.core.token_count import estimate_text_tokens
 from memorist.forks.answer_form import AnswerForm
 from memorist.forks.fork import load_fork_prompts
@@ -22,7 +22,8 @@ from memorist.forks.joint_fork import join_specs
 from memorist.formats.codec_registry import find_codec
 from memorist.magic_docs.document_files import load_magic_doc_prompts
 from memorist.magic_docs.document_form import build_document_form
-from memorist.magic_docs.document_header import MagicDocHeader, build_update_prompt
+from memorist.magic_docs.document_header import MagicDocHeader
+from memorist.magic_docs.document_prompt import build_update_prompt
 from memorist.ports import Request
 from memorist.session_memory.notes_form import build_notes_form
 from memorist.session_memory.notes_prompt import render_update_prompt

@@ -16,9 +16,9 @@ from memorist.forks.fork_spec import (
     ParentCall,
     Receipt,
 )
+from memorist.models.model_access import ModelAccess
 from memorist.models.model_settings import ModelSettings
-from memorist.models.openai_model import OpenAIChatModel
-from memorist.models.streaming_model import ModelAccess
+from memorist.models.openai_chat_model import OpenAIChatModel
 from memorist.ports import Request
 from memorist.testing import CallTool, FrozenClock, InMemoryFiles, Say, ScriptedServer
 from memorist.testing.steps import Step

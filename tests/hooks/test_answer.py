@@ -16,8 +16,10 @@ from memorist.hooks.hook_response import (
     OutputText,
     fit_texts,
     output_size,
-    render_context,
     render_output,
+)
+from memorist.hooks.hook_texts import (
+    render_context,
     render_restored_notes,
     render_summary_instructions,
     strip_reminder_tag,

@@ -8,12 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.hooks.hook_event import (
-    HookEvent,
-    UnknownHookEvent,
-    detect_client,
-    parse_hook_event,
-)
+from memorist.hooks.hook_event import HookEvent, UnknownHookEvent, detect_client, parse_hook_event
 from memorist.hooks.hook_protocol import KNOWN_EVENTS
 
 STOP = {

@@ -20,7 +20,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_server.conftest import Connect
 from memorist.mcp_server import call_dispatch
 from memorist.store.database import HOST_BUSY_SECONDS
-from memorist.store.disk_files import hold_lock
+from memorist.store.process_lock import hold_lock
 
 
 async def test_a_locked_folder_holds_up_only_what_needs_it(connect: Connect) -> None:

@@ -12,8 +12,8 @@ import pytest
 from memorist.errors import ModelRefused, ModelUnavailable
 from memorist.models import http_client
 from memorist.models.anthropic_model import AnthropicModel
+from memorist.models.model_access import ModelAccess
 from memorist.models.openai_model import OpenAIResponsesModel
-from memorist.models.streaming_model import ModelAccess
 from memorist.ports import Request
 from memorist.testing import FrozenClock
 

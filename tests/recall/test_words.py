@@ -9,12 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.core.search_words import (
-    MAX_STEM_LETTERS,
-    MAX_WORD_CHARS,
-    extract_search_words,
-    stem_word,
-)
+from memorist.core.search_words import MAX_WORD_CHARS, extract_search_words
+from memorist.core.word_stems import MAX_STEM_LETTERS, stem_word
 from memorist.recall.lexical_score import SearchEntry
 from memorist.recall.ranker import Ranker, is_one_letter_off
 

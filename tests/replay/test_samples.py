@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from memorist.core.messages import Message, OpenToolCalls, Origin, TextBlock, ToolResult, ToolUse
+from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
+from memorist.core.tool_pairs import OpenToolCalls
 from memorist.formats.format_detection import detect_format, read_session
 from memorist.formats.transcript_format import (
     RepairedLine,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.auto_memory.write_evidence import WriteEvidence
-from memorist.core.markdown import load_prompt
+from memorist.core.prompt_templates import load_prompt
 from memorist.rollouts.raw_memory import SECTION_TITLES, RawMemory, parse_raw_memory
 from memorist.rollouts.stage_one import extract_session
 from memorist.rollouts.stage_one_answer import JudgedSession, StageOneAnswer, judge_answer

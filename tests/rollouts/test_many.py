@@ -15,9 +15,10 @@ import pytest
 from memorist.errors import ModelUnavailable, StoreError
 from memorist.rollouts.job_worker import JobEvent, JobFinished, WorkerPace
 from memorist.rollouts.shared_worker import run_shared_worker
+from memorist.store.claim_rules import JobClaim
+from memorist.store.dead_workers import release_dead_leases
 from memorist.store.extract_rows import list_extracts, prune_extracts
 from memorist.store.job_claims import (
-    JobClaim,
     claim_consolidation,
     fail_job,
     finish_consolidation,
@@ -25,7 +26,6 @@ from memorist.store.job_claims import (
     list_exhausted_jobs,
     list_failures,
     list_jobs,
-    release_dead_leases,
     retry_jobs,
 )
 from memorist.store.memory_mode import set_memory_mode
@@ -37,7 +37,7 @@ from memorist.store.rollout_rows import (
     reset_rollouts,
     save_rollouts,
 )
-from memorist.testing.in_memory_files import FrozenClock
+from memorist.testing.frozen_clock import FrozenClock
 from rollouts.stages import SETTINGS, Scripted, means
 from store.claiming import DAY, NOW, TERMS, claim, extract, refused, thread
 from support.postgres_server import postgres

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.core.markdown import split_front_matter
+from memorist.core.front_matter import split_front_matter
 from memorist.rollouts.handbook_parser import parse_handbook
 from memorist.rollouts.user_notes import build_note, find_notes, mark_note_merged, parse_note
 from rollouts.sessions import SHOP, handbook, kept, made, task

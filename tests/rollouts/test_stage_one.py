@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.auto_memory.write_evidence import WriteEvidence
-from memorist.core.markdown import load_prompt
+from memorist.core.prompt_templates import load_prompt
 from memorist.rollouts.raw_memory import MemoryBullet, RawMemory, RawMemoryTask
 from memorist.rollouts.stage_one_answer import (
     MAX_ANSWER_CHARACTERS,

@@ -10,8 +10,8 @@ from memorist.rollouts.job_worker import (
     split_job_events,
     structural_fallback_remarks,
 )
+from memorist.store.claim_rules import ClaimRefused
 from memorist.store.extract_rows import StoredExtract
-from memorist.store.job_claims import ClaimRefused
 from store.claiming import NOW, extract
 
 

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from memorist.cli.main import memorist_group
-from memorist.core.markdown import load_prompt
+from memorist.core.prompt_templates import load_prompt
 from memorist.session_memory.notes_template import parse_section_bodies, template_sections
 from memorist.testing import Say, ScriptedServer
 from memorist.transcript.name_search import NameOccurrences, find_recognizable_names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memorist.core.markdown import find_placeholders, load_prompt
+from memorist.core.prompt_templates import find_placeholders, load_prompt
 from memorist.session_memory.notes_prompt import (
     NotesPrompts,
     render_reminders,

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.settings import SkillsSettings
+from memorist.skills.folder_listings import _scan_folder, read_limited_text
 from memorist.skills.skill import MAX_NAME_CHARS, Skill, SkillProblem, parse_skill
 from memorist.skills.skill_discovery import (
     DiscoveredSkills,
@@ -18,13 +19,7 @@ from memorist.skills.skill_discovery import (
     discover_skills,
     find_skill_locations,
 )
-from memorist.skills.skill_roots import (
-    SkillLocations,
-    SkillRoot,
-    _scan_folder,
-    list_skill_roots,
-    read_limited_text,
-)
+from memorist.skills.skill_roots import SkillLocations, SkillRoot, list_skill_roots
 
 pytestmark = pytest.mark.covers("SK-1")
 
@@ -365,7 +360,7 @@ def test_a_second_search_lists_and_reads_nothing_that_stayed(
         opened.append(path)
         return read_limited_text(path, limit)
 
-    monkeypatch.setattr("memorist.skills.skill_roots._scan_folder", listing)
+    monkeypatch.setattr("memorist.skills.folder_listings._scan_folder", listing)
     monkeypatch.setattr("memorist.skills.skill_discovery.read_limited_text", opening)
     search = SkillDiscovery(
         SkillLocations(project=str(project), cwd=str(project), system=()), SkillsSettings()

@@ -47,7 +47,7 @@ from memorist.store.spend_rows import (
     usage_in_session,
     usage_on_day,
 )
-from memorist.testing.in_memory_files import FrozenClock
+from memorist.testing.frozen_clock import FrozenClock
 
 FEW = SpendSettings(day_requests=10)
 """Nine for notes, of which one fork may use eight."""

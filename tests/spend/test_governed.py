@@ -43,7 +43,7 @@ from memorist.settings import (
 )
 from memorist.store.receipt_rows import list_receipts
 from memorist.store.spend_rows import ResourceAmount, reserved_amount
-from memorist.testing.in_memory_files import FrozenClock
+from memorist.testing.frozen_clock import FrozenClock
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import Fail, Hang, HttpError, Say, Step
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from memorist.store.claim_rules import ClaimRefused, JobClaim, LeasePolicy
 from memorist.store.extract_rows import RolloutExtract
-from memorist.store.job_claims import ClaimRefused, JobClaim, LeasePolicy, claim_extraction
+from memorist.store.job_claims import claim_extraction
 from memorist.store.rollout_rows import Rollout
 from memorist.store.state_database import SqliteState, StateDatabase, open_sqlite_state
-from memorist.testing.in_memory_files import FrozenClock
+from memorist.testing.frozen_clock import FrozenClock
 
 NOW = 1_800_000_000
 HOUR, DAY = 3_600, 86_400

@@ -6,11 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from memorist.store.claim_rules import ClaimRefused, JobClaim, LeasePolicy
 from memorist.store.extract_rows import StoredExtract, list_extracts, reinsert_extracts
 from memorist.store.job_claims import (
-    ClaimRefused,
-    JobClaim,
-    LeasePolicy,
     claim_consolidation,
     fail_job,
     finish_consolidation,

@@ -6,14 +6,7 @@ from collections.abc import Sequence
 
 from memorist.context.assembly import pieces_to_messages
 from memorist.context.context_pieces import ContextPiece, ContextSection
-from memorist.core.messages import (
-    DecodedRequest,
-    JsonObject,
-    Message,
-    Origin,
-    TextBlock,
-    WireInfo,
-)
+from memorist.core.messages import DecodedRequest, JsonObject, Message, Origin, TextBlock, WireInfo
 from memorist.formats.codec_registry import find_codec
 
 _CACHED: JsonObject = {"cache_control": {"type": "ephemeral"}}

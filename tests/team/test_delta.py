@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.team.team_remote import RemoteChange
-from memorist.team.team_sync import (
+from memorist.team.sync_difference import (
     MASS_DELETION_COUNT,
     MAX_CHANGES_PER_REQUEST,
     SyncedMemory,
@@ -17,6 +16,7 @@ from memorist.team.team_sync import (
     plan_sync,
     split_batches,
 )
+from memorist.team.team_remote import RemoteChange
 
 keys = st.sampled_from(["a", "b", "c"])
 sums = st.sampled_from(["", "1", "2", "3"])

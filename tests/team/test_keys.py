@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.team.shared_file import find_key_problem
+from memorist.team.shared_names import find_key_problem
 from team.conftest import TOKEN, Machine, MemoryRemote, note
 
 BAD = [

@@ -25,8 +25,9 @@ from memorist.errors import (
 from memorist.settings import AutoMemorySettings, TeamSettings
 from memorist.store.disk_files import DiskFiles
 from memorist.team.shared_file import text_checksum
+from memorist.team.sync_difference import MASS_DELETION_COUNT
 from memorist.team.team_remote import RemoteListing, RemoteState
-from memorist.team.team_sync import MASS_DELETION_COUNT, TeamSync
+from memorist.team.team_sync import TeamSync
 from memorist.testing import FrozenClock
 from team.conftest import TOKEN, Machine, MemoryRemote, note
 

@@ -34,7 +34,7 @@ from memorist.settings import (
 )
 from memorist.store.receipt_rows import list_receipts
 from memorist.telemetry.tracing import SessionTracer, trace_work
-from memorist.testing.in_memory_files import FrozenClock
+from memorist.testing.frozen_clock import FrozenClock
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import Fail, Say
 

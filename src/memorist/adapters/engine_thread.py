@@ -21,7 +21,7 @@ from memorist.adapters.conversation import (
     EngineWork,
     HostConversation,
 )
-from memorist.core.lazy import LruCache
+from memorist.core.lru_cache import LruCache
 from memorist.engine.blocking_engine import LoopThread
 from memorist.engine.disk_circuit_breaker import DiskCircuitBreaker
 from memorist.engine.engine import Memorist

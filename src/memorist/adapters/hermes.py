@@ -28,7 +28,8 @@ from memorist.adapters.engine_thread import EngineArguments, EngineThread
 from memorist.adapters.hermes_state import HermesState, encode_message, find_added_texts
 from memorist.adapters.message_map import MessageMap
 from memorist.compaction.thresholds import thresholds_for
-from memorist.core.messages import JsonObject, holds_same_objects
+from memorist.core.messages import JsonObject
+from memorist.core.tool_pairs import holds_same_objects
 from memorist.engine.fetch_tool import FETCH_TOOL_NAME, build_fetch_tool
 from memorist.errors import MemoristError
 

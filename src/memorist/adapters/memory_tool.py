@@ -28,7 +28,7 @@ from memorist.auto_memory.team_memory import TEAM_PREFIX
 from memorist.auto_memory.write_evidence import WriteEvidence, collect_write_evidence
 from memorist.auto_memory.write_gate import RefusedChange, judge_change, merge_reasons
 from memorist.auto_memory.write_result import WriteResult
-from memorist.core.markdown import MarkdownDocument, join_front_matter
+from memorist.core.front_matter import MarkdownDocument, join_front_matter
 from memorist.core.messages import Message
 from memorist.core.text_analysis import encode_text
 from memorist.engine.session import Session

@@ -56,8 +56,8 @@ from memorist.auto_memory.write_evidence import (
 )
 from memorist.auto_memory.write_gate import RefusedChange
 from memorist.auto_memory.write_result import WriteResult
-from memorist.core.markdown import load_prompt
 from memorist.core.messages import Message, Origin
+from memorist.core.prompt_templates import load_prompt
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.events import ExtractionFailed, MemoryRefused
 from memorist.forks.background_queue import BackgroundQueue
@@ -74,7 +74,7 @@ from memorist.forks.fork_spec import (
 from memorist.ports import Model
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
-from memorist.session_memory.notes_prompt import render_conversation_brief
+from memorist.session_memory.notes_brief import render_conversation_brief
 from memorist.store.database import is_disk_failure
 from memorist.store.overlay_files import OverlayFiles
 from memorist.transcript.answer_lines import CoveredLines, LineCheck, join_texts

@@ -27,8 +27,8 @@ from memorist.auto_memory.relative_dates import make_dates_absolute
 from memorist.auto_memory.statements.memory_title import derive_title
 from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
-from memorist.core.markdown import render_template
 from memorist.core.messages import JsonObject, Message, Origin, ToolUse
+from memorist.core.prompt_templates import render_template
 from memorist.core.text_analysis import encode_text
 from memorist.forks.answer_form import AnswerForm
 from memorist.forks.file_tool_calls import (

@@ -15,8 +15,9 @@ from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
 from memorist.auto_memory.memory_file import Trust, parse_topic
 from memorist.errors import InputError
 from memorist.ports import FileSystem
-from memorist.store.disk_files import hold_lock, remove_if_exists
+from memorist.store.disk_files import remove_if_exists
 from memorist.store.home_layout import MemoryLayout
+from memorist.store.process_lock import hold_lock
 
 MAX_PROPOSALS = 500
 """Waiting proposals at most; beyond them the oldest are removed. A flood must not fill the disk,

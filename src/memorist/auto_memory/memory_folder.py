@@ -59,13 +59,13 @@ from memorist.safety.secrets import redact_bytes
 from memorist.settings import AutoMemorySettings
 from memorist.store.database import PAUSE_SECONDS, is_disk_failure
 from memorist.store.disk_files import (
-    hold_lock,
     is_write_forbidden,
     read_if_exists,
     remove_if_exists,
     replace_content,
 )
 from memorist.store.home_layout import MemoryLayout
+from memorist.store.process_lock import hold_lock
 
 # Scan of a memory folder: changes are detected, judged, recorded in the history and shown in the
 # index (AM-6, AM-10).

@@ -27,8 +27,8 @@ from memorist.auto_memory.write_evidence import (
 )
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message
-from memorist.core.search_words import stem_word
 from memorist.core.text_analysis import word_set
+from memorist.core.word_stems import stem_word
 
 MAX_PROVING_SENTENCES = 8
 """Consecutive sentences that one quotation may span."""

@@ -39,8 +39,8 @@ from memorist.compaction.summary_parser import UnusableSummary
 from memorist.compaction.summary_request import request_summary
 from memorist.compaction.summary_review import SummaryReview, review_summary, rewrite_with_review
 from memorist.context.message_normalization import UNLIMITED_TOKENS, normalize_history
-from memorist.core.markdown import load_prompt
 from memorist.core.messages import Message
+from memorist.core.prompt_templates import load_prompt
 from memorist.errors import InputError, NothingToDo, UsageError
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.format_detection import read_session

@@ -16,7 +16,7 @@ from memorist.compaction.offline_compaction import (
     build_structural_notes,
 )
 from memorist.compaction.recorded_window import read_recorded_window
-from memorist.core.markdown import load_prompt
+from memorist.core.prompt_templates import load_prompt
 from memorist.engine.engine import Memorist
 from memorist.errors import NothingToDo, SessionInUse
 from memorist.formats.format_detection import read_session

@@ -16,7 +16,7 @@ from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
 from memorist.cli.install_command import build_settings_scope
 from memorist.cli.memory.memory_commands import open_project_memory
 from memorist.cli.rollouts.rollouts_group import load_rollout_settings, with_past_state
-from memorist.core.text_analysis import shorten
+from memorist.core.sentences import shorten
 from memorist.engine.rollout_pipeline import RolloutStore
 from memorist.hooks.agent_programs import find_joined_agents
 from memorist.platforms.regular_files import read_regular

@@ -11,7 +11,7 @@ import click
 from memorist.cli import output
 from memorist.cli.memory.memory_commands import open_project_memory
 from memorist.cli.rollouts.rollouts_group import load_rollout_settings
-from memorist.core.text_analysis import shorten
+from memorist.core.sentences import shorten
 from memorist.engine.history_search import HistorySearch, SearchResults, kind_of_memory
 from memorist.engine.rollout_pipeline import RolloutPipeline
 from memorist.errors import InputError, StoreError

@@ -13,8 +13,8 @@ from msgspec import Struct
 from memorist.auto_memory.memory_location import locate_project_root
 from memorist.cli import output
 from memorist.cli.command_environment import find_home
-from memorist.core.markdown import load_prompt
-from memorist.core.text_analysis import shorten
+from memorist.core.prompt_templates import load_prompt
+from memorist.core.sentences import shorten
 from memorist.errors import NothingToDo
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import FORMAT_TITLES, TranscriptEntry

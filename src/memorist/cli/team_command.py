@@ -34,11 +34,13 @@ from memorist.team.remote_location import (
     recognize_remote,
     save_remote_location,
 )
-from memorist.team.shared_file import find_key_problem, find_sharing_problem
+from memorist.team.shared_file import find_sharing_problem
+from memorist.team.shared_names import find_key_problem
+from memorist.team.sync_report import TeamSyncReport
 from memorist.team.team_protocol import SPACE_PATTERN
 from memorist.team.team_remote import MAX_KEYS, RemoteState
 from memorist.team.team_store import TeamStore, open_team_store
-from memorist.team.team_sync import TeamSync, TeamSyncReport
+from memorist.team.team_sync import TeamSync
 
 DELETIONS_OPTION = click.option(
     "--delete",

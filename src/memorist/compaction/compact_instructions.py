@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from memorist.core.lazy import lazy_pattern
-from memorist.core.markdown import load_prompt, render_template
 from memorist.core.messages import Message, Origin, TextBlock
+from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.host_markup import detect_origin
 from memorist.ports import Request

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from memorist.core.markdown import load_prompt
+from memorist.core.prompt_templates import load_prompt
 
 
 class CompactionPrompts(Struct, frozen=True, kw_only=True):

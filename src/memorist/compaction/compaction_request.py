@@ -12,9 +12,7 @@ from memorist.compaction.compaction_result import CompactedHistory, CompactionSt
 from memorist.compaction.full_compaction import OWN_ID_PREFIX
 from memorist.compaction.restored_content import InvokedSkill
 from memorist.compaction.thresholds import CompactionThresholds
-from memorist.core.messages import (
-    Message,
-)
+from memorist.core.messages import Message
 from memorist.errors import NothingToDo
 from memorist.forks.fork_spec import ParentCall
 from memorist.formats.transcript_format import CompactionBoundary

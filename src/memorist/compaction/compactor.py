@@ -80,11 +80,9 @@ from memorist.compaction.tool_result_budget import (
     apply_result_budget,
     keep_results_as_shown,
 )
-from memorist.core.messages import Message, Usage, starts_reply
-from memorist.core.token_count import (
-    estimate_messages_tokens,
-    estimate_text_tokens,
-)
+from memorist.core.messages import Message, Usage
+from memorist.core.token_count import estimate_messages_tokens, estimate_text_tokens
+from memorist.core.tool_pairs import starts_reply
 from memorist.errors import StoreError
 from memorist.events import CompactionFailed, ConversationCompacted, ResultsStored
 from memorist.extensions import SessionExtension, SessionReply

@@ -64,7 +64,7 @@ from memorist.transcript.name_search import (
     find_recognizable_names,
     find_word_runs,
 )
-from memorist.transcript.tool_actions import find_display_root
+from memorist.transcript.shown_paths import find_display_root
 from memorist.transcript.touched_files import FileRecord
 from memorist.transcript.transcript_ledger import TranscriptLedger
 

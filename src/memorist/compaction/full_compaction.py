@@ -38,7 +38,6 @@ from memorist.compaction.restored_content import (
     restore_items,
 )
 from memorist.compaction.summary_parser import check_summary
-from memorist.core.markdown import render_template
 from memorist.core.messages import (
     REINJECTED_ID_PREFIXES,
     Block,
@@ -49,10 +48,8 @@ from memorist.core.messages import (
     TextBlock,
     ToolResult,
 )
-from memorist.core.token_count import (
-    estimate_messages_tokens,
-    estimate_text_tokens,
-)
+from memorist.core.prompt_templates import render_template
+from memorist.core.token_count import estimate_messages_tokens, estimate_text_tokens
 from memorist.settings import CompactionSettings
 
 IMAGE_PLACEHOLDER = "[image]"

@@ -29,9 +29,10 @@ from memorist.compaction.quoted_words import (
 )
 from memorist.compaction.recorded_window import RecordedWindow
 from memorist.core.lazy import lazy_pattern
-from memorist.core.markdown import render_template
 from memorist.core.messages import Block, Message, Origin, TextBlock, ToolResult, ToolUse
-from memorist.core.token_count import estimate_text_tokens, truncate_end, truncate_middle
+from memorist.core.prompt_templates import render_template
+from memorist.core.token_count import estimate_text_tokens
+from memorist.core.truncation import truncate_end, truncate_middle
 from memorist.formats.host_markup import strip_host_markup
 from memorist.safety.secrets import redact
 from memorist.transcript.tool_actions import TaskItem

@@ -23,6 +23,7 @@ from memorist.core.messages import (
     ToolResult,
     ToolUse,
 )
+from memorist.transcript.shown_paths import display_path
 from memorist.transcript.tool_actions import (
     ChangeAction,
     CommandAction,
@@ -30,7 +31,6 @@ from memorist.transcript.tool_actions import (
     TaskListAction,
     TaskUpdateAction,
     ToolAction,
-    display_path,
     parse_tool_action,
 )
 

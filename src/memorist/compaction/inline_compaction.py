@@ -30,8 +30,9 @@ from memorist.compaction.newest_messages import (
     keep_unanswered,
 )
 from memorist.compaction.summary_parser import check_summary
-from memorist.core.messages import Message, Origin, TextBlock, align_to_cut_point
+from memorist.core.messages import Message, Origin, TextBlock
 from memorist.core.token_count import estimate_message_tokens, estimate_messages_tokens
+from memorist.core.tool_pairs import align_to_cut_point
 
 HAND_OVER_ID = "memorist-hand-over"
 """Id of the hand-over message."""

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from memorist.core.messages import Block, Message, Origin, TextBlock
-from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens, truncate_middle
+from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens
+from memorist.core.truncation import truncate_middle
 
 CUT_MARK_TOKENS = 12
 """Reserve for the mark that `cut_middle` inserts."""

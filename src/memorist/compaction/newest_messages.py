@@ -24,16 +24,15 @@ from memorist.core.messages import (
     TextBlock,
     ToolResult,
     ToolUse,
-    align_to_cut_point,
-    find_cut_points,
 )
 from memorist.core.token_count import (
     estimate_block_tokens,
     estimate_message_tokens,
     estimate_messages_tokens,
     estimate_text_tokens,
-    truncate_middle,
 )
+from memorist.core.tool_pairs import align_to_cut_point, find_cut_points
+from memorist.core.truncation import truncate_middle
 from memorist.formats.host_markup import strip_host_markup
 
 ROUND_SHARE = 0.6

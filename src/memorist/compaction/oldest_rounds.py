@@ -13,8 +13,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.compaction.compaction_result import CompactedHistory, UnchangedHistory
-from memorist.core.messages import Message, Origin, TextBlock, find_cut_points, starts_reply
+from memorist.core.messages import Message, Origin, TextBlock
 from memorist.core.token_count import estimate_message_tokens
+from memorist.core.tool_pairs import find_cut_points, starts_reply
 
 MARKER_ID = "memorist-cut"
 """Id of the message that marks the dropped beginning."""

@@ -15,7 +15,7 @@ from msgspec import Struct
 from memorist.compaction.user_words import EARLIER_LABEL, USER_WORDS_TITLE
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock
-from memorist.core.token_count import CUT_MARK
+from memorist.core.truncation import CUT_MARK
 
 HANDOFF_OPENING = "[memorist] Hand-over of an earlier session"
 """First words of a hand-over; `prompts/compaction/handoff.md` begins with them."""

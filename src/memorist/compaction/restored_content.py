@@ -19,19 +19,11 @@ from memorist.compaction.compaction_result import (
     RestoredRecord,
 )
 from memorist.core.lazy import lazy_pattern
-from memorist.core.markdown import render_template
-from memorist.core.messages import (
-    SKILL_ID_PREFIX,
-    Message,
-    Origin,
-    TextBlock,
-)
+from memorist.core.messages import SKILL_ID_PREFIX, Message, Origin, TextBlock
+from memorist.core.prompt_templates import render_template
 from memorist.core.text_analysis import word_set
-from memorist.core.token_count import (
-    estimate_message_tokens,
-    estimate_text_tokens,
-    truncate_end,
-)
+from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens
+from memorist.core.truncation import truncate_end
 from memorist.errors import StoreError
 from memorist.ports import FileSystem
 from memorist.settings import CompactionSettings

@@ -22,9 +22,11 @@ from memorist.compaction.full_compaction import (
     render_transcript_remark,
 )
 from memorist.compaction.measured_history import MeasuredConversation, find_last_summary
-from memorist.core.markdown import render_template
-from memorist.core.messages import Message, TextBlock, find_cut_points
-from memorist.core.token_count import estimate_text_tokens, truncate_end
+from memorist.core.messages import Message, TextBlock
+from memorist.core.prompt_templates import render_template
+from memorist.core.token_count import estimate_text_tokens
+from memorist.core.tool_pairs import find_cut_points
+from memorist.core.truncation import truncate_end
 from memorist.session_memory.notes_template import (
     STRUCTURAL_MARK,
     is_empty_notes,

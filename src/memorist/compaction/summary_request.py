@@ -16,11 +16,7 @@ from memorist.compaction.full_compaction import SummaryRequest
 from memorist.compaction.oldest_rounds import drop_oldest_rounds
 from memorist.compaction.summary_parser import UnusableSummary, parse_summary
 from memorist.core.messages import JsonObject, Message
-from memorist.core.token_count import (
-    estimate_message_tokens,
-    estimate_text_tokens,
-    token_factor,
-)
+from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens, token_factor
 from memorist.errors import ContextTooLong
 from memorist.forks.fork import run_with_budget
 from memorist.forks.fork_request import shares_prefix

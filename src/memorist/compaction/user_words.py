@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from memorist.compaction.newest_messages import find_largest_common_limit
 from memorist.core.messages import Message, Origin, TextBlock
-from memorist.core.token_count import estimate_text_tokens, truncate_middle
+from memorist.core.token_count import estimate_text_tokens
+from memorist.core.truncation import truncate_middle
 from memorist.formats.host_markup import strip_host_markup
 
 USER_WORDS_TITLE = "What the user said"

@@ -29,8 +29,8 @@ from memorist.context.environment import (
 )
 from memorist.context.instructions import InstructionReport
 from memorist.context.world_state import PriorValue, SectionRenderer, WorldSection, hash_text
-from memorist.core.markdown import render_template
 from memorist.core.messages import Role
+from memorist.core.prompt_templates import render_template
 from memorist.errors import StoreError
 from memorist.ports import FileSystem
 from memorist.safety.redacted_json import encode_redacted

@@ -15,8 +15,9 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from memorist.core.markdown import escape_attribute, find_placeholders, render_template
+from memorist.core.markup_escaping import escape_attribute
 from memorist.core.messages import Origin, Role
+from memorist.core.prompt_templates import find_placeholders, render_template
 from memorist.errors import InputError
 from memorist.formats.host_markup import detect_origin, find_markup_parts, strip_host_markup
 from memorist.settings import Family

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from memorist.context.context_pieces import ContextSection
 from memorist.context.environment import CommandEnvironment, NetworkAccess, SessionEnvironment
-from memorist.core.markdown import load_prompt, render_template
+from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.errors import UsageError
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup

@@ -12,7 +12,7 @@ from pathlib import Path, PurePath, PurePosixPath
 
 from msgspec import Struct
 
-from memorist.core.markdown import split_front_matter
+from memorist.core.front_matter import split_front_matter
 from memorist.core.messages import Message
 from memorist.transcript.tool_actions import ChangeAction, ReadAction, parse_tool_action
 

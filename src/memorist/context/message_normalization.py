@@ -34,9 +34,10 @@ from memorist.core.messages import (
     ToolUse,
     UnknownBlock,
     WireInfo,
-    holds_same_objects,
 )
-from memorist.core.token_count import estimate_text_tokens, truncate_middle
+from memorist.core.token_count import estimate_text_tokens
+from memorist.core.tool_pairs import holds_same_objects
+from memorist.core.truncation import truncate_middle
 from memorist.errors import FormatError
 from memorist.formats.openai_responses import CALL_ITEMS, OUTPUT_ITEMS
 from memorist.formats.request_codec import NOT_AN_OBJECT, UNKNOWN_ITEM, unknown_block_text

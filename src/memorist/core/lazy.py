@@ -7,9 +7,8 @@ Compiling patterns that most programs never use took half of memorist's start-up
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 from importlib import import_module
-from typing import Generic, TypeVar, cast
+from typing import cast
 
 _METHODS = (
     "findall",
@@ -76,45 +75,3 @@ def lazy_module(name: str) -> object:
     memorist.
     """
     return _LazyModule(name)
-
-
-# A least-recently-used cache.
-
-
-DEFAULT_CACHE_SIZE = 64
-"""Default number of entries. Chosen here: more projects or folders than one user works in within a
-few days.
-"""
-
-Value = TypeVar("Value")
-
-
-class LruCache(Generic[Value]):
-    """A least-recently-used cache keyed by name; `on_evict` is called with each value that is
-    evicted.
-    """
-
-    def __init__(
-        self,
-        on_evict: Callable[[Value], object] = lambda _: None,
-        *,
-        max_size: int = DEFAULT_CACHE_SIZE,
-    ) -> None:
-        self._max_size = max_size
-        self._on_evict = on_evict
-        self._values: dict[str, Value] = {}
-
-    def get_or_create(self, name: str, create: Callable[[], Value]) -> Value:
-        """Return the value of a name; create it with `create` when it is missing."""
-        found = self._values.pop(name) if name in self._values else create()
-        self._values[name] = found
-        if len(self._values) > self._max_size:
-            self._on_evict(self._values.pop(next(iter(self._values))))
-        return found
-
-    def __iter__(self) -> Iterator[Value]:
-        return iter(list(self._values.values()))
-
-    def clear(self) -> None:
-        """Remove every entry without calling `on_evict`."""
-        self._values.clear()

@@ -8,8 +8,8 @@ from memorist.errors import InputError
 from memorist.ports import FileSystem
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.secrets import redact
-from memorist.store.disk_files import hold_lock
 from memorist.store.home_layout import MemoryLayout
+from memorist.store.process_lock import hold_lock
 
 MAX_LOG_LINE_CHARACTERS = 500
 """Longest line in characters."""

@@ -18,7 +18,7 @@ from memorist.auto_memory.memory_changes import render_headline
 from memorist.auto_memory.memory_file import format_utc_timestamp
 from memorist.auto_memory.memory_index import MemoryUsage
 from memorist.auto_memory.write_evidence import WriteEvidence
-from memorist.core.markdown import load_prompt
+from memorist.core.prompt_templates import load_prompt
 from memorist.dream.daily_log import DailyLogs
 from memorist.dream.dream_gates import (
     GateClosed,

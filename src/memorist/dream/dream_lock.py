@@ -19,8 +19,9 @@ from memorist.errors import StoreError
 from memorist.platforms import processes
 from memorist.platforms.regular_files import open_regular
 from memorist.ports import Clock
-from memorist.store.disk_files import hold_lock, make_folders, to_store_error
+from memorist.store.disk_files import make_folders, to_store_error
 from memorist.store.home_layout import MemoryLayout
+from memorist.store.process_lock import hold_lock
 
 STALE_SECONDS = 3_600.0
 """A lock older than this blocks no one (claude-code.md section 9.2)."""

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.memory_file import Topic, format_utc_timestamp
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
-from memorist.core.markdown import render_template
+from memorist.core.prompt_templates import render_template
 from memorist.core.text_analysis import replace_surrogates
 from memorist.dream.memory_conflicts import InstructionSource
 from memorist.safety.hidden_characters import strip_hidden_characters

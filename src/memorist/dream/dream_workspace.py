@@ -44,8 +44,9 @@ from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.events import Event
 from memorist.ports import Clock, FileSystem
 from memorist.settings import AutoMemorySettings, ContextSettings, DreamSettings
-from memorist.store.disk_files import hold_lock, read_if_exists
+from memorist.store.disk_files import read_if_exists
 from memorist.store.home_layout import MemoryLayout
+from memorist.store.process_lock import hold_lock
 
 MAX_WRITE_TRIES = 3
 """How often a dream starts over because a file changed meanwhile."""

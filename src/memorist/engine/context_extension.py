@@ -46,8 +46,8 @@ from memorist.context.world_state import (
     restore_state,
     state_from_values,
 )
-from memorist.core.markdown import load_prompt
 from memorist.core.messages import SKILL_ID_PREFIX, JsonObject, Message, Origin
+from memorist.core.prompt_templates import load_prompt
 from memorist.engine.memory_extension import MemoryExtension
 from memorist.engine.session_log import SessionLog
 from memorist.extensions import HistoryChange, SessionExtension, SessionView

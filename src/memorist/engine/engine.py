@@ -30,7 +30,7 @@ from memorist.auto_memory.memory_location import locate_memory
 from memorist.budget.budget_governor import record_rate_limits
 from memorist.config import apply_project_settings, is_switched_off, load_settings
 from memorist.context.client_files import ClientFiles
-from memorist.core.lazy import LruCache
+from memorist.core.lru_cache import LruCache
 from memorist.dream.dream import Dream
 from memorist.dream.project_dream import open_dream
 from memorist.engine.blocking_engine import BlockingMemorist

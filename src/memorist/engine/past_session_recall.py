@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 
 from memorist.auto_memory.write_evidence import extract_user_text
-from memorist.core.markdown import load_prompt
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, TextBlock, ToolUse
+from memorist.core.prompt_templates import load_prompt
 from memorist.engine.history_search import HistorySearch, SearchResults
 from memorist.engine.memory_extension import MemoryExtension
 from memorist.engine.session_log import SessionLog

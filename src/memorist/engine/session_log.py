@@ -40,10 +40,11 @@ from memorist.session_memory.notes_prompt import NotesPrompts
 from memorist.session_memory.notes_trigger import ConversationTracker
 from memorist.session_memory.session_notes import SessionMemory
 from memorist.settings import SessionMemorySettings
-from memorist.skills.skill_invocation import InvokedSkills
+from memorist.skills.invoked_skills import InvokedSkills
+from memorist.store.event_log import EventLog
 from memorist.store.session_rows import record_session
 from memorist.store.transcript_reader import read_transcript
-from memorist.store.transcript_writer import EventLog, TranscriptWriter
+from memorist.store.transcript_writer import TranscriptWriter
 from memorist.telemetry.tracing import SessionTracer
 
 _log = logging.getLogger("memorist")

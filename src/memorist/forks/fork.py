@@ -12,8 +12,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.core.markdown import load_prompt, render_template
 from memorist.core.messages import JsonObject, Message, ToolUse, Usage
+from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.errors import FormatError, ModelError, ModelTimeout, StoreError
 from memorist.forks.answer_form import AnswerForm, read_form
 from memorist.forks.file_tool_calls import parse_tool_call

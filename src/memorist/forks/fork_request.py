@@ -10,13 +10,11 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.core.markdown import render_template
-from memorist.core.messages import JsonObject, Message, OpenToolCalls, TextBlock, Usage
-from memorist.core.token_count import (
-    estimate_messages_tokens,
-    estimate_text_tokens,
-    truncate_middle,
-)
+from memorist.core.messages import JsonObject, Message, TextBlock, Usage
+from memorist.core.prompt_templates import render_template
+from memorist.core.token_count import estimate_messages_tokens, estimate_text_tokens
+from memorist.core.tool_pairs import OpenToolCalls
+from memorist.core.truncation import truncate_middle
 from memorist.forks.file_tool_calls import can_edit
 from memorist.forks.fork_spec import EditMethod, ForkSpec, ParentCall
 from memorist.formats.request_codec import OUTPUT_LIMIT_KEYS, Codec, is_custom_call

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.core.markdown import load_prompt, render_template
 from memorist.core.messages import JsonObject, Usage
+from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.errors import StoreError
 from memorist.forks.answer_form import AnswerForm
 from memorist.forks.fork_spec import ForkOutcome, ForkSpec, ForkStart, NoTools, Receipt

@@ -5,8 +5,6 @@ Claude Code and Codex send the same JSON (clients.md sections 1.7 and 2.6). Pure
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -126,39 +124,3 @@ def detect_client(configured: str, event: HookEvent) -> Client:
     return (
         "codex" if file.startswith("rollout-") or (event.turn_id and event.model) else "claude-code"
     )
-
-
-# Read the log of hooks that gave no response. Pure.
-
-
-class HookFailure(Struct, frozen=True):
-    """One hook that gave no response."""
-
-    at: float
-    """Seconds since the epoch."""
-    event: str
-    client: str
-    why: str
-
-
-def parse_hook_failures(text: str, since: float) -> list[HookFailure]:
-    """Parse the failures from `since` on, oldest first; truncated lines are skipped."""
-    found = []
-    for line in text.splitlines():
-        parts = line.split("\t")
-        try:
-            at = float(parts[0])
-        except ValueError:
-            continue
-        if len(parts) == 4 and at >= since:
-            found.append(HookFailure(at, parts[1], parts[2], parts[3]))
-    return found
-
-
-def describe_hook_failures(failures: Sequence[HookFailure]) -> list[str]:
-    """The distinct reasons with their counts, most frequent first."""
-    counted = Counter((each.event, each.why) for each in failures)
-    return [
-        f"{event or 'before any event'}, {count:,} times: {why}"
-        for (event, why), count in counted.most_common()
-    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memorist.core.text_analysis import shorten
+from memorist.core.sentences import shorten
 from memorist.events import Event, MemoryChanged, MemoryNeedsReview
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.secrets import redact

@@ -5,23 +5,14 @@ Pure (clients.md sections 1.7 and 2.6).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import msgspec
 from msgspec import Struct
 
-from memorist.context.assembly import REMINDER_TAG
-from memorist.context.context_tags import find_row, unwrap_tag
-from memorist.core.markdown import load_prompt, render_template
 from memorist.core.text_analysis import replace_surrogates
 from memorist.hooks.hook_event import Client, HookEvent
 from memorist.hooks.hook_notices import NOTICE_EVENTS
-from memorist.safety.hidden_characters import strip_hidden_characters
-from memorist.safety.markup_sanitizer import neutralize_markup
-from memorist.session_memory.notes_template import STRUCTURAL_MARK
-from memorist.session_memory.structural_notes import STATE_SECTION, TASK_SECTION
-from memorist.session_memory.work_notes import ERRORS_SECTION, FILES_SECTION
 
 OUTPUT_LIMITS: dict[Client, int] = {"claude-code": 9_800, "codex": 9_800}
 """The most that is shown at once, in the client's unit (`_OUTPUT_UNITS`).
@@ -111,83 +102,3 @@ def _encode_plain_text(text: str) -> bytes:
     """Encode plain text that no client can mistake for JSON."""
     sound = replace_surrogates(text)
     return (f"Note: {sound}" if sound.lstrip()[:1] in ("{", "[") else sound).encode()
-
-
-# Render the texts that hooks add to a session. Pure.
-
-
-SUMMARY_SECTIONS = (TASK_SECTION, ERRORS_SECTION, STATE_SECTION)
-"""Sections of the notes that a summary must not lose: the task, the user's corrections, and the
-state of the work.
-"""
-
-SUMMARY_LIMIT = 4_000
-"""The size limit of the instructions for a summary, in the unit of `OUTPUT_LIMITS`.
-
-Claude Code shows them to the user too, and the full notes are restored after the compaction.
-"""
-
-RESTORED_SECTIONS = (TASK_SECTION, STATE_SECTION, ERRORS_SECTION, FILES_SECTION)
-"""Sections that come first when notes are restored; the others follow in their own order."""
-
-
-def strip_reminder_tag(text: str) -> str:
-    """Remove memorist's reminder tag: the client puts its own tag around the output of a hook."""
-    inner = unwrap_tag(text, find_row(REMINDER_TAG, "file-native"))
-    return (text if inner is None else inner).strip()
-
-
-def render_context(texts: Sequence[str], client: Client) -> str:
-    """Render the context that is shown at a session start or with a prompt."""
-    return fit_texts([OutputText(strip_reminder_tag(text)) for text in texts], client)
-
-
-def render_restored_notes(
-    sections: Mapping[str, str], notes: Path, texts: Sequence[str], client: Client
-) -> str:
-    """Render what is shown after a compaction: the notes first, then the session start context."""
-    parts = [OutputText(strip_reminder_tag(text)) for text in texts]
-    said = _render_sections(
-        sections,
-        [*RESTORED_SECTIONS, *(title for title in sections if title not in RESTORED_SECTIONS)],
-    )
-    if said:
-        parts.insert(
-            0,
-            OutputText(
-                render_template(load_prompt("hooks/notes"), {"notes": said}, strict=True).strip(),
-                full_text_path=str(notes),
-            ),
-        )
-    return fit_texts(parts, client)
-
-
-def render_summary_instructions(sections: Mapping[str, str], notes: Path, client: Client) -> str:
-    """Render instructions for the summary of a compaction; empty where the notes have none of the
-    sections.
-    """
-    said = _render_sections(sections, SUMMARY_SECTIONS)
-    if not said:
-        return ""
-    return fit_texts(
-        [
-            OutputText(
-                render_template(
-                    load_prompt("hooks/compaction"), {"notes": said}, strict=True
-                ).strip(),
-                full_text_path=str(notes),
-            )
-        ],
-        client,
-        SUMMARY_LIMIT,
-    )
-
-
-def _render_sections(sections: Mapping[str, str], titles: Sequence[str]) -> str:
-    """Render sections of the notes as data.
-
-    Nothing in them can pass for harness text or close the tag that surrounds them.
-    """
-    plain = {title: body.replace(STRUCTURAL_MARK, "").strip() for title, body in sections.items()}
-    found = [f"# {title}\n{plain[title]}" for title in titles if plain.get(title)]
-    return neutralize_markup(strip_hidden_characters("\n\n".join(found)))

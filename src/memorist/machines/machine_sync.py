@@ -22,8 +22,9 @@ from memorist.errors import InputError, NothingToDo
 from memorist.machines.machine_remote import draw_bytes, open_machine_remote
 from memorist.machines.machine_snapshot import MachineSnapshot, ProjectEntries, take_over
 from memorist.machines.snapshot_cipher import NONCE_BYTES, open_snapshot, seal_snapshot
-from memorist.store.disk_files import DiskFiles, hold_lock
+from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
+from memorist.store.process_lock import hold_lock
 from memorist.team.team_protocol import team_space_name
 
 

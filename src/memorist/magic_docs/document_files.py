@@ -11,10 +11,11 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from memorist.core.markdown import load_prompt
+from memorist.core.prompt_templates import load_prompt
 from memorist.errors import SettingsError, StoreError
 from memorist.forks.fork_permissions import path_problem
-from memorist.magic_docs.document_header import MagicDocPrompts, find_header, is_markdown
+from memorist.magic_docs.document_header import find_header, is_markdown
+from memorist.magic_docs.document_prompt import MagicDocPrompts
 from memorist.ports import FileSystem
 from memorist.runtime import SessionContext
 from memorist.store.disk_files import read_if_exists, remove_leftovers

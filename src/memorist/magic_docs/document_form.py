@@ -8,7 +8,8 @@ from memorist.core.messages import JsonObject
 from memorist.forks.answer_form import AnswerForm
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement
 from memorist.forks.written_edits import TextEdits
-from memorist.magic_docs.document_header import MagicDocHeader, MagicDocPrompts, render_demands
+from memorist.magic_docs.document_header import MagicDocHeader
+from memorist.magic_docs.document_prompt import MagicDocPrompts, render_demands
 
 _FIELDS = ("section", "old", "new")
 MAX_CHANGES = 8

@@ -12,8 +12,6 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from memorist.core.markdown import find_placeholders, render_template
-
 SUFFIXES = (".md", ".markdown", ".mdx")
 """File name suffixes of possible Magic Docs."""
 
@@ -85,58 +83,3 @@ def _outside_fences(text: str) -> Iterator[tuple[str, int]]:
             fence = mark[1]
         else:
             yield line.rstrip(), found.start() + len(line)
-
-
-# The instruction of the fork that updates a Magic Doc. Pure.
-
-
-class MagicDocPrompts(Struct, frozen=True, kw_only=True):
-    """The prompt texts: ours, or the user's own in place of `prompt`."""
-
-    prompt: str
-    own_instruction: str
-    refused: str
-    form: str
-    is_user_prompt: bool = False
-
-
-def render_demands(
-    header: MagicDocHeader, prompts: MagicDocPrompts, refused: tuple[str, ...]
-) -> tuple[str, str]:
-    """What the owner says of the document, and why its last change was rejected; empty without."""
-    own, reasons = (
-        render_template(text, {name: value}, strict=True).strip() if value else ""
-        for text, name, value in (
-            (prompts.own_instruction, "instruction", header.instruction),
-            (prompts.refused, "reasons", "; ".join(refused)),
-        )
-    )
-    return own, reasons
-
-
-def build_update_prompt(
-    contents: str,
-    path: str,
-    header: MagicDocHeader,
-    prompts: MagicDocPrompts,
-    refused: tuple[str, ...] = (),
-) -> str:
-    """Build the instruction for one document.
-
-    `refused` are the reasons why its last change was rejected.
-
-    In a user's own prompt unknown names stay as they are, and the reasons go to its end if it does
-    not place them.
-    """
-    own, reasons = render_demands(header, prompts, refused)
-    values = {
-        "docContents": contents.rstrip("\n"),
-        "docPath": path,
-        "docTitle": header.title,
-        "customInstructions": f"\n{own}\n" if own else "",
-        "refused": reasons,
-    }
-    text = render_template(prompts.prompt, values, strict=not prompts.is_user_prompt).strip()
-    if reasons and "refused" not in find_placeholders(prompts.prompt):
-        text += "\n\n" + reasons
-    return text + "\n"

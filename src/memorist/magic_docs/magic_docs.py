@@ -39,9 +39,10 @@ from memorist.magic_docs.document_files import (
     resolve_document,
 )
 from memorist.magic_docs.document_form import build_document_form
-from memorist.magic_docs.document_header import build_update_prompt, is_markdown
+from memorist.magic_docs.document_header import is_markdown
 from memorist.magic_docs.document_mentions import ConversationReader
 from memorist.magic_docs.document_problems import find_missing_paths
+from memorist.magic_docs.document_prompt import build_update_prompt
 from memorist.magic_docs.write_check import (
     AcceptedUpdate,
     MagicDocument,
@@ -54,7 +55,7 @@ from memorist.magic_docs.write_check import (
 from memorist.ports import Model
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
-from memorist.session_memory.notes_prompt import render_conversation_brief
+from memorist.session_memory.notes_brief import render_conversation_brief
 from memorist.session_memory.notes_trigger import ConversationTracker
 from memorist.store.overlay_files import OverlayFiles
 from memorist.transcript.answer_lines import join_texts

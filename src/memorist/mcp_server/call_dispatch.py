@@ -17,7 +17,7 @@ from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory, open
 from memorist.auto_memory.memory_location import locate_project_root
 from memorist.auto_memory.team_memory import prefix_index_link
 from memorist.config import load_settings
-from memorist.core.markdown import load_prompt, render_template
+from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.errors import InputError, UsageError
 from memorist.mcp_server.memory_tools import MemoryToolDependencies, MemoryTools
 from memorist.mcp_server.project_sessions import ProjectSession, ProjectSessions

@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from memorist import __version__
-from memorist.core.markdown import load_prompt
+from memorist.core.prompt_templates import load_prompt
 from memorist.mcp_server.tool_arguments import TOOLS
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")

@@ -29,7 +29,7 @@ from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.visible_memory import is_order_when_joined
 from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.auto_memory.write_result import WriteResult, add_everywhere
-from memorist.core.markdown import load_prompt, render_template
+from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.core.text_analysis import encode_text
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.mcp_server.project_sessions import QuoteSource

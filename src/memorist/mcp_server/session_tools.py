@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memorist.core.markdown import load_prompt, render_template
+from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.errors import NothingToDo
 from memorist.mcp_server.result_rendering import cut_page, sanitize_data, to_one_line
 from memorist.mcp_server.tool_arguments import SessionReadArguments, SessionSearchArguments

@@ -28,7 +28,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 
 from memorist import __version__
-from memorist.core.markdown import load_prompt
+from memorist.core.prompt_templates import load_prompt
 from memorist.errors import InputError, MemoristError, UsageError
 from memorist.mcp_server.tool_arguments import (
     MAX_NAME_CHARS,

@@ -7,9 +7,10 @@ from importlib import import_module
 from memorist.core.messages import JsonObject
 from memorist.models.call_failure import CallFailure, failure_from_status
 from memorist.models.event_stream import read_stream
+from memorist.models.model_access import ModelAccess
 from memorist.models.model_settings import ModelSettings
 from memorist.models.reply_assembly import assemble_anthropic
-from memorist.models.streaming_model import ModelAccess, StreamingModel
+from memorist.models.streaming_model import StreamingModel
 from memorist.ports import Clock
 
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from memorist.errors import ModelNameError, ModelUnavailable
+from memorist.models.model_access import ModelAccess
 from memorist.models.model_settings import ModelSettings
-from memorist.models.openai_model import OpenAIChatModel
-from memorist.models.streaming_model import ModelAccess
+from memorist.models.openai_chat_model import OpenAIChatModel
 from memorist.ports import Clock, Reply, Request
 
 DEFAULT_LOCAL_WINDOW = 8_192

@@ -20,9 +20,10 @@ from msgspec import Struct
 from memorist.errors import ModelNameError
 from memorist.models.anthropic_model import AnthropicModel
 from memorist.models.local_model import LocalModel
+from memorist.models.model_access import ModelAccess
 from memorist.models.model_settings import ModelSettings
-from memorist.models.openai_model import OpenAIChatModel, OpenAIResponsesModel
-from memorist.models.streaming_model import ModelAccess
+from memorist.models.openai_chat_model import OpenAIChatModel
+from memorist.models.openai_model import OpenAIResponsesModel
 from memorist.ports import Clock, Model
 
 MODEL_NAME_FORMS = (

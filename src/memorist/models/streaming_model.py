@@ -10,7 +10,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
 import msgspec
-from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject
@@ -224,23 +223,6 @@ def _hour_cache_writes(body: JsonObject) -> int:
     creation = usage.get("cache_creation") if isinstance(usage, dict) else None
     tokens = creation.get("ephemeral_1h_input_tokens") if isinstance(creation, dict) else None
     return tokens if isinstance(tokens, int) else 0
-
-
-# Credentials and address of a model's server.
-
-
-class ModelAccess(Struct, frozen=True, kw_only=True):
-    """A key and an address. `base_url` None means the provider's own server. The key is never
-    shown, not even in `repr`.
-    """
-
-    key: str
-    base_url: str | None = None
-    bearer: bool = False
-    """Anthropic only: the key is a token for `Authorization: Bearer`."""
-
-    def __repr__(self) -> str:
-        return f"Access(key=<hidden>, base_url={self.base_url!r}, bearer={self.bearer})"
 
 
 class ErrorRecordingModel:

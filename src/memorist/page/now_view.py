@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memorist.cli.sessions_command import SessionEntry, list_known_sessions, read_kept_notes
-from memorist.core.text_analysis import shorten
+from memorist.core.sentences import shorten
 from memorist.errors import MemoristError
 from memorist.page.page_addresses import address_of
 from memorist.page.page_context import PageContext

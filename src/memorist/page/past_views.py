@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memorist.cli.rollouts.rollouts_group import with_past_state
-from memorist.core.text_analysis import shorten
+from memorist.core.sentences import shorten
 from memorist.engine.rollout_pipeline import RolloutStore
 from memorist.errors import InputError
 from memorist.page.page_addresses import PAGE_ROWS, address_of, list_pages

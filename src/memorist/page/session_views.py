@@ -21,7 +21,7 @@ from memorist.cli.sessions_command import (
 from memorist.context.context_pieces import ContextPiece
 from memorist.context.recorded_context import is_user_turn
 from memorist.core.messages import Message
-from memorist.core.text_analysis import shorten
+from memorist.core.sentences import shorten
 from memorist.engine.engine import Memorist
 from memorist.errors import InputError
 from memorist.page.page_addresses import PAGE_ROWS, address_of, list_pages

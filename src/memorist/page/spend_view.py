@@ -11,7 +11,7 @@ from msgspec import Struct
 from memorist.budget.budget_policy import format_amount
 from memorist.budget.budget_status import BudgetStatus, render_budget_status
 from memorist.cli.status_command import read_status
-from memorist.core.text_analysis import shorten
+from memorist.core.sentences import shorten
 from memorist.forks.fork_spec import ForkOutcome, Receipt
 from memorist.models.model_pricing import PriceTable, cache_saving_usd, merge_prices, shipped_prices
 from memorist.page.page_addresses import PAGE_ROWS, address_of

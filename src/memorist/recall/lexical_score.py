@@ -23,10 +23,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Struct
 
-from memorist.core.search_words import (
-    TIME_EXPRESSION,
-    extract_search_words,
-)
+from memorist.core.search_words import TIME_EXPRESSION, extract_search_words
 from memorist.recall.word_index import IndexRow, StoredIndexRow
 
 # The ranker's input and output types. Pure.

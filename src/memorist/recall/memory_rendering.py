@@ -19,8 +19,9 @@ from memorist.auto_memory.memory_manifest import MemoryHeader
 from memorist.auto_memory.team_memory import TEAM_INDEX_HEADING, is_shared
 from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.auto_memory.write_evidence import normalize_for_comparison
-from memorist.core.markdown import render_template
-from memorist.core.text_analysis import replace_surrogates, shorten
+from memorist.core.prompt_templates import render_template
+from memorist.core.sentences import shorten
+from memorist.core.text_analysis import replace_surrogates
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.settings import RecallSettings

@@ -8,8 +8,8 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from memorist.auto_memory.memory_manifest import MemoryHeader, render_manifest
-from memorist.core.markdown import render_template
-from memorist.core.token_count import truncate_middle
+from memorist.core.prompt_templates import render_template
+from memorist.core.truncation import truncate_middle
 from memorist.safety.markup_sanitizer import neutralize_markup
 
 MAX_ANSWER_TOKENS = 256

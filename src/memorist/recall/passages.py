@@ -11,10 +11,11 @@ from pathlib import PurePath
 
 from msgspec import Struct
 
-from memorist.core.markdown import render_template
 from memorist.core.messages import Message, Origin, ToolResult, ToolUse
+from memorist.core.prompt_templates import render_template
 from memorist.core.search_words import extract_search_words
-from memorist.core.text_analysis import replace_surrogates, shorten, split_sentences
+from memorist.core.sentences import shorten, split_sentences
+from memorist.core.text_analysis import replace_surrogates
 from memorist.formats.host_markup import strip_host_markup
 from memorist.formats.transcript_format import TranscriptEntry
 from memorist.recall.search_query import parse_query
@@ -26,11 +27,7 @@ from memorist.safety.secrets import redact
 from memorist.transcript.command_lines import classify_command
 from memorist.transcript.invocation_log import MendedInvocation
 from memorist.transcript.statement_pool import SAID, classify_sentence
-from memorist.transcript.tool_actions import (
-    ChangeAction,
-    CommandAction,
-    parse_tool_action,
-)
+from memorist.transcript.tool_actions import ChangeAction, CommandAction, parse_tool_action
 
 MAX_SAID_CHARS = 4_000
 """Characters kept of what the user said in one turn; a longer text is a paste."""

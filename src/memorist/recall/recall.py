@@ -19,8 +19,8 @@ from memorist.auto_memory.client_rules import ClientRule
 from memorist.auto_memory.memory_index import parse_pointer_target
 from memorist.auto_memory.memory_manifest import MemoryHeader
 from memorist.auto_memory.visible_memory import USER_TRUST, is_order_when_joined
-from memorist.core.markdown import load_prompt, render_template
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, TextBlock
+from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.core.token_count import estimate_text_tokens
 from memorist.errors import InputError, MemoristError, StoreError
 from memorist.events import MemoryRecalled

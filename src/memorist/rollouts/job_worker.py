@@ -17,20 +17,17 @@ from memorist.ports import Clock
 from memorist.rollouts.session_eligibility import EligibilityVerdict, judge_threads
 from memorist.rollouts.session_sources import SkippedFile
 from memorist.settings import RolloutsSettings
+from memorist.store.claim_rules import ClaimRefused, JobClaim, JobKind, LeasePolicy
+from memorist.store.dead_workers import release_dead_leases
 from memorist.store.extract_rows import RolloutExtract, StoredExtract, prune_extracts
 from memorist.store.job_claims import (
-    ClaimRefused,
     FinishOutcome,
-    JobClaim,
-    JobKind,
-    LeasePolicy,
     claim_consolidation,
     claim_extraction,
     fail_job,
     finish_consolidation,
     finish_extraction,
     postpone_job,
-    release_dead_leases,
     release_job,
     renew_lease,
 )

@@ -8,7 +8,8 @@ import re
 from enum import StrEnum
 
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import shorten, split_sentences, word_set
+from memorist.core.sentences import shorten, split_sentences
+from memorist.core.text_analysis import word_set
 from memorist.session_memory.work_notes import CORRECTION_START
 
 

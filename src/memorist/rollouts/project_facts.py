@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import shorten
+from memorist.core.sentences import shorten
 from memorist.rollouts.raw_memory import SAID_PREFIX, MemoryBullet, RawMemory
 
 MAX_FACT_CHARACTERS = 170

@@ -15,13 +15,13 @@ from typing import Literal, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.core.lazy import lazy_pattern
-from memorist.core.markdown import (
+from memorist.core.front_matter import (
     MarkdownDocument,
     join_front_matter,
     split_front_matter,
     update_front_matter,
 )
+from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import to_one_line
 
 TaskOutcome = Literal["success", "partial", "uncertain", "fail"]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from memorist.context.assembly import REMINDER_TAG
 from memorist.context.context_tags import find_row, wrap_in_tag
-from memorist.core.markdown import load_prompt
 from memorist.core.messages import ROLLOUT_MEMORY_ID_PREFIX, Message, Origin, TextBlock
+from memorist.core.prompt_templates import load_prompt
 from memorist.errors import StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionReply, SessionView
 from memorist.rollouts.citations import strip_citations

@@ -28,7 +28,8 @@ from memorist.core.messages import (
     ToolResult,
     ToolUse,
 )
-from memorist.core.token_count import BYTES_PER_TOKEN, truncate_middle
+from memorist.core.token_count import BYTES_PER_TOKEN
+from memorist.core.truncation import truncate_middle
 from memorist.errors import ContextTooLong
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
 from memorist.safety.markup_sanitizer import neutralize_markup

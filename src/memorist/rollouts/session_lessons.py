@@ -14,7 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import analyze_text, estimate_token_cost, shorten
+from memorist.core.sentences import shorten
+from memorist.core.text_analysis import analyze_text, estimate_token_cost
 from memorist.rollouts.agent_reports import SHIPPED, build_report_lines
 from memorist.rollouts.message_effects import MessageAct, classify_message
 from memorist.rollouts.raw_memory import REPORTED_PREFIX, SAID_PREFIX
@@ -39,7 +40,7 @@ from memorist.session_memory.work_notes import ERRORS_SECTION, render_failure
 from memorist.transcript.command_log import WorkFailure
 from memorist.transcript.dialogue import ANSWERING
 from memorist.transcript.note_lines import NoteLine, build_line, select_lines
-from memorist.transcript.tool_actions import find_display_root
+from memorist.transcript.shown_paths import find_display_root
 
 SESSION_TOKENS = 1_500
 """Tokens of all that the handbook says of one session: what a careful reader writes down of one."""

@@ -13,7 +13,8 @@ from itertools import combinations, groupby, islice
 
 from msgspec import Struct
 
-from memorist.core.markdown import dump_yaml, split_front_matter
+from memorist.core.front_matter import split_front_matter
+from memorist.core.yaml_text import dump_yaml
 from memorist.rollouts.session_location import group_title
 from memorist.rollouts.superseded_claims import claim_key
 from memorist.safety.hidden_characters import strip_hidden_characters

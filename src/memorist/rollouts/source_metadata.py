@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.write_evidence import extract_user_text
 from memorist.core.messages import Message
-from memorist.core.text_analysis import shorten
+from memorist.core.sentences import shorten
 from memorist.errors import UnreadableSession
 from memorist.formats import gemini_cli
 from memorist.formats.format_detection import detect_format, read_session

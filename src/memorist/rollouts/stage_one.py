@@ -12,8 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.context.rollback import find_rolled_back_spans
-from memorist.core.markdown import load_prompt
 from memorist.core.messages import Message
+from memorist.core.prompt_templates import load_prompt
 from memorist.core.token_count import estimate_text_tokens, token_factor
 from memorist.errors import BudgetSpent, ContextTooLong, ModelRefused, ModelUnavailable
 from memorist.forks.fork import run_on_copy_with_budget

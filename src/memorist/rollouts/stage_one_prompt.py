@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from memorist.core.markdown import render_template
+from memorist.core.prompt_templates import render_template
 from memorist.rollouts.raw_memory import UNKNOWN_FOLDER
 from memorist.rollouts.structural_stage_one import clean_line
 from memorist.safety.markup_sanitizer import neutralize_markup

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.core.markdown import load_prompt
+from memorist.core.prompt_templates import load_prompt
 from memorist.errors import StoreError
 from memorist.forks.fork import run_on_copy_with_budget
 from memorist.forks.fork_spec import (
@@ -57,9 +57,10 @@ from memorist.rollouts.structural_handbook import (
 )
 from memorist.rollouts.summary_composition import SUMMARY_FILE
 from memorist.runtime import Runtime
-from memorist.store.disk_files import hold_lock, read_if_exists, remove_leftovers
+from memorist.store.disk_files import read_if_exists, remove_leftovers
 from memorist.store.extract_rows import RolloutExtract, StoredExtract
 from memorist.store.overlay_files import OverlayFiles
+from memorist.store.process_lock import hold_lock
 
 CONSOLIDATION_LABEL = "consolidation"
 ROUND_LIST_ENTRIES = 200

@@ -8,8 +8,9 @@ from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
-from memorist.core.markdown import render_template
-from memorist.core.token_count import estimate_text_tokens, truncate_end, truncate_middle
+from memorist.core.prompt_templates import render_template
+from memorist.core.token_count import estimate_text_tokens
+from memorist.core.truncation import truncate_end, truncate_middle
 from memorist.rollouts.hand_edits import HandbookFiles
 from memorist.rollouts.handbook import HANDBOOK_FILE, Handbook, render_group
 from memorist.rollouts.rollout_summaries import short_thread_id

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.core.markdown import split_front_matter
+from memorist.core.front_matter import split_front_matter
 from memorist.core.token_count import estimate_text_tokens
 from memorist.rollouts.hand_edits import (
     USER_PROFILE_MARK,

@@ -18,7 +18,8 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import analyze_text, shorten, to_one_line
+from memorist.core.sentences import shorten
+from memorist.core.text_analysis import analyze_text, to_one_line
 from memorist.rollouts.message_effects import MessageAct
 from memorist.rollouts.raw_memory import (
     ASKED_PREFIX,
@@ -58,7 +59,7 @@ from memorist.session_memory.work_notes import ERRORS_SECTION, MENDED
 from memorist.store.extract_rows import RolloutExtract
 from memorist.store.rollout_rows import Rollout
 from memorist.transcript.command_lines import cut_command
-from memorist.transcript.tool_actions import display_path
+from memorist.transcript.shown_paths import display_path
 
 # Remove secrets, scaffold and orders not given by the session's users from what stage one keeps
 # (SF-1 to SF-3). Pure.

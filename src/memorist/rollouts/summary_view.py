@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.interop.codex_memory import SUMMARY_VERSION, parse_absolute_folders
-from memorist.core.markdown import render_template
+from memorist.core.prompt_templates import render_template
 from memorist.core.token_count import estimate_text_tokens
 from memorist.rollouts.session_location import SessionLocation, group_applies_at
 from memorist.rollouts.summary_composition import (

@@ -18,7 +18,7 @@ from memorist.auto_memory.write_evidence import cut_others_words, extract_user_t
 from memorist.core.apply_patch import FileEdit
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
-from memorist.core.text_analysis import shorten
+from memorist.core.sentences import shorten
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
 from memorist.rollouts.message_effects import (
     MAX_LASTING_CHARACTERS,

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from memorist.auto_memory.interop.codex_memory import NOTES_FOLDER
-from memorist.core.markdown import (
+from memorist.core.front_matter import (
     MarkdownDocument,
     join_front_matter,
     split_front_matter,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from memorist.core.markdown import render_template
 from memorist.core.messages import JsonObject
+from memorist.core.prompt_templates import render_template
 from memorist.forks.answer_form import AnswerForm, list_texts
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement
 from memorist.forks.written_edits import TextEdits

@@ -6,8 +6,9 @@ from collections import deque
 
 from msgspec import Struct
 
-from memorist.core.messages import Message, OpenToolCalls, Origin, Usage
+from memorist.core.messages import Message, Origin, Usage
 from memorist.core.token_count import ContextMeter, token_factor
+from memorist.core.tool_pairs import OpenToolCalls
 from memorist.formats.transcript_format import SessionHead
 from memorist.ports import HostInfo
 from memorist.settings import SessionMemorySettings, SessionMemorySettingsSource

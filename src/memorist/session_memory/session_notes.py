@@ -14,8 +14,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.core.markdown import load_prompt
 from memorist.core.messages import Message, TextBlock
+from memorist.core.prompt_templates import load_prompt
 from memorist.core.text_analysis import encode_text, replace_surrogates
 from memorist.core.token_count import estimate_text_tokens
 from memorist.errors import SettingsError, StoreError, WriteConflict
@@ -36,11 +36,11 @@ from memorist.forks.fork_spec import (
 from memorist.ports import FileSystem, Model
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
+from memorist.session_memory.notes_brief import render_conversation_brief
 from memorist.session_memory.notes_form import build_notes_form
 from memorist.session_memory.notes_prompt import (
     NotesPrompts,
     find_long_sections,
-    render_conversation_brief,
     render_reminders,
     render_update_prompt,
 )

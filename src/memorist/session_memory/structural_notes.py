@@ -14,12 +14,8 @@ from functools import lru_cache
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import (
-    WeighedSentence,
-    estimate_token_cost,
-    shorten,
-    weigh_sentence,
-)
+from memorist.core.sentences import WeighedSentence, shorten, weigh_sentence
+from memorist.core.text_analysis import estimate_token_cost
 from memorist.session_memory.work_notes import (
     ERRORS_SECTION,
     FILES_SECTION,
@@ -37,6 +33,7 @@ from memorist.transcript.note_lines import (
     build_line,
     select_lines,
 )
+from memorist.transcript.shown_paths import display_path, find_display_root
 from memorist.transcript.statement_pool import (
     BASE_WEIGHT,
     COMMENT,
@@ -58,8 +55,6 @@ from memorist.transcript.tool_actions import (
     OtherToolAction,
     ReadAction,
     ToolAction,
-    display_path,
-    find_display_root,
 )
 from memorist.transcript.transcript_ledger import TranscriptLedger
 from memorist.transcript.turn_log import StepAction, TurnRecord, WorkStep

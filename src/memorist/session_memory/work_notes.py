@@ -7,12 +7,12 @@ from __future__ import annotations
 import re
 
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import shorten
+from memorist.core.sentences import shorten
 from memorist.transcript.command_lines import cut_command, drop_printing
 from memorist.transcript.command_log import CommandRecord, WorkFailure
 from memorist.transcript.dialogue import ANSWERING, DialogueRequest
 from memorist.transcript.note_lines import NoteLine, build_line
-from memorist.transcript.tool_actions import display_path
+from memorist.transcript.shown_paths import display_path
 from memorist.transcript.touched_files import FileRecord, render_line_replacement
 from memorist.transcript.transcript_ledger import TranscriptLedger
 

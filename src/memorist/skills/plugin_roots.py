@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from memorist.skills.folder_listings import describe_error, read_file_facts, read_limited_text
 from memorist.skills.plugin_files import (
     MANIFEST_PATHS,
     PluginManifest,
@@ -15,13 +16,7 @@ from memorist.skills.plugin_files import (
     select_active_version,
 )
 from memorist.skills.skill import SkillProblem
-from memorist.skills.skill_roots import (
-    SkillLocations,
-    SkillRoot,
-    describe_error,
-    read_file_facts,
-    read_limited_text,
-)
+from memorist.skills.skill_roots import SkillLocations, SkillRoot
 
 MAX_PLUGIN_FILE_BYTES = 4_194_304
 """Largest settings file or plugin list that is read; our choice. Codex settings of long use have

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from memorist.context.context_pieces import ContextSection, OmittedSource
 from memorist.context.context_tags import find_row, unwrap_tag
-from memorist.core.markdown import render_template
+from memorist.core.prompt_templates import render_template
 from memorist.core.token_count import BYTES_PER_TOKEN
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.settings import Family, SkillsSettings

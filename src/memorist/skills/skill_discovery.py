@@ -19,33 +19,33 @@ from memorist.auto_memory.memory_location import locate_project_root
 from memorist.errors import InputError, StoreError
 from memorist.ports import FileSystem
 from memorist.settings import SkillsSettings
-from memorist.skills.plugin_files import MANIFEST_PATHS
-from memorist.skills.plugin_roots import PluginManifests, list_plugin_roots
-from memorist.skills.skill import (
+from memorist.skills.agent_interface import (
     INTERFACE_FILE,
     MAX_INTERFACE_BYTES,
-    SKILL_FILE,
-    SKILL_SCOPES,
-    Skill,
     SkillInterface,
-    SkillProblem,
-    SkillScope,
-    parse_skill,
     parse_skill_interface,
 )
-from memorist.skills.skill_roots import (
+from memorist.skills.folder_listings import (
     FolderListings,
     SkillFileFacts,
-    SkillLocations,
-    SkillRoot,
     describe_error,
-    list_skill_roots,
     list_subfolders,
     path_exists,
     printable_path,
     read_file_facts,
     read_limited_text,
 )
+from memorist.skills.plugin_files import MANIFEST_PATHS
+from memorist.skills.plugin_roots import PluginManifests, list_plugin_roots
+from memorist.skills.skill import (
+    SKILL_FILE,
+    SKILL_SCOPES,
+    Skill,
+    SkillProblem,
+    SkillScope,
+    parse_skill,
+)
+from memorist.skills.skill_roots import SkillLocations, SkillRoot, list_skill_roots
 from memorist.skills.skillify import SkillDraft, is_skill_name
 
 _CacheKey = tuple[str, SkillFileFacts, SkillRoot, SkillFileFacts | str | None]

@@ -16,10 +16,13 @@ from pathlib import Path
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
-from memorist.core.markdown import dump_yaml, render_template
 from memorist.core.messages import Message, Origin
-from memorist.core.text_analysis import NOTES_STOP_WORDS, shorten, word_set
-from memorist.core.token_count import estimate_text_tokens, truncate_middle
+from memorist.core.prompt_templates import render_template
+from memorist.core.sentences import shorten
+from memorist.core.text_analysis import NOTES_STOP_WORDS, word_set
+from memorist.core.token_count import estimate_text_tokens
+from memorist.core.truncation import truncate_middle
+from memorist.core.yaml_text import dump_yaml
 from memorist.errors import NothingToDo
 from memorist.formats.format_detection import read_session
 from memorist.formats.host_markup import strip_host_markup
@@ -31,7 +34,8 @@ from memorist.session_memory.notes_template import STRUCTURAL_MARK
 from memorist.session_memory.work_notes import build_error_lines, render_ending
 from memorist.skills.skill import MAX_NAME_CHARS, SkillPrompts
 from memorist.store.transcript_reader import LineFile
-from memorist.transcript.tool_actions import SHORT_COMMAND_LIMIT, display_path, find_display_root
+from memorist.transcript.shown_paths import display_path, find_display_root
+from memorist.transcript.tool_actions import SHORT_COMMAND_LIMIT
 from memorist.transcript.transcript_ledger import TranscriptLedger
 
 MAX_STEPS = 40

@@ -7,10 +7,8 @@ import errno
 import hashlib
 import os
 import secrets
-import shutil
 import stat
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -383,85 +381,3 @@ def _write_temporary(folder: Path, data: bytes, *, durable: bool, mode: int = 0o
         path.unlink(missing_ok=True)
         raise
     return path
-
-
-# Replace one folder by another such that a kill between any two steps loses neither. Callers
-# hold a lock.
-
-
-def staging_folder(folder: Path) -> Path:
-    """Where the replacement for a folder is built."""
-    return folder.with_name(f".{folder.name}-new")
-
-
-def _backup_folder(folder: Path) -> Path:
-    return folder.with_name(f".{folder.name}-old")
-
-
-def replace_folder(folder: Path) -> None:
-    """Move the folder built in `staging_folder` into place (or none where none was built), and
-    delete the old one. Raises StoreError.
-    """
-    try:
-        shutil.rmtree(_backup_folder(folder), ignore_errors=True)
-        if folder.exists():
-            folder.rename(_backup_folder(folder))
-        elif staging_folder(folder).exists():
-            staging_folder(folder).rename(folder)
-    except OSError as error:
-        raise to_store_error("replace", folder, error) from error
-    finish_replacement(folder)
-
-
-def finish_replacement(folder: Path) -> None:
-    """Finish a replacement that was killed half-way, or undo one that had not begun; no copy
-    remains. Raises StoreError.
-    """
-    old, new = _backup_folder(folder), staging_folder(folder)
-    try:
-        if old.exists():
-            if new.exists() and not folder.exists():
-                new.rename(folder)
-            shutil.rmtree(old)
-        if new.exists():
-            shutil.rmtree(new)
-    except OSError as error:
-        raise to_store_error("replace", folder, error) from error
-
-
-# Inter-process mutual exclusion: an advisory lock that the system releases when its holder dies.
-
-
-WAIT_SECONDS = 10.0
-"""Longest wait for another process; work under the lock takes milliseconds."""
-_STEP_SECONDS = 0.005
-
-
-@contextmanager
-def hold_lock(path: Path, *, wait_seconds: float = WAIT_SECONDS) -> Iterator[None]:
-    """Hold the lock at `path`, a file created if missing. A killed holder holds nothing. Raises
-    StoreError when another keeps it too long.
-    """
-    make_folders(path.parent)
-    try:
-        descriptor = os.open(path, os.O_CREAT | os.O_RDWR | PRIVATE | NO_LINKS, 0o600)
-    except OSError as error:
-        raise to_store_error("lock", path, error) from error
-    try:
-        _acquire_lock_within(descriptor, path, wait_seconds)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _acquire_lock_within(descriptor: int, path: Path, wait_seconds: float) -> None:
-    until = time.monotonic() + wait_seconds
-    while True:
-        if file_locks.try_lock(descriptor):
-            return
-        if time.monotonic() >= until:
-            raise StoreError(
-                f"another process has held {path} for {wait_seconds:g} seconds; end it, or "
-                f"try again later"
-            )
-        time.sleep(_STEP_SECONDS)

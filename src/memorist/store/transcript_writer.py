@@ -10,12 +10,9 @@ from pathlib import Path
 import msgspec
 
 from memorist.errors import SessionInUse, StoreError
-from memorist.events import Event, TimestampedEvent
 from memorist.formats.transcript_format import TranscriptEntry, encode_entry
 from memorist.platforms import file_locks
 from memorist.platforms.file_descriptors import PRIVATE, read_at, replace_bytes, write_at
-from memorist.ports import Clock
-from memorist.safety.redacted_json import encode_redacted
 from memorist.store.disk_files import make_folders, to_store_error
 
 _WRITE_BUFFER = 256 * 1024
@@ -248,35 +245,3 @@ def _is_complete_record(data: bytes) -> bool:
         return isinstance(msgspec.json.decode(data), dict)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
-
-
-# The event log of a session: one JSON object per line, appended unbuffered.
-
-
-class EventLog:
-    """Appends events to `events.jsonl`. A line torn by a crash is terminated by a newline when the
-    log is reopened.
-    """
-
-    def __init__(self, path: Path, clock: Clock) -> None:
-        self._clock = clock
-        make_folders(path.parent)
-        try:
-            descriptor = os.open(path, os.O_CREAT | os.O_APPEND | os.O_RDWR | PRIVATE, 0o600)
-        except OSError as error:
-            raise to_store_error("write", path, error) from error
-        self._file = AppendedFile(descriptor, path)
-        size = os.fstat(descriptor).st_size
-        if size and read_at(descriptor, 1, size - 1) != b"\n":
-            self._file.append(b"\n")
-
-    def append(self, event: Event) -> None:
-        """Write one event. Raises StoreError when the disk refuses; it is then written with the
-        next.
-        """
-        self._file.append(encode_redacted(TimestampedEvent(self._clock.now(), event)) + b"\n")
-        self._file.flush()
-
-    def close(self) -> None:
-        """Close the file. May be called twice. Raises StoreError where events are lost by it."""
-        self._file.close()

@@ -31,7 +31,8 @@ from memorist.errors import StoreError, UsageError
 from memorist.safety.secrets import find_secrets
 from memorist.safety.server_access import LOOPBACK_NAMES, is_host_allowed
 from memorist.system import open_listening_socket
-from memorist.team.shared_file import find_key_problem, text_checksum
+from memorist.team.shared_file import text_checksum
+from memorist.team.shared_names import find_key_problem
 from memorist.team.team_protocol import (
     MAX_REQUEST_BYTES,
     SPACE_PATTERN,

@@ -9,11 +9,10 @@ overwritten is in the folder's history, in a conflict copy, or on the remote.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct, field
 from msgspec.structs import replace
 
 from memorist.auto_memory.auto_memory import AutoMemory
@@ -30,10 +29,10 @@ from memorist.errors import (
 )
 from memorist.ports import FileSystem
 from memorist.settings import TeamSettings
-from memorist.store.disk_files import hold_lock, read_if_exists
+from memorist.store.disk_files import read_if_exists
+from memorist.store.process_lock import hold_lock
 from memorist.team.author_log import AuthorLog
 from memorist.team.local_copy import (
-    BaseTextStore,
     IncomingChanges,
     LocalMemory,
     LocalTeamFolder,
@@ -42,7 +41,20 @@ from memorist.team.local_copy import (
     add_local_copy,
 )
 from memorist.team.memory_merge import merge_texts, name_conflict_copy
+from memorist.team.merge_bases import BaseTextStore
 from memorist.team.shared_file import UnshareableMemory, text_checksum
+from memorist.team.sync_difference import (
+    SyncedMemory,
+    SyncSides,
+    SyncSteps,
+    TeamSyncState,
+    drop_lost_names,
+    is_mass_deletion,
+    plan_sync,
+    reset_deleted_names,
+    split_batches,
+)
+from memorist.team.sync_report import TeamSyncReport
 from memorist.team.team_remote import (
     MAX_KEYS,
     RemoteChange,
@@ -51,202 +63,6 @@ from memorist.team.team_remote import (
     TeamRemote,
     TeamRevision,
 )
-
-# The difference between a folder and its remote, relative to their last common state (TM-2).
-
-
-MASS_DELETION_COUNT = 10
-"""So many deletions at once, of at least half of what is shared, wait for the user: a vanished
-folder is rarely intended. Our choice.
-"""
-
-
-class SyncedMemory(Struct, frozen=True):
-    """The last common state of one memory: its checksum on the remote and here, empty if absent."""
-
-    there: str
-    here: str
-    waits: bool = field(default=False, name="held")
-    """The remote text was not accepted here: it waits in the inbox, or was refused."""
-
-
-class TeamSyncState(Struct, frozen=True, kw_only=True):
-    """The state saved between two runs."""
-
-    remote: str = ""
-    seen: RemoteState = RemoteState()
-    keys: dict[str, SyncedMemory] = {}
-    conflict_copies: dict[str, str] = field(default_factory=dict, name="beside")
-    """Names of conflict copies, and of the memory each belongs to."""
-
-
-class SyncSteps(Struct, frozen=True, kw_only=True):
-    """The steps to take, by name."""
-
-    take: tuple[str, ...] = ()
-    """Changed only on the remote: its text comes here."""
-    drop: tuple[str, ...] = ()
-    """Deleted on the remote, unchanged here."""
-    meet: tuple[str, ...] = ()
-    """Changed on both sides."""
-    send: tuple[str, ...] = ()
-    """Changed only here."""
-    remove: tuple[str, ...] = ()
-    """Deleted here, unchanged on the remote."""
-    aside: tuple[str, ...] = ()
-    """Changed here, while the remote text was not accepted: the local text goes to the remote under
-    another name.
-    """
-    alike: tuple[str, ...] = ()
-    """The same on both sides, though different from before: only to be recorded."""
-
-
-class SyncSides(Struct, frozen=True, kw_only=True):
-    """The input of a plan: checksums by name on both sides, and their last common state."""
-
-    here: Mapping[str, str]
-    there: Mapping[str, str]
-    known: Mapping[str, SyncedMemory] = {}
-    staying: Collection[str] = ()
-    """Names whose local text stays here: a secret, too large.
-
-    The remote text is not removed either.
-    """
-
-
-def plan_sync(sides: SyncSides) -> SyncSteps:
-    """Plan the steps that make both sides equal, each name in at most one of them, sorted."""
-    found: dict[str, list[str]] = {}
-    for key in sorted({*sides.here, *sides.there, *sides.known}):
-        step = _choose_step(key, sides)
-        if step:
-            found.setdefault(step, []).append(key)
-    return SyncSteps(**{step: tuple(keys) for step, keys in found.items()})
-
-
-def _choose_step(key: str, sides: SyncSides) -> str:
-    known = sides.known.get(key, SyncedMemory("", ""))
-    here, there = sides.here.get(key, ""), sides.there.get(key, "")
-    here_moved, there_moved = here != known.here, there != known.there
-    if here == there:
-        return (
-            "alike"
-            if here_moved or there_moved or known.waits or (key in sides.known and not here)
-            else ""
-        )
-    if not here_moved:
-        return ("take" if there else "drop") if there_moved else ""
-    if key in sides.staying:
-        return ""
-    if there_moved:
-        return "meet" if here and there else "send" if here else "take"
-    return ("aside" if here else "") if known.waits else ("send" if here else "remove")
-
-
-def drop_lost_names(
-    known: Mapping[str, SyncedMemory], there: Collection[str]
-) -> dict[str, SyncedMemory]:
-    """Drop names that the remote neither has nor reports as deleted (`there` holds both): it lost
-    them, so they are new to it again.
-    """
-    return {key: each for key, each in known.items() if not each.there or key in there}
-
-
-def reset_deleted_names(
-    known: Mapping[str, SyncedMemory], send: Collection[str], there: Collection[str]
-) -> dict[str, SyncedMemory]:
-    """Reset names that were deleted on the remote and changed here (among `send`, and not `there`):
-    they are sent as new.
-    """
-    return {
-        key: SyncedMemory("", each.here) if key in send and key not in there else each
-        for key, each in known.items()
-    }
-
-
-def is_mass_deletion(going: Sequence[str], known: Mapping[str, SyncedMemory]) -> bool:
-    """Tell whether so many deletions at once wait for the user."""
-    return len(going) >= MASS_DELETION_COUNT and 2 * len(going) >= len(known)
-
-
-def split_batches(
-    changes: Mapping[str, RemoteChange], limit: int
-) -> Iterator[dict[str, RemoteChange]]:
-    """Split the changes into parts of at most `limit` bytes of text, sorted; a larger one goes
-    alone.
-
-    Deletions and changes of existing memories go first, so that a full store still accepts them.
-    """
-    batch: dict[str, RemoteChange] = {}
-    size = 0
-    for key in sorted(changes, key=lambda key: (changes[key].was == "", key)):
-        more = len((changes[key].text or "").encode("utf-8", "surrogatepass")) + len(
-            key.encode("utf-8", "surrogatepass")
-        )
-        if batch and (size + more > limit or len(batch) >= MAX_CHANGES_PER_REQUEST):
-            yield batch
-            batch, size = {}, 0
-        batch[key] = changes[key]
-        size += more
-    if batch:
-        yield batch
-
-
-MAX_CHANGES_PER_REQUEST = 500
-"""Upper bound of changes in one request."""
-
-
-# The report of synchronising a folder with its remote. Pure.
-
-
-class TeamSyncReport(Struct, frozen=True, kw_only=True):
-    """Names of shared memories, by what became of them."""
-
-    received: tuple[str, ...] = ()
-    merged: tuple[str, ...] = ()
-    conflict_copies: tuple[tuple[str, str], ...] = ()
-    """Unmergeable texts: the name, and the name under which the local text is kept."""
-    dropped: tuple[str, ...] = ()
-    """Deleted here because they were deleted on the remote; the history still has them."""
-    sent: tuple[str, ...] = ()
-    removed: tuple[str, ...] = ()
-    """Deleted on the remote because they were deleted here."""
-    waiting: tuple[tuple[str, str], ...] = ()
-    """Remote changes that wait in the inbox, and why."""
-    refused: tuple[tuple[str, str], ...] = ()
-    """Remote changes that were rejected, and why."""
-    staying: tuple[UnshareableMemory, ...] = ()
-    """What is not sent."""
-    deletions: tuple[str, ...] = ()
-    """Deletions that wait for the user: too many at once."""
-    remarks: tuple[str, ...] = ()
-
-    @property
-    def changed(self) -> bool:
-        """Whether anything was written, here or on the remote."""
-        return any(
-            (
-                self.received,
-                self.merged,
-                self.conflict_copies,
-                self.dropped,
-                self.sent,
-                self.removed,
-            )
-        )
-
-    def __add__(self, other: TeamSyncReport) -> TeamSyncReport:
-        """Combine two consecutive reports; unshareable memories are those of the later one."""
-        later = ("staying",)
-        return TeamSyncReport(
-            **{
-                name: getattr(other, name)
-                if name in later
-                else tuple(dict.fromkeys((*getattr(self, name), *getattr(other, name))))
-                for name in self.__struct_fields__
-            }
-        )
-
 
 MAX_PUSH_ATTEMPTS = 3
 """One push and at most two retries if others were faster (claude-code.md section 10.4)."""

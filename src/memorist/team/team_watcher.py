@@ -18,7 +18,8 @@ from memorist.errors import MemoristError, RemoteRefused, UsageError
 from memorist.events import Event, TeamFailed, TeamSynced
 from memorist.ports import FileSystem
 from memorist.settings import TeamSettings
-from memorist.team.team_sync import TeamSync, TeamSyncReport
+from memorist.team.sync_report import TeamSyncReport
+from memorist.team.team_sync import TeamSync
 
 POLL_SECONDS = 1.0
 """Interval of polling the folder, one stat per file. Our choice."""

@@ -7,7 +7,8 @@ Nothing here needs the network or a key. `ScriptedModel` and `ScriptedServer` ta
 
 from memorist.testing.assertions import check_prefix, only_grows
 from memorist.testing.conformance import check_files, check_model
-from memorist.testing.in_memory_files import FrozenClock, InMemoryFiles
+from memorist.testing.frozen_clock import FrozenClock
+from memorist.testing.in_memory_files import InMemoryFiles
 from memorist.testing.models import ScriptedModel
 from memorist.testing.provider_server import ReceivedRequest, ScriptedServer
 from memorist.testing.steps import (

@@ -10,7 +10,7 @@ from itertools import islice
 from msgspec import Struct, field
 
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import (
+from memorist.core.sentences import (
     WeighedSentence,
     shorten,
     shorten_middle,

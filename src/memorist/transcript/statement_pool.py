@@ -8,7 +8,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import (
+from memorist.core.sentences import (
     TEXT_LIMIT,
     WeighedSentence,
     split_sentences,

@@ -5,8 +5,6 @@ for unknown ones. Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from posixpath import commonpath
 
 import msgspec
 from msgspec import Struct
@@ -317,36 +315,3 @@ def _parse_unknown_tool(name: str, inputs: JsonObject) -> ToolAction:
     if not detail and not paths and inputs:
         detail = msgspec.json.encode(next(iter(inputs))).decode().strip('"')[:40]
     return OtherToolAction(name, detail, tuple(paths))
-
-
-# Paths as shown in notes: relative to the session's folder. Pure.
-
-
-LONG_PATH_CHARACTERS = 64
-"""Characters above which a path outside the session's folder is abbreviated to its end."""
-
-SHOWN_PATH_PARTS = 3
-
-
-def find_display_root(cwd: str, paths: Iterable[str]) -> str:
-    """The folder that paths are shown relative to: the session's, or the common parent of its
-    absolute paths.
-    """
-    if cwd:
-        return cwd.rstrip("/\\")
-    absolute = [path for path in paths if path.startswith("/")]
-    if len(absolute) < 2:
-        return ""
-    common = commonpath(absolute)
-    return common if common.count("/") >= 2 else ""
-
-
-def display_path(path: str, root: str) -> str:
-    """The path relative to the root; any other path unchanged, a long one abbreviated to its last
-    parts.
-    """
-    if root and path.startswith(root) and path[len(root) : len(root) + 1] in ("/", "\\"):
-        return path[len(root) + 1 :]
-    if len(path) > LONG_PATH_CHARACTERS and path.count("/") > SHOWN_PATH_PARTS and " " not in path:
-        return "…/" + "/".join(path.rsplit("/", SHOWN_PATH_PARTS)[1:])
-    return path.removeprefix("./")

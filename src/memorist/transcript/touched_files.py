@@ -6,7 +6,8 @@ from msgspec import Struct, field, structs
 
 from memorist.core.apply_patch import FileEdit
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import find_identifiers, shorten
+from memorist.core.sentences import shorten
+from memorist.core.text_analysis import find_identifiers
 
 FILE_LIMIT = 400
 """Files kept; at twice the number those only read, and longest ago, are dropped first."""

@@ -16,7 +16,8 @@ from msgspec import Struct
 
 from memorist.core.apply_patch import FileEdit
 from memorist.core.messages import Message, Origin, TextBlock, ThinkingBlock, ToolResult, ToolUse
-from memorist.core.text_analysis import find_identifiers, shorten, shorten_middle
+from memorist.core.sentences import shorten, shorten_middle
+from memorist.core.text_analysis import find_identifiers
 from memorist.transcript.background_work import BackgroundWork, is_plan_path
 from memorist.transcript.call_outcome import CallOutcome, parse_call_outcome, result_head_and_tail
 from memorist.transcript.command_lines import (

@@ -16,19 +16,14 @@ from memorist.errors import InputError
 from memorist.hooks import hook_protocol
 from memorist.hooks.agent_programs import AGENTS, SettingsScope, find_settings_files, has_plugin
 from memorist.hooks.daemon_socket import find_daemon_process, is_daemon_responsive
-from memorist.hooks.hook_event import (
-    CLIENTS,
-    Client,
-    HookFailure,
-    describe_hook_failures,
-    parse_hook_failures,
-)
+from memorist.hooks.hook_event import CLIENTS, Client
 from memorist.hooks.hook_install import (
     INSTALLED_EVENTS,
     HookInstaller,
     LaunchCommand,
     find_hook_commands,
 )
+from memorist.hooks.hook_log import HookFailure, describe_hook_failures, parse_hook_failures
 from memorist.platforms.regular_files import read_regular_text
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import BESIDE_HOOKS

@@ -18,7 +18,7 @@ from memorist.platforms import file_locks
 from memorist.platforms.file_descriptors import NO_LINKS, PRIVATE, read_at
 from memorist.platforms.regular_files import read_regular
 from memorist.store.database import is_disk_failure
-from memorist.store.disk_files import hold_lock
+from memorist.store.process_lock import hold_lock
 
 PATIENCE_SECONDS = 2.0
 """Wait for a lock whose holder needs it for milliseconds. Our choice."""

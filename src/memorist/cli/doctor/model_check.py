@@ -29,8 +29,8 @@ from memorist.cli.doctor.database_check import open_read_only
 from memorist.cli.status_command import read_status
 from memorist.compaction.summary_parser import UnusableSummary, parse_summary
 from memorist.compaction.summary_review import MIN_NAME_SHARE, drop_invented_lines
-from memorist.core.markdown import load_prompt, render_template
 from memorist.core.messages import JsonObject, ToolDefinition, Usage
+from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.errors import MemoristError, ModelError, ModelTimeout, StoreError
 from memorist.forks.answer_form import AnswerForm, read_form
 from memorist.forks.file_tool_calls import (

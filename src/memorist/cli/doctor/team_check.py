@@ -20,13 +20,13 @@ from memorist.cli.doctor.fault_repair import FIX_COMMAND, repair_or_report, set_
 from memorist.cli.doctor.memory_check import FILES, find_memory_folders
 from memorist.errors import MemoristError, RemoteError, RemoteRefused, SettingsError, StoreError
 from memorist.platforms.regular_files import read_regular
-from memorist.store.disk_files import hold_lock
 from memorist.store.home_layout import MemoryLayout, TeamLayout
+from memorist.store.process_lock import hold_lock
 from memorist.team import remote_location
 from memorist.team.git_remote import GitRemote
+from memorist.team.sync_difference import TeamSyncState
 from memorist.team.team_client import ServerRemote
 from memorist.team.team_remote import TeamRemote
-from memorist.team.team_sync import TeamSyncState
 
 REACH_SECONDS = 5.0
 """Longest wait for an answer, because the user is waiting. Our choice."""

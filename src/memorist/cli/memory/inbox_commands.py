@@ -17,7 +17,8 @@ from memorist.cli.memory.memory_commands import (
     open_project_memory,
     print_write_result,
 )
-from memorist.core.text_analysis import encode_text, shorten
+from memorist.core.sentences import shorten
+from memorist.core.text_analysis import encode_text
 
 
 @click.group("inbox", invoke_without_command=True)

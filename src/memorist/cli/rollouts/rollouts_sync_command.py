@@ -20,7 +20,7 @@ from memorist.engine.rollout_pipeline import (
     open_rollout_pipeline,
 )
 from memorist.rollouts.job_worker import JobEvent, JobFinished, RolloutSyncReport
-from memorist.store.job_claims import GLOBAL_KEY
+from memorist.store.claim_rules import GLOBAL_KEY
 
 T = TypeVar("T")
 MAX_NAMED = 5

@@ -1,0 +1,45 @@
+"""A least-recently-used cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
+
+DEFAULT_CACHE_SIZE = 64
+"""Default number of entries. Chosen here: more projects or folders than one user works in within a
+few days.
+"""
+
+
+Value = TypeVar("Value")
+
+
+class LruCache(Generic[Value]):
+    """A least-recently-used cache keyed by name; `on_evict` is called with each value that is
+    evicted.
+    """
+
+    def __init__(
+        self,
+        on_evict: Callable[[Value], object] = lambda _: None,
+        *,
+        max_size: int = DEFAULT_CACHE_SIZE,
+    ) -> None:
+        self._max_size = max_size
+        self._on_evict = on_evict
+        self._values: dict[str, Value] = {}
+
+    def get_or_create(self, name: str, create: Callable[[], Value]) -> Value:
+        """Return the value of a name; create it with `create` when it is missing."""
+        found = self._values.pop(name) if name in self._values else create()
+        self._values[name] = found
+        if len(self._values) > self._max_size:
+            self._on_evict(self._values.pop(next(iter(self._values))))
+        return found
+
+    def __iter__(self) -> Iterator[Value]:
+        return iter(list(self._values.values()))
+
+    def clear(self) -> None:
+        """Remove every entry without calling `on_evict`."""
+        self._values.clear()

@@ -1,0 +1,51 @@
+"""Cutting a text to a number of tokens, with a mark that says how much was removed. Pure."""
+
+from __future__ import annotations
+
+from memorist.core.token_count import BYTES_PER_TOKEN, estimate_text_tokens
+
+CUT_MARK = " tokens cut …"
+"""End of the mark."""
+
+
+def _cut_mark(tokens: int) -> str:
+    return f"\n… {tokens}{CUT_MARK}\n"
+
+
+def _head(text: str, size: int) -> str:
+    """The longest prefix of at most `size` UTF-8 bytes, cut at a character boundary, and at a line
+    end if there is one in its second half.
+    """
+    cut = text.encode("utf-8", "surrogatepass")[:size].decode("utf-8", "ignore")
+    line_end = cut.rfind("\n", len(cut) // 2)
+    return cut[:line_end] if line_end > 0 else cut
+
+
+def _tail(text: str, size: int) -> str:
+    raw = text.encode("utf-8", "surrogatepass")
+    cut = raw[max(0, len(raw) - size) :].decode("utf-8", "ignore")
+    line_start = cut.find("\n", 0, len(cut) // 2)
+    return cut[line_start + 1 :] if line_start >= 0 else cut
+
+
+def truncate_end(text: str, tokens: int) -> str:
+    """Keep the start of the text, at most `tokens` estimated tokens; a mark follows when something
+    is cut.
+    """
+    size = estimate_text_tokens(text)
+    if size <= tokens:
+        return text
+    head = _head(text, tokens * BYTES_PER_TOKEN)
+    return head + _cut_mark(size - estimate_text_tokens(head)).rstrip("\n")
+
+
+def truncate_middle(text: str, tokens: int) -> str:
+    """Keep the start and the end of the text, `tokens` / 2 estimated tokens each, with a mark
+    between them when something is cut (as CX-6 asks).
+    """
+    size = estimate_text_tokens(text)
+    if size <= tokens:
+        return text
+    half = max(1, tokens * BYTES_PER_TOKEN // 2)
+    head, tail = _head(text, half), _tail(text, half)
+    return head + _cut_mark(size - estimate_text_tokens(head) - estimate_text_tokens(tail)) + tail

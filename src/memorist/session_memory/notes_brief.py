@@ -1,0 +1,38 @@
+"""The brief that replaces the full history for another model than that of the parent
+(FK-7). Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from memorist.core.token_count import BYTES_PER_TOKEN
+from memorist.core.truncation import truncate_end, truncate_middle
+
+BRIEF_TOKENS = 6_000
+"""Budget for the newest messages, in full; the structural notes cover what came before."""
+
+
+BRIEF_MESSAGE_TOKENS = 1_500
+"""Most tokens of one message in the brief."""
+
+
+def render_conversation_brief(
+    derived: Mapping[str, str], newest: list[tuple[str, str]], tokens: int = BRIEF_TOKENS
+) -> str:
+    """Render a brief of the conversation: what is derived from its structure, then its newest
+    messages as (speaker, text), oldest first.
+    """
+    parts = ["What is known of the conversation so far, taken from its transcript by a program:"]
+    parts += [f"## {title}\n{body}" for title, body in derived.items() if body.strip()]
+    parts.append("The newest messages:")
+    room = tokens * BYTES_PER_TOKEN
+    chosen: list[str] = []
+    for speaker, text in reversed(newest):
+        piece = f"[{speaker}]\n{truncate_middle(text, BRIEF_MESSAGE_TOKENS)}"
+        room -= len(piece)
+        if room < 0 and chosen:
+            break
+        chosen.append(piece)
+    parts += reversed(chosen)
+    return truncate_end("\n\n".join(parts), tokens * 3)

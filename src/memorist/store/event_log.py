@@ -1,0 +1,42 @@
+"""The event log of a session: one JSON object per line, appended unbuffered."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from memorist.events import Event, TimestampedEvent
+from memorist.platforms.file_descriptors import PRIVATE, read_at
+from memorist.ports import Clock
+from memorist.safety.redacted_json import encode_redacted
+from memorist.store.disk_files import make_folders, to_store_error
+from memorist.store.transcript_writer import AppendedFile
+
+
+class EventLog:
+    """Appends events to `events.jsonl`. A line torn by a crash is terminated by a newline when the
+    log is reopened.
+    """
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        self._clock = clock
+        make_folders(path.parent)
+        try:
+            descriptor = os.open(path, os.O_CREAT | os.O_APPEND | os.O_RDWR | PRIVATE, 0o600)
+        except OSError as error:
+            raise to_store_error("write", path, error) from error
+        self._file = AppendedFile(descriptor, path)
+        size = os.fstat(descriptor).st_size
+        if size and read_at(descriptor, 1, size - 1) != b"\n":
+            self._file.append(b"\n")
+
+    def append(self, event: Event) -> None:
+        """Write one event. Raises StoreError when the disk refuses; it is then written with the
+        next.
+        """
+        self._file.append(encode_redacted(TimestampedEvent(self._clock.now(), event)) + b"\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file. May be called twice. Raises StoreError where events are lost by it."""
+        self._file.close()

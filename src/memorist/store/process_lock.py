@@ -1,0 +1,52 @@
+"""Mutual exclusion between processes: an advisory lock that the system releases when its holder
+dies.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from memorist.errors import StoreError
+from memorist.platforms import file_locks
+from memorist.platforms.file_descriptors import NO_LINKS, PRIVATE
+from memorist.store.disk_files import make_folders, to_store_error
+
+WAIT_SECONDS = 10.0
+"""Longest wait for another process; work under the lock takes milliseconds."""
+
+
+_STEP_SECONDS = 0.005
+
+
+@contextmanager
+def hold_lock(path: Path, *, wait_seconds: float = WAIT_SECONDS) -> Iterator[None]:
+    """Hold the lock at `path`, a file created if missing. A killed holder holds nothing. Raises
+    StoreError when another keeps it too long.
+    """
+    make_folders(path.parent)
+    try:
+        descriptor = os.open(path, os.O_CREAT | os.O_RDWR | PRIVATE | NO_LINKS, 0o600)
+    except OSError as error:
+        raise to_store_error("lock", path, error) from error
+    try:
+        _acquire_lock_within(descriptor, path, wait_seconds)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _acquire_lock_within(descriptor: int, path: Path, wait_seconds: float) -> None:
+    until = time.monotonic() + wait_seconds
+    while True:
+        if file_locks.try_lock(descriptor):
+            return
+        if time.monotonic() >= until:
+            raise StoreError(
+                f"another process has held {path} for {wait_seconds:g} seconds; end it, or "
+                f"try again later"
+            )
+        time.sleep(_STEP_SECONDS)
