@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from auto_memory.conftest import memory
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_file import MemoryKind, format_utc_timestamp, parse_topic
-from memorist.auto_memory.memory_index import IndexLimits, MemoryUsage, build_index
+from memorist.auto_memory.memory_index import MemoryUsage, build_index
 from memorist.auto_memory.memory_manifest import (
     DAY_SECONDS,
     read_memory_header,
@@ -145,7 +145,7 @@ def test_no_pair_of_times_breaks_index_or_age(modified: float, now: float, last:
         "",
         usage={"mill.md": MemoryUsage(1, last)},
         now=now,
-        limits=IndexLimits(max_lines=10, max_bytes=1_000, pointer_chars=150),
+        settings=AutoMemorySettings(index_lines=10, index_bytes=1_000, index_line=150),
     )
     shown = render_memory(
         parse_topic("mill.md", memory("mill")),

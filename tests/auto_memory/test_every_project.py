@@ -189,7 +189,7 @@ async def start_claude_code(projects: Projects) -> HookAnswer:
     """What the start of a session in the blog prints."""
     async with projects.engine() as engine:
         engine.starts_workers = False
-        pool = HookSessionPool(engine, 600.0, lambda event, client, error: pytest.fail(str(error)))
+        pool = HookSessionPool(engine, lambda event, client, error: pytest.fail(str(error)))
         file = projects.home.parent / "s.jsonl"
         file.write_bytes(b"".join(ClaudeFile().lines))
         event = HookEvent(

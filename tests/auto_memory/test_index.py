@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from memorist.auto_memory.memory_file import MemoryKind, Trust
 from memorist.auto_memory.memory_index import (
-    IndexLimits,
     MemoryIndex,
     MemoryUsage,
     build_index,
@@ -22,6 +21,7 @@ from memorist.auto_memory.memory_manifest import (
     render_manifest,
     render_manifest_line,
 )
+from memorist.settings import AutoMemorySettings
 
 NOW = 1_800_000_000.0
 
@@ -52,10 +52,12 @@ def built(
     heads: list[MemoryHeader],
     present: str = "",
     *,
-    limits: IndexLimits | None = None,
+    settings: AutoMemorySettings | None = None,
     uses: dict[str, MemoryUsage] | None = None,
 ) -> MemoryIndex:
-    return build_index(heads, present, usage=uses or {}, now=NOW, limits=limits or IndexLimits())
+    return build_index(
+        heads, present, usage=uses or {}, now=NOW, settings=settings or AutoMemorySettings()
+    )
 
 
 @pytest.mark.covers("AM-3")
@@ -122,7 +124,7 @@ def test_no_index_is_over_its_limits(
         head(f"{name}.md", description=" ".join(said.split())) for name, said in dict(files).items()
     ]
 
-    index = built(heads, present, limits=IndexLimits(max_lines=lines, max_bytes=size))
+    index = built(heads, present, settings=AutoMemorySettings(index_lines=lines, index_bytes=size))
 
     assert len(index.text.splitlines()) <= lines
     assert len(index.text.encode("utf-8", "replace")) <= size
@@ -162,11 +164,11 @@ def test_the_manifest_lists_the_newest_files_with_what_is_known() -> None:
     heads = [head("a.md", days=2), head("b.md", days=1, kind=None, description="")]
 
     assert (
-        render_manifest(heads, limit=200)
+        render_manifest(heads, AutoMemorySettings(scan_files=200))
         == "- b.md (2027-01-14T08:00:00Z)\n- [project] a.md (2027-01-13T08:00:00Z): what it says"
     )
     assert (
-        render_manifest(heads, limit=1).splitlines()[-1]
+        render_manifest(heads, AutoMemorySettings(scan_files=1)).splitlines()[-1]
         == "(1 more, older or superseded, are not listed)"
     )
 

@@ -68,7 +68,7 @@ async def test_a_hook_event_is_answered_through_eight_modules(
         hook_event_name="UserPromptSubmit", session_id="s1", cwd="/home/dev/shop", prompt="Test it."
     )
     async with Memorist(home=tmp_path) as engine:
-        sessions = HookSessionPool(engine, 600.0, lambda *_: None)
+        sessions = HookSessionPool(engine, lambda *_: None)
         await sessions.answer("claude-code", event, "/home/dev/shop", 60.0)
         await sessions.close()
 

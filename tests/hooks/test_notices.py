@@ -32,7 +32,7 @@ async def turns(
     found = []
     async with Memorist(model="structural", settings=settings) as engine:
         engine.starts_workers = False
-        pool = HookSessionPool(engine, 600.0, lambda event, client, error: pytest.fail(str(error)))
+        pool = HookSessionPool(engine, lambda event, client, error: pytest.fail(str(error)))
         path = home.parent / f"rollout-{client}.jsonl"
         event = HookEvent(session_id="s1", transcript_path=str(path), cwd=FOLDER)
         for prompt in prompts:

@@ -295,7 +295,7 @@ async def test_a_session_that_is_taken_up_while_it_ends_goes_on(tmp_path: Path) 
     settings = Settings(forks=ForkLimits(seconds=1.0), home=str(tmp_path / "home"))
     failed: list[BaseException] = []
     async with Memorist(model=ScriptedModel(hang), settings=settings) as engine:
-        sessions = HookSessionPool(engine, 600.0, lambda event, client, error: failed.append(error))
+        sessions = HookSessionPool(engine, lambda event, client, error: failed.append(error))
         file = ClaudeFile()
         file.user("Sort the invoices, and never change the file invoices.txt.")
         (tmp_path / "1.jsonl").write_bytes(b"".join(file.lines))

@@ -33,9 +33,7 @@ class Client:
     """Claude Code with hooks: prompts and compactions of one session."""
 
     def __init__(self, engine: Memorist, folder: Path) -> None:
-        self.pool = HookSessionPool(
-            engine, 600.0, lambda event, client, error: pytest.fail(str(error))
-        )
+        self.pool = HookSessionPool(engine, lambda event, client, error: pytest.fail(str(error)))
         self.path = folder / "s.jsonl"
         self.file = ClaudeFile()
 
@@ -71,7 +69,7 @@ async def test_a_word_to_the_client_turns_memory_off_for_the_session(tmp_path: P
         ]
         await client.pool.close()
         kept = [head.description for head in engine.memory(FOLDER).headers()]
-        again = HookSessionPool(engine, 600.0, lambda *_: pytest.fail("it failed"))
+        again = HookSessionPool(engine, lambda *_: pytest.fail("it failed"))
         event = HookEvent(session_id="s1", cwd=FOLDER, hook_event_name="SessionStart")
         resumed = await again.answer("claude-code", event, "", 20.0)
         await again.close()

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from memorist import Memorist
 from memorist.cli.main import memorist_group
 from memorist.core.messages import JsonObject
-from memorist.proxy.call_pipeline import ProxyEngines, ProxySessionPool
 from memorist.proxy.conversation_matching import ProxyConversation
+from memorist.proxy.proxy_session_pool import ProxyEngines, ProxySessionPool
 from memorist.settings import ProxySettings
 
 REQUEST: JsonObject = {

@@ -328,7 +328,6 @@ class MemoristHooks:
         if self._sessions is None:
             self._sessions = HookSessionPool(
                 self.attached.engine,
-                self.attached.engine.settings.hooks.session_idle_seconds,
                 lambda event, _, error: self._report_failure(event.hook_event_name, error),
             )
         first = event.session_id not in self._open_sessions

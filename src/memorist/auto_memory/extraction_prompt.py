@@ -132,7 +132,7 @@ def render_extraction_prompt(
         "count": str(task.count),
         "folder": str(task.folder),
         "today": task.today,
-        "manifest": render_manifest(headers, limit=settings.scan_files) or "(none yet)",
+        "manifest": render_manifest(headers, settings) or "(none yet)",
         "kinds": kinds,
         "asked": _render_user_requests(task, prompts),
         "team": render_template(
@@ -160,7 +160,7 @@ def build_extraction_form(
     settings: AutoMemorySettings,
 ) -> AnswerForm:
     """The same task as a form: a list of new memories, which a program writes as files."""
-    manifest = render_manifest(headers, limit=settings.scan_files) or "(none yet)"
+    manifest = render_manifest(headers, settings) or "(none yet)"
     asked = _render_user_requests(task, prompts)
     about = f"Today is {task.today}. Look at the newest {task.count} messages."
     used_paths = {header.path.casefold() for header in headers}

@@ -25,7 +25,7 @@ from memorist.auto_memory.memory_changes import (
 )
 from memorist.auto_memory.memory_file import Topic, parse_topic
 from memorist.auto_memory.memory_history import FolderHistory
-from memorist.auto_memory.memory_index import IndexLimits, MemoryIndex, MemoryUsage, build_index
+from memorist.auto_memory.memory_index import MemoryIndex, MemoryUsage, build_index
 from memorist.auto_memory.memory_manifest import (
     HEAD_BYTES,
     INDEX_NAME,
@@ -484,11 +484,6 @@ class ScannedFolder:
         heads = select_headers(
             (seen.head for seen in scan.files.values() if seen.head is not None), prefix
         )
-        limits = IndexLimits(
-            max_lines=self._settings.index_lines,
-            max_bytes=self._settings.index_bytes,
-            pointer_chars=self._settings.index_line,
-        )
         text = self.read_index_text(prefix) if present_text is None else present_text
         usage = self.read_usage() if heads else {}
         uses = {
@@ -496,7 +491,7 @@ class ScannedFolder:
             for path, each in usage.items()
             if path.startswith(prefix)
         }
-        return build_index(heads, text, usage=uses, now=self._clock.now(), limits=limits)
+        return build_index(heads, text, usage=uses, now=self._clock.now(), settings=self._settings)
 
     def read_usage(self) -> Mapping[str, MemoryUsage]:
         """Return each memory's usage; empty when the database fails, as the index works without

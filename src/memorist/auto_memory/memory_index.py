@@ -23,6 +23,7 @@ from memorist.auto_memory.memory_manifest import (
     MemoryHeader,
 )
 from memorist.core.lazy import lazy_pattern
+from memorist.settings import AutoMemorySettings
 
 _POINTER = lazy_pattern(
     r"\s*[-*]\s+\[(?P<title>[^\]]*)\]\((?P<path><[^<>]+\.md>|.+?\.md|[^)\s]+)\)\s*(?:(?:—|–|-|"
@@ -45,16 +46,6 @@ class MemoryUsage(Struct, frozen=True):
 
     count: int = 0
     last: float = 0.0
-
-
-class IndexLimits(Struct, frozen=True, kw_only=True):
-    """The index's limits. Source of the defaults: claude-code.md section 7.4."""
-
-    max_lines: int = 200
-    max_bytes: int = 25_000
-    """Bytes."""
-    pointer_chars: int = 150
-    """Approximate characters of one pointer line."""
 
 
 class MemoryIndex(Struct, frozen=True, kw_only=True):
@@ -87,7 +78,7 @@ def build_index(
     *,
     usage: Mapping[str, MemoryUsage],
     now: float,
-    limits: IndexLimits,
+    settings: AutoMemorySettings,
 ) -> MemoryIndex:
     """Build the index from the files; `present_text` is the index on disk.
 
@@ -102,17 +93,17 @@ def build_index(
     ]
     rated.sort(key=itemgetter(0, 1))
     ranked = [head for _, _, head in rated]
-    top = _fit_own_lines(kept, limits)
+    top = _fit_own_lines(kept, settings)
     chosen = _choose_pointers(
         ranked,
-        lambda head: _pointer_line(head, own.get(head.path), limits.pointer_chars),
+        lambda head: _pointer_line(head, own.get(head.path), settings.index_line),
         top,
-        limits,
+        settings,
         cut=len(top) < len(kept),
     )
     left_out = [head.path for head in ranked if head.path not in chosen]
     lines = [*top, *chosen.values()]
-    full = len(lines) + 1 >= limits.max_lines
+    full = len(lines) + 1 >= settings.index_lines
     over = "" if not left_out and len(top) == len(kept) else "lines" if full else "bytes"
     if over:
         lines.append(_overflow_remark(len(left_out), len(kept) - len(top), over))
@@ -144,12 +135,12 @@ def _split_index(present: str) -> tuple[list[str], dict[str, str]]:
     return kept, own
 
 
-def _fit_own_lines(kept: list[str], limits: IndexLimits) -> list[str]:
+def _fit_own_lines(kept: list[str], settings: AutoMemorySettings) -> list[str]:
     """Return the user's own lines, limited to half of the index so that memories have room."""
     found, size = [], 0
-    for line in kept[: limits.max_lines // 2]:
+    for line in kept[: settings.index_lines // 2]:
         size += len(line.encode("utf-8", "replace")) + 1
-        if size > limits.max_bytes // 2:
+        if size > settings.index_bytes // 2:
             break
         found.append(line)
     return found
@@ -194,7 +185,7 @@ def _choose_pointers(
     ranked: Sequence[MemoryHeader],
     render: Callable[[MemoryHeader], str],
     top: list[str],
-    limits: IndexLimits,
+    settings: AutoMemorySettings,
     *,
     cut: bool,
 ) -> dict[str, str]:
@@ -206,12 +197,12 @@ def _choose_pointers(
     size = sum(_line_bytes(line) for line in top)
     whole = (
         not cut
-        and len(top) + len(ranked) <= limits.max_lines
-        and size + sum(_line_bytes(render(head)) for head in ranked) <= limits.max_bytes
+        and len(top) + len(ranked) <= settings.index_lines
+        and size + sum(_line_bytes(render(head)) for head in ranked) <= settings.index_bytes
     )
-    rows = limits.max_lines - len(top) - (0 if whole else 1)
+    rows = settings.index_lines - len(top) - (0 if whole else 1)
     room = (
-        limits.max_bytes
+        settings.index_bytes
         - size
         - (0 if whole else _line_bytes(_overflow_remark(99_999, 99_999, "lines")))
     )

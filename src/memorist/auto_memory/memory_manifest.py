@@ -18,6 +18,7 @@ from memorist.core.text_analysis import replace_surrogates
 from memorist.forks.fork_permissions import has_invisible_characters
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
+from memorist.settings import AutoMemorySettings
 
 INDEX_NAME = "MEMORY.md"
 """The index of a folder; not a memory itself."""
@@ -162,11 +163,12 @@ def render_manifest_line(header: MemoryHeader) -> str:
     return neutralize_markup(strip_hidden_characters(f"- {kind}{header.path} ({when}){said}"))
 
 
-def render_manifest(headers: Sequence[MemoryHeader], *, limit: int) -> str:
+def render_manifest(headers: Sequence[MemoryHeader], settings: AutoMemorySettings) -> str:
     """Render the manifest for a prompt: one line per file, newest first, and the number of omitted
     files.
     """
-    shown = sort_newest_first((head for head in headers if head.status == "active"), limit)
+    active = (head for head in headers if head.status == "active")
+    shown = sort_newest_first(active, settings.scan_files)
     more = len(headers) - len(shown)
     lines = [render_manifest_line(head) for head in shown]
     if more > 0:

@@ -18,8 +18,7 @@ from msgspec.structs import replace
 from memorist.budget.budget_governor import BudgetGovernor, record_rate_limits
 from memorist.errors import NothingToDo, StoreError
 from memorist.forks.fork_spec import ForkOutcome, Receipt
-from memorist.models.model_choice import open_model
-from memorist.models.rate_limits import RateLimitReport, subscribe_to_rate_limits
+from memorist.models.rate_limits import RateLimitReport
 from memorist.platforms.processes import name_process
 from memorist.ports import Clock, FileSystem, Model
 from memorist.recall.session_index import SessionIndex
@@ -42,6 +41,7 @@ from memorist.rollouts.job_worker import (
     split_job_events,
     structural_fallback_remarks,
 )
+from memorist.rollouts.outside_content import is_excluded
 from memorist.rollouts.rollout_folder import read_memory_folder
 from memorist.rollouts.rollout_summaries import parse_artifacts
 from memorist.rollouts.session_eligibility import judge_thread
@@ -55,6 +55,7 @@ from memorist.rollouts.session_sources import (
     load_skipped_files,
     save_skipped_files,
 )
+from memorist.rollouts.stage_models import StageModels
 from memorist.rollouts.stage_one import extract_session
 from memorist.rollouts.stage_two import ConsolidationResult, consolidate_folder
 from memorist.runtime import Runtime
@@ -157,19 +158,10 @@ class RolloutPipeline(RolloutStore):
         self._files = files or DiskFiles()
         self._uncopied: list[SkippedFile] = []
         self._environment = os.environ if environment is None else environment
-        self._fixed_model = model
-        self._models: dict[str, Model | None] = {}
         self._database = open_database(self.layout.database)
-
-    def _model(self, *names: str) -> Model | None:
-        """Return the model of the first name that is set; each is opened once."""
-        if self._fixed_model is not None:
-            return self._fixed_model
-        name = next(filter(None, names), self.settings.model)
-        if name not in self._models:
-            self._models[name] = open_model(name, self.settings.models, clock=self.clock)
-            subscribe_to_rate_limits(self._models[name], self._on_rate_limits)
-        return self._models[name]
+        self._models = StageModels(
+            settings, clock=self.clock, on_rate_limits=self._on_rate_limits, model=model
+        )
 
     def open_models(self) -> None:
         """Open the models of both stages, so that a model that cannot be opened costs no session an
@@ -177,8 +169,8 @@ class RolloutPipeline(RolloutStore):
 
         Raises ModelNameError.
         """
-        self._model(self.settings.rollouts.model)
-        self._model(self.settings.rollouts.consolidation_model, self.settings.rollouts.model)
+        self._models.open_extraction(self.settings.rollouts)
+        self._models.open_consolidation(self.settings.rollouts)
 
     def _on_rate_limits(self, limits: RateLimitReport) -> None:
         record_rate_limits(
@@ -281,8 +273,8 @@ class RolloutPipeline(RolloutStore):
         )
 
     @contextlib.contextmanager
-    def _open_runtime(self, rollouts: RolloutsSettings, *models: str) -> Iterator[Runtime]:
-        """What a stage works with, with the model of the first name that is set."""
+    def _open_runtime(self, rollouts: RolloutsSettings, model: Model | None) -> Iterator[Runtime]:
+        """What a stage works with."""
         governor = BudgetGovernor(
             self._database,
             "",
@@ -295,7 +287,7 @@ class RolloutPipeline(RolloutStore):
                 settings=replace(self.settings, rollouts=rollouts),
                 clock=self.clock,
                 files=self._files,
-                model=self._model(*models),
+                model=model,
                 governor=governor,
                 record_receipt=lambda receipt: governor.record_receipt(_redact_answer(receipt)),
             )
@@ -317,10 +309,11 @@ class RolloutPipeline(RolloutStore):
     async def _extract(
         self, rollouts: RolloutsSettings, counts: Counts, thread: Rollout, *, final: bool
     ) -> RolloutExtract:
-        with self._open_runtime(rollouts, rollouts.model) as runtime:
+        model = self._models.open_extraction(rollouts)
+        with self._open_runtime(rollouts, model) as runtime:
             parent = await asyncio.to_thread(find_parent_session, self.state, thread, counts)
             outcome = await extract_session(thread, runtime, final=final, parent=parent)
-        if outcome.outside and rollouts.pollutes:
+        if is_excluded(rollouts, outside=outcome.outside):
             set_memory_mode(self.state, thread.id, "polluted", self.claim_terms)
         return outcome
 
@@ -329,7 +322,8 @@ class RolloutPipeline(RolloutStore):
     ) -> Sequence[RolloutExtract]:
         rows = list_extracts(self.state)
         emptied = not rows and self._are_all_excluded()
-        with self._open_runtime(rollouts, rollouts.consolidation_model, rollouts.model) as runtime:
+        model = self._models.open_consolidation(rollouts)
+        with self._open_runtime(rollouts, model) as runtime:
             consolidation = self._last_consolidation = await consolidate_folder(
                 runtime, rows, _ConsolidationLease(renew), emptied=emptied
             )
@@ -477,10 +471,7 @@ class RolloutPipeline(RolloutStore):
 
     async def close(self) -> None:
         """Close models and databases. May be called twice."""
-        for model in self._models.values():
-            if model is not None:
-                await model.close()
-        self._models.clear()
+        await self._models.close()
         self.state.close()
         self._database.close()
 

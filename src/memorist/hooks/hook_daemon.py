@@ -99,8 +99,7 @@ class HookDaemon:
         processes.call_on_end_signals(loop, self._end.set)
         engine = self._open_engine()
         if engine is not None:
-            idle_seconds = self._settings.session_idle_seconds
-            self._sessions = HookSessionPool(engine, idle_seconds, self._on_failure)
+            self._sessions = HookSessionPool(engine, self._on_failure)
         self._write_limits()
         start = asyncio.start_unix_server if sockets.HAS_UNIX else asyncio.start_server
         server = await start(

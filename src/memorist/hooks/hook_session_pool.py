@@ -21,7 +21,6 @@ class HookSessionPool:
 
     Args:
         engine: opens the sessions.
-        idle_seconds: a session without an event for this long is closed.
         on_failure: called with errors of background work.
         clock: measures how long a session is idle.
     """
@@ -29,7 +28,6 @@ class HookSessionPool:
     def __init__(
         self,
         engine: Memorist,
-        idle_seconds: float,
         on_failure: Callable[[HookEvent, Client, BaseException], None],
         clock: Clock | None = None,
     ) -> None:
@@ -39,7 +37,7 @@ class HookSessionPool:
         self._pool = SessionPool[tuple[Client, str], HookSession](
             HookSession.close,
             clock=clock or SystemClock(),
-            limits=PoolLimits(idle_seconds),
+            limits=PoolLimits(engine.settings.hooks.session_idle_seconds),
             is_shared=True,
         )
         self._off = set(engine.off_sessions())

@@ -23,11 +23,12 @@ from memorist.engine.engine import Memorist
 from memorist.engine.tenants import Tenants
 from memorist.errors import UsageError
 from memorist.platforms import processes
-from memorist.proxy.call_pipeline import CallPipeline, ProxyEngines
+from memorist.proxy.call_pipeline import CallPipeline
 from memorist.proxy.header_rules import check_host, check_token
 from memorist.proxy.heavy_process import HeavyProcess
 from memorist.proxy.provider_routing import find_route, leaves_upstream_base
 from memorist.proxy.proxy_metrics import CONTENT_TYPE, ProxyMetrics
+from memorist.proxy.proxy_session_pool import ProxyEngines
 from memorist.proxy.tenant_lookup import Tenancy, find_tenant
 from memorist.proxy.upstream_exchange import (
     MAX_HEADER_BYTES,

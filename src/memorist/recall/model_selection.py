@@ -11,6 +11,7 @@ from memorist.auto_memory.memory_manifest import MemoryHeader, render_manifest
 from memorist.core.prompt_templates import render_template
 from memorist.core.truncation import truncate_middle
 from memorist.safety.markup_sanitizer import neutralize_markup
+from memorist.settings import AutoMemorySettings
 
 MAX_ANSWER_TOKENS = 256
 """Longest answer (claude-code.md section 7.6)."""
@@ -29,12 +30,12 @@ def render_selection_data(
     *,
     query: str,
     tools: Sequence[str],
-    scan_files: int,
+    settings: AutoMemorySettings,
 ) -> str:
     """What the model selects from, for its user message; the rules are in the system message."""
     used = f"The assistant has just used these tools: {', '.join(tools)}.\n\n" if tools else ""
     values = {
-        "manifest": neutralize_markup(render_manifest(headers, limit=scan_files), _DATA_TAGS),
+        "manifest": neutralize_markup(render_manifest(headers, settings), _DATA_TAGS),
         "query": neutralize_markup(truncate_middle(query, MAX_QUERY_TOKENS), _DATA_TAGS),
         "tools": used,
     }

@@ -506,7 +506,7 @@ class MemoryRecall:
             list(left.values()),
             query=query,
             tools=tools,
-            scan_files=self._memory.settings.scan_files,
+            settings=self._memory.settings,
         )
         spec = ForkSpec(
             label=LABEL,

@@ -29,6 +29,7 @@ from memorist.events import (
 from memorist.forks.fork_spec import ForkOutcome, ForkRequest, Receipt
 from memorist.models.model_choice import model_wire_name
 from memorist.safety.secrets import redact
+from memorist.settings import TelemetrySettings
 
 FORK_OPERATION = "invoke_agent"
 """`gen_ai.operation.name` of a fork: it sends one or more requests, and has tools of its own."""
@@ -103,10 +104,14 @@ def build_fork_span(receipt: Receipt, session: str, *, content: bool) -> Span:
     )
 
 
-def build_request_spans(receipt: Receipt, session: str) -> tuple[Span, ...]:
-    """The spans of a fork's requests, in order; they are children of the fork's own. For an error
-    they contain only its kind.
+def build_request_spans(
+    receipt: Receipt, session: str, settings: TelemetrySettings
+) -> tuple[Span, ...]:
+    """The spans of a fork's requests, in order, children of the fork's own; none where the setting
+    `telemetry.requests` is off. For an error they contain only its kind.
     """
+    if not settings.requests:
+        return ()
     return tuple(_build_request_span(each, receipt, session) for each in receipt.sent)
 
 

@@ -142,9 +142,7 @@ class SessionTracer:
                     build_fork_span(receipt, self._session, content=self._settings.content),
                     above,
                 )
-                for request in (
-                    build_request_spans(receipt, self._session) if self._settings.requests else ()
-                ):
+                for request in build_request_spans(receipt, self._session, self._settings):
                     _emit_span(api, request, fork)
 
         work = _current_work.get()

@@ -25,7 +25,6 @@ from memorist.auto_memory.interop.dialect import (
 from memorist.auto_memory.memory_changes import find_path_problem
 from memorist.auto_memory.memory_file import Topic, make_file_name, parse_topic
 from memorist.auto_memory.memory_index import (
-    IndexLimits,
     MemoryIndex,
     build_index,
     list_pointer_targets,
@@ -37,6 +36,7 @@ from memorist.auto_memory.memory_manifest import (
     is_memory_file,
 )
 from memorist.core.text_analysis import encode_text, replace_surrogates
+from memorist.settings import AutoMemorySettings
 
 _DAILY_LOG = re.compile(r"logs/\d{4}/")
 _REMARK = "<!-- memorist:"
@@ -145,7 +145,7 @@ def _build_export_index(topics: Sequence[Topic], present: str) -> MemoryIndex:
     heads: list[MemoryHeader] = [
         build_memory_header(topic, modified=0.0, size=0) for topic in topics
     ]
-    return build_index(heads, present, usage={}, now=0.0, limits=IndexLimits())
+    return build_index(heads, present, usage={}, now=0.0, settings=AutoMemorySettings())
 
 
 def _is_same_index(index: str, built: MemoryIndex) -> bool:

@@ -55,6 +55,7 @@ from memorist.models.model_choice import (
 from memorist.ports import DiscoversWindow, Model, Reply, Request
 from memorist.recall.model_selection import parse_selection, render_selection_data
 from memorist.session_memory.notes_form import build_notes_form
+from memorist.settings import AutoMemorySettings
 from memorist.transcript.answer_lines import LineCheck
 from memorist.transcript.name_search import NameOccurrences, find_recognizable_names
 
@@ -310,7 +311,7 @@ def _build_choice() -> JsonObject:
         headers,
         query=_QUESTION,
         tools=(),
-        scan_files=len(headers),
+        settings=AutoMemorySettings(),
     )
     return {"system": rules, "text": data}
 
