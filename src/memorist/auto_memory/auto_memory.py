@@ -50,8 +50,7 @@ from memorist.auto_memory.memory_file import (
     with_provenance,
 )
 from memorist.auto_memory.memory_folder import MemoryFolder, UsageSource
-from memorist.auto_memory.memory_index import MemoryIndex, MemoryUsage
-from memorist.auto_memory.memory_location import locate_memory, record_project
+from memorist.auto_memory.memory_index import MemoryIndex
 from memorist.auto_memory.memory_manifest import (
     MAX_FILE_BYTES,
     MemoryHeader,
@@ -75,11 +74,14 @@ from memorist.auto_memory.visible_memory import (
 from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.auto_memory.write_gate import (
     MODEL_ACTORS,
+    POLICY_IS_OFF,
     AcceptedChange,
     GateContext,
     NeedsReview,
     RefusedChange,
     find_reasons_to_withhold,
+    forbids_writing,
+    hold_for_review,
     judge_change,
 )
 from memorist.auto_memory.write_result import (
@@ -96,10 +98,8 @@ from memorist.events import Event, MemoryChanged, MemoryNeedsReview, MemoryRefus
 from memorist.ports import Clock, FileSystem
 from memorist.safety.secrets import redact, redact_bytes
 from memorist.settings import AutoMemorySettings
-from memorist.store.database import Connection
 from memorist.store.disk_files import read_if_exists
-from memorist.store.home_layout import Layout, MemoryLayout
-from memorist.store.memory_uses import total_uses
+from memorist.store.home_layout import MemoryLayout
 
 LOW_TRUST = (Trust.TEAM, Trust.OUTSIDE, Trust.UNKNOWN)
 """Origins that lend no better trust: a memory copied from one of these counts as from outside."""
@@ -205,28 +205,21 @@ class AutoMemory:
         discarded. Raises WriteConflict when a file changed meanwhile, InputError for a path that
         cannot be a memory's, StoreError.
         """
-        by_person = reason.actor in ("user", "inbox", "undo")
-        if self.settings.policy == "off" and not by_person:
+        if forbids_writing(self.settings, reason.actor):
             return WriteResult(
-                refused=tuple(
-                    RefusedChange(change.path, ("the policy is off: nothing is written",))
-                    for change in changes
-                )
+                refused=tuple(RefusedChange(change.path, (POLICY_IS_OFF,)) for change in changes)
             )
         case = self.gate_context(
             reason.actor,
             evidence or WriteEvidence(session=reason.session),
             {change.path for change in changes},
         )
-        verdicts = [judge_change(change, case) for change in changes]
+        verdicts = [
+            hold_for_review(judge_change(change, case), self.settings, reason.actor)
+            for change in changes
+        ]
         waits = [verdict for verdict in verdicts if isinstance(verdict, NeedsReview)]
         accepted = [verdict for verdict in verdicts if isinstance(verdict, AcceptedChange)]
-        if self.settings.policy == "review" and not by_person:
-            waits += [
-                NeedsReview(each.change, each.trust, ("the policy is review", *each.remarks))
-                for each in accepted
-            ]
-            accepted = []
         refused = tuple(verdict for verdict in verdicts if isinstance(verdict, RefusedChange))
         staying, spreading = self._split_by_reach(accepted, reason)
         written = self.write_judged(staying, waits, reason, refused)
@@ -911,9 +904,6 @@ class AutoMemory:
             self.everywhere.close()
 
 
-# Open a project's memory together with the usage ledger of recall.
-
-
 MAX_TEAM_LOCATION_BYTES = 4_096
 
 
@@ -922,62 +912,3 @@ class _TeamLocation(msgspec.Struct, frozen=True):
 
     remote: str
     branch: str = ""
-
-
-def open_user_memory(
-    layout: Layout,
-    *,
-    files: FileSystem,
-    clock: Clock,
-    settings: AutoMemorySettings,
-    database: Callable[[], Connection],
-) -> AutoMemory | None:
-    """Open what holds in every project of the user; None where `auto_memory.everywhere` is off."""
-    if not settings.everywhere:
-        return None
-    memory_layout = layout.user_memory
-    return AutoMemory(
-        memory_layout,
-        files=files,
-        clock=clock,
-        settings=settings,
-        usage_source=_usage_source(memory_layout, database),
-    )
-
-
-def _usage_source(layout: MemoryLayout, database: Callable[[], Connection]) -> UsageSource:
-    def used() -> dict[str, MemoryUsage]:
-        return {
-            path: MemoryUsage(total.used, total.last)
-            for path, total in total_uses(database(), str(layout.folder)).items()
-        }
-
-    return used
-
-
-def open_memory(
-    layout: Layout,
-    project: str,
-    *,
-    files: FileSystem,
-    clock: Clock,
-    settings: AutoMemorySettings,
-    database: Callable[[], Connection],
-) -> AutoMemory:
-    """Open the memory of a project, with what holds in every project of the user; the database is
-    opened when usage is first read. Raises SettingsError for an unsafe folder.
-    """
-    location = locate_memory(layout, project, settings)
-    memory = AutoMemory(
-        location,
-        files=files,
-        clock=clock,
-        settings=settings,
-        usage_source=_usage_source(location, database),
-        check_owner=lambda: record_project(files, location, project),
-    )
-    memory.project_files = ProjectFiles(project)
-    memory.everywhere = open_user_memory(
-        layout, files=files, clock=clock, settings=settings, database=database
-    )
-    return memory

@@ -70,6 +70,7 @@ from memorist.safety.permission_claims import (
 )
 from memorist.safety.redacted_json import redact_json
 from memorist.safety.secrets import find_secrets, redact
+from memorist.settings import AutoMemorySettings
 
 USER_ACTORS: frozenset[Actor] = frozenset({"user", "inbox", "undo"})
 """Actors that are the user: no further evidence is required."""
@@ -122,6 +123,30 @@ class GateContext(Struct, frozen=True, kw_only=True):
     """The team's memories, which a private memory may not silently contradict (TM-1)."""
     team_readers: str = ""
     """Who reads the team's memories; empty where that is not known."""
+
+
+POLICY_IS_OFF = "the policy is off: nothing is written"
+
+
+def forbids_writing(settings: AutoMemorySettings, actor: Actor) -> bool:
+    """Whether the setting `auto_memory.policy` lets this actor write nothing."""
+    return settings.policy == "off" and actor not in USER_ACTORS
+
+
+def hold_for_review(
+    verdict: GateVerdict, settings: AutoMemorySettings, actor: Actor
+) -> GateVerdict:
+    """The verdict under the setting `auto_memory.policy`: with `review` all waits that the user did
+    not write.
+    """
+    if (
+        settings.policy != "review"
+        or actor in USER_ACTORS
+        or not isinstance(verdict, AcceptedChange)
+    ):
+        return verdict
+    reasons = ("the policy is review", *verdict.remarks)
+    return NeedsReview(verdict.change, verdict.trust, reasons)
 
 
 def compute_text_fingerprint(text: str) -> str:

@@ -32,8 +32,8 @@ from memorist.core.token_count import (
     estimate_message_tokens,
     estimate_messages_tokens,
     estimate_text_tokens,
-    truncate_middle,
 )
+from memorist.core.truncation import truncate_middle
 
 PREAMBLE_ID = "memorist-context"
 """Id of the message that holds the injected blocks of the user's first message."""

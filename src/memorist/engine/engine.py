@@ -25,8 +25,9 @@ from typing import Self, TypeVar
 
 from msgspec.structs import replace
 
-from memorist.auto_memory.auto_memory import AutoMemory, open_memory
+from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_location import locate_memory
+from memorist.auto_memory.project_memory import open_memory
 from memorist.budget.budget_governor import record_rate_limits
 from memorist.config import apply_project_settings, is_switched_off, load_settings
 from memorist.context.client_files import ClientFiles

@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from memorist.core.markdown import dump_yaml, load_prompt, split_front_matter
+from memorist.core.front_matter import split_front_matter
+from memorist.core.prompt_templates import load_prompt
+from memorist.core.yaml_text import dump_yaml
 from memorist.hooks.agent_programs import (
     AGENTS,
     AgentName,

@@ -13,8 +13,9 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from memorist import __version__
-from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory, open_memory
+from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.memory_location import locate_project_root
+from memorist.auto_memory.project_memory import open_memory
 from memorist.auto_memory.team_memory import prefix_index_link
 from memorist.config import load_settings
 from memorist.core.prompt_templates import load_prompt, render_template

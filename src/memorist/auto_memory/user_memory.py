@@ -1,0 +1,49 @@
+"""What the user said about themselves for all of their projects: the memory folder that holds in
+every project (the setting `auto_memory.everywhere`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_folder import UsageSource
+from memorist.auto_memory.memory_index import MemoryUsage
+from memorist.ports import Clock, FileSystem
+from memorist.settings import AutoMemorySettings
+from memorist.store.database import Connection
+from memorist.store.home_layout import Layout, MemoryLayout
+from memorist.store.memory_uses import total_uses
+
+
+def open_user_memory(
+    layout: Layout,
+    *,
+    files: FileSystem,
+    clock: Clock,
+    settings: AutoMemorySettings,
+    database: Callable[[], Connection],
+) -> AutoMemory | None:
+    """Open what holds in every project of the user; None where `auto_memory.everywhere` is off."""
+    if not settings.everywhere:
+        return None
+    memory_layout = layout.user_memory
+    return AutoMemory(
+        memory_layout,
+        files=files,
+        clock=clock,
+        settings=settings,
+        usage_source=make_usage_source(memory_layout, database),
+    )
+
+
+def make_usage_source(layout: MemoryLayout, database: Callable[[], Connection]) -> UsageSource:
+    """How often each memory of a folder was used, read from the database when it is asked."""
+
+    def used() -> dict[str, MemoryUsage]:
+        return {
+            path: MemoryUsage(total.used, total.last)
+            for path, total in total_uses(database(), str(layout.folder)).items()
+        }
+
+    return used
