@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from benchmarks.secret_situations import SITUATIONS, fill_situation
 from benchmarks.secrets import Chance, Sample, fill, innocent, secrets
+from memorist.safety.redacted_json import redact_json
 from memorist.safety.safety_finding import SafetyFinding
 from memorist.safety.secret_keys import classify_key
 from memorist.safety.secret_patterns import (
@@ -324,3 +325,13 @@ def test_only_clean_short_texts_are_remembered() -> None:
     assert secret not in CLEAN
     assert len(CLEAN) <= MAX_CLEAN
     assert find_secrets("argument_1") == ()
+
+
+def test_a_value_known_as_clean_is_still_judged_by_its_name() -> None:
+    """A word that was looked at as a plain text, and is remembered, is masked as a password."""
+    word = "Blue7horse-Lamp"
+    assert redact(word).text == word
+    plain = {"type": "text", "text": word}
+    assert redact_json(plain) is plain
+    for call in ({"input": {"password": word}}, {"arguments": f"password={word}"}):
+        assert word not in str(redact_json(call))

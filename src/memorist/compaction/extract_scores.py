@@ -230,7 +230,7 @@ def extract_features(
 def _score_block(block: SourceBlock, history: ExtractHistory) -> float:
     """What the block itself adds to the logarithm of the score of each of its extracts."""
     kind = block.source.kind
-    fitted = sum(map(mul, BLOCK_WEIGHTS[kind], block_features(block, history)))
+    fitted: float = sum(map(mul, BLOCK_WEIGHTS[kind], block_features(block, history)))
     return fitted + OWN_WORK_LIFT if kind in _OWN_WORK else fitted
 
 

@@ -201,15 +201,19 @@ class MemoryExtension(SessionExtension):
             return []
         found = []
         self._pending_query = _last_user_message([message])
+        if self._pending_query is None and not self.recall.is_index_due:
+            return self._take_recalled_texts(self.recall, message)
         with self.recall.scan_once():
             with contextlib.suppress(StoreError):
                 opening = self.recall.take_index_message()
                 if opening is not None:
                     found.append(RecalledText(message.id, opening.text))
             self._start_recall(self.recall)
-        return found + [
-            RecalledText(message.id, shown.text) for shown in self.recall.take_ready_messages()
-        ]
+        return found + self._take_recalled_texts(self.recall, message)
+
+    @staticmethod
+    def _take_recalled_texts(recall: MemoryRecall, message: Message) -> list[RecalledText]:
+        return [RecalledText(message.id, shown.text) for shown in recall.take_ready_messages()]
 
     async def recall_texts(self, query: str, message_id: str) -> list[str]:
         """Recall for an agent that manages its own context: the texts that are relevant to the

@@ -586,10 +586,12 @@ class MemoryRecall:
 
     def _find_memory_path(self, path: str) -> str:
         """The path of the memory that is kept in this file; empty for any other file."""
+        if not path.endswith(".md"):
+            return ""
         found = PurePosixPath(path)
         for prefix, memory in self._reachable.list_folders():
             folder = memory.layout.folder
-            if found.is_relative_to(folder) and path.endswith(".md"):
+            if found.is_relative_to(folder):
                 return prefix + found.relative_to(folder).as_posix()
         return ""
 

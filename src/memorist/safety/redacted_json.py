@@ -12,7 +12,7 @@ from typing import TypeVar, cast
 
 import msgspec
 
-from memorist.safety.secrets import conceal_id, redact
+from memorist.safety.secrets import CLEAN, conceal_id, redact
 
 JsonT = TypeVar("JsonT")
 """The type of a value, which stays as it is."""
@@ -65,7 +65,7 @@ def _redact_member(key: object, value: object, *, named: bool, legible: bool) ->
     """`legible` says that the value is text, whatever its key: a document's `data` may be."""
     if not isinstance(value, str):
         return _redact_value(value, named=named)
-    if key in _UNREAD_KEYS and not legible:
+    if (key in _UNREAD_KEYS and not legible) or (not named and value in CLEAN):
         return value
     if key in _ID_KEYS and not named:
         return conceal_id(value)

@@ -10,7 +10,8 @@ unwanted memory is worse than a missing one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -53,6 +54,11 @@ from memorist.formats.host_markup import strip_host_markup
 
 MAX_STATEMENTS = 8
 """Statements taken from one message at most; longer lists of rules belong in an instruction file.
+"""
+
+READ_TEXTS = 4
+"""Texts whose statements and sentences are remembered: a message is read for certain statements, and
+then for what may be meant to last.
 """
 
 MIN_WAITING_CHARS = 16
@@ -196,7 +202,7 @@ def find_statements(message: Message) -> tuple[Statement, ...]:
     for block in message.blocks:
         if not isinstance(block, TextBlock) or (block.origin or message.origin) is not Origin.USER:
             continue
-        for act, text, quote in _statements_in_text(strip_host_markup(block.text)):
+        for act, text, quote in _list_statements(strip_host_markup(block.text)):
             if quote in block.text and len(found) < MAX_STATEMENTS:
                 found.setdefault(
                     (act, text.casefold()),
@@ -244,18 +250,18 @@ def _waiting_in_text(typed: str, reply_before: str) -> Iterator[tuple[StatementA
     command = _ANY_COMMAND.fullmatch(text)
     if command is not None:
         if command["name"] not in _OWN_ARGUMENTS:
-            for act, said, quote in _statements_in_text(command["arguments"]):
+            for act, said, quote in _list_statements(command["arguments"]):
                 if act != "forget":
                     yield act, said, quote
         return
-    if text.startswith("!") or next(_statements_in_text(text), None) is not None:
+    if text.startswith("!") or _list_statements(typed):
         return
     if _CONFIRMATION.fullmatch(text):
         *_, confirmed = ["", *(one.text for one in split_prose_sentences(reply_before))]
         if len(confirmed) > 8 and not is_question(confirmed):
             yield "rule", confirmed, text
         return
-    sentences = list(split_prose_sentences(text))
+    sentences = _split_typed(text)
     scores = [_score_waiting(each, text, reply_before) for each in sentences]
     done = 0
     for at, score in enumerate(scores):
@@ -297,7 +303,7 @@ def _score_waiting(sentence: ProseSentence, typed: str, reply_before: str) -> fl
     return max(score_sentence(sentence, typed, reply_before), score_written_rule(sentence, typed))
 
 
-def _widen(sentences: list[ProseSentence], scores: list[float], at: int) -> tuple[int, int]:
+def _widen(sentences: Sequence[ProseSentence], scores: list[float], at: int) -> tuple[int, int]:
     """The range of sentences that wait together: neighbours on the line that nearly wait by
     themselves, and the one that a sentence leans on.
     """
@@ -318,8 +324,18 @@ def _span_text(text: str, first: str, last: str) -> str:
     return text[begin : text.find(last, begin) + len(last)]
 
 
+@lru_cache(READ_TEXTS)
+def _list_statements(typed: str) -> tuple[tuple[StatementAct, str, str], ...]:
+    """Act, text and quote of each statement in a typed text."""
+    return tuple(_statements_in_text(typed))
+
+
+@lru_cache(READ_TEXTS)
+def _split_typed(text: str) -> tuple[ProseSentence, ...]:
+    return tuple(split_prose_sentences(text))
+
+
 def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
-    """Yield act, text and quote of each statement in a typed text."""
     text = typed.strip()
     whole = _whole_message_statements(text)
     if whole is not None:
@@ -327,7 +343,7 @@ def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
         return
     if text.startswith("!") or _ANY_COMMAND.fullmatch(text) or is_text_job(text):
         return
-    sentences = list(split_prose_sentences(text))
+    sentences = _split_typed(text)
     informs = not any(map(_asks_for_something, sentences))
     for sentence in sentences:
         statement = _statement_in_sentence(sentence)
