@@ -32,6 +32,8 @@ RULES = """
     Не менять публичный API без спроса|Комментарии на английском|Пиши короткие сообщения|Документация обязательна для модулей
     每个接口都要有测试|数据访问不要写在控制器里|提交信息用英文
     既存の命名に従う|秘密鍵は含めない|迷った場合は質問する|設定ファイルを勝手に変えない
+    Do not open, copy or move any files below legal/|Propose the next test without being asked|No new services, no extra queues
+    Use `logging` for diagnostics|If a step is unclear, ask one question|Relative links only
     Start each function name with a verb.|Format dates as ISO strings in all responses.|Structure modules according to the style guide
     Fehlermeldungen auf Englisch formulieren|Validez les entrées de chaque formulaire|Nombra las ramas en inglés|Nomeie branches em inglês
     Имена веток на английском|分支名使用英文|ブランチ名は英語にする

@@ -30,6 +30,9 @@ _LASTING_CUES = (
 """Cues of `CUES` that speak for a rule. Chosen on half of the labelled repositories."""
 _LASTING_WORDS = lazy_pattern(
     r"\b(?:when|if|unless|before|after|while|remember|note|tell|share|write down|decided|rules?|convention|default|in (?:english|german|french))\b"
+    r"|\b(?:explain|show|tell|call|name|describe) things\b|\bwithout (?:any |too much |too many |so many )?(?:technical|jargon|fancy|foreign|legal|special|difficult|"
+    r"complicated|long)\b|\bin (?:the |a )?(?:formal|informal|plain|simple|polite|friendly|short|british|american)\b"
+    r"|\bto (?:my|our) (?:customers|clients|users|readers|students|parents|guests|patients|team|colleagues)\b|^(?:please )?(?:ignore|leave out|stay out of) (?:the |my |all )?(?:\S+ )?(?:folders?|director)"
     r"|\b(?:immer|nie|niemals|nur|stets|keine?[nrms]?|nicht|statt|wenn|bevor|jede[nrms]?|alle[nrms]?|künftig|"
     r"merk\w*|auf (?:deutsch|englisch))\b"
     r"|\b(?:toujours|jamais|pas|sans|chaque|tou(?:te)?s|seulement|plutôt|quand|avant|désormais|en (?:français|anglais))\b"

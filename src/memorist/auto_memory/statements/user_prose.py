@@ -8,6 +8,7 @@ length go further.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -37,12 +38,16 @@ _PASTED_LINE = lazy_pattern(
 )
 _PRINTED_LINE = lazy_pattern(
     r"\s*(?:[$❯➜]\s|(?:PS\s+)?[A-Za-z]:\\[^>]*(?<![-=\s])>|PS[^ ]*>|(?:\([\w.-]+\)\s*)?\[?[\w.-]+@[\w.-]+[: ][^$#%>]{0,200}[$#%>](?:\s|$)|"
-    r"(?:bash|sh|zsh)-[\d.]+[$#]\s|In\s\[\d+\]:|%\s\w|[~/][\w./-]*\s%\s|"
+    r"(?:bash|sh|zsh)-[\d.]+[$#]\s|In\s\[\d+\]:|%\s\w|[~/][\w./-]*\s?[%$#❯➜]\s|[\w-]{1,40}:\s[|>][+-]?\s*$|"
     r"Traceback\s\(|panic:\s|Exception\sin\s|\d\d:\d\d:\d\d[,.]\d{1,3}\s*-->)"
 )
-"""A command at a prompt, the head of a stack trace or the time of a subtitle: what was printed
-follows, up to an empty line.
+"""A command at a prompt, the head of a stack trace, the time of a subtitle or the key of a text block:
+what was printed follows, up to an empty line.
 """
+_RECORD_LINE = lazy_pattern(
+    r"\s*(?:[^\s,;]{1,40},[^\s,;]{1,40},\S|[^\s,;]{1,40};\S|[^\t\n]{1,60}\t\S|\S{1,12}\s+\|\s\S|[☑☐✅❎□■▢]\s)"
+)
+"""A row of a table, or an entry of a form."""
 _CODE_LINE = lazy_pattern(
     r"[{};]\s*$|=>|==|\+=|\w\(\)|^\s*(?:def|class|import|from \w+ import|const|let|var|return|"
     r"function|public|if \()\b.*[(){}=:]"
@@ -82,6 +87,20 @@ _SPEAKER = lazy_pattern(
     r"^[ \t]*(?:system|user|assistant|human|ai|developer|bot|customer|agent)[ \t]?:[ \t]",
     re.IGNORECASE | re.MULTILINE,
 )
+_FIELD = lazy_pattern(
+    r"^[ \t]*(?:(?:\d\d:\d\d )?(?:answer|response|option|speaker|participant|reviewer|commenter|antwort|réponse|respuesta|resposta|ответ|回答|发言人|話者) ?\d*"
+    r"|q|a|question|invitation|invitees|attendees|present|when|where|organi[sz]er|description|location|subject|from|to|cc|date|author|title|status|assignee|"
+    r"reporter|priority|labels|summary|minutes|betreff|von|an|datum|objet|asunto|assunto|тема|件名|主题)[ \t]*[:：][ \t]*\S",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A field of a form, a letter, an invitation or a survey."""
+_NAMED_SPEAKER = lazy_pattern(
+    r"^[ \t]*(?P<name>(?!(?:rules?|notes?|remember|also|and|important|never|always|do|style|tests?|hinweis|regel|règle|regla|regra|правило)\b)[^\W\d_][\w .'’-]{0,24}?)[ \t]*[:：][ \t]*\S",
+    re.IGNORECASE | re.MULTILINE,
+)
+_REPEATED = 2
+"""Times from which a name in front of lines, or a short line alone, is taken for a speaker's."""
+_SHORT_LINE_CHARS = 30
 _NEXT_TEXT = lazy_pattern(
     r"[:：]\s*\Z|\bnext (?:message|one|paste|prompt)\b|\b(?:i['’]ll|i will|let me) (?:now )?(?:paste|send|post|forward)\b|\bpaste (?:it|that|the \w+) next\b"
     r"|nächste nachricht|prochain message|siguiente mensaje|próxima mensagem|следующ\w+ сообщени|下一条|次のメッセージ",
@@ -137,8 +156,20 @@ def is_text_job(typed: str) -> bool:
     return (
         _TEXT_JOB.search(typed) is not None
         or (_GREETING.search(typed) is not None and _CLOSING.search(typed) is not None)
-        or any(len(part.findall(typed)) > 1 for part in (_SECTION, _SPEAKER))
+        or any(len(part.findall(typed)) > 1 for part in (_SECTION, _SPEAKER, _FIELD))
+        or _is_dialogue(typed)
     )
+
+
+def _is_dialogue(typed: str) -> bool:
+    """Whether the same name stands in front of several lines, or alone on several lines."""
+    names = Counter(found["name"].casefold() for found in _NAMED_SPEAKER.finditer(typed))
+    alone = Counter(
+        line.strip()
+        for line in typed.splitlines()
+        if 1 < len(line.strip()) <= _SHORT_LINE_CHARS and line.strip()[-1].isalpha()
+    )
+    return any(count >= _REPEATED for each in (names, alone) for count in each.values())
 
 
 def announces_text(typed: str) -> bool:
@@ -208,7 +239,11 @@ def extract_prose_lines(text: str) -> Iterator[str]:
             or _NESTED_ENTRY.match(line)
         ):
             continue
-        if _PASTED_LINE.match(line) or _CODE_LINE.search(line[-MAX_SENTENCE_CHARS:]):
+        if (
+            _PASTED_LINE.match(line)
+            or _RECORD_LINE.match(line)
+            or _CODE_LINE.search(line[-MAX_SENTENCE_CHARS:])
+        ):
             continue
         yield line
         if _PASTE_ANNOUNCEMENT.search(line[-MAX_SENTENCE_CHARS:]):

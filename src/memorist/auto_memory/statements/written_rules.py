@@ -216,6 +216,27 @@ _ENGLISH: tuple[StatementPattern, ...] = (
         rf"|use [\w./#@-]*{MASK_CHARACTER}*[\w./#@-]* (?:for (?:all|every|each|any|(?!the\b)(?:(?!the\b)[\w-]+ ){{0,2}}[\w-]+s)\b|over|instead of|rather than)\b.*)",
         unless=_ONE_TIME,
     ),
+    # Several orders for one kind of thing, a name for one purpose, and what to do where in doubt.
+    define_pattern(
+        "rule",
+        rf"(?P<text>{NEGATION} {VERB}(?:, {VERB})*,? or {VERB} (?:any|all|the \w+ of|files?|anything)\b.*|{VERB} .{{4,80}} without being (?:asked|told|prompted)\b.*)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:please )?use (?!(?:the|this|that|it|these|those|an?|your|my)\b)[^\s,]+(?: [\w.-]+)? (?:for|when) (?!(?:the|this|that|it|now|these|those)\b)[^?]{3,})",
+        unless=_ONE_TIME,
+    ),
+    define_pattern(
+        "rule",
+        rf"(?P<text>if (?:you|something|anything|a|an|any|the user|no|unsure|unclear|in doubt)\b[^?]{{3,90}}?,? (?:please |then |always )*(?:{NEGATION}|never|stop|ask|write|say|report|mention|prefer|"
+        r"follow|flag|clarify|warn|clean up|remove|leave|move|rewrite|state|explain|escalate|wait)\b[^?]{4,})",
+        unless=r".*\b(?:this|that) (?:function|file|test|pr|branch|bug|error)\b|if (?:a|the) (?:user|request|response|value|row|page|button)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:[\w`./-]+ )?[\w`./-]+ (?:only|exclusively)[.!]*$|no (?:new |more |additional )?[\w -]{3,30}, (?:and )?no [\w -]{3,}.*)",
+        unless=r"(?:read|view|local|not|yes|just|this|for now|one|test)\b",
+    ),
 )
 
 HOUSE_RULES = (*_ENGLISH, *FOREIGN_RULES)
