@@ -962,6 +962,29 @@ def test_requests_that_never_arrive_whole_are_closed(
     assert not server.received
 
 
+@pytest.mark.covers("SF-6")
+@pytest.mark.parametrize(
+    "header",
+    [f"x-api-key: {KEY}\x01", f"x-api-key: {KEY}{'y' * 70_000}", f"x-api-key {KEY}: a"],
+    ids=["a sign that no header may have", "too long", "a name that is none"],
+)
+def test_what_is_not_http_is_refused_and_its_bytes_are_in_no_log(
+    proxied: Proxied, caplog: pytest.LogCaptureFixture, header: str
+) -> None:
+    """One line says that it was refused, without the header that made it so."""
+    with ScriptedServer(lambda request: Say(text="Hello.")) as server:
+        proxy = proxied(server)
+        with socket.create_connection(("127.0.0.1", proxy.port), timeout=20) as asking:
+            asking.sendall(f"GET /v1/x HTTP/1.1\r\nhost: localhost\r\n{header}\r\n\r\n".encode())
+            heard = asking.recv(1_000)
+
+    assert b" 400 " in heard.partition(b"\r\n")[0]
+    assert not server.received
+    assert caplog.text.count("is not HTTP") == 1
+    assert KEY not in caplog.text
+    assert "Traceback" not in caplog.text
+
+
 def test_a_long_first_request_keeps_no_other_waiting(proxied: Proxied) -> None:
     """While a history of a megabyte is read for the first time, which takes a second or so, a
     request that came later goes out before it.

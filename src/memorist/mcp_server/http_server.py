@@ -6,6 +6,7 @@ Host and Origin headers, so that no page in a browser reaches it through a name 
 
 from __future__ import annotations
 
+import logging
 import socket
 from collections.abc import Collection
 from pathlib import Path
@@ -14,6 +15,7 @@ import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 from msgspec import Struct
 from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -28,6 +30,16 @@ MIN_TOKEN_CHARS = 16
 MCP_PATH = "/mcp"
 MAX_BODY_BYTES = 1_000_000
 """Bytes of the largest request: fifty times the longest memory that an agent may write."""
+
+
+def is_not_a_disconnect(record: logging.LogRecord) -> bool:
+    """Whether a log entry of the MCP SDK is about something else than a client that hung up: the
+    SDK writes a traceback for each, so that a flood of them would fill the log.
+    """
+    return not (record.exc_info and isinstance(record.exc_info[1], ClientDisconnect))
+
+
+logging.getLogger("mcp.server.streamable_http").addFilter(is_not_a_disconnect)
 
 
 class McpAccessPolicy(Struct, frozen=True, kw_only=True):

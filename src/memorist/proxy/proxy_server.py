@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 from msgspec.structs import replace
 
 from memorist.engine.engine import Memorist
@@ -46,6 +47,24 @@ from memorist.system import open_listening_socket
 
 
 log = logging.getLogger("memorist.proxy")
+http_log = logging.getLogger("memorist.proxy.http")
+
+
+def withhold_request_bytes(record: logging.LogRecord) -> bool:
+    """Make one line of the log entry for a request that is not HTTP: the parser's message quotes
+    the request, which may hold a key.
+    """
+    error = record.exc_info[1] if record.exc_info else None
+    if isinstance(error, HttpProcessingError):
+        record.msg, record.args = (
+            "a request that is not HTTP is refused (%s)",
+            (type(error).__name__,),
+        )
+        record.exc_info = record.exc_text = None
+    return True
+
+
+http_log.addFilter(withhold_request_bytes)
 
 
 class Proxy:
@@ -209,6 +228,7 @@ async def serve(
         handler_cancellation=True,
         auto_decompress=False,
         access_log=None,
+        logger=http_log,
         max_line_size=MAX_HEADER_BYTES,
         max_field_size=MAX_HEADER_BYTES,
         read_bufsize=1_048_576,
