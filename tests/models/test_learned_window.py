@@ -114,12 +114,17 @@ async def test_a_host_names_its_window_in_one_line(tmp_path: Path) -> None:
         ([(4_000, 4_000), (4_700, 4_000), (1_500, 1_500), (1_700, 1_500)], None),
         ([(8_000, 5_000), (9_700, 6_000)], None),
         ([(500, 500), (2_000, 500)], None),
+        ([(99_500 + 500 * turn, 99_500 + 500 * turn) for turn in range(200)], None),
+        ([(99_800 + 260 * turn, 99_800 + 200 * turn) for turn in range(200)], None),
+        ([(8_000, 8_000), *[(8_700, 8_000 + 50 * (turn % 2)) for turn in range(4)]], 8_050),
     ],
 )
 def test_only_a_count_that_stops_growing_is_a_cut(
     counts: list[tuple[int, int]], window: int | None
 ) -> None:
-    """Neither a compaction, a small turn, nor a tokenizer that counts less is taken for one."""
+    """Neither a compaction, a small turn, a long context that grows by a little with each request,
+    nor a tokenizer that counts less is taken for one; a count that wavers where it stands is.
+    """
     observer = WindowObserver()
 
     assert [observer.on_reply(*each) for each in counts][-1] == window

@@ -190,6 +190,8 @@ class WindowObserver:
 
     def __init__(self) -> None:
         self._counted = 0
+        self._standing = 0
+        """The count that all later ones are within 2 % of."""
         self._uncounted = 0
         """Tokens that were added since the server's count stopped growing."""
 
@@ -198,9 +200,15 @@ class WindowObserver:
         with those that the server counted; the window, where it must have cut the request.
         """
         before, self._counted = self._counted, counted
-        stands = MIN_COUNTED <= before <= expected and before <= counted * SAME <= before * SAME**2
-        self._uncounted = self._uncounted + expected - before if stands else 0
-        return counted if stands and self._uncounted >= before * GROWTH else None
+        # Held against the first of them and not against the last: a long context that grows by
+        # half a percent with each request is not cut.
+        first = self._standing
+        stands = MIN_COUNTED <= before <= expected and first <= counted * SAME <= first * SAME**2
+        if not stands:
+            self._standing, self._uncounted = counted, 0
+            return None
+        self._uncounted += expected - before
+        return counted if self._uncounted >= first * GROWTH else None
 
     def on_refusal(self, sent: int, assumed: int) -> int | None:
         """The window after a refusal of `sent` tokens; None where that many exceed the assumed
