@@ -208,18 +208,26 @@ def _type_of(schema: dict[str, Any]) -> str:
     return f"{schema['type']}, {bounds}"
 
 
+ELSEWHERE = "Elsewhere: "
+"""Begins the paragraph of a package's docstring that says what a reader might look for there in
+vain, and where it stands.
+"""
+
+
 def parts_of(source: Path, order: list[str]) -> list[str]:
     """One row for each part of the sources, the highest first, as the test of the architecture has
     them in order.
     """
-    rows = ["| part | what it is |", "|---|---|"]
+    rows = ["| part | what it is | what stands elsewhere |", "|---|---|---|"]
     for part in reversed(order):
         at = source / part
         file = at / "__init__.py" if at.is_dir() else at.with_suffix(".py")
         if "/" in part or part == "__main__":
             continue
-        told = (ast.get_docstring(ast.parse(file.read_text("utf-8"))) or "").split("\n\n")[0]
-        rows.append(f"| `{part}{'/' if at.is_dir() else '.py'}` | {' '.join(told.split())} |")
+        what, *further = (ast.get_docstring(ast.parse(file.read_text("utf-8"))) or "").split("\n\n")
+        elsewhere = [each.removeprefix(ELSEWHERE) for each in further if each.startswith(ELSEWHERE)]
+        texts = (" ".join(each.split()) for each in (what, "".join(elsewhere)))
+        rows.append(f"| `{part}{'/' if at.is_dir() else '.py'}` | {' | '.join(texts)} |")
     return rows
 
 

@@ -4,6 +4,7 @@ code's.
 
 from __future__ import annotations
 
+import ast
 import gc
 import importlib.util
 import re
@@ -181,6 +182,25 @@ def test_every_setting_says_what_it_means() -> None:
 
     assert rows
     assert not [row for row in rows if row.endswith("|  |")]
+
+
+def test_each_package_says_what_stands_elsewhere() -> None:
+    """Who looks in the wrong package is told by its docstring where to look; what that names is
+    there.
+    """
+    source = ROOT / "src" / "memorist"
+    for file in source.rglob("__init__.py"):
+        if file.parent == source:
+            continue
+        text = ast.get_docstring(ast.parse(file.read_text("utf-8"))) or ""
+        _, found, elsewhere = text.partition("\n\nElsewhere: ")
+
+        assert found, f"{file} does not say what stands elsewhere"
+        for name in re.findall(r"`([\w.]+)`", elsewhere):
+            path = source / name.replace(".", "/")
+            assert path.is_dir() or path.with_suffix(".py").exists() or (ROOT / name).is_dir(), (
+                f"{file} names {name}"
+            )
 
 
 def test_links_between_documents_lead_somewhere() -> None:

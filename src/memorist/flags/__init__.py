@@ -1,3 +1,5 @@
 """Feature flags: settings that may be changed while memorist runs, looked up without waiting
 (FG-2).
+
+Elsewhere: the settings themselves and their defaults (`settings`).
 """

@@ -1,1 +1,4 @@
-"""Magic Docs: documents of the project that ask to be kept up to date (MD)."""
+"""Magic Docs: documents of the project that ask to be kept up to date (MD).
+
+Elsewhere: memory put in order (`dream`); the fork that writes (`forks`).
+"""

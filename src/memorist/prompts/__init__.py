@@ -1,1 +1,4 @@
-"""All prompts and templates of memorist, as Markdown: one folder per subsystem."""
+"""All prompts and templates of memorist, as Markdown: one folder per subsystem.
+
+Elsewhere: filling them in (`core.prompt_templates`).
+"""

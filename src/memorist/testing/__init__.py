@@ -3,6 +3,8 @@ server, a frozen clock, files in memory.
 
 Nothing here needs the network or a key. `ScriptedModel` and `ScriptedServer` take the same scripts
 (`memorist.testing.steps`).
+
+Elsewhere: the tests of memorist, in the folder `tests`.
 """
 
 from memorist.testing.assertions import check_prefix, only_grows

@@ -1,1 +1,4 @@
-"""`memorist memory`."""
+"""`memorist memory`.
+
+Elsewhere: what these commands do (`auto_memory`).
+"""

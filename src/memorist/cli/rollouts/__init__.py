@@ -1,1 +1,4 @@
-"""`memorist rollouts …`."""
+"""`memorist rollouts …`.
+
+Elsewhere: what these commands do (`rollouts`, `engine.rollout_pipeline`).
+"""
