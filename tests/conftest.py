@@ -28,6 +28,13 @@ KNOWN = {f"{area}-{number}" for area, row in LEDGER.items() for number in row["r
 DATA = Path(__file__).parents[2] / "shared" / "data"
 
 
+def pytest_collection() -> None:
+    """While the tests are collected everything stays, so the collector would search in vain: it
+    takes a fifth of that time.
+    """
+    gc.disable()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A test may only claim requirements that exist."""
     for item in items:
@@ -42,6 +49,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """What was loaded by now stays: the collector need not go through it again for each test."""
+    gc.enable()
     gc.collect()
     gc.freeze()
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from memorist.auto_memory.memory_file import parse_topic
 from memorist.auto_memory.visible_memory import find_planted_orders
 from memorist.core.front_matter import join_front_matter, split_front_matter, update_front_matter
-from memorist.core.yaml_text import MAX_YAML_DEPTH, MAX_YAML_VALUES, parse_yaml
+from memorist.core.yaml_text import MAX_YAML_DEPTH, MAX_YAML_VALUES, dump_yaml, parse_yaml
 
 LINE = st.text(
     st.characters(codec="utf-8", exclude_characters="\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"),
@@ -148,6 +148,18 @@ def test_a_plain_header_reads_as_yaml_reads_it(pairs: list[tuple[str, str]]) -> 
         assert {key: value for key, value in front.values.items() if value} == {
             key: value for key, value in found.items() if value
         }
+
+
+@given(
+    st.sampled_from(["name", "on", "a1", "Null", "x_"]),
+    st.sampled_from(["y", "No", "null", "NaN", "e5", "x: y", "a #b", "use pnpm, never npm"])
+    | st.text(st.sampled_from("abyYnNoO .,-_/:#1'é"), min_size=1, max_size=9),
+)
+def test_a_plain_value_is_written_as_yaml_writes_it(key: str, value: str) -> None:
+    """A value that needs no quotes does not pass through YAML's emitter, and nobody sees that."""
+    header = update_front_matter(None, {key: value})
+
+    assert "".join(entry.raw for entry in header.entries) == dump_yaml({key: value})
 
 
 @pytest.mark.covers("SK-1")

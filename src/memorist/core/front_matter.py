@@ -37,6 +37,11 @@ _PLAIN_LINE = re.compile(
 in a colon.
 """
 
+_PLAIN_ENTRY = re.compile(r"[A-Za-z_]\w*: [A-Za-z](?:[\w ./,-]*[\w./-])?", re.ASCII)
+"""A key and a value that YAML writes as they are, without its emitter, which takes 0.5 ms."""
+_YAML_WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
+"""Values that would be read back as something else than text (YAML 1.1), and are quoted."""
+
 
 class HeaderEntry(Struct, frozen=True):
     """One top-level key with its source lines; an empty key holds the lines before the first
@@ -146,6 +151,10 @@ def update_front_matter(header: FrontMatter | None, values: dict[str, Any]) -> F
 
 
 def _dump_entry(key: str, value: object) -> str:
+    line = f"{key}: {value}"
+    plain = isinstance(value, str) and _PLAIN_ENTRY.fullmatch(line) is not None
+    if plain and _YAML_WORDS.isdisjoint((key.lower(), str(value).lower())):
+        return f"{line}\n"
     return dump_yaml({key: value})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import TYPE_CHECKING
 
 from memorist.core.lazy import lazy_module
@@ -96,12 +97,17 @@ def _pair_yaml_keys(parts: list[object]) -> dict[str, object]:
     return dict(zip(keys, parts[1::2], strict=True))
 
 
+@cache
+def _anchorless_dumper() -> type[yaml.SafeDumper]:
+    """The library's dumper, which writes a value that stands twice twice."""
+    return type("_AnchorlessDumper", (yaml.SafeDumper,), {"ignore_aliases": lambda *_: True})
+
+
 def dump_yaml(value: object) -> str:
     """Dump the value in block style, keys in their order, each on one line, without anchors."""
-    dumper = yaml.SafeDumper
     text: str = yaml.dump(
         value,
-        Dumper=type("AnchorlessDumper", (dumper,), {"ignore_aliases": lambda *_: True}),
+        Dumper=_anchorless_dumper(),
         sort_keys=False,
         allow_unicode=True,
         width=10_000,
