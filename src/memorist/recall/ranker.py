@@ -71,10 +71,9 @@ meaning. Chosen on four conversations of LoCoMo, as they are and with the questi
 left out (docs/ranking.md).
 """
 
-DECIDING_EVIDENCE = 7.0
-"""Nats from which the best match by words is believed, where entries have no neighbours: about what
-one word says that hardly any message holds. Words that are rare in a few dozen memories, but typed
-every day ("keep", "new", "here"), say less. Chosen on half of a set of paraphrases
+LEXICAL_SHARE = 0.07
+"""Standard deviations of meaning that a point of the score by words counts as where entries have no
+neighbours. Chosen on half of two sets: descriptions of one package, and names and docstrings
 (docs/ranking.md).
 """
 
@@ -252,20 +251,22 @@ def fuse_scores(
     similarity: EntrySimilarity,
     query_words: int,
     entry_count: int,
-    word_evidence: float = math.inf,
+    *,
+    has_neighbours: bool,
 ) -> dict[int, float]:
-    """Join words and meaning: both where the words say more than chance would, else meaning alone.
+    """Join words and meaning. Turns of a conversation, which also have what stands around them, go
+    by both where the words say more than chance would, else by meaning alone; entries by themselves
+    by meaning, to which words add.
 
-    An entry that was not compared counts as unrelated. `word_evidence` is what the words of the
-    best match by words say, in nats.
+    An entry that was not compared counts as unrelated.
     """
     above = similarity.above_chance
-    words, meaning = (
-        CHANCE_WEIGHTS
-        if word_evidence < DECIDING_EVIDENCE
-        or _is_chance_match(word_scores, above, query_words, entry_count)
-        else MATCH_WEIGHTS
-    )
+    if not has_neighbours:
+        words, meaning = LEXICAL_SHARE, 1.0
+    elif _is_chance_match(word_scores, above, query_words, entry_count):
+        words, meaning = CHANCE_WEIGHTS
+    else:
+        words, meaning = MATCH_WEIGHTS
     return {
         number: words * word_scores.get(number, 0.0) + meaning * above.get(number, 0.0)
         for number in word_scores.keys() | above.keys()
@@ -582,7 +583,7 @@ class Ranker:
                 near,
                 len(question.words),
                 collection.entry_count,
-                self._measure_best_words(question, counts, lexical, coverage),
+                has_neighbours=collection.has_positions,
             )
             if near.above_chance
             else lexical
@@ -606,22 +607,6 @@ class Ranker:
             scores,
             order,
         )
-
-    def _measure_best_words(
-        self,
-        question: SearchQuery,
-        counts: Mapping[str, int],
-        lexical: Mapping[int, float],
-        coverage: QueryCoverage,
-    ) -> float:
-        """Evidence of the best match by words, in nats; infinite where it has neighbours, whose
-        words count for it.
-        """
-        best = max(lexical, key=lexical.__getitem__, default=None)
-        if best is None or self._columns.groups[best]:
-            return math.inf
-        _, matched = coverage.measure(best)
-        return self._measure_evidence(question, counts, best, matched)
 
     def _measure_evidence(
         self,
