@@ -370,3 +370,34 @@ async def test_instructions_larger_than_the_window_do_not_displace_the_request(
     assert body["input"][-1]["output"] == result
     decoded = find_codec("openai_responses").decode_request(body).messages
     assert estimate_messages_tokens(decoded, token_factor(MODEL)) <= 15_000
+
+
+@pytest.mark.covers("CP-15")
+async def test_what_the_agent_said_before_its_call_stays_with_it(tmp_path: Path) -> None:
+    """In Responses the words before a call are an item of their own: they stay as the agent's
+    message in front of the call, and are not only quoted in the digest.
+    """
+    why = "The harness timed out; I run it once more to tell a flaky host from a regression."
+    history: list[dict[str, Any]] = [{"role": "user", "content": "Run the tests."}]
+    for number in range(12):
+        words = why if number == 11 else f"Run number {number}."
+        text = {"type": "output_text", "text": words, "annotations": []}
+        history += [
+            {"type": "message", "role": "assistant", "content": [text]},
+            {
+                "type": "function_call",
+                "name": "read_page",
+                "call_id": f"t{number}",
+                "arguments": "{}",
+            },
+            {
+                "type": "function_call_output",
+                "call_id": f"t{number}",
+                "output": page(f"t{number}", 9_000)["content"],
+            },
+        ]
+    async with Memorist(model="structural", home=tmp_path, settings=settings(20_000)) as engine:
+        session = await engine.open("s", format="openai_responses")
+        body = await session.prepare({"model": MODEL, "max_output_tokens": 1_000, "input": history})
+    assert len(body["input"]) < len(history)
+    assert body["input"][-3:] == history[-3:]

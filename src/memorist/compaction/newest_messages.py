@@ -111,9 +111,19 @@ def _fit_newest_round(
 
 
 def find_newest_round(messages: Sequence[Message]) -> int:
-    """Index of the first message of the newest round."""
+    """Index of the first message of the newest round. What the model said and thought right before
+    its calls belongs to them, also where each item is a message, as in Responses.
+    """
     end = len(messages)
-    return max((start for start in find_cut_points(messages) if start < end), default=0)
+    start = max((start for start in find_cut_points(messages) if start < end), default=0)
+    while start and _continues_reply(messages[start - 1], messages[start]):
+        start -= 1
+    return start
+
+
+def _continues_reply(former: Message, message: Message) -> bool:
+    """Whether both are parts of one reply, without a result between them."""
+    return former.role == message.role == "assistant" and not former.tool_uses
 
 
 def find_unanswered_start(messages: Sequence[Message]) -> int:
