@@ -169,3 +169,30 @@ def test_the_words_of_a_command_of_memorists_state_nothing_else(command: str) ->
     block = TextBlock(text=f"{command} always use pnpm here")
     message = Message(id="m", role="user", origin=Origin.USER, blocks=(block,))
     assert find_waiting_statements(message) == ()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("yes exactly, keep doing that", "genau so, mach das immer so weiter", "以后都这样"),
+        *("oui, parfait, continue comme ça", "sí, exacto, sigue así", "isso mesmo, continue assim"),
+        *("да, именно так, делай так всегда", "完璧です。これからもそうしてください。"),
+    ],
+)
+def test_a_confirmation_stands_for_what_it_confirms(words: str) -> None:
+    """By itself it names nothing that could be kept."""
+    message = Message(id="m", role="user", origin=Origin.USER, blocks=(TextBlock(text=words),))
+    confirmed = "I put the findings first and the praise last."
+    found = find_waiting_statements(message, f"Done. {confirmed}")
+
+    assert find_statements(message) == ()
+    assert [(each.text, each.quote) for each in found] == [(confirmed, words)]
+
+
+@pytest.mark.parametrize(
+    "words", ["ja, mach weiter", "да, продолжай", "好的，继续", "oui, continue"]
+)
+def test_a_go_ahead_confirms_nothing_for_later(words: str) -> None:
+    """It is about the next step."""
+    message = Message(id="m", role="user", origin=Origin.USER, blocks=(TextBlock(text=words),))
+    assert find_waiting_statements(message, "I put the findings first.") == ()

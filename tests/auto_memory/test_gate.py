@@ -365,3 +365,24 @@ def test_a_colon_in_a_models_header_loses_nothing() -> None:
     assert kept.trust is Trust.STATED
     assert isinstance(waits, NeedsReview)
     assert any("header" in reason for reason in waits.reasons)
+
+
+def test_a_file_name_in_the_plural_of_the_persons_words_is_theirs() -> None:
+    """`bundled-prs.md` of "one bundled PR": the name says no more than the quotation."""
+    words = "I prefer one bundled PR for refactors."
+    found = judge_change(
+        MemoryChange(
+            path="bundled-prs.md",
+            before=None,
+            after=written(words, kind="feedback", quote=words),
+        ),
+        GateContext(
+            actor="extraction",
+            evidence=WriteEvidence(session="s1", user_messages=(("m1", words),)),
+            now="2026-07-14T09:00:00Z",
+        ),
+    )
+
+    assert isinstance(found, AcceptedChange)
+    topic = parse_topic("bundled-prs.md", found.change.after or b"")
+    assert topic.provenance.trust is Trust.STATED

@@ -34,6 +34,19 @@ def test_the_users_words_stand_verbatim_and_first_to_last(session: Any) -> None:
     assert task.index("dark mode") < task.index("no, the toggle belongs in the header")
 
 
+@pytest.mark.parametrize(
+    "command", ["/compact keep the names", "/memorist:sessions ferry", "$memorist-forget tabs"]
+)
+def test_the_words_of_a_command_are_no_demand(session: Any, command: str) -> None:
+    """They are for the command alone."""
+    session.user("fix the parser").says("Fixed.").user(command)
+
+    task = session.notes()["Task specification"]
+
+    assert "fix the parser" in task
+    assert command.partition(" ")[2] not in task
+
+
 def test_harness_text_is_not_taken_for_the_users_words(session: Any) -> None:
     """What a harness put into the user's message is cut before it is quoted."""
     session.user(

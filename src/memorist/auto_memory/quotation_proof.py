@@ -233,12 +233,19 @@ _PLAIN_NAMES = word_set(
 
 
 def _is_covered_name(name: str, covered: Sequence[str]) -> bool:
-    """Whether a name holds no more than five-letter beginnings of the user's words."""
+    """Whether a name holds no more than five-letter beginnings of the user's words, in any form."""
     known = {
-        word[:5] for text in covered for word in split_script_words(normalize_for_comparison(text))
+        form[:5]
+        for text in covered
+        for word in split_script_words(normalize_for_comparison(text))
+        for form in (word, stem_word(word))
     }
     mine = split_script_words(normalize_for_comparison(name))
     return len(mine) < 3 or all(
-        word[:5] in known or word in _PLAIN_NAMES or word in _EMPTY_WORDS or word.isdigit()
+        word[:5] in known
+        or stem_word(word)[:5] in known
+        or word in _PLAIN_NAMES
+        or word in _EMPTY_WORDS
+        or word.isdigit()
         for word in mine
     )

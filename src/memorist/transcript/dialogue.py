@@ -52,8 +52,14 @@ INTERRUPTED = "[Request interrupted by user"
 REQUEST_START_LENGTH = 400
 """Characters of a user message that are kept on one line beside its sentences."""
 
-_BARE_COMMAND = re.compile(r"/[\w:-]+")
-"""A slash command without arguments (`/clear`) requests nothing lasting."""
+_BARE_COMMAND = re.compile(
+    r"/[\w:-]+|(?:/(?:memorist:)?|\$memorist-)(?:compact|dream|export|forget|notes|off|pin|rename|"
+    r"resume|sessions|summary)\b.*",
+    re.DOTALL,
+)
+"""A command without arguments (`/clear`), or whose arguments are for it alone, requests nothing
+lasting.
+"""
 
 _CLIENT_PARTS = lazy_pattern(
     r"(?s)<oai-mem-citation>.*?(?:</oai-mem-citation>|\Z)|(?m:^::[a-z][\w-]*\{[^\n]*\}[ \t]*$)"

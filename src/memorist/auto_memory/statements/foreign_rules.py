@@ -8,6 +8,24 @@ from __future__ import annotations
 
 from memorist.auto_memory.statements.statement_patterns import StatementPattern, define_pattern
 
+CONFIRMATION = (
+    r"(?:(?:ja|genau|perfekt|super|gut|richtig)\b[\s,.!]*)+(?:so[\s,]+)?(?:bitte )?(?:mache?t? )?"
+    r"(?:(?:das|es|bitte) )*(?:immer so(?: weiter)?|weiter so|so weiter|weiterhin so)[.!]*"
+    r"|(?:(?:oui|parfait|exactement|super|c['’]est ça)[\s,.!]*)+(?:continue[zs]?|fais|faites|toujours)"
+    r"(?: toujours)? (?:comme ça|comme cela|ainsi)[.!]*"
+    r"|(?:(?:sí|si|perfecto|exacto|exactamente|genial|bien)\b[\s,.!]*)+(?:sigue|continúa|hazlo)"
+    r"(?: siempre)? así[.!]*"
+    r"|(?:(?:sim|perfeito|isso(?: mesmo)?|ótimo|exato)\b[\s,.!]*)+(?:continue|faça)(?: sempre)? assim[.!]*"
+    r"|(?:(?:да|отлично|именно(?: так)?|точно|верно)\b[\s,.!]*)+(?:продолжай|делай)(?:те)?"
+    r"(?: всегда)? так(?: (?:и дальше|всегда))?[.!]*"
+    r"|(?:(?:对|好的?|是的|完美|没错|很好|不错)[，,。！! ]*)*(?:以后|今后|保持|继续)(?:都|就|请|一直|也)*"
+    r"(?:这样|这么)(?:做|下去|就好|就行)?[。！!]*"
+    r"|(?:(?:はい|そうです|完璧(?:です)?|いいですね|その通り(?:です)?)[、。！ ]*)*(?:これからも|今後も|いつも)"
+    r"(?:そう|このように|そのように|その調子で)(?:して|続けて|お願いします)?(?:ください)?[。！]*"
+)
+"""A whole message that asks to go on as before, as `plain_english.CONFIRMATION`: it names nothing."""
+
+
 FOREIGN_RULES: tuple[StatementPattern, ...] = (
     define_pattern(
         "rule",

@@ -15,7 +15,13 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from memorist.auto_memory.statements import chinese, english, european, plain_english
+from memorist.auto_memory.statements import (
+    chinese,
+    english,
+    european,
+    foreign_rules,
+    plain_english,
+)
 from memorist.auto_memory.statements.lasting_clause import find_lasting_clause
 from memorist.auto_memory.statements.plain_facts import classify_fact, find_fact_start
 from memorist.auto_memory.statements.required_words import StatementPatternIndex
@@ -119,7 +125,9 @@ _RULES = StatementPatternIndex(
     *plain_english.PLAIN_PATTERNS,
 )
 _WAITING = StatementPatternIndex(*WAITING_PATTERNS)
-_CONFIRMATION = lazy_pattern(plain_english.CONFIRMATION, re.IGNORECASE)
+_CONFIRMATION = lazy_pattern(
+    f"{plain_english.CONFIRMATION}|{foreign_rules.CONFIRMATION}", re.IGNORECASE
+)
 
 _RETRACTION = lazy_pattern(
     r"(?:(?:no|actually|ok|oh|wait|sorry|please)[\s,.!]*)*(?:(?:forget|scratch|don['’]?t remember|unremember) that|"
@@ -342,6 +350,8 @@ def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
         yield from whole
         return
     if text.startswith("!") or _ANY_COMMAND.fullmatch(text) or is_text_job(text):
+        return
+    if _CONFIRMATION.fullmatch(text):
         return
     sentences = _split_typed(text)
     informs = not any(map(_asks_for_something, sentences))
