@@ -10,6 +10,8 @@ import pytest
 from memorist.core.messages import JsonObject
 from memorist.core.prompt_templates import load_prompt
 from memorist.engine.engine import Memorist
+from memorist.models.model_settings import ModelSettings
+from memorist.settings import Settings
 from memorist.testing import Say, ScriptedServer
 
 TYPED = "The timetable of the ferry is kept in docs/ferry.md, because the office prints it."
@@ -84,3 +86,38 @@ async def test_a_description_in_the_prompts_words_is_an_echo_too(tmp_path: Path)
 
     assert "repeats the prompt" in said
     assert "They talk about it" not in kept
+
+
+@pytest.mark.covers("AM-5", "FK-8")
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (
+            '<write path="short-name-in-kebab-case.md">\n---\nname: short-name-in-kebab-case\n'
+            'description: "one line that tells whether to open this"\ntype: project\n---\n\n'
+            "They talk about it.\n</write>",
+            "repeats the prompt",
+        ),
+        ("The ferry has a timetable.", "The answer holds no memory:\nThe ferry has a timetable."),
+    ],
+)
+async def test_edits_as_text_are_held_against_the_prompt_too(
+    tmp_path: Path, answer: str, reason: str
+) -> None:
+    """The prompt's own example is neither kept nor put into the inbox, and the receipt gives the
+    reason of each answer of which nothing stood.
+    """
+    settings = Settings(models=ModelSettings(forms="never"), home=str(tmp_path / "h"))
+    with ScriptedServer(lambda _: Say(text=answer)) as server:
+        model = f"openai-chat:small@{server.openai_url}"
+        async with Memorist(model=model, settings=settings) as engine:
+            session = await engine.open("s1", project=str(tmp_path))
+            await session.prepare(REQUEST)
+            await session.observe(REPLY)
+            await session.end_turn()
+            await session.close()
+            (receipt,) = session.receipts()
+
+    assert reason in receipt.said
+    assert list(tmp_path.glob("h/projects/*/memory/short-name*")) == []
+    assert list(tmp_path.glob("h/projects/*/memory-state/inbox/*.json")) == []

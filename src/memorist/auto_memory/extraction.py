@@ -83,6 +83,8 @@ from memorist.transcript.typed_replies import TypedReplyReader
 LABEL = "extraction"
 UNCERTAIN = "you may have meant this for later sessions as well"
 """Why a statement waits that does not say so by its own words."""
+NOTHING_WRITTEN = "The answer holds no memory:"
+"""What the receipt says of an answer without one, before the answer itself."""
 MAX_WAITING = 100
 """Statements that wait for a disk that refuses; the older ones are given up."""
 MAX_HELD_MESSAGES = 5_000
@@ -476,16 +478,20 @@ class MemoryExtraction:
     def _find_faults(
         self, changes: Sequence[MemoryChange], spec: ForkSpec
     ) -> tuple[RefusedChange, ...]:
-        """The memories with a line that repeats the prompt's own form, or names what stands nowhere
-        in what the model was shown. With tools it may have read more than that, and is believed.
+        """The memories with a line that repeats the prompt's own form, or, where the model answers
+        by a form, names what stands nowhere in what it was shown: by edits it may have read more.
         """
-        if spec.form is None:
-            return ()
         parent = spec.parent
         shown = (parent.request.body, parent.reply) if parent else spec.history_summary
-        check = LineCheck(join_texts([shown, spec.form.material]), spec.form.instruction)
+        form = spec.form
+        quoted = [statement.quote for statement in self._statements]
+        check = LineCheck(
+            join_texts([shown, form.material if form else spec.material, quoted]),
+            form.instruction if form else spec.instruction,
+        )
+        find_fault = check.find_fault if form else check.find_echo
         found = (
-            (change.path, find_line_fault(change.before, change.after, check))
+            (change.path, find_line_fault(change.before, change.after, find_fault))
             for change in changes
             if change.after is not None
         )
@@ -591,7 +597,8 @@ def _correct_receipt(receipt: Receipt, written: WriteResult) -> Receipt:
         for file in receipt.files
         if any(file.path.endswith("/" + path) for path in written.paths)
     )
-    said = [receipt.said]
+    said = [] if written.paths or written.proposals or written.refused else [NOTHING_WRITTEN]
+    said.append(receipt.said)
     if written.proposals:
         said.append(f"({len(written.proposals)} of its changes wait in the inbox.)")
     said += [

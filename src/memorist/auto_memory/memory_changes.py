@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Literal, get_args
 
@@ -14,7 +14,6 @@ from memorist.auto_memory.memory_manifest import INDEX_NAME, is_single_line
 from memorist.core.text_analysis import replace_surrogates
 from memorist.forks.fork_permissions import is_same_name, path_problem
 from memorist.safety.secrets import redact
-from memorist.transcript.answer_lines import LineCheck
 
 Actor = Literal[
     "user",
@@ -239,13 +238,13 @@ class RecordedChange(Struct, frozen=True, kw_only=True):
     """The changed files, sorted."""
 
 
-def find_line_fault(before: bytes | None, after: bytes, check: LineCheck) -> str:
+def find_line_fault(before: bytes | None, after: bytes, find_fault: Callable[[str], str]) -> str:
     """Return why a new line of a memory that a model wrote, or its description, may not stand;
-    empty where all may.
+    empty where all may. `find_fault` judges one line.
     """
     known = set((before or b"").decode("utf-8", "replace").splitlines())
     topic = parse_topic("new.md", after)
     lines = [line for line in topic.body.splitlines() if line.strip() and line not in known]
     if before is None:
         lines.append(topic.description)
-    return next(filter(None, map(check.find_fault, lines)), "")
+    return next(filter(None, map(find_fault, lines)), "")

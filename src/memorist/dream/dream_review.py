@@ -82,7 +82,7 @@ def review_model_changes(
         )
         fault = ""
         if new is not None and retired is None:
-            fault = find_line_fault(old, new, check) or _find_lost_name(path, old, known)
+            fault = find_line_fault(old, new, check.find_fault) or _find_lost_name(path, old, known)
             lost = fault or _find_lost_sentence(path, old, tuple(left.values()), sessions)
             if lost and not fault:
                 shortened.append(MemoryChange(path=path, before=old, after=new))

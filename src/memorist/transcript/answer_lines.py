@@ -42,14 +42,16 @@ class LineCheck:
 
     def find_fault(self, line: str) -> str:
         """Return why a line is worth nothing; empty where it may stand."""
-        if self.is_echo(line):
-            return "repeats the prompt"
         invented = self.find_invented(line)
-        return (
+        return self.find_echo(line) or (
             f"names {invented}, which stands nowhere in what the model was shown"
             if invented
             else ""
         )
+
+    def find_echo(self, line: str) -> str:
+        """Return that a line is the prompt's and not the session's; empty where it is not."""
+        return "repeats the prompt" if self.is_echo(line) else ""
 
     def is_echo(self, line: str) -> bool:
         """Tell whether a line is the prompt's and not the session's."""
