@@ -22,13 +22,19 @@ NOTICED = """
     мне удобнее таблицей|по умолчанию кратко|больше не добавляй эмодзи
     不对，应该用 bun|错了，我们用 ruff|不是这样，我说过不要英文|不是 Mongo，是 Neo4j|不对，我喜欢简短的回答
     输出格式改成先表格后说明|每次改完请顺便更新文档|咱们改用 Kafka 吧，更稳|不对，以后先写测试再写代码
+    we're moving from Jest to Vitest|we now have two regions|I said use ruff|to publish, run make release|this is Mercurial
+    no, not like that, use snake_case|nein, nicht so, nimm bun|нет, используй ruff|bitte Ordner ohne Leerzeichen anlegen
+    notre projet utilise Deno|execute os testes com vitest|o repositório usa bun|siga o Google Style Guide
+    the review moved to Monday|the retention was raised to 40 days|запомни навсегда: релизы по четвергам
     勝手に消すな|略語を使うな、英語も使うな|質問が出たら先に聞け
 """
 OF_THE_WORK = """
     I tried the other branch and it did not help either.|can you help me with the second chart please
     we still need to count the rows in the new export|the issue is the formatter, not the parser, I think
     Error: cannot open the file|Result: 12 passed|我指的是第二个按钮|不是总价，是单价|それはいいな
-    больше не падает|это мне не нравится
+    больше не падает|that's not what I meant, sorry|I can't remember whether it was tagged|no, eso no está bien
+    non, ce n'est pas correct|それは違います|не запускай сейчас линтер
+    это мне не нравится
 """
 KEPT = """
     Session cookies expire after 12 hours|Uploads are stored in the eu-west-1 region|All dates are stored in UTC
@@ -37,6 +43,7 @@ KEPT = """
 NOT_KEPT = """
     Session cookies expire after 12 hours, so users are logged out|Uploads are stored in S3. Fix the path.
     Tokens should expire after 12 hours|make tokens expire after 12 hours|Do tokens expire after 12 hours?
+    мы перешли с таблицы на карточки, а внутри всё старое
     Files are cached for 3 days when I reload|Passwords are hashed in users.py with bcrypt
 """
 

@@ -35,6 +35,20 @@ CORRECTIONS: tuple[StatementPattern, ...] = (
         "rule",
         r"(?P<text>they (?:all |only |mostly )?(?:use|run|require|work with|are on) (?-i:[A-Z])\w+.*)",
     ),
+    define_pattern(
+        "rule",
+        r"(?P<text>we(?:['’]re| are) (?:now |currently )?(?:switching|moving|migrating) (?:over )?(?:to|from|away from|off) [^?]{3,}|we (?:now|currently) have [^?]{4,}|this is (?-i:[A-Z])[\w.+]+[.!]*$"
+        r"|i (?:already )?(?:said|told you):? (?:to )?(?:use|run|write|keep|call|avoid) [^?]{2,}|as a rule,? [^?]{6,})",
+        unless=r".*\b(?:error|bug|branch|but|tomorrow|minutes)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>to (?:roll back|deploy|release|restart|reset|publish|seed|rebuild|log in|run the tests|start the \w+),? (?:run|use|call|restart|type|open|go to) [^?]{4,})",
+    ),
+    define_pattern(
+        "correction",
+        r"(?:(?:no|stop|hey|wait)\b[\s,.!;:–—-]*)?(?:don['’]?t do (?:that|this)|not (?:like )?(?:that|this)|not so)[\s,.!;:–—-]+(?P<text>(?:never|always|use|keep|only|ask)\b[^?]{4,})",
+    ),
     # French, Spanish, Portuguese, German
     define_pattern(
         "rule",
@@ -51,6 +65,18 @@ CORRECTIONS: tuple[StatementPattern, ...] = (
     define_pattern(
         "rule",
         r"(?P<text>(?:pode )?me (?:cham(?:[ae]|ar)|trat(?:[ae]|ar)) (?:de|por|como) \S.*|(?:dime|decime|llámame|háblame) (?:siempre |de |en )\S.*)",
+    ),
+    define_pattern(
+        "correction",
+        r"(?:nein|non|no|não|нет|стоп)[\s,.!;:–—-]+(?:(?:nicht so|so nicht|pas comme ça|pas ça|así no|eso no|assim não|не так|не то)[\s,.!;:–—-]+)?"
+        rf"(?P<text>(?:nimm|verwende?|nutze?|benutze?|utilise[sz]?|prends|usa|use|usen|используй(?:те)?|бери(?:те)?|юзай) {_LATIN_NAME}[^?]*)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>bitte (?:keine?n? |nur |immer |alle )?(?:[\wäöüß-]+ ){0,4}(?:ohne|mit|in|auf|als|nach) (?:[\wäöüß-]+ ){1,3}(?:vergeben|benennen|schreiben|speichern|anlegen|ablegen|formatieren|angeben)[.!]*$"
+        r"|(?:ce|notre) (?:projet|dépôt) (?:utilise|requiert|exige) [^?]{3,}|(?:siga|sigue|segue|suis|suivez|follow) (?:o|a|el|la|le|the) (?-i:[A-Z])[^?]{3,}"
+        rf"|(?:rode|roda|execute|ejecuta|corre|lance[sz]?|exécute[sz]?) (?:os |as |los |las |les )?(?:testes|tests|pruebas|builds?|lint\w*) (?:com|con|avec|via) {_LATIN_NAME}[^?]*"
+        rf"|(?:o|el|le|a|la) [\wáéíóúçãõ-]+ (?:versiona|usa|utiliza|utilise|roda|corre en|tourne sur) {_LATIN_NAME}[^?]*)",
     ),
     # Russian
     define_pattern(

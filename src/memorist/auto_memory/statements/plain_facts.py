@@ -73,6 +73,11 @@ _ENGLISH_PASSIVE = (
     rf"(?:the |our |my )(?:[\w'’/&.+-]+ ){{0,4}}?{_SURROUNDINGS} (?:was|were|has been|have been|got) (?:increased|raised|reduced|lowered|changed|moved|set|extended|shortened|renamed|"
     r"upgraded|switched|rescheduled|postponed) (?P<said>(?:from [\w.: -]{1,20} )?to .+)"
 )
+_ENGLISH_MOVED = (
+    rf"(?:the |our |my )(?:[\w'’/&.+-]+ ){{0,3}}?(?:{_SURROUNDINGS}|timeout|standup|date|day|time|slot|sync|review|retro|demo|port|threshold|retention|quota|size) "
+    r"(?:(?:has |have )?(?:moved|shifted|switched|gone|grown|changed)(?: over)?(?: from [\w.: -]{1,20})?|(?:was|were|has been|have been) (?:raised|increased|reduced|lowered|changed|moved|set|extended|"
+    r"shortened)(?: from [\w.: -]{1,20})?) (?P<said>to .+)"
+)
 _ENGLISH_CHANGE = (
     r"(?:we(?:['’]ve| have)?|the (?:team|company)(?: has)?|i(?:['’]ve| have)?(?= (?:just |recently |already |finally |now |also )*(?:switched|migrated|moved to|upgraded to|joined)\b)) (?:just |recently |already |finally |now |also )*"
     r"(?:switched|moved|migrated|upgraded|downgraded|renamed|bumped|relocated|transitioned|changed|swapped|"
@@ -129,7 +134,7 @@ _RUSSIAN = (
     r"|наш\w* [\w-]+:? (?=https?://|\S*\.\w{2,}/|\d)|у нас(?: \w+)?|мы (?:используем|работаем|деплоим|делаем|занимаемся|храним|пишем|сидим|живём|разворачиваем|выпускаем|релизим|тестируем)|я (?:использую|пишу|работаю))"
     r"(?P<said>\b.+|\s.+)"
 )
-_RUSSIAN_CHANGE = r"(?:мы|я) (?:уже |недавно |теперь )*(?:перешли|переехали|обновились|обновили|перенесли|переименовали|заменили|подняли|снизили|сменили|перешёл|переехал)а?\b(?P<said>.+)"
+_RUSSIAN_CHANGE = r"(?:мы|я) (?:уже |недавно |теперь )*(?:перешли|переехали|обновились|обновили|перенесли|переименовали|заменили|подняли|снизили|сменили|перешёл|переехал)а?\b(?P<said>(?!.* (?:а|но) (?:внутри|там|всё|ничего)\b).+)"
 _CHINESE = (
     r"(?:(?:我们|咱们|我|本|公司|团队)[^，。？?！]{0,14}?(?:(?:确定|定)(?:下来)?了，)?|[^，。？?！]{0,8}?(?:项目|团队|公司|后端|前端|数据库|服务器|环境|仓库|代号|预算|集群|网站|流水线|部署|发布|"
     r"版本|框架|日志|文档|技术栈|缓存|域名)[^，。？?！]{0,6}?)(?:用的是|使用的是|使用|采用|用(?![例户来完途法于])|跑在|部署在|基于|定为|定在|改为|改成|换成|放在|存在|托管在|叫做?|"
@@ -148,6 +153,7 @@ _LATIN_FORMS = tuple(
             _ENGLISH_PEOPLE,
             _ENGLISH_PASSIVE,
             _ENGLISH_CHANGE,
+            _ENGLISH_MOVED,
             _ENGLISH_GENERIC,
             _GERMAN,
             _GERMAN_CHANGE,

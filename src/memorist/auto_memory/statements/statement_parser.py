@@ -100,7 +100,9 @@ _OF_THE_WORK = lazy_pattern(
     r"|\b(?:cant|can['’]?t|cannot|couldn['’]?t) (?:get|see|find|open|reach|be clicked)\b|\b(?:the|this) (?:issue|problem|error|bug) (?:is|was|here)\b"
     r"|^(?:ok,? |okay,? )?(?:we (?:still )?need to|let['’]?s (?:just |also )?(?:add|change|do|fix|try|see|update))\b|^(?:so )?we could\b|\bneed to know\b"
     r"|^(?:actually,? |yes,? |then,? |okay,? )*you (?:can|may) (?:also |actually |still |just )*(?!always|never|skip)\w+ (?:it|this|that|them)\b"
-    r"|\bthis (?:would be|was) (?:p\d|a new|the)\b",
+    r"|\bthis (?:would be|was) (?:p\d|a new|the)\b|\bi (?:do not|don['’]?t|can['’]?t|cannot) remember (?:if|whether|what|how|when)\b"
+    r"|^(?:no|non|não|nein|нет),? (?:eso|esto|ce|c['’]|isso|das|es|это)\S* .{0,12}(?:correct\w*|bien|mal|certo|errado|richtig|falsch|gut|так|то|верно)\b"
+    r"|^(?:いや、?|違う、?)?(?:それ|これ)は(?:全然|ちょっと|まだ)?(?:間違|違|おかし)|^не \w+(?:й|и|ь)(?:те)? (?:сейчас|пока)\b",
     re.IGNORECASE,
 )
 """Tells what was done or what is to be done now: its score alone does not make it wait."""

@@ -322,7 +322,10 @@ _ENGLISH: tuple[StatementPattern, ...] = (
         r"(?P<text>(?:i|you) (?:don['’]?t|do not) (?:need|have) (?:to|an?|the) .+\b(?:every|each|always)\b.*)",
     ),
     define_pattern("rule", r"(?P<text>you (?:can|may|should) (?:always )?skip .+)"),
-    define_pattern("correction", r"(?P<text>that['’]?s not (?:how|what|where) (?:we|i) .+)"),
+    define_pattern(
+        "correction",
+        r"(?P<text>that['’]?s not (?:how|what|where) (?:we|i) (?!(?:meant|asked|said|wanted|want)\b).+)",
+    ),
     define_pattern(
         "correction",
         r"(?P<text>(?:(?:please )?(?:stop|quit) (?!the\b|it\b|this\b|that\b)\w+ing\b.{0,80}|you (?:always |keep |"

@@ -33,7 +33,7 @@ the same.
 _PASTED_LINE = lazy_pattern(
     r"""\s*(?:>|\||\+\+\+|---\s|@@|diff\ --git|[$❯➜]\s|(?:PS|C:)[^ ]*>|[✔✓✖✗✘⚠ℹ●]|(?:error|warning|fatal|hint):\s|Traceback\b|at\s\S+\s?\(|File\s"|\d+[:|]
     |[+-](?:\s{2,}|\S)|\[?\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d:\d\d|\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|TRACE|FATAL)\b|
-    (?:\w+\.)*\w*(?:Error|Exception):)""",
+    (?:\w+\.)*\w*(?:Error|Exception):|<[A-Za-z!/][^>\n]{0,200}>.*</[A-Za-z][\w-]{0,30}>\s*$)""",
     re.VERBOSE,
 )
 _PRINTED_LINE = lazy_pattern(
@@ -67,6 +67,7 @@ _TEXT_JOB = lazy_pattern(
     r"|\b(?:banner|label|title|button|text|message|toast|caption|heading|tooltip|headline|footer|slogan|placeholder|sign) (?:should|must|shall|has to|"
     r"needs to) (?:read|say)\b"
     r"|\b(?:does|do|would|is|are) (?:that|this|it|these|those) (?:apply|hold|make sense|an? good|good|fine|correct|allowed|valid|legal)\b"
+    r"|\b(?:improve|polish|shorten|rate|rewrite|spell-?check|triage|rephrase) (?:it|this|that)[.!?]*\s*\Z|\bis (?:that|this) (?:line|sentence|text|paragraph|wording|entry)\b"
     r"|\bshould (?:we|i) (?:accept|adopt|follow|sign)\b|\bwhat(?:['’]s| is) wrong (?:with|in)\b|\bwhat (?:does|do) (?:this|that|it|these) (?:mean|say)\b"
     r"|\bübersetz\w*|\bfass\w* .{0,30}zusammen|\bformulier\w* .{0,20}um\b|\b(?:darauf|hierauf) (?:antworten|reagieren)|\btradui(?:s|t|re|sez)\b|\brésume[zr]?\b"
     r"|\breformule[zr]?\b|\btraduc(?:e|ir|elo)\b|\btradu(?:z|za|zir|zca)\b|\bresum[ae]\b|\breformula\b|переведи|перескажи|перефразируй|翻译|翻譯|润色|改写|校对|翻訳|要約|言い換え|校正|添削|返信を",
@@ -115,7 +116,9 @@ _PASTE_ANNOUNCEMENT = lazy_pattern(
     r"|template|transcript|agent|poem|lyrics|text|translate|quote|article)\b[^\n]{0,60}:\s*$|"
     r"(?:如下|原文|日志|报错|文档"
     r"|翻译)[^\n]{0,20}[：:]\s*$"
-    r"|message from (?:another|an|the other) (?:agent|bot)",
+    r"|message from (?:another|an|the other) (?:agent|bot)"
+    rf"|^\s*(?:here(?:['’]s| is| are)|attached (?:is|are)|this is) (?:the|my|our|a|an|their|his|her) (?:[\w-]+ ){{0,3}}?{_TEXT_NOUN}\b[^\n]{{0,40}}$"
+    r"|^\s*(?:answered|asked|edited|posted|replied|commented)\b[^\n]{0,24}\d[^\n]{0,24}$",
     re.IGNORECASE,
 )
 _SENTENCE_END = lazy_pattern(
