@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from itertools import count
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,8 @@ BYTES_PER_TOKEN = 6
 the window, and more for each request, as one that keeps counting the same is taken for a server
 that cuts what does not fit.
 """
+ID_MARK = "msg_0000000"
+"""Stands in a made answer where its own id is written: replies of one id are taken for one."""
 COUNT_MARK = 9_000_000
 """Stands in a made answer where the tokens of its request are written, in as many characters."""
 START_SECONDS = 30.0
@@ -239,7 +242,7 @@ def _stream(block: dict[str, Any] | None = None) -> bytes:
         "output_tokens": 1,
     }
     message: dict[str, Any] = {
-        "id": "msg_1",
+        "id": ID_MARK,
         "type": "message",
         "role": "assistant",
         "model": MODEL,
@@ -279,6 +282,8 @@ def _serve(told: Connection, calls_tools: bool) -> None:
     text = head + _stream()
     call = head + _stream({"type": "tool_use", "id": "toolu_1", "name": "tool_1", "input": {}})
 
+    numbers = count()
+
     async def one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while True:
             try:
@@ -291,7 +296,9 @@ def _serve(told: Connection, calls_tools: bool) -> None:
             newest = body[body.rfind(b'"role"') :] if calls_tools else b""
             answer = call if calls_tools and b'"tool_result"' not in newest else text
             counted = b"%7d" % min(len(body) // BYTES_PER_TOKEN, COUNT_MARK)
-            writer.write(answer.replace(b"%d" % COUNT_MARK, counted))
+            number = b"msg_%07d" % next(numbers)
+            own = answer.replace(b"%d" % COUNT_MARK, counted).replace(ID_MARK.encode(), number)
+            writer.write(own)
             await writer.drain()
             if b"connection: close" in asked:
                 writer.close()
