@@ -312,7 +312,7 @@ def _shown_beliefs(case: Json, beliefs: Sequence[Json], embedder: Embedder | Non
             )
             for each in ranker.search(case["query"], 20)
         ]
-    relevant = find_relevant(matches, len(mine))
+    relevant = find_relevant(case["query"], matches, len(mine))
     shown = [each.path for each in matches if each.path in relevant][:5]
     elsewhere = {
         each["_id"] for each in beliefs if each["pinned"] or each["type"] == "open_question"

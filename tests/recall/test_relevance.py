@@ -43,7 +43,7 @@ def shown(folder: Path, query: str, *texts: str, meaning: bool = False) -> list[
             )
             for each in ranker.search(query)
         ]
-    return [pick.path for pick in select_relevant(matches, headers, RecallSettings())]
+    return [pick.path for pick in select_relevant(query, matches, headers, RecallSettings())]
 
 
 PNPM = "Use pnpm, never npm, in this repository"
@@ -115,8 +115,17 @@ def test_the_best_of_many_needs_more() -> None:
     """Among a thousand memories one is near by chance."""
     match = MemoryMatch(path="a", score=1.0, nearness=3.0)
 
-    assert is_relevant(match, 1)
-    assert not is_relevant(match, 1_000)
+    assert is_relevant(match, 1, 10)
+    assert not is_relevant(match, 1_000, 10)
+
+
+def test_a_long_message_has_to_be_nearer_than_a_short_one() -> None:
+    """Some part of it is near to any memory by chance; beyond thirty words no more is asked."""
+    match = MemoryMatch(path="a", score=1.0, nearness=2.5)
+
+    assert is_relevant(match, 1, 8)
+    assert not is_relevant(match, 1, 30)
+    assert is_relevant(MemoryMatch(path="a", score=1.0, nearness=3.2), 1, 1_000)
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def judge_recall(
     search = open_memory_search(memory, settings, wait_for_embeddings=True)
     matches = search.search(query, 4 * max(limit, settings.limit))
     search.close()
-    picks = select_relevant(matches, heads, type(settings)(limit=limit))
+    picks = select_relevant(query, matches, heads, type(settings)(limit=limit))
     doubts = {pick.path: reachable.read(pick.path)[1] for pick in picks}
     return RecallJudgement(
         heads=heads,

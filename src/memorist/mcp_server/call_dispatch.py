@@ -383,7 +383,7 @@ def _explain_memory(project: OpenProject, arguments: WhyArguments) -> str:
     if arguments.query.strip():
         heads = {head.path: head for head in memory.headers()}
         matches = project.search.search(arguments.query, 4 * project.settings.recall.limit)
-        picks = select_relevant(matches, heads, project.settings.recall)
+        picks = select_relevant(arguments.query, matches, heads, project.settings.recall)
         lines += [
             "",
             f"recalled for “{to_one_line(arguments.query)}”: "

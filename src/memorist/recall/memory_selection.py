@@ -24,8 +24,14 @@ section 7.6).
 """
 WORD_SHARE = 0.15
 """Standard deviations of nearness that a nat of word evidence counts as."""
-MIN_RELEVANCE = 2.2
+MIN_RELEVANCE = 1.9
 """Relevance from which one memory of one is shown, in standard deviations."""
+MESSAGE_WORD_COST = 0.04
+MAX_COUNTED_WORDS = 30
+"""Added to it for each word of the message, the first thirty: the more a message says, the nearer
+some part of it is to any memory. Both were chosen on questions in other words to the memories of
+every other repository of ten, and on messages about something else (docs/ranking.md).
+"""
 MIN_WORD_EVIDENCE = 4.0
 """The same in nats where only words are known: one word that hardly any message holds, or several
 common ones.
@@ -37,7 +43,7 @@ WORD_COMPARISON_COST = 0.7
 """Added for each natural logarithm of the number of memories, to the relevance and to the words'
 evidence: the best of many is higher by chance.
 
-All these were chosen on half the repositories of a set of paraphrases and of messages about
+These were chosen on half the repositories of a set of paraphrases and of messages about
 something else (docs/ranking.md).
 """
 MAX_QUERY_CHARS = 4_000
@@ -70,17 +76,19 @@ class MemorySelection(Struct, frozen=True):
 
 
 def select_relevant(
+    query: str,
     matches: Sequence[MemoryMatch],
     headers: Mapping[str, MemoryHeader],
     settings: RecallSettings,
     *,
     excluded_paths: Collection[str] = (),
 ) -> tuple[MemorySelection, ...]:
-    """Select the memories to show, best first, at most as many as the settings allow.
+    """Select the memories to show of those that the query found, best first, at most as many as
+    the settings allow.
 
     `excluded_paths` are those already in the context.
     """
-    relevant = find_relevant(matches, len(headers))
+    relevant = find_relevant(query, matches, len(headers))
     found = [
         MemorySelection(match.path, match.score, _explain_selection(match))
         for match in matches
@@ -92,15 +100,16 @@ def select_relevant(
     return tuple(found[: settings.limit])
 
 
-def find_relevant(matches: Sequence[MemoryMatch], compared: int) -> frozenset[str]:
-    """Find the paths of the matches among `compared` memories that are more than chance and not far
-    behind the best.
+def find_relevant(query: str, matches: Sequence[MemoryMatch], compared: int) -> frozenset[str]:
+    """Find the paths of the query's matches among `compared` memories that are more than chance
+    and not far behind the best.
     """
+    words = len(query.split())
     floor = MIN_SHARE_OF_BEST * max(map(measure_relevance, matches), default=0.0)
     return frozenset(
         match.path
         for match in matches
-        if measure_relevance(match) >= floor and is_relevant(match, compared)
+        if measure_relevance(match) >= floor and is_relevant(match, compared, words)
     )
 
 
@@ -111,15 +120,18 @@ def measure_relevance(match: MemoryMatch) -> float:
     return match.nearness + WORD_SHARE * match.evidence
 
 
-def is_relevant(match: MemoryMatch, compared: int) -> bool:
-    """Whether a match among `compared` memories is more than chance."""
+def is_relevant(match: MemoryMatch, compared: int, message_words: int) -> bool:
+    """Whether a match among `compared` memories is more than chance for a message of so many
+    words.
+    """
     others = math.log(max(1, compared))
     by_words = match.evidence >= MIN_WORD_EVIDENCE + WORD_COMPARISON_COST * others
     if match.nearness is None:
         return by_words
     if by_words and any(map(is_uncommon, match.words)):
         return True  # a name that the embedding may not know
-    return measure_relevance(match) >= MIN_RELEVANCE + COMPARISON_COST * others
+    length = MESSAGE_WORD_COST * min(message_words, MAX_COUNTED_WORDS)
+    return measure_relevance(match) >= MIN_RELEVANCE + length + COMPARISON_COST * others
 
 
 def _explain_selection(match: MemoryMatch) -> str:

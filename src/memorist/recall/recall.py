@@ -354,6 +354,7 @@ class MemoryRecall:
             query[:MAX_QUERY_CHARS], 4 * self._settings.limit + len(self._chosen_sizes)
         )
         return select_relevant(
+            query,
             matches,
             headers,
             self._settings,
