@@ -19,8 +19,8 @@ from benchmarks.datasets import all_sessions, claude_sessions, write_long_sessio
 from benchmarks.report import BenchResult, BenchRow
 from memorist.rollouts.raw_memory import parse_raw_memory
 from memorist.rollouts.session_evidence import UNKNOWN_WINDOW, tokens_to_bytes
+from memorist.rollouts.session_scan import collect_evidence, scan_transcript
 from memorist.rollouts.session_sources import SourceFolder, find_rollouts
-from memorist.rollouts.stage_one import collect_evidence, scan_transcript
 from memorist.rollouts.structural_stage_one import StageOneResult, build_structural_result
 from memorist.store.rollout_rows import Rollout
 from memorist.store.transcript_reader import LineFile

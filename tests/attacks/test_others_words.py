@@ -15,7 +15,8 @@ from memorist.auto_memory.memory_file import MemoryKind, Provenance, create_topi
 from memorist.auto_memory.write_gate import AcceptedChange, GateContext, judge_change
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.core.text_analysis import encode_text
-from memorist.rollouts.session_evidence import EvidenceRowBuilder, group_by_speaker
+from memorist.rollouts.evidence_rows import EvidenceRowBuilder
+from memorist.rollouts.session_evidence import group_by_speaker
 
 
 @pytest.mark.covers("WD-3")

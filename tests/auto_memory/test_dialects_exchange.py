@@ -9,8 +9,8 @@ import pytest
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.interop import memory_transfer as exchange
 from memorist.auto_memory.interop.dialect import DialectImport
+from memorist.auto_memory.interop.import_plan import ImportPlan
 from memorist.auto_memory.interop.memory_transfer import (
-    ImportPlan,
     apply_import,
     plan_export,
     preview_import,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memorist.context.prefix_check import PrefixChecker
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.formats.transcript_format import CompactionBoundary, TurnRollback
-from memorist.replay.replay_results import PrefixTracker
+from memorist.replay.broken_prefixes import PrefixTracker
 from memorist.testing import check_prefix, only_grows
 
 MARK = {"cache_control": {"type": "ephemeral"}}

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from mcp_server.conftest import Connect, folder
 from memorist.errors import InputError
-from memorist.mcp_server.call_dispatch import (
-    MAX_OPEN_PROJECTS,
-    ToolDispatcher,
+from memorist.mcp_server.call_dispatch import MAX_OPEN_PROJECTS, ToolDispatcher
+from memorist.mcp_server.client_project import (
     folder_from_uri,
     project_from_folder,
     project_from_roots,

@@ -36,7 +36,8 @@ from claude_agent_sdk import (
 )
 from claude_agent_sdk.testing import run_session_store_conformance
 
-from memorist.adapters.claude_agent_sdk import FEATURES, MemoristHooks, MemoristSessionStore
+from memorist.adapters.claude_agent_sdk import FEATURES, MemoristHooks
+from memorist.adapters.claude_session_store import MemoristSessionStore
 from memorist.adapters.engine_thread import EngineThread
 from memorist.errors import StoreError
 from memorist.events import AdapterFailed, ConversationCompacted, Event

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from memorist.core.messages import ImageBlock, Message, Origin, TextBlock, ToolResult
 from memorist.core.token_count import estimate_text_tokens
 from memorist.errors import ContextTooLong
+from memorist.rollouts.evidence_rows import EvidenceRowBuilder
 from memorist.rollouts.session_evidence import (
     EvidenceRow,
-    EvidenceRowBuilder,
     EvidenceRows,
     EvidenceTier,
     calibrate_factor,

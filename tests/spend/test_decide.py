@@ -9,20 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.budget.budget_policy import (
-    CAP_SHARES,
     MEASURES,
     MINIMUM_GRANT,
-    UNKNOWN_WORK_SHARE,
     BudgetGranted,
     BudgetMeasure,
     BudgetRefused,
     BudgetRequest,
     BudgetScope,
     BudgetUsage,
-    budget_cap_share,
     decide_budget,
     largest_budget_share_used,
 )
+from memorist.budget.work_priority import CAP_SHARES, UNKNOWN_WORK_SHARE, budget_cap_share
 from memorist.forks.fork_spec import ForkLimits
 from memorist.settings import SpendSettings
 from memorist.store.spend_rows import ProviderHold, ResourceAmount

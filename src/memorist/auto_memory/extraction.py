@@ -17,17 +17,12 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.extraction_prompt import (
-    AddMemory,
     ExtractionCursor,
     ExtractionPrompts,
     ExtractionTask,
-    PlannedChange,
-    RemoveMemories,
     build_extraction_form,
     count_dialogue_messages,
     has_written_memory,
-    plan_addition,
-    plan_removal,
     render_extraction_prompt,
 )
 from memorist.auto_memory.memory_changes import (
@@ -39,6 +34,13 @@ from memorist.auto_memory.memory_changes import (
 from memorist.auto_memory.memory_file import Topic, format_utc_timestamp, parse_topic
 from memorist.auto_memory.memory_manifest import is_index_file
 from memorist.auto_memory.quotation_proof import keep_typed_statements
+from memorist.auto_memory.statement_changes import (
+    AddMemory,
+    PlannedChange,
+    RemoveMemories,
+    plan_addition,
+    plan_removal,
+)
 from memorist.auto_memory.statements.bare_corrections import find_bare_corrections
 from memorist.auto_memory.statements.statement_parser import (
     Statement,

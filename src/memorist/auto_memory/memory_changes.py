@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Literal, get_args
 
 from msgspec import Struct
@@ -195,34 +194,16 @@ def describe_external_changes(
     )
 
 
-# Attribute each line of a memory to the change that introduced it. Pure.
-
-
-class BlamedLine(Struct, frozen=True):
-    """One current line, and the id of the change that introduced it."""
-
-    text: str
-    change: str
-
-
-def blame_lines(versions: Sequence[tuple[str, str]]) -> tuple[BlamedLine, ...]:
-    """Attribute the lines of the newest version.
-
-    `versions` holds (change id, text) pairs, oldest first.
+def find_line_fault(before: bytes | None, after: bytes, find_fault: Callable[[str], str]) -> str:
+    """Return why a new line of a memory that a model wrote, or its description, may not stand;
+    empty where all may. `find_fault` judges one line.
     """
-    lines: list[BlamedLine] = []
-    for change, text in versions:
-        new = text.splitlines()
-        matcher = SequenceMatcher(None, [line.text for line in lines], new, autojunk=False)
-        merged: list[BlamedLine] = []
-        for tag, start, end, first, last in matcher.get_opcodes():
-            merged += (
-                lines[start:end]
-                if tag == "equal"
-                else [BlamedLine(each, change) for each in new[first:last]]
-            )
-        lines = merged
-    return tuple(lines)
+    known = set((before or b"").decode("utf-8", "replace").splitlines())
+    topic = parse_topic("new.md", after)
+    lines = [line for line in topic.body.splitlines() if line.strip() and line not in known]
+    if before is None:
+        lines.append(topic.description)
+    return next(filter(None, map(find_fault, lines)), "")
 
 
 class RecordedChange(Struct, frozen=True, kw_only=True):
@@ -236,15 +217,3 @@ class RecordedChange(Struct, frozen=True, kw_only=True):
     """Id of the change that it undid; empty for none."""
     paths: tuple[str, ...]
     """The changed files, sorted."""
-
-
-def find_line_fault(before: bytes | None, after: bytes, find_fault: Callable[[str], str]) -> str:
-    """Return why a new line of a memory that a model wrote, or its description, may not stand;
-    empty where all may. `find_fault` judges one line.
-    """
-    known = set((before or b"").decode("utf-8", "replace").splitlines())
-    topic = parse_topic("new.md", after)
-    lines = [line for line in topic.body.splitlines() if line.strip() and line not in known]
-    if before is None:
-        lines.append(topic.description)
-    return next(filter(None, map(find_fault, lines)), "")

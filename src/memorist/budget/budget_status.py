@@ -10,7 +10,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.budget.budget_policy import (
-    CAP_SHARES,
     MEASURES,
     BudgetMeasure,
     BudgetRefused,
@@ -25,6 +24,7 @@ from memorist.budget.budget_policy import (
     format_time_left,
     next_utc_midnight,
 )
+from memorist.budget.work_priority import CAP_SHARES
 from memorist.core.messages import Usage
 from memorist.forks.fork_spec import ForkLimits
 from memorist.settings import SpendSettings

@@ -21,6 +21,7 @@ from memorist.cli.memory.memory_commands import open_project_memory
 from memorist.compaction.recorded_window import read_recorded_window
 from memorist.config import load_settings
 from memorist.context.assembly import assemble_first_context, build_memory_section
+from memorist.context.context_comparison import PieceChange, compare_pieces
 from memorist.context.context_pieces import (
     ContextPiece,
     ContextSection,
@@ -39,9 +40,7 @@ from memorist.context.host_context import (
 from memorist.context.recorded_attachments import AttachmentReader
 from memorist.context.recorded_context import (
     CONVERSATION_PARTS,
-    PieceChange,
     build_recorded_pieces,
-    compare_pieces,
     detect_family,
     find_last_model,
     find_turn,

@@ -23,12 +23,8 @@ from memorist.cli.memory.memory_commands import confirm
 from memorist.dream.daily_log import DailyLogs
 from memorist.dream.dream import Dream
 from memorist.dream.dream_gates import GateClosed, GateOpen
-from memorist.dream.dream_journal import (
-    DreamReport,
-    journal_path,
-    read_journal,
-    render_report_lines,
-)
+from memorist.dream.dream_journal import DreamReport, render_report_lines
+from memorist.dream.dream_preview import journal_path, read_journal
 from memorist.dream.project_dream import open_dream
 from memorist.engine.engine import Memorist
 from memorist.errors import MemoristError, NothingToDo

@@ -18,16 +18,12 @@ from memorist.cli.rollouts.rollouts_sync_command import (
     with_past_sessions,
 )
 from memorist.core.token_count import BYTES_PER_TOKEN
-from memorist.engine.rollout_pipeline import (
-    ANY_AGE_DAYS,
-    RolloutPipeline,
-    RolloutSyncPlan,
-)
+from memorist.engine.rollout_pipeline import ANY_AGE_DAYS, RolloutPipeline, RolloutSyncPlan
 from memorist.formats.transcript_format import FORMAT_TITLES
 from memorist.models.model_pricing import MILLION, lookup_price, merge_prices, shipped_prices
-from memorist.rollouts.job_worker import RolloutSyncReport
 from memorist.rollouts.session_evidence import evidence_token_budget
 from memorist.rollouts.session_sources import AGENTS
+from memorist.rollouts.sync_outcome import RolloutSyncReport
 from memorist.store.rollout_rows import Rollout
 
 DEFAULT_WINDOW = 200_000

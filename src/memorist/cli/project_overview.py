@@ -17,7 +17,7 @@ from memorist.cli.install_command import build_settings_scope
 from memorist.cli.memory.memory_commands import open_project_memory
 from memorist.cli.rollouts.rollouts_group import load_rollout_settings, with_past_state
 from memorist.core.sentences import shorten
-from memorist.engine.rollout_pipeline import RolloutStore
+from memorist.engine.rollout_store import RolloutStore
 from memorist.hooks.agent_programs import find_joined_agents
 from memorist.platforms.regular_files import read_regular
 from memorist.rollouts.project_facts import ProjectFact, select_project_facts

@@ -47,8 +47,8 @@ from memorist.hooks.hook_install import (
 from memorist.hooks.hook_proof import prove_hook, prove_server
 from memorist.models.embedder import is_embedder_installed
 from memorist.platforms.regular_files import read_regular_text
-from memorist.rollouts.job_worker import RolloutSyncReport
 from memorist.rollouts.session_sources import find_repository_root
+from memorist.rollouts.sync_outcome import RolloutSyncReport
 from memorist.store.disk_files import DiskFiles
 from memorist.system import SystemClock
 

@@ -90,7 +90,7 @@ from memorist.models.model_choice import open_sibling
 from memorist.models.model_pricing import MILLION, ModelPrice
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
-from memorist.session_memory.notes_trigger import ConversationTracker
+from memorist.session_memory.conversation_tracker import ConversationTracker
 from memorist.session_memory.session_notes import SessionMemory
 from memorist.telemetry.tracing import trace_work
 

@@ -5,18 +5,13 @@ user, and how to undo it. Pure.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import unified_diff
-from pathlib import Path
 
 from msgspec import Struct
 
-from memorist.auto_memory.memory_changes import MemoryChange
 from memorist.auto_memory.memory_file import format_utc_timestamp
 from memorist.dream.memory_conflicts import DreamRemark
 from memorist.dream.structural_dream import DreamAct
 from memorist.events import UpdateMethod
-from memorist.store.disk_files import DiskFiles, read_if_exists
-from memorist.store.home_layout import MemoryLayout
 
 JOURNAL_HEADING = "# Dreams\n\nWhat was done to this memory while nobody worked, newest last.\n"
 _VERBS = {
@@ -88,36 +83,3 @@ def summarize_acts(acts: Sequence[DreamAct]) -> str:
     """Summarize the acts, for example `2 merged, 1 dated`."""
     kinds = dict.fromkeys(act.did for act in acts)
     return ", ".join(f"{sum(act.did == kind for act in acts)} {kind}" for kind in kinds)
-
-
-# Render what a dream would write. Pure.
-
-
-def render_diff(changes: Sequence[MemoryChange]) -> str:
-    """Render the changes as a unified diff, in order."""
-    return "".join(part for change in changes for part in _render_change(change))
-
-
-def _render_change(change: MemoryChange) -> list[str]:
-    old, new = (_decode_lines(data) for data in (change.before, change.after))
-    was, will = (
-        f"{side}/{change.path}" if data is not None else "/dev/null"
-        for side, data in (("a", change.before), ("b", change.after))
-    )
-    return [
-        line if line.endswith("\n") else line + "\n" for line in unified_diff(old, new, was, will)
-    ]
-
-
-def _decode_lines(data: bytes | None) -> list[str]:
-    return (data or b"").decode("utf-8", "replace").splitlines(keepends=True)
-
-
-def read_journal(where: MemoryLayout) -> str:
-    """What dreams did to a memory, oldest first; empty before the first. Raises StoreError."""
-    return (read_if_exists(DiskFiles(), journal_path(where)) or b"").decode("utf-8", "replace")
-
-
-def journal_path(where: MemoryLayout) -> Path:
-    """Return the path of the journal of dreams."""
-    return where.dream / "journal.md"

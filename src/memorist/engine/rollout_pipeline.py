@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.budget.budget_governor import BudgetGovernor, record_rate_limits
+from memorist.engine.rollout_store import RolloutStore
 from memorist.errors import NothingToDo, StoreError
 from memorist.forks.fork_spec import ForkOutcome, Receipt
 from memorist.models.rate_limits import RateLimitReport
@@ -31,15 +32,10 @@ from memorist.rollouts.extract_recovery import restore_extracts_from_summaries
 from memorist.rollouts.forked_sessions import Counts, find_parent_session
 from memorist.rollouts.job_worker import (
     JobEvent,
-    RolloutSyncReport,
-    UnextractedSession,
     WorkerDependencies,
     WorkerStages,
-    build_claim_terms,
     judge_changed_threads,
     run_round,
-    split_job_events,
-    structural_fallback_remarks,
 )
 from memorist.rollouts.outside_content import is_excluded
 from memorist.rollouts.rollout_folder import read_memory_folder
@@ -58,6 +54,12 @@ from memorist.rollouts.session_sources import (
 from memorist.rollouts.stage_models import StageModels
 from memorist.rollouts.stage_one import extract_session
 from memorist.rollouts.stage_two import ConsolidationResult, consolidate_folder
+from memorist.rollouts.sync_outcome import (
+    RolloutSyncReport,
+    UnextractedSession,
+    split_job_events,
+    structural_fallback_remarks,
+)
 from memorist.runtime import Runtime
 from memorist.safety.secrets import redact
 from memorist.settings import RolloutsSettings, Settings
@@ -71,45 +73,11 @@ from memorist.store.extract_rows import (
     list_extracts,
     reinsert_extracts,
 )
-from memorist.store.home_layout import Layout
 from memorist.store.memory_mode import set_memory_mode
 from memorist.store.off_sessions import read_off_sessions, save_rollouts_with_memory
 from memorist.store.rollout_rows import ExtractionProgress, Rollout, list_rollouts
-from memorist.store.state_database import StateDatabase, list_damage_remarks, open_state
-from memorist.system import SystemClock
+from memorist.store.state_database import list_damage_remarks
 from memorist.telemetry.tracing import SessionTracer
-
-# The stored state of rollouts, opened to read or correct it: database, folder and claim terms,
-# without the two stages.
-
-
-class RolloutStore:
-    """Opened for one command and closed by it.
-
-    Raises StoreError and SettingsError when it cannot be opened.
-    """
-
-    def __init__(self, settings: Settings, *, clock: Clock | None = None) -> None:
-        self.settings = settings
-        self.layout = Layout(Path(settings.home).expanduser().absolute())
-        self.clock = clock or SystemClock()
-        self.state: StateDatabase = open_state(settings.state, self.layout.database)
-
-    @property
-    def claim_terms(self) -> LeasePolicy:
-        """The terms on which jobs are claimed."""
-        return build_claim_terms(self.settings.rollouts)
-
-
-@contextlib.contextmanager
-def open_rollout_store(settings: Settings) -> Iterator[RolloutStore]:
-    """Open the store, and close it in any case."""
-    opened = RolloutStore(settings)
-    try:
-        yield opened
-    finally:
-        opened.state.close()
-
 
 ANY_AGE_DAYS = 36_500
 """A maximum age in days that excludes no session."""

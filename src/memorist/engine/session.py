@@ -49,7 +49,8 @@ from memorist.formats.transcript_format import CompactionBoundary
 from memorist.models.context_window import WindowObserver, find_window
 from memorist.models.model_pricing import ModelPrice, find_price
 from memorist.ports import Request
-from memorist.session_memory.notes_trigger import ConversationTracker, NotesDue
+from memorist.session_memory.conversation_tracker import ConversationTracker
+from memorist.session_memory.notes_trigger import NotesDue
 from memorist.session_memory.session_notes import SessionMemory
 from memorist.store.home_layout import SessionLayout
 

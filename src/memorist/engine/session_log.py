@@ -36,8 +36,8 @@ from memorist.formats.transcript_format import (
     WorldStateRecord,
 )
 from memorist.runtime import SessionContext
+from memorist.session_memory.conversation_tracker import ConversationTracker
 from memorist.session_memory.notes_prompt import NotesPrompts
-from memorist.session_memory.notes_trigger import ConversationTracker
 from memorist.session_memory.session_notes import SessionMemory
 from memorist.settings import SessionMemorySettings
 from memorist.skills.invoked_skills import InvokedSkills

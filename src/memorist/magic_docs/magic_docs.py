@@ -55,8 +55,8 @@ from memorist.magic_docs.write_check import (
 from memorist.ports import Model
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
+from memorist.session_memory.conversation_tracker import ConversationTracker
 from memorist.session_memory.notes_brief import render_conversation_brief
-from memorist.session_memory.notes_trigger import ConversationTracker
 from memorist.store.overlay_files import OverlayFiles
 from memorist.transcript.answer_lines import join_texts
 

@@ -10,16 +10,15 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from memorist import __version__
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
-from memorist.auto_memory.memory_location import locate_project_root
 from memorist.auto_memory.project_memory import open_memory
 from memorist.auto_memory.team_memory import prefix_index_link
 from memorist.config import load_settings
 from memorist.core.prompt_templates import load_prompt, render_template
-from memorist.errors import InputError, UsageError
+from memorist.errors import UsageError
+from memorist.mcp_server.client_project import resolve_project
 from memorist.mcp_server.memory_tools import MemoryToolDependencies, MemoryTools
 from memorist.mcp_server.project_sessions import ProjectSession, ProjectSessions
 from memorist.mcp_server.result_rendering import (
@@ -60,94 +59,13 @@ from memorist.store.home_layout import Layout
 from memorist.store.memory_uses import list_uses
 from memorist.system import SystemClock
 
-# Which project a client works in: the configured one, else by its roots, else by the working
-# folder; never a guess (AM-4).
-
-
-PROJECT_HINT = "start the server with --project FOLDER"
-MAX_ROOTS = 100
-"""Roots that are considered; editors name a few."""
-LOCAL_HOSTS = ("", "localhost", "127.0.0.1")
-
-
-def folder_from_uri(uri: str) -> Path | None:
-    """Return the folder that a root's URI names on this machine; None for any other URI."""
-    try:
-        parts = urlsplit(uri)
-        path = unquote(parts.path, errors="strict")
-    except (ValueError, UnicodeDecodeError):
-        return None
-    if (
-        parts.scheme.lower() != "file"
-        or (parts.netloc or "").lower() not in LOCAL_HOSTS
-        or "\0" in path
-        or not path.startswith("/")
-    ):
-        return None
-    try:
-        return Path(path) if Path(path).is_dir() else None
-    except (OSError, UnicodeEncodeError):
-        return None
-
-
-def project_from_roots(roots: Sequence[str], working_folder: Path) -> Path | None:
-    """Return the project of a client that reports roots; None when it reports none.
-
-    Of several projects the one of the working folder counts. Raises InputError when the project is
-    ambiguous.
-    """
-    if not roots:
-        return None
-    found = sorted(
-        {
-            locate_project_root(folder)
-            for root in roots[:MAX_ROOTS]
-            if (folder := folder_from_uri(root)) is not None
-        }
-    )
-    own = locate_project_root(working_folder)
-    if own in found:
-        return own
-    if len(found) != 1:
-        what = (
-            f"{len(found)} projects ({', '.join(map(str, found[:5]))})"
-            if found
-            else "no folder of this machine"
-        )
-        raise InputError(
-            f"the client works in {what}, so it is not known whose memory is meant; {PROJECT_HINT}"
-        )
-    return found[0]
-
-
-def project_from_folder(working_folder: Path) -> Path:
-    """Return the project of the working folder.
-
-    Raises InputError for `/` and the home folder, which any program may be started in.
-    """
-    root = locate_project_root(working_folder)
-    if root in (Path("/"), Path(os.path.realpath(Path.home()))):
-        raise InputError(
-            f"the working folder {working_folder} is no project, so it is not known whose "
-            f"memory is meant; {PROJECT_HINT}"
-        )
-    return root
-
-
-def resolve_project(folder: Path | None, roots: Sequence[str], working_folder: Path) -> Path:
-    """Return the root of the project: of the configured folder, by the client's roots, or of the
-    working folder, in this order. Raises InputError.
-    """
-    if folder is not None:
-        return locate_project_root(folder)
-    return project_from_roots(roots, working_folder) or project_from_folder(working_folder)
-
-
 MAX_OPEN_PROJECTS = 16
 """Projects that one server keeps open.
 
 A client works in one; a server for many closes the least recently used one.
 """
+
+
 MAX_LISTED = 10
 """Sessions and waiting changes that the status lists."""
 

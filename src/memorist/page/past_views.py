@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memorist.cli.rollouts.rollouts_group import with_past_state
 from memorist.core.sentences import shorten
-from memorist.engine.rollout_pipeline import RolloutStore
+from memorist.engine.rollout_store import RolloutStore
 from memorist.errors import InputError
 from memorist.page.page_addresses import PAGE_ROWS, address_of, list_pages
 from memorist.page.session_views import outcome_cell

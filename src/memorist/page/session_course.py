@@ -14,7 +14,8 @@ from memorist.context.recorded_context import is_user_turn
 from memorist.core.messages import Message, Usage
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
 from memorist.models.model_pricing import call_cost, shipped_prices
-from memorist.replay.replay_results import TroubleRecord, count_kinds, list_troubles
+from memorist.replay.replay_results import TroubleRecord
+from memorist.replay.session_recorder import count_kinds, list_troubles
 from memorist.session_memory.structural_notes import render_structural_notes
 from memorist.transcript.transcript_ledger import TranscriptLedger
 

@@ -36,10 +36,8 @@ from memorist.formats.transcript_format import (
 from memorist.models.model_pricing import find_price
 from memorist.ports import Model
 from memorist.replay.replay_report import render_report
-from memorist.replay.replay_results import (
-    ReceiptTotals,
-    ReplayRecord,
-    SessionRecord,
+from memorist.replay.replay_results import ReceiptTotals, ReplayRecord, SessionRecord
+from memorist.replay.session_recorder import (
     SessionRecorder,
     list_command_uses,
     list_file_uses,

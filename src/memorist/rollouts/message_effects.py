@@ -8,7 +8,7 @@ import re
 from enum import StrEnum
 
 from memorist.core.lazy import lazy_pattern
-from memorist.core.sentences import shorten, split_sentences
+from memorist.core.sentences import split_sentences
 from memorist.core.text_analysis import word_set
 from memorist.session_memory.work_notes import CORRECTION_START
 
@@ -60,7 +60,7 @@ _PRAISES = lazy_pattern(
     r"|good (?:job|work|catch)|谢谢|多谢|很好|完美|太好了|可以了|没问题了)",
     re.IGNORECASE,
 )
-_DOUBTS = lazy_pattern(
+DOUBTS = lazy_pattern(
     r"\b(?:but|however|except|although|still|not|n['’]t|fails?|failing|broken|error|wrong)\b|但|"
     r"不过|还是|没有|不行",
     re.IGNORECASE,
@@ -156,7 +156,7 @@ def classify_message(text: str, *, first: bool) -> MessageAct:
 
 
 def _is_acceptance(text: str, words: list[str]) -> bool:
-    if text.endswith("?") or _DOUBTS.search(text):
+    if text.endswith("?") or DOUBTS.search(text):
         return False
     return (len(words) <= MAX_SHORT_WORDS and _SHIPS.search(text) is not None) or (
         len(words) <= 2 * MAX_SHORT_WORDS and _PRAISES.match(text) is not None
@@ -168,7 +168,7 @@ def _is_correction(text: str, words: list[str]) -> bool:
         return True
     if len(words) <= 3 * MAX_ASIDE_WORDS and _COMPLAINS.search(text):
         return True
-    praised = len(words) <= MAX_ASIDE_WORDS and _PRAISES.match(text) and _DOUBTS.search(text)
+    praised = len(words) <= MAX_ASIDE_WORDS and _PRAISES.match(text) and DOUBTS.search(text)
     return bool(praised) or (
         len(words) <= 3 * MAX_ASIDE_WORDS and _WRONG_THEN.search(text) is not None
     )
@@ -187,75 +187,3 @@ def _is_aside(text: str, words: list[str]) -> bool:
         or len(words) <= 3
         or (len(words) <= 3 * MAX_ASIDE_WORDS and _JOINS.match(text) is not None)
     )
-
-
-# What a short answer agreed to: the agent's last proposal, in the agent's words.
-
-MAX_PROPOSAL_CHARACTERS = 320
-_MAX_AGREEING_WORDS = 14
-_PROPOSAL_SENTENCES = 3
-_AGREES = lazy_pattern(
-    r"(?:(?:oh |ah |ok(?:ay)?,? |well,? )*(?:yes|yep|yeah|yup|sure|agreed?|exactly|correct|right"
-    r"|ok(?:ay)?(?!,? *(?:so|now|then|next|we|i|can|could|what|how|why|cool|show|let me)\b)"
-    r"|fine|perfect|great|sounds (?:good|great|right)|go (?:ahead|for it)"
-    r"|do (?:it|that|so)"
-    r"|let['’]?s (?:do (?:it|that|this)|go)|please do|i agree|makes sense|that works|ship it)\b"
-    r"|ja\b|s[ií]\b|oui\b|d['’]accord|好的?|可以|是的?|对|行|同意|はい|お願い|да\b)",
-    re.IGNORECASE,
-)
-_CHOICE = lazy_pattern(
-    r"(?:(?:i (?:choose|pick|prefer|want)|let['’]?s (?:do|go (?:with|for))|go (?:with|for)|use|do"
-    r"|option|approach|choice|variant|number|nr\.?|方案|选)\s*)*[#(]?([1-9]|[a-f])[.):]?(?:[\s,;!.]|$)",
-    re.IGNORECASE,
-)
-_PROPOSES = lazy_pattern(
-    r"\?$|\b(?:suggest|recommend(?:ed|ation)?|propose|proposal|we (?:could|can|should)"
-    r"|i (?:can|could|would|['’]?d)|should (?:i|we)|shall (?:i|we)|want me to|would you like"
-    r"|my (?:plan|pick)"
-    r"|(?:cleaner|better|simplest|best) (?:solution|option|way|fix)|instead)\b|建议|要不要|可以",
-    re.IGNORECASE,
-)
-
-
-def find_agreed_proposal(words: str, reply: str) -> str:
-    """Return what a short answer agreed to, in the words of the reply before it; empty if the
-    answer agrees to nothing, or the reply proposes nothing.
-
-    A number or letter chooses a list item; a yes agrees to the proposal that ends the reply.
-    """
-    answer = words.strip().split("\n", 1)[0][:200]
-    if not reply or len(answer.split()) > _MAX_AGREEING_WORDS or answer.endswith("?"):
-        return ""
-    chosen = _CHOICE.match(answer)
-    if chosen:
-        return _find_option(chosen[1], reply)
-    if not _AGREES.match(answer) or _DOUBTS.search(answer):
-        return ""
-    return _find_last_proposal(reply)
-
-
-def _find_option(mark: str, reply: str) -> str:
-    pattern = re.compile(
-        rf"^[ \t]*(?:[-*•][ \t]+)?(?:\*\*|#+[ \t]*)?(?:option |approach )?[(]?{mark}[.):]"
-        r"[ \t]*(\S.*)",
-        re.IGNORECASE | re.MULTILINE,
-    )
-    found = pattern.findall(reply)
-    return shorten(found[-1].replace("**", ""), MAX_PROPOSAL_CHARACTERS) if found else ""
-
-
-def _find_last_proposal(reply: str) -> str:
-    sentences = [each.text for each in split_sentences(reply, short=True)]
-    last = max(
-        (at for at, each in enumerate(sentences) if _PROPOSES.search(each)),
-        default=-1,
-    )
-    if last < 0 or last < len(sentences) - 2 * _PROPOSAL_SENTENCES:
-        return ""
-    text = ""
-    for each in reversed(sentences[max(0, last - _PROPOSAL_SENTENCES) : last + 1]):
-        longer = f"{each} {text}".strip()
-        if text and len(longer) > MAX_PROPOSAL_CHARACTERS:
-            break
-        text = longer
-    return shorten(text, MAX_PROPOSAL_CHARACTERS)

@@ -10,43 +10,17 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.write_evidence import WriteEvidence, extract_own_words, extract_user_text
-from memorist.core.messages import (
-    RECALL_ID_PREFIX,
-    ROLLOUT_MEMORY_ID_PREFIX,
-    DocumentBlock,
-    ImageBlock,
-    Message,
-    Origin,
-    ToolResult,
-    ToolUse,
-)
+from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.core.token_count import BYTES_PER_TOKEN
 from memorist.core.truncation import truncate_middle
 from memorist.errors import ContextTooLong
-from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
 from memorist.safety.markup_sanitizer import neutralize_markup
-from memorist.transcript.call_outcome import parse_call_outcome, result_head_and_tail
-from memorist.transcript.tool_actions import (
-    AskUserAction,
-    ChangeAction,
-    CommandAction,
-    DelegateAction,
-    OtherToolAction,
-    ProposePlanAction,
-    ReadAction,
-    TaskListAction,
-    TaskUpdateAction,
-    ToolAction,
-)
-from memorist.transcript.typed_replies import find_typed_replies, parse_client_action
 
 
 class EvidenceTier(IntEnum):
@@ -275,173 +249,3 @@ def split_turns(weights: Sequence[int], size: int, max_parts: int = MAX_PARTS) -
             ends.append(at)
     ends = [*(end for end in ends if end < len(weights)), len(weights)]
     return [end - start for start, end in zip([0, *ends[:-1]], ends, strict=True)]
-
-
-# Turn entries of a recorded session into rows of evidence: who speaks, what is left out, what
-# belongs together (RO-3). Pure.
-
-
-MAX_OPEN_CALLS = 64
-"""Calls awaiting a result; the result of an older one never came."""
-_MAX_CALL_CHARACTERS = 400
-_INSTRUCTION_OPENINGS = (
-    "# agents.md instructions", "<skill", "<user_instructions", "base directory for this skill:",
-    "<permissions instructions", "<system-reminder",
-    "<skills_instructions", "<plugins_instructions", "<apps_instructions", "<collaboration_mode",
-    "<personality_spec", "caveat: the messages below",
-    "<local-command-caveat", "[memorist]",
-)  # fmt: skip
-"""How texts begin that a client repeats in every session, case-folded: they are instruction files,
-not work.
-"""
-
-
-def format_utc_day(timestamp: float | None) -> str:
-    """Return the UTC day of a time in seconds since the epoch; empty for none, and for one outside
-    the calendar.
-    """
-    if timestamp is None:
-        return ""
-    try:
-        return datetime.fromtimestamp(timestamp, UTC).date().isoformat()
-    except (OverflowError, ValueError, OSError):
-        return ""
-
-
-class EvidenceRowBuilder:
-    """Builds rows of entries, in order.
-
-    The agent's last words before the user speaks again are its final answer, which is known only
-    then.
-    """
-
-    def __init__(self) -> None:
-        self._open: dict[str, ToolAction] = {}
-        self._saying: list[EvidenceRow] = []
-        self.turns = 0
-        """User messages so far."""
-
-    def add(self, entry: TranscriptEntry) -> Iterator[EvidenceRow]:
-        """Yield the rows that are complete with this entry."""
-        if isinstance(entry, CompactionBoundary):
-            yield from self._flush_replies(EvidenceTier.COMMENTARY)
-            return
-        if not isinstance(entry, Message) or entry.id.startswith(
-            (RECALL_ID_PREFIX, ROLLOUT_MEMORY_ID_PREFIX)
-        ):
-            return
-        for result in entry.tool_results:
-            yield from self._on_tool_result(entry, result)
-        if entry.origin is Origin.MODEL:
-            yield from self._on_model_message(entry)
-        elif entry.role not in ("developer", "system"):
-            yield from self._on_other_message(entry)
-
-    def finish(self) -> Iterator[EvidenceRow]:
-        """Yield the pending rows at the end of the session."""
-        yield from self._flush_replies(EvidenceTier.FINAL)
-
-    def _flush_replies(self, tier: EvidenceTier) -> Iterator[EvidenceRow]:
-        saying, self._saying = self._saying, []
-        for row in saying:
-            yield EvidenceRow(tier=tier, text=row.text, line=row.line, date=row.date)
-
-    def _on_model_message(self, message: Message) -> Iterator[EvidenceRow]:
-        if message.text.strip():
-            self._saying.append(_build_row(message, EvidenceTier.FINAL, message.text))
-        for call in message.tool_uses:
-            yield from self._flush_replies(EvidenceTier.COMMENTARY)
-            self._on_tool_call(call)
-
-    def _on_tool_call(self, call: ToolUse) -> None:
-        self._open[call.id] = parse_client_action(call)
-        if len(self._open) > MAX_OPEN_CALLS:
-            del self._open[next(iter(self._open))]
-
-    def _on_tool_result(self, message: Message, result: ToolResult) -> Iterator[EvidenceRow]:
-        action = self._open.pop(result.tool_use_id, None)
-        kind = (
-            action.kind
-            if isinstance(action, CommandAction)
-            else "ask"
-            if isinstance(action, AskUserAction | ProposePlanAction)
-            else "file"
-        )
-        outcome = parse_call_outcome(result, kind, result_head_and_tail(result))
-        if outcome.user_text and (outcome.rejected or kind == "ask"):
-            how = "Refused: " if outcome.rejected else "Answered: "
-            row = _build_row(message, EvidenceTier.USER, f"{how}{outcome.user_text}")
-            replies = find_typed_replies(result, action)
-            yield replace(row, own="\n".join(each.text for each in replies if each.proven))
-            return
-        if isinstance(action, TaskListAction | TaskUpdateAction):
-            return  # its answer only says that the list was taken
-        text = truncate_row(
-            "\n".join(filter(None, (result.text.strip(), _attachment_marks(result)))),
-            MAX_TOOL_ROW_TOKENS,
-        )
-        failed = " (failed)" if outcome.ok is False else ""
-        yield _build_row(
-            message,
-            EvidenceTier.TOOL,
-            f"{describe_action(action)[:_MAX_CALL_CHARACTERS]}{failed}\n{text}".strip(),
-        )
-
-    def _on_other_message(self, message: Message) -> Iterator[EvidenceRow]:
-        words = extract_user_text(message)
-        marks = _attachment_marks(message)
-        if message.origin is Origin.USER and (words or marks):
-            yield from self._flush_replies(EvidenceTier.FINAL)
-            self.turns += 1
-            row = _build_row(message, EvidenceTier.USER, "\n".join(filter(None, (words, marks))))
-            yield replace(row, own=extract_own_words(words) if message.is_typed else "")
-            return
-        text = message.text.strip()
-        if (
-            not text
-            or message.origin is Origin.TOOL
-            or text[:40].lower().startswith(_INSTRUCTION_OPENINGS)
-        ):
-            return
-        tier = (
-            EvidenceTier.AGENT
-            if message.origin in (Origin.AGENT, Origin.NOTIFICATION)
-            else EvidenceTier.HARNESS
-        )
-        yield _build_row(message, tier, text)
-
-
-def _build_row(message: Message, tier: EvidenceTier, text: str) -> EvidenceRow:
-    return EvidenceRow(
-        tier=tier,
-        text=truncate_row(text, MAX_ROW_TOKENS),
-        line=message.line,
-        date=format_utc_day(message.timestamp),
-    )
-
-
-def _attachment_marks(holder: Message | ToolResult) -> str:
-    """Render one mark per image and document."""
-    blocks = holder.blocks if isinstance(holder, Message) else holder.content
-    return "\n".join(
-        "[image]" if isinstance(block, ImageBlock) else "[document]"
-        for block in blocks
-        if isinstance(block, ImageBlock | DocumentBlock)
-    )
-
-
-def describe_action(action: ToolAction | None) -> str:
-    """Describe a call in a few words."""
-    match action:
-        case CommandAction(short=short):
-            return f"$ {short}"
-        case ChangeAction(changes=changes):
-            return "changed " + ", ".join(change.path for change in changes[:8])
-        case ReadAction(paths=paths, what=what):
-            return f"read {' '.join((*paths, what))}".strip()
-        case DelegateAction(what=what):
-            return f"gave to another agent: {what}"
-        case OtherToolAction(name=name, detail=detail) if name:
-            return f"{name} {detail}".strip()
-        case _:
-            return "a call"

@@ -26,6 +26,9 @@ from memorist.auto_memory.write_evidence import (
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject
 from memorist.core.text_analysis import analyze_text
+from memorist.rollouts.evidence_rows import format_utc_day
+from memorist.rollouts.extract_cleaning import clean_raw_memory
+from memorist.rollouts.lesson_scope import applies_everywhere, default_scope
 from memorist.rollouts.raw_memory import (
     SECTION_TITLES,
     UNKNOWN_FOLDER,
@@ -34,14 +37,7 @@ from memorist.rollouts.raw_memory import (
     parse_raw_memory,
     tidy_raw_memory,
 )
-from memorist.rollouts.session_evidence import format_utc_day
-from memorist.rollouts.structural_stage_one import (
-    StageOneResult,
-    clean_raw_memory,
-    render_session_summary,
-    slugify,
-)
-from memorist.rollouts.task_log import applies_everywhere, default_scope
+from memorist.rollouts.structural_stage_one import StageOneResult, render_session_summary, slugify
 from memorist.safety.instruction_detection import is_instruction
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.permission_claims import (

@@ -19,13 +19,13 @@ from msgspec.structs import replace
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
 from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import shorten
-from memorist.core.text_analysis import analyze_text, to_one_line
+from memorist.core.text_analysis import analyze_text
+from memorist.rollouts.extract_cleaning import clean_line, clean_raw_memory
+from memorist.rollouts.lesson_scope import default_scope, project_name
 from memorist.rollouts.message_effects import MessageAct
 from memorist.rollouts.raw_memory import (
     ASKED_PREFIX,
-    MAX_ENTRY_CHARACTERS,
     PASSED_ON_PREFIX,
-    SECTION_TITLES,
     UNKNOWN_FOLDER,
     MemoryBullet,
     RawMemory,
@@ -33,7 +33,6 @@ from memorist.rollouts.raw_memory import (
     TaskOutcome,
     render_bullet_mark,
     render_raw_memory,
-    tidy_raw_memory,
 )
 from memorist.rollouts.session_evidence import line_pointer
 from memorist.rollouts.session_lessons import (
@@ -42,77 +41,13 @@ from memorist.rollouts.session_lessons import (
     Lesson,
     choose_lessons,
 )
-from memorist.rollouts.task_log import (
-    CHECKS,
-    SHIPPING,
-    TaskLogBuilder,
-    TaskRecord,
-    UserRequest,
-    default_scope,
-    project_name,
-)
-from memorist.safety.markup_sanitizer import neutralize_markup
-from memorist.safety.prompt_injection import find_injection_rules
-from memorist.safety.secrets import redact
+from memorist.rollouts.task_log import CHECKS, SHIPPING, TaskLogBuilder, TaskRecord, UserRequest
 from memorist.session_memory.structural_notes import RESULTS_SECTION, TASK_SECTION
 from memorist.session_memory.work_notes import ERRORS_SECTION, MENDED
 from memorist.store.extract_rows import RolloutExtract
 from memorist.store.rollout_rows import Rollout
 from memorist.transcript.command_lines import cut_command
 from memorist.transcript.shown_paths import display_path
-
-# Remove secrets, scaffold and orders not given by the session's users from what stage one keeps
-# (SF-1 to SF-3). Pure.
-
-
-def clean_raw_memory(memory: RawMemory) -> RawMemory:
-    """Return the memory without secrets and scaffold, and without entries in which tools or agents
-    try to give orders (SF-1 to SF-3).
-    """
-    tasks = []
-    for task in memory.tasks:
-        lists = {
-            field: tuple(
-                bullet
-                for each in getattr(task, field)
-                if (bullet := _clean_bullet(each)) is not None
-            )
-            for field in SECTION_TITLES
-        }
-        words = tuple(map(clean_line, task.keywords))
-        tasks.append(
-            replace(
-                task,
-                name=clean_line(task.name),
-                group=clean_line(task.group),
-                cwd=clean_line(task.cwd),
-                keywords=words,
-                **lists,
-            )
-        )
-    return tidy_raw_memory(
-        replace(
-            memory,
-            description=clean_line(memory.description),
-            task_group=clean_line(memory.task_group),
-            cwd=clean_line(memory.cwd),
-            keywords=tuple(map(clean_line, memory.keywords)),
-            tasks=tuple(tasks),
-        )
-    )
-
-
-def clean_line(text: str) -> str:
-    """Return one line without secrets and scaffold."""
-    return redact(neutralize_markup(to_one_line(text, 2 * MAX_ENTRY_CHARACTERS))).text
-
-
-def _clean_bullet(bullet: MemoryBullet) -> MemoryBullet | None:
-    text = clean_line(bullet.text)
-    if bullet.proof != "said" and find_injection_rules(text):
-        return None
-    return replace(bullet, text=text)
-
 
 # Render a session's summary task by task, from its raw memory and its actions (codex.md section
 # 1.7). Pure.

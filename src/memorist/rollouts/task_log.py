@@ -12,7 +12,6 @@ from msgspec import Struct, field
 
 from memorist.auto_memory.quotation_proof import find_proven_statements
 from memorist.auto_memory.relative_dates import make_dates_absolute
-from memorist.auto_memory.statements.statement_filters import classify_statement
 from memorist.auto_memory.statements.statement_parser import Statement, find_waiting_statements
 from memorist.auto_memory.write_evidence import cut_others_words, extract_user_text
 from memorist.core.apply_patch import FileEdit
@@ -20,17 +19,18 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.core.sentences import shorten
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
+from memorist.rollouts.accepted_proposals import find_agreed_proposal
+from memorist.rollouts.evidence_rows import MAX_OPEN_CALLS, format_utc_day
+from memorist.rollouts.lesson_scope import applies_everywhere
 from memorist.rollouts.message_effects import (
     MAX_LASTING_CHARACTERS,
     MessageAct,
     classify_message,
-    find_agreed_proposal,
     find_lasting_words,
 )
 from memorist.rollouts.outside_content import is_polluting
-from memorist.rollouts.raw_memory import SAID_PREFIX, ClaimScope, MemoryBullet
-from memorist.rollouts.session_evidence import MAX_OPEN_CALLS, format_utc_day, line_pointer
-from memorist.store.rollout_rows import Rollout
+from memorist.rollouts.raw_memory import SAID_PREFIX, MemoryBullet
+from memorist.rollouts.session_evidence import line_pointer
 from memorist.transcript.call_outcome import CallOutcome, parse_call_outcome, result_head_and_tail
 from memorist.transcript.command_lines import find_commit_message
 from memorist.transcript.dialogue import INTERRUPTED
@@ -140,71 +140,64 @@ class TaskRecord(Struct):
         )
 
 
-# Where a session's lessons hold (RO-7): its repository or folder, and everywhere only if the
-# user's own words say so. Pure.
-
-
-_EVERYWHERE = re.compile(
-    r"\b(?:in|for|across|with) (?:all|every|any|each)(?: of)? (?:my |our )?(?:projects?|"
-    r"repos(?:itor(?:y|ies))?|repositor(?:y|ies)|sessions?|code ?bases?)"
-    r"|\bwherever (?:we|you|i) work|\bin general\b|所有(?:的)?(?:项目|仓库)",
-    re.IGNORECASE,
-)
-
-_WORKTREE = re.compile(r"[\\/]\.(?:claude[\\/]|codex[\\/])?worktrees[\\/].*")
-
-
-def applies_everywhere(words: str) -> bool:
-    """Tell whether the user's words are about the user, or about all projects."""
-    return classify_statement(words) == "user" or _EVERYWHERE.search(words) is not None
-
-
-def project_name(thread: Rollout) -> str:
-    """Return the project's name: the last part of its root, for a worktree that of its
-    repository.
-    """
-    return re.split(r"[\\/]", _WORKTREE.sub("", thread.repository or thread.cwd).rstrip("\\/"))[-1]
-
-
-def default_scope(thread: Rollout) -> ClaimScope:
-    """Return the repository scope, or the folder scope for a folder that belongs to none."""
-    return (
-        "directory"
-        if thread.cwd and thread.repository in ("", thread.cwd) and not thread.branch
-        else "repository"
-    )
-
-
 MAX_LOGGED_TASKS = 40
 """Tasks held; at twice the number the least informative ones are dropped."""
+
+
 MAX_LOGGED_FILES = 60
 """Changed files held per task."""
+
+
 MAX_LOGGED_COMMANDS = 60
 """Distinct commands held per task."""
+
+
 MAX_REQUEST_CHARACTERS = 600
 """Characters held of one user message."""
 
+
 MAX_REPLY_LINES = 400
 """Turns of which the line of the reply is held."""
+
+
 AGREED_PREFIX = "The user said "
 """Prefix of an entry about a proposal that the user agreed to."""
+
+
 MAX_AGREED_CHARACTERS = 120
 """Characters of the words that agreed."""
+
+
 MAX_PROBABLE_CHARACTERS = 600
 """Characters of a message whose probable rules are kept: longer ones are mostly briefings."""
+
 
 MAX_JOINED_REQUESTS = 4
 """Consecutive user messages that join one task while the agent only replied in text; a further one
 begins a task of its own.
 """
+
+
 _SHIPS_NOTHING = re.compile(r"--(?:abort|quit|dry-run)\b|\bgit\s+(?:-\S+\s+\S+\s+)?pull\b")
 """Work that is called off or brought in ships nothing of one's own."""
+
+
 _NOT_RUN_ERRORS = ("Sibling tool call errored", "Cancelled: parallel tool call")
 """What a client reports of calls that never ran because another one failed."""
+
+
 _LINK = re.compile(r"https?://[^\s<>\"'`)\]]+")
+
+
 _OPENS = lazy_pattern(r"\b(?:gh\s+(?:pr|issue)|glab\s+(?:mr|issue))\s+(?:create|new)\b")
+
+
 _OPENED_ADDRESS = lazy_pattern(r"https?://[^\s<>\"'`)\]]+/(?:pull|issues|merge_requests)/\d+")
+
+
 _HEAD_BRANCH = lazy_pattern(r"(?:--head|--source-branch|-H)[= ][\"']?(?:\w+:)?([\w./-]+)")
+
+
 MAX_OPENED_REQUESTS = 8
 """Pull requests and issues held per task."""
 
@@ -517,6 +510,8 @@ _QUOTES_AGENT = lazy_pattern(
     re.IGNORECASE,
 )
 """The agent's words, which the user gives back to ask about them."""
+
+
 _CUT = lazy_pattern(
     r"\b(?:the|a|an|of|to|from|and|or|in|on|with|for|is|are|that|by|at|as)\W*\Z", re.IGNORECASE
 )

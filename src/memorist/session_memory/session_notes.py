@@ -36,6 +36,7 @@ from memorist.forks.fork_spec import (
 from memorist.ports import FileSystem, Model
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
+from memorist.session_memory.conversation_tracker import ConversationTracker
 from memorist.session_memory.notes_brief import render_conversation_brief
 from memorist.session_memory.notes_form import build_notes_form
 from memorist.session_memory.notes_prompt import (
@@ -52,7 +53,7 @@ from memorist.session_memory.notes_template import (
     repair_notes,
     template_sections,
 )
-from memorist.session_memory.notes_trigger import ConversationTracker, NotesDue, are_notes_allowed
+from memorist.session_memory.notes_trigger import NotesDue, are_notes_allowed
 from memorist.session_memory.structural_notes import NotesBudget, render_structural_notes
 from memorist.settings import SessionMemorySettings
 from memorist.store.disk_files import read_if_exists

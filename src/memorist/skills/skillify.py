@@ -11,29 +11,22 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from pathlib import Path
 
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
-from memorist.core.messages import Message, Origin
 from memorist.core.prompt_templates import render_template
 from memorist.core.sentences import shorten
 from memorist.core.text_analysis import NOTES_STOP_WORDS, word_set
 from memorist.core.token_count import estimate_text_tokens
 from memorist.core.truncation import truncate_middle
 from memorist.core.yaml_text import dump_yaml
-from memorist.errors import NothingToDo
-from memorist.formats.format_detection import read_session
-from memorist.formats.host_markup import strip_host_markup
-from memorist.formats.transcript_format import CompactionBoundary, SessionHead
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact
 from memorist.session_memory.notes_template import STRUCTURAL_MARK
 from memorist.session_memory.work_notes import build_error_lines, render_ending
 from memorist.skills.skill import MAX_NAME_CHARS, SkillPrompts
-from memorist.store.transcript_reader import LineFile
 from memorist.transcript.shown_paths import display_path, find_display_root
 from memorist.transcript.tool_actions import SHORT_COMMAND_LIMIT
 from memorist.transcript.transcript_ledger import TranscriptLedger
@@ -335,42 +328,3 @@ def _sanitise_material(text: str) -> str:
             strip_hidden_characters(text), ("session_notes", "user_messages", "skeleton")
         )
     ).text
-
-
-# Read a recorded session for skillify: its ledger, the user's messages since the last
-# compaction, and its notes.
-
-
-class SkillMaterial(Struct, frozen=True):
-    """What a skill is made from."""
-
-    ledger: TranscriptLedger
-    user_messages: tuple[str, ...]
-    notes: str
-
-
-def read_material(recorded: Path, notes: str = "") -> SkillMaterial:
-    """Read a recorded session. Raises NothingToDo for one without messages, UnreadableSession."""
-    ledger, said = TranscriptLedger(), list[str]()
-    for entry in read_session(LineFile(recorded)):
-        match entry:
-            case SessionHead(cwd=cwd):
-                ledger.cwd = ledger.cwd or cwd or ""
-            case CompactionBoundary():
-                ledger.on_compaction()
-                said.clear()
-            case Message():
-                ledger.add(entry)
-                said += _extract_typed_texts(entry)
-            case _:
-                pass
-    if not ledger.messages:
-        raise NothingToDo(f"{recorded} holds no messages, so there is nothing to make a skill of")
-    return SkillMaterial(ledger, tuple(said), notes)
-
-
-def _extract_typed_texts(message: Message) -> list[str]:
-    if message.origin is not Origin.USER:
-        return []
-    text = strip_host_markup(message.text).strip()
-    return [text] if text else []

@@ -21,8 +21,8 @@ from msgspec import Struct
 
 from memorist.auto_memory.memory_file import MemoryKind
 from memorist.auto_memory.memory_manifest import MemoryHeader
-from memorist.budget.budget_policy import CAP_SHARES
 from memorist.budget.budget_status import BudgetStatus
+from memorist.budget.work_priority import CAP_SHARES
 from memorist.cli.command_environment import read_environment
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
 from memorist.cli.doctor.database_check import open_read_only

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.memory_changes import BlamedLine, RecordedChange, blame_lines
+from memorist.auto_memory.line_authors import BlamedLine, blame_lines
+from memorist.auto_memory.memory_changes import RecordedChange
 from memorist.auto_memory.memory_file import format_minute
 from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.cli import output

@@ -9,11 +9,10 @@ from typing import Any
 import click
 
 from memorist.auto_memory.interop.dialect import ExportLoss
+from memorist.auto_memory.interop.dialect_registry import DIALECTS
+from memorist.auto_memory.interop.import_plan import ImportItem, ImportPlan
 from memorist.auto_memory.interop.memory_transfer import (
-    DIALECTS,
     ExportPlan,
-    ImportItem,
-    ImportPlan,
     apply_import,
     plan_export,
     preview_import,

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings
 from memorist.cli.main import LazyGroup
-from memorist.engine.rollout_pipeline import RolloutStore, open_rollout_store
+from memorist.engine.rollout_store import RolloutStore, open_rollout_store
 from memorist.errors import NothingToDo
 from memorist.rollouts.handbook import EVERYWHERE
 from memorist.rollouts.rollout_folder import write_note

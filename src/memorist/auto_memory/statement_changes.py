@@ -1,0 +1,133 @@
+"""The memory changes that explicit statements of the user become (AM-8). Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.auto_memory.memory_changes import MemoryChange
+from memorist.auto_memory.memory_file import (
+    MemoryKind,
+    Provenance,
+    Topic,
+    Trust,
+    create_topic,
+    make_file_name,
+)
+from memorist.auto_memory.relative_dates import make_dates_absolute
+from memorist.auto_memory.statements.memory_title import derive_title
+from memorist.auto_memory.statements.statement_parser import Statement
+from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
+from memorist.core.text_analysis import encode_text
+from memorist.safety.secrets import redact
+
+MAX_FORGET_MATCHES = 5
+"""Memories that one "forget" may match at most; with more its meaning is unclear."""
+
+
+_REQUEST_STOP_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        "a an the that this it about of to for i you we my your our is are be was as on in at "
+        "and or please me"
+        " what everything anything all said told asked know knew learned remembered rule rules "
+        "memory memories note notes thing things",
+    )
+)
+"""Words that do not identify a memory."""
+
+
+class AddMemory(Struct, frozen=True):
+    """A new memory for a statement."""
+
+    statement: Statement
+    change: MemoryChange
+
+
+class RemoveMemories(Struct, frozen=True):
+    """The memories that a "forget" refers to.
+
+    `sure` when exactly one memory contains every word of the statement.
+    """
+
+    statement: Statement
+    changes: tuple[MemoryChange, ...]
+    sure: bool
+
+
+PlannedChange = AddMemory | RemoveMemories
+
+
+def plan_addition(
+    statement: Statement, used_paths: Iterable[str], *, session: str, timestamp: float | None
+) -> AddMemory:
+    """Plan a new memory for a statement, beside those whose paths are `taken`.
+
+    `timestamp` is the time of the message in seconds since the epoch.
+    """
+    text = (
+        make_dates_absolute(statement.text, timestamp) if timestamp is not None else statement.text
+    )
+    # The name is made from the text, and the gate redacts secrets in texts, not in names.
+    slug, description = derive_title(replace(statement, text=redact(statement.text).text))
+    path = find_free_name(make_file_name(slug), {each.casefold() for each in used_paths})
+    provenance = Provenance(
+        session=session, messages=(statement.message_id,), quote=statement.quote, trust=Trust.STATED
+    )
+    topic = create_topic(
+        path,
+        kind=MemoryKind(statement.kind),
+        name=path.removesuffix(".md"),
+        description=description,
+        body=text,
+        provenance=provenance,
+    )
+    return AddMemory(
+        statement, MemoryChange(path=path, before=None, after=encode_text(topic.text()))
+    )
+
+
+def find_free_name(plain_name: str, used_paths: set[str]) -> str:
+    """A file name that no (case-folded) path has, numbered where the plain one is used."""
+    path, number = plain_name, 1
+    while path.casefold() in used_paths:
+        number += 1
+        path = f"{plain_name.removesuffix('.md')}-{number}.md"
+    return path
+
+
+def plan_removal(statement: Statement, topics: Sequence[Topic]) -> RemoveMemories:
+    """Find the memories that contain every word of the statement.
+
+    Where there are none, those that contain most of the words, for the user to decide.
+    """
+    wanted = _significant_stems(statement.text)
+    if not wanted:
+        return RemoveMemories(statement, (), sure=False)
+    shares = [
+        (
+            len(wanted & _significant_stems(f"{topic.name} {topic.description} {topic.body}"))
+            / len(wanted),
+            topic,
+        )
+        for topic in topics
+    ]
+    whole = [topic for share, topic in shares if share == 1.0]
+    near = whole or [topic for share, topic in shares if share >= 0.6]
+    changes = tuple(
+        MemoryChange(path=topic.path, before=encode_text(topic.text()), after=None)
+        for topic in near[:MAX_FORGET_MATCHES]
+    )
+    return RemoveMemories(statement, changes, sure=len(whole) == 1)
+
+
+def _significant_stems(text: str) -> frozenset[str]:
+    """Return the content words, cut to six letters so that `tests` matches `testing`."""
+    return frozenset(
+        word[:6]
+        for word in split_script_words(normalize_for_comparison(text))
+        if word not in _REQUEST_STOP_WORDS
+    )

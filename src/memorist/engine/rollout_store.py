@@ -1,0 +1,47 @@
+"""The stored state of rollouts, opened to read or correct it: database, folder and claim terms,
+without the two stages.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from memorist.ports import Clock
+from memorist.rollouts.job_worker import (
+    build_claim_terms,
+)
+from memorist.settings import Settings
+from memorist.store.claim_rules import LeasePolicy
+from memorist.store.home_layout import Layout
+from memorist.store.state_database import StateDatabase, open_state
+from memorist.system import SystemClock
+
+
+class RolloutStore:
+    """Opened for one command and closed by it.
+
+    Raises StoreError and SettingsError when it cannot be opened.
+    """
+
+    def __init__(self, settings: Settings, *, clock: Clock | None = None) -> None:
+        self.settings = settings
+        self.layout = Layout(Path(settings.home).expanduser().absolute())
+        self.clock = clock or SystemClock()
+        self.state: StateDatabase = open_state(settings.state, self.layout.database)
+
+    @property
+    def claim_terms(self) -> LeasePolicy:
+        """The terms on which jobs are claimed."""
+        return build_claim_terms(self.settings.rollouts)
+
+
+@contextlib.contextmanager
+def open_rollout_store(settings: Settings) -> Iterator[RolloutStore]:
+    """Open the store, and close it in any case."""
+    opened = RolloutStore(settings)
+    try:
+        yield opened
+    finally:
+        opened.state.close()

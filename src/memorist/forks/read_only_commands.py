@@ -1,0 +1,258 @@
+"""The read-only commands, and for each the read-only flags. What is not listed is
+refused (FK-4).
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from memorist.core.text_analysis import word_set
+
+
+class CommandRules(Struct, frozen=True, kw_only=True):
+    """The words that a command accepts.
+
+    `flags` are single letters without a value, `valued` those with one; `long` and `long_valued`
+    the same for `--name`. A name in both takes a value only after `=`. `max_operands` limits the
+    number of operands (None: any number).
+    """
+
+    flags: str = ""
+    valued: str = ""
+    long: frozenset[str] = frozenset()
+    long_valued: frozenset[str] = frozenset()
+    max_operands: int | None = None
+    takes_number_flag: bool = False
+    """Whether `-12` is a flag (`head -12`)."""
+    takes_any_words: bool = False
+    """Whether every word is plain text (`echo`)."""
+
+
+COMMAND_RULES = {
+    "ls": CommandRules(
+        flags="1AaBCcdFfGghHiklLmNnopqQrRsStTuUvwxXZ",
+        long=word_set("all almost-all human-readable recursive reverse directory size full-time"),
+    ),
+    "cat": CommandRules(
+        flags="AbeEnstTuv",
+        long=word_set("number number-nonblank squeeze-blank show-all show-ends show-tabs"),
+    ),
+    "tac": CommandRules(),
+    "nl": CommandRules(flags="p", valued="bdfhilnsvw"),
+    "head": CommandRules(
+        flags="qvz",
+        valued="nc",
+        long=word_set("quiet verbose"),
+        long_valued=word_set("lines bytes"),
+        takes_number_flag=True,
+    ),
+    "tail": CommandRules(
+        flags="qvz",
+        valued="nc",
+        long=word_set("quiet verbose"),
+        long_valued=word_set("lines bytes"),
+        takes_number_flag=True,
+    ),
+    "wc": CommandRules(flags="clLmw", long=word_set("bytes chars lines words max-line-length")),
+    "grep": CommandRules(
+        flags="EFGPivwxcLlqshHnobTrRaI",
+        valued="eABCmd",
+        long=word_set(
+            "extended-regexp fixed-strings basic-regexp perl-regexp ignore-case no-ignore-case "
+            "invert-match word-regexp line-regexp count "
+            "files-with-matches files-without-match quiet silent no-messages with-filename "
+            "no-filename line-number only-matching "
+            "byte-offset "
+            "recursive text null color"
+        ),
+        long_valued=word_set(
+            "regexp after-context before-context context max-count include exclude exclude-dir "
+            "color label binary-files"
+        ),
+        takes_number_flag=True,
+    ),
+    "rg": CommandRules(
+        flags="FivwxclnNoHIPsSUu0aqLp.",
+        valued="eABCmgtTMdjr",
+        long=word_set(
+            "fixed-strings ignore-case smart-case case-sensitive invert-match word-regexp "
+            "line-regexp count count-matches "
+            "files-with-matches "
+            "files-without-match line-number no-line-number only-matching with-filename "
+            "no-filename pcre2 multiline hidden no-ignore "
+            "no-heading "
+            "heading files json stats quiet null text trim vimgrep type-list no-config column"
+        ),
+        long_valued=word_set(
+            "regexp after-context before-context context max-count glob iglob type type-not "
+            "max-columns max-depth maxdepth max-filesize "
+            "color "
+            "sort sortr threads replace"
+        ),
+    ),
+    "stat": CommandRules(
+        flags="Lft",
+        valued="c",
+        long=word_set("dereference file-system terse"),
+        long_valued=word_set("format printf"),
+    ),
+    "file": CommandRules(
+        flags="bhikLNr0",
+        long=word_set("brief mime mime-type mime-encoding dereference no-dereference"),
+    ),
+    "du": CommandRules(
+        flags="0abcDhHklLmsSx",
+        valued="dBt",
+        long=word_set("all bytes total human-readable summarize apparent-size"),
+        long_valued=word_set("max-depth exclude"),
+    ),
+    "pwd": CommandRules(flags="LP", max_operands=0),
+    "echo": CommandRules(takes_any_words=True),
+    "sort": CommandRules(
+        flags="bdfghiMnRrVsuzcCm",
+        valued="kt",
+        long=word_set(
+            "ignore-case numeric-sort human-numeric-sort reverse unique version-sort stable "
+            "general-numeric-sort month-sort"
+        ),
+        long_valued=word_set("key field-separator"),
+    ),
+    "uniq": CommandRules(
+        flags="cdDiuz",
+        valued="fsw",
+        long=word_set("count repeated unique ignore-case"),
+        max_operands=1,
+    ),
+    "cut": CommandRules(
+        flags="nsz",
+        valued="bcdf",
+        long=word_set("only-delimited complement"),
+        long_valued=word_set("bytes characters fields delimiter output-delimiter"),
+    ),
+    "tr": CommandRules(
+        flags="cCdst",
+        long=word_set("complement delete squeeze-repeats truncate-set1"),
+        max_operands=2,
+    ),
+    "diff": CommandRules(
+        flags="qsruNwbBiyaEtdTpcen",
+        valued="UCWxI",
+        long=word_set(
+            "brief recursive unified new-file ignore-case ignore-all-space ignore-space-change "
+            "ignore-blank-lines side-by-side minimal text"
+        ),
+        long_valued=word_set("unified context width exclude color label"),
+    ),
+    "cmp": CommandRules(flags="bls", long=word_set("verbose silent quiet print-bytes")),
+    "basename": CommandRules(flags="az", valued="s"),
+    "dirname": CommandRules(flags="z"),
+    "realpath": CommandRules(flags="ePLmqsz"),
+    "readlink": CommandRules(flags="efmnqsvz"),
+    "sha256sum": CommandRules(flags="bt"),
+    "md5sum": CommandRules(flags="bt"),
+    "date": CommandRules(
+        flags="uRI",
+        valued="dr",
+        long=word_set("utc universal rfc-email iso-8601"),
+        long_valued=word_set("date reference iso-8601 rfc-3339"),
+    ),
+    "true": CommandRules(max_operands=0),
+    "false": CommandRules(max_operands=0),
+}
+"""Every command but `find` and `git`, which have a grammar of their own. GNU and BSD spellings of
+the read-only flags.
+"""
+
+
+FIND_TESTS = word_set(
+    "-empty -readable -writable -executable -true -false -print -print0 -ls -prune -quit -not "
+    "-and -a -or -o -depth -mount -xdev -follow "
+    "-daystart -nouser -nogroup"
+)
+
+
+FIND_VALUE_TESTS = word_set(
+    "-name -iname -path -ipath -wholename -iwholename -regex -iregex -regextype -type -xtype "
+    "-size -mtime -mmin -atime -amin -ctime -cmin "
+    "-newer "
+    "-anewer -cnewer -newermt -maxdepth -mindepth -perm -user -group -uid -gid -links -inum "
+    "-samefile -lname -ilname -printf"
+)
+
+
+FIND_OPTIONS = word_set("-H -L -P")
+
+
+_GIT_LOG_RULES = CommandRules(
+    flags="pucsizwbMCE",
+    valued="SGnLU",
+    long=word_set(
+        "oneline stat shortstat numstat name-only name-status summary patch no-patch graph all "
+        "branches tags remotes reverse follow "
+        "merges no-merges "
+        "first-parent decorate no-decorate abbrev-commit no-abbrev-commit full-history "
+        "topo-order date-order no-color raw word-diff "
+        "cached staged minimal "
+        "patience histogram no-renames ignore-all-space ignore-space-change ignore-blank-lines "
+        "relative-date no-notes check full-index cc "
+        "left-right "
+        "cherry-pick no-walk dirstat compact-summary pretty abbrev color find-renames decorate "
+        "relative unified function-context "
+        "pickaxe-regex pickaxe-all regexp-ignore-case extended-regexp fixed-strings all-match "
+        "invert-grep quiet exit-code root"
+    ),
+    long_valued=word_set(
+        "format pretty date since until after before author committer grep max-count skip "
+        "abbrev diff-filter decorate-refs unified color "
+        "stat word-diff "
+        "find-renames diff-algorithm decorate relative max-parents min-parents diff-merges "
+        "inter-hunk-context"
+    ),
+    takes_number_flag=True,
+)
+
+
+GIT_COMMANDS = {
+    "log": _GIT_LOG_RULES,
+    "show": _GIT_LOG_RULES,
+    "diff": _GIT_LOG_RULES,
+    "status": CommandRules(
+        flags="sbuvz",
+        long=word_set(
+            "short branch porcelain long show-stash untracked-files ignored null no-renames"
+        ),
+        long_valued=word_set("porcelain untracked-files"),
+    ),
+    "blame": CommandRules(
+        flags="lstfnewMC",
+        valued="L",
+        long=word_set("porcelain line-porcelain root show-name show-number show-email"),
+        long_valued=word_set("date since abbrev"),
+    ),
+    "ls-files": CommandRules(
+        flags="cdmoiskutvz",
+        valued="x",
+        long=word_set(
+            "cached deleted modified others stage unmerged exclude-standard full-name error-unmatch"
+        ),
+        long_valued=word_set("exclude"),
+    ),
+    "rev-parse": CommandRules(
+        long=word_set("show-toplevel abbrev-ref short verify git-dir is-inside-work-tree")
+    ),
+}
+"""The `git` commands that inspect the history and the working tree."""
+
+
+GIT_FORCED_FLAGS = {
+    "log": ("--no-ext-diff", "--no-textconv"),
+    "show": ("--no-ext-diff", "--no-textconv"),
+    "diff": ("--no-ext-diff", "--no-textconv", "--ignore-submodules=all"),
+    "status": ("--ignore-submodules=all",),
+    "blame": ("--no-textconv",),
+    "ls-files": (),
+    "rev-parse": (),
+}
+"""Flags put in front of the model's: a repository's own configuration may name programs for diffs
+and conversions.
+"""

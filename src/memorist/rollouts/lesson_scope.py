@@ -1,0 +1,42 @@
+"""Where the lessons of a session hold (RO-7): in its repository or folder, and everywhere only
+where the user said so. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memorist.auto_memory.statements.statement_filters import classify_statement
+from memorist.rollouts.raw_memory import ClaimScope
+from memorist.store.rollout_rows import Rollout
+
+_EVERYWHERE = re.compile(
+    r"\b(?:in|for|across|with) (?:all|every|any|each)(?: of)? (?:my |our )?(?:projects?|"
+    r"repos(?:itor(?:y|ies))?|repositor(?:y|ies)|sessions?|code ?bases?)"
+    r"|\bwherever (?:we|you|i) work|\bin general\b|所有(?:的)?(?:项目|仓库)",
+    re.IGNORECASE,
+)
+
+
+_WORKTREE = re.compile(r"[\\/]\.(?:claude[\\/]|codex[\\/])?worktrees[\\/].*")
+
+
+def applies_everywhere(words: str) -> bool:
+    """Tell whether the user's words are about the user, or about all projects."""
+    return classify_statement(words) == "user" or _EVERYWHERE.search(words) is not None
+
+
+def project_name(thread: Rollout) -> str:
+    """Return the project's name: the last part of its root, for a worktree that of its
+    repository.
+    """
+    return re.split(r"[\\/]", _WORKTREE.sub("", thread.repository or thread.cwd).rstrip("\\/"))[-1]
+
+
+def default_scope(thread: Rollout) -> ClaimScope:
+    """Return the repository scope, or the folder scope for a folder that belongs to none."""
+    return (
+        "directory"
+        if thread.cwd and thread.repository in ("", thread.cwd) and not thread.branch
+        else "repository"
+    )

@@ -1,0 +1,130 @@
+"""The scan of a session for stage one: what it proves, how it is split, and the evidence of each
+part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.context.rollback import find_rolled_back_spans
+from memorist.core.messages import Message
+from memorist.formats.format_detection import read_session
+from memorist.formats.transcript_format import (
+    RecordedLines,
+    RepairedLine,
+    SessionHead,
+    TranscriptEntry,
+    TurnRollback,
+)
+from memorist.rollouts.evidence_rows import EvidenceRowBuilder
+from memorist.rollouts.session_evidence import (
+    EvidenceRows,
+    EvidenceTier,
+    max_row_bytes,
+    split_turns,
+)
+from memorist.rollouts.task_log import TaskLogBuilder
+
+
+class TranscriptPass(Struct, frozen=True):
+    """The result of one pass: the task log, and the bytes of dialogue in each user turn."""
+
+    task_log: TaskLogBuilder
+    weights: list[int]
+
+
+def scan_transcript(lines: RecordedLines, parent: RecordedLines | None = None) -> TranscriptPass:
+    """Scan a session without what it copied of its `parent`. Raises UnreadableSession."""
+    task_log, row_builder = TaskLogBuilder(), EvidenceRowBuilder()
+    weights = [0]
+    for entry in read_own_entries(lines, parent):
+        task_log.add(entry)
+        for row in row_builder.add(entry):
+            if row.tier is EvidenceTier.USER and row_builder.turns > len(weights) - 1:
+                weights.append(0)
+            if row.tier <= EvidenceTier.COMMENTARY:
+                weights[-1] += max_row_bytes(row)
+    return TranscriptPass(task_log, weights)
+
+
+def collect_evidence(
+    lines: RecordedLines, weights: list[int], size: int, parent: RecordedLines | None = None
+) -> list[EvidenceRows]:
+    """Collect the rows of each part, where `size` is the bytes one part may show, without what was
+    copied of the `parent`.
+
+    Raises UnreadableSession.
+    """
+    ends, after = [], 0
+    for turns in split_turns(weights, size):
+        after += turns
+        ends.append(after)
+    found = [EvidenceRows(size) for _ in ends]
+    row_builder, at = EvidenceRowBuilder(), 0
+    for entry in read_own_entries(lines, parent):
+        for row in row_builder.add(entry):
+            # The turns before the first message of the user count as one.
+            while (
+                at < len(ends) - 1
+                and row.tier is EvidenceTier.USER
+                and row_builder.turns >= ends[at]
+            ):
+                at += 1
+            found[at].add(row)
+    for row in row_builder.finish():
+        found[-1].add(row)
+    return found
+
+
+def read_own_entries(
+    lines: RecordedLines, parent: RecordedLines | None
+) -> Iterator[TranscriptEntry]:
+    """Yield the entries of a session that are its own: a fork begins with a copy of the messages of
+    its parent, which count there. Raises UnreadableSession.
+    """
+    entries = read_live_entries(lines)
+    if parent is None:
+        yield from entries
+        return
+    copied = (each for each in read_live_entries(parent) if isinstance(each, Message))
+    is_copy = True
+    for entry in entries:
+        if is_copy and isinstance(entry, Message):
+            other = next(copied, None)
+            is_copy = other is not None and _is_same_message(entry, other)
+        if not is_copy or isinstance(entry, SessionHead):
+            yield entry
+
+
+def _is_same_message(one: Message, other: Message) -> bool:
+    return (one.role, one.blocks) == (other.role, other.blocks)
+
+
+def read_live_entries(lines: RecordedLines) -> Iterator[TranscriptEntry]:
+    """Yield the entries of a session without rolled-back turns (CX-7). Raises UnreadableSession."""
+    entries = read_session(lines)
+    head = next(entries, None)
+    if head is not None:
+        yield head
+    if not (isinstance(head, SessionHead) and head.format == "memorist"):
+        yield from entries  # the reader of any other format left them out
+        return
+    stretches = iter(
+        find_rolled_back_spans(read_session(lines)) if _has_rollback_markers(lines) else ()
+    )
+    first, after = next(stretches, (-1, -1))
+    number = 1
+    for position, entry in enumerate(entries, 1):
+        number += not isinstance(entry, RepairedLine)
+        while 0 <= after <= position:
+            first, after = next(stretches, (-1, -1))
+        if not first <= position < after:
+            # Its messages may tell the line of another file, which they were first read from.
+            yield replace(entry, line=number) if isinstance(entry, Message) else entry
+
+
+def _has_rollback_markers(lines: RecordedLines) -> bool:
+    return any(isinstance(entry, TurnRollback) for entry in read_session(lines))

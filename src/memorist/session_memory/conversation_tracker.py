@@ -1,0 +1,171 @@
+"""Tracking a conversation message by message, and reporting when its notes are due. Pure."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from memorist.core.messages import Message, Origin, Usage
+from memorist.core.token_count import ContextMeter, token_factor
+from memorist.core.tool_pairs import OpenToolCalls
+from memorist.formats.transcript_format import SessionHead
+from memorist.session_memory.notes_trigger import NotesDue, NotesProgress, check_due
+from memorist.settings import SessionMemorySettingsSource
+from memorist.transcript.transcript_ledger import TranscriptLedger
+
+NEWEST_MESSAGES = 24
+"""Messages kept for a brief; about one page of conversation."""
+
+
+class ConversationTracker:
+    """The state a running session needs for its notes. The cost per message does not depend on the
+    length of the conversation.
+
+    Due notes are checked once per reply: when its usage is known, when a measurement arrives, or,
+    where neither comes, when the next message of another speaker shows that the reply has ended.
+    """
+
+    def __init__(self, settings: SessionMemorySettingsSource, factor: float = 1.0) -> None:
+        self._settings = settings
+        self.meter = ContextMeter(factor)
+        self.ledger = TranscriptLedger()
+        self.messages = 0
+        self.turns = 0
+        self.peak_tokens = 0
+        self.newest_messages: deque[Message] = deque(maxlen=NEWEST_MESSAGES)
+        """The newest messages, oldest first."""
+        self.last_complete_message = ""
+        """Id of the newest message after which no tool call was open (SM-10)."""
+        self._open = OpenToolCalls()
+        self._model: str | None = None
+        self._tokens_at_update = 0
+        self._calls = 0
+        self._reply_calls = 0
+        self._in_reply = False
+        self._check_pending = False
+        self._due: NotesDue | None = None
+
+    @property
+    def tokens(self) -> int:
+        """Current size of the context."""
+        return self.meter.tokens
+
+    @property
+    def open_calls(self) -> OpenToolCalls:
+        """Tool calls without a result."""
+        return self._open
+
+    def on_head(self, head: SessionHead) -> None:
+        """Take over what the transcript's head says of the session."""
+        self.ledger.cwd = head.cwd or self.ledger.cwd
+        self.ledger.title = head.title or self.ledger.title
+        self.ledger.branch = head.branch or self.ledger.branch
+        if head.model:
+            self.meter.factor = token_factor(head.model)
+
+    def on_message(self, message: Message) -> None:
+        """Add one message; the notes may be due before it (the reply that it ends) or after it (its
+        usage is known).
+        """
+        is_model = message.origin is Origin.MODEL
+        if not is_model and self._in_reply:
+            if self._check_pending:
+                self._check_due()
+            self._in_reply = False
+        if message.model is not None and message.model != self._model:
+            self._model = message.model
+            self.meter.factor = token_factor(message.model)
+        self._count_message(message, is_model=is_model)
+        if is_model and message.usage is not None:
+            self._check_due()
+
+    def _count_message(self, message: Message, *, is_model: bool) -> None:
+        self.messages += 1
+        self.newest_messages.append(message)
+        self.meter.add(message)
+        self.peak_tokens = max(self.peak_tokens, self.meter.tokens)
+        self.ledger.add(message)
+        self._open.add(message)
+        if is_model:
+            if not self._in_reply:
+                self._reply_calls = 0
+            self._in_reply = self._check_pending = True
+            calls = len(message.tool_uses)
+            self._reply_calls += calls
+            self._calls += calls
+        elif message.origin is Origin.USER and not message.tool_results:
+            self.turns += 1
+        if not self._open:
+            self.last_complete_message = message.id
+
+    def on_measurement(self, context: int) -> None:
+        """The provider's own token count arrived separately from a message."""
+        self.meter.record_measurement(context)
+        self.peak_tokens = max(self.peak_tokens, self.meter.tokens)
+        self._check_due()
+
+    def on_reply_end(self, usage: Usage) -> None:
+        """A live reply is complete. Its usage counts if none of its messages carried it."""
+        if self._check_pending and usage.context:
+            self.on_measurement(usage.context)
+        elif self._check_pending:
+            self._check_due()
+
+    def on_turn_end(self) -> None:
+        """The host reports that the reply had no tool calls."""
+        self._reply_calls = 0
+        self._check_due()
+
+    def _check_due(self) -> None:
+        self._check_pending = False
+        self._due = check_due(self.progress, self._settings()) or self._due
+
+    def take_due(self) -> NotesDue | None:
+        """The update of the notes that became due since the last call; None where none did."""
+        due, self._due = self._due, None
+        return due
+
+    @property
+    def progress(self) -> NotesProgress:
+        """The input of the trigger's decision."""
+        return NotesProgress(
+            tokens=self.tokens,
+            tokens_at_update=self._tokens_at_update,
+            calls=self._calls,
+            last_turn_called=self._reply_calls > 0,
+        )
+
+    def on_notes_updated(self, tokens: int) -> None:
+        """The notes were updated when the context had this size."""
+        self._tokens_at_update = max(1, tokens)
+        self._calls = 0
+        self._due = None
+
+    def on_results_cleared(self, tokens: int) -> None:
+        """In a replay: old results were cleared that the recorded agent's later usage still
+        counts.
+        """
+        self.meter.subtract(tokens)
+
+    def on_results_stored(self, tokens: int) -> None:
+        """Results of the newest messages went to disk before any request showed them."""
+        self.meter.uncount(tokens)
+
+    def on_history_replaced(
+        self, kept: tuple[Message, ...] = (), *, measured_before: bool = False
+    ) -> None:
+        """A compaction replaced the history. Growth counts from the new size, since the notes
+        covered what was removed.
+
+        With `measured_before`, later usage is that of a recorded agent that did not compact here;
+        the freed tokens are subtracted from it.
+        """
+        before = self.tokens
+        self._open.clear()
+        self.meter.reset()
+        for message in kept:
+            self.meter.add(message, measure=False)
+        if measured_before:
+            self.meter.subtracted += max(0, before - self.meter.tokens)
+        if self._tokens_at_update:
+            self._tokens_at_update = max(1, self.meter.tokens)
+        self.ledger.on_compaction(before)

@@ -1,0 +1,52 @@
+"""A recorded session read for skillify: its ledger, and the messages of the user since the last
+skill.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from memorist.core.messages import Message, Origin
+from memorist.errors import NothingToDo
+from memorist.formats.format_detection import read_session
+from memorist.formats.host_markup import strip_host_markup
+from memorist.formats.transcript_format import CompactionBoundary, SessionHead
+from memorist.store.transcript_reader import LineFile
+from memorist.transcript.transcript_ledger import TranscriptLedger
+
+
+class SkillMaterial(Struct, frozen=True):
+    """What a skill is made from."""
+
+    ledger: TranscriptLedger
+    user_messages: tuple[str, ...]
+    notes: str
+
+
+def read_material(recorded: Path, notes: str = "") -> SkillMaterial:
+    """Read a recorded session. Raises NothingToDo for one without messages, UnreadableSession."""
+    ledger, said = TranscriptLedger(), list[str]()
+    for entry in read_session(LineFile(recorded)):
+        match entry:
+            case SessionHead(cwd=cwd):
+                ledger.cwd = ledger.cwd or cwd or ""
+            case CompactionBoundary():
+                ledger.on_compaction()
+                said.clear()
+            case Message():
+                ledger.add(entry)
+                said += _extract_typed_texts(entry)
+            case _:
+                pass
+    if not ledger.messages:
+        raise NothingToDo(f"{recorded} holds no messages, so there is nothing to make a skill of")
+    return SkillMaterial(ledger, tuple(said), notes)
+
+
+def _extract_typed_texts(message: Message) -> list[str]:
+    if message.origin is not Origin.USER:
+        return []
+    text = strip_host_markup(message.text).strip()
+    return [text] if text else []
