@@ -22,7 +22,7 @@ import pytest
 
 import memorist
 from memorist.cli.main import memorist_group
-from memorist.settings import SettingsLayer, resolve_settings
+from memorist.settings import Settings, SettingsLayer, resolve_settings
 from memorist.testing.provider_server import ScriptedServer
 from memorist.testing.steps import Say
 
@@ -247,9 +247,19 @@ NAMES_OF_OTHERS = frozenset(
 """Names in documents that belong to another program or to an example."""
 
 
+def setting_variables() -> set[str]:
+    """The environment variables by which settings are given, such as `MEMORIST_MODELS__WINDOW`."""
+    return {
+        f"MEMORIST_{section.name}__{each.name}".upper()
+        for section in msgspec.structs.fields(Settings)
+        if isinstance(section.type, type) and issubclass(section.type, msgspec.Struct)
+        for each in msgspec.structs.fields(section.type)
+    }
+
+
 def test_the_code_that_documents_name_exists() -> None:
-    """Every module, function and class that a document names between back-ticks is there under that
-    name; decisions may speak of what was.
+    """Every module, function, class and setting's variable that a document names between back-ticks
+    is there under that name; decisions may speak of what was.
     """
     sources = [
         path
@@ -258,7 +268,7 @@ def test_the_code_that_documents_name_exists() -> None:
         if path.suffix in {".py", ".toml", ".sh"}
     ]
     text = "\n".join(path.read_text("utf-8") for path in [*sources, ROOT / "Makefile"])
-    words = {*re.findall(r"\w+", text), *(path.stem for path in sources)}
+    words = {*re.findall(r"\w+", text), *(path.stem for path in sources), *setting_variables()}
     defined = {*re.findall(r"(?:def|class) (\w+)", text), *re.findall(r"(\w+)\b[^\n]*?[:=]", text)}
     unknown = []
     for path in [*DOCUMENTS, ROOT / "CONTRIBUTING.md"]:
