@@ -18,8 +18,7 @@ from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist
 from memorist.events import Event, MemoryChanged
 from memorist.hooks.hook_event import HookEvent
-from memorist.hooks.hook_session import HookAnswer
-from memorist.hooks.hook_session_pool import HookSessionPool
+from memorist.hooks.hook_session import HookAnswer, HookSessionPool
 from memorist.mcp_server.call_dispatch import ToolDispatcher
 from memorist.settings import AutoMemorySettings, Settings
 from memorist.testing.models import ScriptedModel

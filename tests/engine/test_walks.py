@@ -10,7 +10,7 @@ import pytest
 
 from memorist import Memorist
 from memorist.hooks.hook_event import HookEvent
-from memorist.hooks.hook_session_pool import HookSessionPool
+from memorist.hooks.hook_session import HookSessionPool
 from memorist.recall.recall import MemoryRecall
 from memorist.store.disk_files import DiskFiles
 

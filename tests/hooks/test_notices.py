@@ -16,7 +16,7 @@ from memorist.events import MemoryChanged, MemoryNeedsReview
 from memorist.hooks.hook_event import Client, HookEvent
 from memorist.hooks.hook_notices import MAX_NOTICE_CHARS, render_notice
 from memorist.hooks.hook_response import render_output
-from memorist.hooks.hook_session_pool import HookSessionPool
+from memorist.hooks.hook_session import HookSessionPool
 from memorist.settings import HooksSettings, Settings
 from memorist.store.home_layout import Layout
 from rollouts.conftest import claude

@@ -18,8 +18,7 @@ from memorist.errors import UnreadableSession
 from memorist.forks.fork_spec import ForkLimits
 from memorist.hooks.hook_event import Client, HookEvent
 from memorist.hooks.hook_response import OUTPUT_LIMITS, output_size
-from memorist.hooks.hook_session import HookSession
-from memorist.hooks.hook_session_pool import HookSessionPool
+from memorist.hooks.hook_session import HookSession, HookSessionPool
 from memorist.settings import Settings
 from memorist.store.rollout_rows import list_rollouts
 from memorist.testing import Hang, Say, ScriptedModel, Step

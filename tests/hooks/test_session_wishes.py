@@ -17,8 +17,7 @@ from memorist.auto_memory.statements.session_wishes import asks_for_no_memory, r
 from memorist.engine.engine import Memorist
 from memorist.engine.rollout_pipeline import open_rollout_pipeline
 from memorist.hooks.hook_event import HookEvent
-from memorist.hooks.hook_session import HookAnswer
-from memorist.hooks.hook_session_pool import HookSessionPool
+from memorist.hooks.hook_session import HookAnswer, HookSessionPool
 from memorist.settings import CompactionSettings, Settings
 from memorist.store.home_layout import Layout
 from memorist.store.rollout_rows import list_rollouts

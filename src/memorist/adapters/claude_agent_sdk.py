@@ -32,8 +32,7 @@ from memorist.errors import FormatError
 from memorist.events import AdapterFailed
 from memorist.hooks.hook_event import Client, HookEvent, UnknownHookEvent, parse_hook_event
 from memorist.hooks.hook_response import OutputText, fit_texts, render_output
-from memorist.hooks.hook_session import HookAnswer
-from memorist.hooks.hook_session_pool import HookSessionPool
+from memorist.hooks.hook_session import HookAnswer, HookSessionPool
 from memorist.ports import Model
 from memorist.settings import HooksSettings, Settings
 

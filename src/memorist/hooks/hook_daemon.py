@@ -37,7 +37,7 @@ from memorist.hooks.hook_event import (
 )
 from memorist.hooks.hook_notices import render_off_notice
 from memorist.hooks.hook_response import render_output
-from memorist.hooks.hook_session_pool import HookSessionPool
+from memorist.hooks.hook_session import HookSessionPool
 from memorist.platforms import processes, sockets
 from memorist.settings import HooksSettings
 
