@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import re
 import zlib
 from pathlib import Path
 from typing import Any
@@ -123,6 +124,45 @@ def test_recall_prints_what_would_be_shown_and_why(shell: Shell, tmp_path: Path)
     assert shell("recall", "weather on the moon", "--why").stdout.endswith(
         "nothing would be recalled\n"
     )
+
+
+@pytest.mark.covers("RC-5")
+def test_recall_that_shows_nothing_names_the_nearest_two_and_the_search(
+    shell: Shell, tmp_path: Path
+) -> None:
+    """Whoever asks on purpose learns what came nearest, and by how much it failed; a program gets
+    the same object as before.
+    """
+    path = shell.add("The repository is mirrored every night", "project")
+    shell.add("Use pnpm, never npm, in this repository")
+    shell.add("A repository has one owner", "project")
+    hint = "`memorist search` also finds what is further away, and past sessions"
+
+    head, *nearest, tail = shell("recall", "new repository please").stdout.splitlines()
+
+    assert (head, tail) == ("nothing would be recalled", hint)
+    assert nearest[0] == "nearest, but not shown unasked:"
+    assert len(nearest[1:]) == 4
+    assert f"  {path}  The repository is mirrored every night" in nearest
+    assert re.fullmatch(
+        r" +too little in common \(repository\): \d\.\d nats above chance, 4\.8 needed", nearest[2]
+    )
+    assert shell("recall", "weather on the moon").stdout == f"nothing would be recalled\n{hint}\n"
+    assert shell.json("recall", "new repository please") == {"results": []}
+    elsewhere = shell("recall", "new repository", "--memory-dir", str(tmp_path / "empty"))
+    assert elsewhere.stdout == "nothing would be recalled\n"
+
+
+@pytest.mark.covers("RC-5")
+def test_recall_says_that_a_memory_is_no_longer_active(shell: Shell) -> None:
+    """It has enough in common; its status is why it is not shown."""
+    path = shell.add("Use pnpm, never npm, in this repository")
+    file = shell.folder / path
+    file.write_text(file.read_text().replace("\n---\n", "\n  status: superseded\n---\n", 1))
+
+    printed = shell("recall", "install it with pnpm please").stdout
+
+    assert "        it is superseded\n" in printed
 
 
 @pytest.mark.covers("AM-10")

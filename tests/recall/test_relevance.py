@@ -12,6 +12,7 @@ from memorist.models.embedder import is_embedder_installed, shared_embedder
 from memorist.recall.lexical_score import SearchEntry
 from memorist.recall.memory_selection import (
     MemoryMatch,
+    explain_omission,
     is_relevant,
     is_searchable,
     select_relevant,
@@ -200,3 +201,17 @@ def test_a_language_that_the_model_does_not_read_is_ranked_by_words(
 
     assert shown(tmp_path, asked, *rules, meaning=True) == [rules[0]]
     assert shown(tmp_path, about_something_else, *rules, meaning=True) == []
+
+
+def test_an_omission_is_told_in_the_unit_that_was_measured() -> None:
+    """Deviations where the meaning is known, else nats; one that is near enough was outdone."""
+    near = MemoryMatch(path="a", score=1.0, nearness=1.2, words=("branch",))
+
+    assert explain_omission("where is it", near, 1) == (
+        "too little in common (branch): 1.2 deviations above chance, 2.0 needed"
+    )
+    assert explain_omission("where is it", MemoryMatch(path="a", score=1.0, evidence=-1.0), 1) == (
+        "too little in common (no word): 0.0 nats above chance, 4.0 needed"
+    )
+    nearer = MemoryMatch(path="a", score=1.0, nearness=3.0)
+    assert explain_omission("where is it", nearer, 1) == "others come before it (no word)"

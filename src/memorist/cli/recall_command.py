@@ -19,12 +19,21 @@ from memorist.cli.memory.memory_commands import (
 from memorist.engine.engine import Memorist
 from memorist.engine.past_session_recall import find_bearing_passages
 from memorist.recall.memory_search import open_memory_search
-from memorist.recall.memory_selection import MemorySelection, is_searchable, select_relevant
+from memorist.recall.memory_selection import (
+    MemoryMatch,
+    MemorySelection,
+    explain_omission,
+    is_searchable,
+    select_relevant,
+)
 from memorist.recall.passages import PassageMatch, describe_outcome, quote_passage
 from memorist.recall.reachable_memory import ReachableMemory
 from memorist.recall.session_index import SessionIndex
 from memorist.rollouts.session_sources import find_repository_root
 from memorist.settings import RecallSettings
+
+MAX_NEAREST = 2
+"""Memories named where none would be shown: whoever types the command asks on purpose."""
 
 
 class RecallJudgement(Struct, frozen=True, kw_only=True):
@@ -34,7 +43,7 @@ class RecallJudgement(Struct, frozen=True, kw_only=True):
     """Every memory, by path."""
     shown: tuple[MemorySelection, ...]
     left_out: tuple[tuple[str, str], ...]
-    """Path and reason."""
+    """Path and reason, nearest first."""
 
 
 def judge_recall(
@@ -52,14 +61,21 @@ def judge_recall(
         heads=heads,
         shown=tuple(pick for pick in picks if not doubts[pick.path]),
         left_out=(
-            *((path, reason) for path, reasons in doubts.items() for reason in reasons),
+            *((path, "; ".join(reasons)) for path, reasons in doubts.items() if reasons),
             *(
-                (match.path, f"too little in common ({', '.join(match.words) or 'no word'})")
+                (match.path, _explain_left_out(query, match, heads))
                 for match in matches
                 if match.path not in doubts
             ),
         ),
     )
+
+
+def _explain_left_out(query: str, match: MemoryMatch, heads: Mapping[str, MemoryHeader]) -> str:
+    head = heads.get(match.path)
+    if head is not None and head.status != "active":
+        return f"it is {head.status}"
+    return explain_omission(query, match, len(heads))
 
 
 def find_past_words(engine: Memorist, project: str, query: str) -> tuple[PassageMatch, ...]:
@@ -144,3 +160,18 @@ def recall_command(
             click.echo(f"   not  {path}: {reason}")
     if not rows and not past:
         click.echo("nothing would be recalled")
+        if not why:
+            _print_nearest(found, searchable=memory_dir is None)
+
+
+def _print_nearest(found: RecallJudgement, *, searchable: bool) -> None:
+    """Print what came nearest to being shown, and the command that searches without a threshold."""
+    nearest = found.left_out[:MAX_NEAREST]
+    if nearest:
+        click.echo("nearest, but not shown unasked:")
+    for path, reason in nearest:
+        head = found.heads.get(path)
+        click.echo(f"  {path}  {head.description if head else ''}".rstrip())
+        click.echo(f"        {reason}")
+    if searchable:
+        click.echo("`memorist search` also finds what is further away, and past sessions")

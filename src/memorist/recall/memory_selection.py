@@ -124,14 +124,38 @@ def is_relevant(match: MemoryMatch, compared: int, message_words: int) -> bool:
     """Whether a match among `compared` memories is more than chance for a message of so many
     words.
     """
-    others = math.log(max(1, compared))
-    by_words = match.evidence >= MIN_WORD_EVIDENCE + WORD_COMPARISON_COST * others
-    if match.nearness is None:
-        return by_words
-    if by_words and any(map(is_uncommon, match.words)):
+    if (
+        match.nearness is not None
+        and match.evidence >= _measure_word_threshold(compared)
+        and any(map(is_uncommon, match.words))
+    ):
         return True  # a name that the embedding may not know
+    return measure_relevance(match) >= measure_threshold(match, compared, message_words)
+
+
+def measure_threshold(match: MemoryMatch, compared: int, message_words: int) -> float:
+    """The relevance from which a match is shown, in the unit of `measure_relevance`."""
+    if match.nearness is None:
+        return _measure_word_threshold(compared)
     length = MESSAGE_WORD_COST * min(message_words, MAX_COUNTED_WORDS)
-    return measure_relevance(match) >= MIN_RELEVANCE + length + COMPARISON_COST * others
+    return MIN_RELEVANCE + length + COMPARISON_COST * math.log(max(1, compared))
+
+
+def _measure_word_threshold(compared: int) -> float:
+    return MIN_WORD_EVIDENCE + WORD_COMPARISON_COST * math.log(max(1, compared))
+
+
+def explain_omission(query: str, match: MemoryMatch, compared: int) -> str:
+    """Explain why a match among `compared` memories, all active, is not shown for the query."""
+    words = len(query.split())
+    common = ", ".join(match.words) or "no word"
+    if is_relevant(match, compared, words):
+        return f"others come before it ({common})"
+    unit = "nats" if match.nearness is None else "deviations"
+    return (
+        f"too little in common ({common}): {max(0.0, measure_relevance(match)):.1f} {unit} above "
+        f"chance, {measure_threshold(match, compared, words):.1f} needed"
+    )
 
 
 def _explain_selection(match: MemoryMatch) -> str:
