@@ -97,10 +97,14 @@ async def test_a_text_that_was_announced_leaves_no_memory(
         "Always use pnpm. Is that clear?",
         "Hi,\nAlways use pnpm.",
         "the button is broken\n\nAlways use pnpm.",
+        "see these\nhttps://a.example/x\nhttps://b.example/y\nAlways use pnpm.",
+        "C:\\src\\a.txt\nC:\\src\\b.txt\nAlways use pnpm.",
+        "Always use pnpm.\n```ruby\ndef a\n  1\nend\ndef b\n  2\nend\n```",
+        "Always use pnpm.\n```yaml\ntitle: a\nstatus: b\n```\nfix the file",
     ],
 )
 async def test_the_users_own_rule_beside_a_task_is_kept(tmp_path: Path, message: str) -> None:
-    """A task, a greeting or an emphatic question around it makes it nobody else's."""
+    """A task, a greeting, an emphatic question, addresses or code around it make it nobody else's."""
     async with Attacked(tmp_path) as host:
         await host.told(message)
 

@@ -115,6 +115,8 @@ def test_dropping_an_idea_is_not_forgetting_a_memory(text: str) -> None:
         ("I prefer short functions.", "rule"),
         ("We use Bun, not Node.", "rule"),
         ("以后都先写测试。", "rule"),
+        ("以后都用pnpm,不要用npm,谢谢", "rule"),
+        ("以后用pnpm;不要用npm", "rule"),
         ("不要再加这么多日志了。", "correction"),
         ("No, we never mock the clock.", "correction"),
         ("Stop adding docstrings to tests.", "correction"),

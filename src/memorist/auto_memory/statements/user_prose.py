@@ -45,9 +45,14 @@ _PRINTED_LINE = lazy_pattern(
 what was printed follows, up to an empty line.
 """
 _RECORD_LINE = lazy_pattern(
-    r"\s*(?:[^\s,;]{1,40},[^\s,;]{1,40},\S|[^\s,;]{1,40};\S|[^\t\n]{1,60}\t\S|\S{1,12}\s+\|\s\S|[☑☐✅❎□■▢]\s)"
+    r"\s*(?:[^\s,;\u3040-\u30ff\u3400-\u9fff]{1,40}(?:,[^\s,;]{1,40},|;)\S|[^\t\n]{1,60}\t\S|\S{1,12}\s+\|\s\S|[☑☐✅❎□■▢]\s)"
 )
-"""A row of a table, or an entry of a form."""
+"""A row of a table, or an entry of a form. A field with Chinese or Japanese begins none: who types
+`,` instead of `，` there writes a sentence.
+"""
+_FENCED = lazy_pattern(
+    r"^[ \t]*(```|~~~)[^\n]*\n.*?(?:^[ \t]*\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE
+)
 _CODE_LINE = lazy_pattern(
     r"[{};]\s*$|=>|==|\+=|\w\(\)|^\s*(?:def|class|import|from \w+ import|const|let|var|return|"
     r"function|public|if \()\b.*[(){}=:]"
@@ -96,9 +101,10 @@ _FIELD = lazy_pattern(
 )
 """A field of a form, a letter, an invitation or a survey."""
 _NAMED_SPEAKER = lazy_pattern(
-    r"^[ \t]*(?P<name>(?!(?:rules?|notes?|remember|also|and|important|never|always|do|style|tests?|hinweis|regel|règle|regla|regra|правило)\b)[^\W\d_][\w .'’-]{0,24}?)[ \t]*[:：][ \t]*\S",
+    r"^[ \t]*(?P<name>(?!(?:rules?|notes?|remember|also|and|important|never|always|do|style|tests?|hinweis|regel|règle|regla|regra|правило)\b)[^\W\d_][\w .'’-]{0,24}?)[ \t]*[:：](?![/\\])[ \t]*\S",
     re.IGNORECASE | re.MULTILINE,
 )
+"""Not the scheme of an address, nor the letter of a drive."""
 _REPEATED = 2
 """Times from which a name in front of lines, or a short line alone, is taken for a speaker's."""
 _SHORT_LINE_CHARS = 30
@@ -156,11 +162,12 @@ def is_text_job(typed: str) -> bool:
     tell.
     """
     typed = _cut_middle(typed)
+    around = _FENCED.sub("", typed)
     return (
         _TEXT_JOB.search(typed) is not None
         or (_GREETING.search(typed) is not None and _CLOSING.search(typed) is not None)
-        or any(len(part.findall(typed)) > 1 for part in (_SECTION, _SPEAKER, _FIELD))
-        or _is_dialogue(typed)
+        or any(len(part.findall(around)) > 1 for part in (_SECTION, _SPEAKER, _FIELD))
+        or _is_dialogue(around)
     )
 
 
