@@ -167,6 +167,17 @@ async def test_a_bare_correction_of_nothing_says_nothing(tmp_path: Path) -> None
         assert talk.memory.inbox.list_proposals() == []
 
 
+@pytest.mark.parametrize(
+    "said",
+    ["You may use yarn again", "Our CI could use yarn.", "please use yarn again for this one"],
+)
+async def test_what_is_allowed_or_possible_replaces_nothing(said: str, tmp_path: Path) -> None:
+    """It says of no thing that it is otherwise now."""
+    talk = Conversation(tmp_path)
+    async with talk.engine:
+        assert await talk.says("Always use npm.", said) == ["Always use npm."]
+
+
 async def test_what_may_correct_several_memories_asks(tmp_path: Path) -> None:
     """Both stay, and for each waits whether it goes."""
     both = ["Our production runs Postgres 15.", "Our staging runs Postgres 15."]

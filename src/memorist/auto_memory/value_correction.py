@@ -77,8 +77,13 @@ _IS = lazy_pattern(
     r"|(?:we|i) (?:use|run|have) (?P<choice>\S.*?) for (?P<use>(?:the |our )?[\w '’-]{2,40})\W*\Z",
     re.IGNORECASE,
 )
+_SUBJECT_WORD = (
+    r"(?<![\w'’/-])(?!(?:you|please|let|may|might|can|could|should|must|will|would|shall|to)\b)"
+    r"[\w'’/-]+"
+)
+"""No person who is spoken to and nothing that may be: `you may use yarn again` is no state."""
 _STATE = lazy_pattern(
-    r"(?P<subject>(?:the |our |my |all )?[\w'’/-]+(?: [\w'’/-]+){0,3}?) (?:now )?(?P<verb>(?:runs? on|lives? (?:in|at)|uses?|goes? (?:to|through)|"
+    rf"(?P<subject>(?:the |our |my |all )?{_SUBJECT_WORD}(?: {_SUBJECT_WORD}){{0,3}}?) (?:now )?(?P<verb>(?:runs? on|lives? (?:in|at)|uses?|goes? (?:to|through)|"
     r"(?:is|are) (?:hosted|deployed|kept|stored|tracked|built|written) (?:on|in|at|with)|(?:is|are) (?:owned|run|managed) by)) (?P<value>[^,;.]+?(?:\.\w[^,;.]*)?)(?P<now> now)?[.!]*\Z",
     re.IGNORECASE,
 )
@@ -225,8 +230,13 @@ def _list_values(text: str) -> frozenset[str]:
 
 
 def _names_wide_topic(new: str, known: str) -> bool:
+    """Whether both share two letters in a row, or a word that was read in English: 回答 is `answer`
+    in every language.
+    """
     pairs = _split_pairs(known)
-    return not pairs or bool(pairs & _split_pairs(new))
+    shared = frozenset(content_words(new)).intersection(content_words(known))
+    in_english = any(word not in known.lower() for word in shared)
+    return not pairs or in_english or bool(pairs & _split_pairs(new))
 
 
 _ORDERS = lazy_pattern(rf"(?:please |always |never |only )*{VERB}\b", re.IGNORECASE)
