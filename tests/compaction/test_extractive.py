@@ -7,8 +7,10 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from compaction.histories import STEPS, History, parted, told
+from memorist.compaction.compaction_result import CompactedHistory
 from memorist.compaction.extractive_summary import EXTRACTIVE_SUMMARY_ID, build_extractive_summary
 from memorist.compaction.identifiers import NameUsage, render_names
 from memorist.compaction.newest_messages import find_largest_common_limit, shorten_messages
@@ -366,13 +368,59 @@ def test_words_that_a_hand_over_quotes_survive_every_later_digest() -> None:
     for number in range(8):
         history.runs(f"c{number}", f"## What the user said\n[earlier] Push to main.\n{LISTING}")
     first = build_extractive_summary(history.messages, 2_000)
-    again = History()
-    again.messages.extend(first.messages)
-    for number in range(8, 16):
-        again.runs(f"c{number}", f"round {number}\n{LISTING}")
-    second = build_extractive_summary(again.messages, 2_000)
+    second = build_extractive_summary(carry_on(first, range(8, 16)).messages, 2_000)
     for made in (first, second):
-        said = made.messages[0].text.split("## What the user said")[1].split("\n## ")[0]
+        said = quoted(made)
         assert f"[earlier] {asked}" in said
         assert "[earlier] Stream the export." in said
         assert "Push to main" not in said
+
+
+LONG_RULE = "Never touch schema.sql. " + "The export is read by others. " * 200 + "Ask Ada first."
+WORK = [
+    replace(each, id=f"work-{number}-{each.id}")
+    for number in range(8)
+    for each in History().runs(f"c{number}", f"round {number}\n{LISTING}").messages
+]
+
+
+def carry_on(made: CompactedHistory, rounds: range) -> History:
+    """The history after a digest, and further rounds; each message has an id of its own."""
+    history = History()
+    history.messages.extend(
+        replace(each, id=each.id if each.id == EXTRACTIVE_SUMMARY_ID else f"kept-{number}")
+        for number, each in enumerate(made.messages)
+    )
+    for number in rounds:
+        history.runs(f"c{number}", f"round {number}\n{LISTING}")
+    return history
+
+
+def quoted(made: CompactedHistory) -> str:
+    """The section of the user's words in a digest; empty where it has none."""
+    _, _, found = (
+        made.messages[0].text.partition("## Extracts")[0].partition("## What the user said")
+    )
+    return found.split("\n## ")[0]
+
+
+def test_long_words_of_a_hand_over_are_quoted_by_every_later_digest() -> None:
+    """Their whole stands in no message of this session, so what is left of them is quoted again."""
+    handed_over = (
+        "[memorist] Hand-over of an earlier session: you take up its work.\n\n"
+        f"## What the user said\n[step 1] {LONG_RULE}\n\n## What failed\n- nothing\n"
+    )
+    made = build_extractive_summary(History().summary(handed_over).messages + WORK, 2_000)
+    for start in (8, 16):
+        made = build_extractive_summary(carry_on(made, range(start, start + 8)).messages, 2_000)
+        assert quoted(made).count("[earlier] Never touch schema.sql.") == 1
+        assert quoted(made).count("Ask Ada first.") == 1
+
+
+def test_long_words_of_this_session_are_quoted_once_by_a_later_digest() -> None:
+    """They are known whole: what an earlier digest left of them is not quoted beside them."""
+    made = build_extractive_summary(History().user(LONG_RULE).user("Go on.").messages + WORK, 2_000)
+    for start in (8, 16, 24):
+        history = carry_on(made, range(start, start + 8))
+        made = build_extractive_summary(history.messages, 2_000, user_texts=[LONG_RULE, "Go on."])
+    assert quoted(made).count("[earlier] Never touch schema.sql.") == 1

@@ -369,7 +369,7 @@ def _gather_material(
     unchanged = {id(message) for message in kept.messages}
     shown = {message.id for message in kept.messages}
     removed = {step for step, each in enumerate(messages, 1) if id(each) not in unchanged}
-    quoted = list_quoted_words(each for each in messages if each.id not in shown)
+    quoted = list_quoted_words((each for each in messages if each.id not in shown), user_texts)
     return _SummaryMaterial(
         utterances=[
             *find_earlier_utterances([*quoted, *user_texts], utterances),

@@ -8,7 +8,7 @@ be lost with the message that quotes them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -16,6 +16,7 @@ from memorist.compaction.user_words import EARLIER_LABEL, USER_WORDS_TITLE
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.core.truncation import CUT_MARK
+from memorist.formats.host_markup import strip_host_markup
 
 HANDOFF_OPENING = "[memorist] Hand-over of an earlier session"
 """First words of a hand-over; `prompts/compaction/handoff.md` begins with them."""
@@ -37,6 +38,7 @@ _ASKED = lazy_pattern(
     rf"^## Where it stands\n{ASKED_LABEL}(.*?)\n(?:{STILL_AT_WORK}|{REPLIED})$(.*?)(?=^## |\Z)",
     re.MULTILINE | re.DOTALL,
 )
+_CUT = lazy_pattern(rf"\n… \d+{CUT_MARK}\n")
 _OPEN_TASK = lazy_pattern(r"^- open: .*$", re.MULTILINE)
 
 
@@ -49,17 +51,24 @@ class HandedOverState(Struct, frozen=True):
     open_tasks: tuple[str, ...]
 
 
-def list_quoted_words(messages: Iterable[Message]) -> Iterator[str]:
+def list_quoted_words(messages: Iterable[Message], user_texts: Sequence[str]) -> Iterator[str]:
     """The user's words in hand-overs, and those in digests that an earlier message held; oldest
-    first.
+    first. What a digest cut of one of the session's `user_texts` is not among them.
     """
+    typed = [strip_host_markup(text).strip() for text in user_texts]
     for text in _list_summaries(messages):
         handed_over = text.startswith(HANDOFF_OPENING)
         for label, words in _split_said(text):
-            if handed_over or (label == EARLIER_LABEL and CUT_MARK not in words):
+            if handed_over or (label == EARLIER_LABEL and not _is_cut_of(words, typed)):
                 yield words
         if handed_over and (state := _parse_state(text)) is not None:
             yield state.asked
+
+
+def _is_cut_of(words: str, typed: Sequence[str]) -> bool:
+    """Whether the words are what is left of one of these texts after a cut in the middle."""
+    head, *rest = _CUT.split(words)
+    return bool(rest) and any(each.startswith(head) and each.endswith(rest[-1]) for each in typed)
 
 
 def find_handed_over_state(messages: Iterable[Message]) -> HandedOverState | None:
