@@ -415,3 +415,21 @@ def test_custom_prompts_that_codex_no_longer_reads_are_taken_away(command: str, 
 
     assert f"{retired}: removed (command)" in out
     assert [path.name for path in prompts.iterdir()] == ["mine.md"]
+
+
+@pytest.mark.parametrize("command", ["install", "uninstall"])
+@pytest.mark.parametrize("written", [True, False])
+def test_a_command_in_the_users_own_words_is_neither_emptied_nor_removed(
+    command: str, written: bool, user: Path
+) -> None:
+    """One that was edited since it was installed, and one that memorist never wrote."""
+    said("install", "codex")
+    own = user / ".codex" / "prompts" / "memorist-remember.md"
+    own.parent.mkdir(parents=True)
+    if written:
+        change = SettingsChange(own, None, b"Remember: $ARGUMENTS")
+        HookInstaller(user / ".memorist", DiskFiles()).install(change)
+    own.write_text("In my own words.")
+    said(command, "codex")
+
+    assert own.read_text() == "In my own words."

@@ -522,6 +522,8 @@ class HookInstaller:
         if before is None:
             return SettingsChange(path, None, None)
         record = self.read_records().get(str(path))
+        if target.purpose == "command" and (record is None or record.after != _checksum(before)):
+            return SettingsChange(path, before, before)  # somebody else's words, as a whole
         text = _decode_text(before, path)
         kept = () if record is None else record.kept
         after = _edit_text(lambda: target.remove(text, kept), path)
