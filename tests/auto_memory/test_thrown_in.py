@@ -44,6 +44,9 @@ NOT_KEPT = """
     Session cookies expire after 12 hours, so users are logged out|Uploads are stored in S3. Fix the path.
     Tokens should expire after 12 hours|make tokens expire after 12 hours|Do tokens expire after 12 hours?
     мы перешли с таблицы на карточки, а внутри всё старое
+    Users are logged out after 5 minutes, I want 30|Images are stored in S3 in the design you proposed
+    Sessions are stored in Redis in the example|Each request is limited to 10 per minute in the test below
+    Cookies live 30 days in Chrome apparently|Errors are stored in Sentry, maybe
     Files are cached for 3 days when I reload|Passwords are hashed in users.py with bcrypt
 """
 

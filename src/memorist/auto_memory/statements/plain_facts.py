@@ -89,8 +89,10 @@ _GENERIC_STATE = (
     r"|(?:is|are) (?:always |only |never |all )?(?:stored|kept|hosted|signed|encrypted|rotated|cached|logged|limited|capped|retained|issued|versioned|deployed|"
     r"hashed|backed up|replicated|partitioned|sharded|paginated|scheduled|billed|purged|archived|published|released|reset|synced|owned|reviewed))"
 )
-_UNCONDITIONAL = r"(?!.*\b(?:when|while|so|but|then|it|they|which|because|instead|click\w*|see|line \d+|[\w/-]+\.(?:py|ts|js|go|rs|java|rb))\b)"
-"""What follows tells of no case, no trouble and no place in the code."""
+_UNCONDITIONAL = r"(?!.*\b(?:when|while|so|but|then|it|they|which|because|instead|click\w*|see|i|you|your|apparently|probably|maybe|below|above|examples?|tutorials?|drafts?|designs?|proposals?|line \d+|[\w/-]+\.(?:py|ts|js|go|rs|java|rb))\b)"
+"""What follows tells of no case, no trouble and no place in the code, and is neither a guess, a wish
+nor what somebody else's text says.
+"""
 _ENGLISH_GENERIC = (
     r"(?!(?:the|a|an|these|those|they|this|that|both|some|many|no|any|which|what|if|when|his|her|its|their|things|changes|results|buttons|errors|make|let|"
     r"ensure|have|keep|see|check|test|verify|show|add|fix|remove|update|change|set|get|find|so|handle|display|list|use|create)\b)(?:all |every |each )?"
