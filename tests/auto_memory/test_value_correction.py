@@ -159,6 +159,17 @@ async def test_a_question_about_the_topic_finds_what_changed(tmp_path: Path) -> 
         await session.close()
 
 
+async def test_to_forget_what_was_replaced_does_not_remove_what_holds_now(tmp_path: Path) -> None:
+    """The memory that holds now has the words only as what was before it, so the removal waits."""
+    talk = Conversation(tmp_path)
+    async with talk.engine:
+        changed = "We moved from Buildkite to GitHub Actions."
+        (kept,) = await talk.says("Our CI runs on Buildkite.", changed)
+        assert await talk.says("Forget that our CI runs on Buildkite.") == [kept]
+        assert len(talk.memory.inbox.list_proposals()) == 1
+        assert await talk.says("Forget that we moved to GitHub Actions.") == []
+
+
 async def test_a_bare_correction_of_nothing_says_nothing(tmp_path: Path) -> None:
     """`Make that 60` may as well be a width on the screen."""
     talk = Conversation(tmp_path)

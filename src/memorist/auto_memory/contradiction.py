@@ -524,6 +524,11 @@ def read_former_text(description: str) -> str:
     return rest.removesuffix(")") if mark else ""
 
 
+def drop_former_text(description: str) -> str:
+    """A description without what it keeps of a memory that was replaced."""
+    return description.partition(_FORMER_MARK)[0].rstrip()
+
+
 def _with_replaced(added: Topic, replaced: Sequence[Topic]) -> MemoryChange:
     """The new memory, which names those that it replaces and takes over their pin."""
     provenance = replace(added.provenance, replaces=tuple(topic.path for topic in replaced))

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from memorist.auto_memory.contradiction import drop_former_text
 from memorist.auto_memory.memory_changes import MemoryChange
 from memorist.auto_memory.memory_file import (
     MemoryKind,
@@ -50,7 +51,8 @@ class AddMemory(Struct, frozen=True):
 class RemoveMemories(Struct, frozen=True):
     """The memories that a "forget" refers to.
 
-    `sure` when exactly one memory contains every word of the statement.
+    `sure` when exactly one memory contains every word of the statement, not counting what it keeps
+    of another that it replaced.
     """
 
     statement: Statement
@@ -109,8 +111,7 @@ def plan_removal(statement: Statement, topics: Sequence[Topic]) -> RemoveMemorie
         return RemoveMemories(statement, (), sure=False)
     shares = [
         (
-            len(wanted & _significant_stems(f"{topic.name} {topic.description} {topic.body}"))
-            / len(wanted),
+            len(wanted & _topic_stems(topic, topic.description)) / len(wanted),
             topic,
         )
         for topic in topics
@@ -121,7 +122,14 @@ def plan_removal(statement: Statement, topics: Sequence[Topic]) -> RemoveMemorie
         MemoryChange(path=topic.path, before=encode_text(topic.text()), after=None)
         for topic in near[:MAX_FORGET_MATCHES]
     )
-    return RemoveMemories(statement, changes, sure=len(whole) == 1)
+    sure = len(whole) == 1 and wanted <= _topic_stems(
+        whole[0], drop_former_text(whole[0].description)
+    )
+    return RemoveMemories(statement, changes, sure=sure)
+
+
+def _topic_stems(topic: Topic, description: str) -> frozenset[str]:
+    return _significant_stems(f"{topic.name} {description} {topic.body}")
 
 
 def _significant_stems(text: str) -> frozenset[str]:
