@@ -82,6 +82,7 @@ def test_letters_that_match_without_case_fold_to_the_same() -> None:
         (r"abc?d{0,2}(?!never)e+", {"ab"}),
         (r"(?:a|b?)x", {"x"}),
         (r"Straße|ſo", {"strasse", "so"}),
+        (r"no\ufe0f?|\xa0yes", {"no", "yes"}),
     ],
 )
 def test_the_words_are_those_that_every_match_holds(pattern: str, words: set[str]) -> None:

@@ -65,7 +65,7 @@ async def test_sessions_at_once_stay_apart(tmp_path: Path, sessions: int) -> Non
     model = ScriptedModel(answer, strict=False, window=2_000_000)
     agents = [Agent(guest, SIZE, seen) for guest in guests(sessions, tenants=5, projects=4)]
     async with Tenants(
-        tmp_path, settings=Settings(), model=model, most_open=sessions * 3 // 4
+        tmp_path, settings=Settings(), model=model, most_open=sessions // 4
     ) as tenants:
         await play_agents(tenants, agents)
 

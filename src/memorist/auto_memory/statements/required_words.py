@@ -30,7 +30,7 @@ _TOKEN = lazy_pattern(
     r"\((?:\?:)?(?P<words>[^][(){}\\*+?.^$]*)\)|(?P<literal>[^][(){}\\*+?.^$|]+(?![*+?{])|[^][(){}\\*+?.^$|])"
     r"|(?P<look>\(\?<?[=!])|(?P<group>\((?:\?(?:P<\w+>|(?:-i)?:))?)(?!\?)|(?P<end>\))|(?P<or>\|)"
     r"|(?P<optional>(?:[*?]|\{(?:0*,\d*|0+)\})\??)|(?P<repeated>(?:\+|\{\d+(?:,\d*)?\})\??)"
-    r"|\\(?P<escaped>\W)|(?P<other>\[\^?\]?(?:\\.|[^\]\\])*\]|\\\w|[.^$])",
+    r"|\\(?P<escaped>\W)|(?P<other>\[\^?\]?(?:\\.|[^\]\\])*\]|\\(?:u[\da-f]{4}|x[\da-f]{2}|\w)|[.^$])",
     re.DOTALL,
 )
 """`words`: a group of nothing but words, which is told at once; `literal`: letters without a
