@@ -9,17 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from memorist.compaction.compaction_plan import (
+from memorist.compaction.compaction_breaker import (
     CircuitBreaker,
+    record_failure,
+    record_reply,
+    record_success,
+)
+from memorist.compaction.compaction_plan import (
     CompactionAttempt,
     PlanStep,
     RejectRequest,
     SkipCompaction,
     WindowState,
     plan_compaction,
-    record_failure,
-    record_reply,
-    record_success,
 )
 from memorist.compaction.thresholds import compute_thresholds
 from memorist.settings import CompactionSettings

@@ -21,8 +21,8 @@ from memorist.cli.main import memorist_group
 from memorist.errors import InputError, RemoteRefused
 from memorist.store.disk_files import DiskFiles
 from memorist.team import team_store
-from memorist.team.author_log import MAX_CHANGES_PER_MEMORY, AuthorLog
 from memorist.team.git_output import parse_revisions
+from memorist.team.known_authors import MAX_CHANGES_PER_MEMORY, KnownAuthors
 from memorist.team.shared_file import text_checksum
 from memorist.team.team_remote import ChangeAuthor, RemoteListing, RemoteState, TeamRevision
 from memorist.team.team_store import TeamWrite, open_team_store
@@ -35,7 +35,7 @@ def names(machine: Machine) -> dict[str, list[str]]:
     """Who changed each memory, as the machine knows it, newest first."""
     return {
         key: [by.name for by in each]
-        for key, each in AuthorLog(machine.where.team, machine.files).load().items()
+        for key, each in KnownAuthors(machine.where.team, machine.files).load().items()
     }
 
 
@@ -126,7 +126,7 @@ def test_a_torn_file_of_names_tells_of_nobody(tmp_path: Path, data: bytes) -> No
     own = Machine(tmp_path, MemoryRemote())
     own.where.team.authors.parent.mkdir(parents=True)
     own.where.team.authors.write_bytes(data)
-    authors = AuthorLog(own.where.team, own.files)
+    authors = KnownAuthors(own.where.team, own.files)
 
     assert authors.load() == {}
     authors.record_listing(
@@ -152,7 +152,7 @@ def test_what_a_remote_tells_of_authors_is_bounded_and_of_memories_that_are_ther
     no changes is taken by its look.
     """
     own = Machine(tmp_path, MemoryRemote())
-    authors = AuthorLog(own.where.team, own.files)
+    authors = KnownAuthors(own.where.team, own.files)
     log = [by_kim("a.md", at) for at in range(5_000, 0, -1)] + [by_kim("../../evil.md", 1.0)]
 
     authors.record_listing(
@@ -176,7 +176,7 @@ def test_what_a_remote_tells_of_authors_is_bounded_and_of_memories_that_are_ther
 def test_what_is_known_of_a_memory_stays_where_the_log_no_longer_reaches_it(tmp_path: Path) -> None:
     """While its last change is the one that is known; after another, only that one is."""
     own = Machine(tmp_path, MemoryRemote())
-    authors = AuthorLog(own.where.team, own.files)
+    authors = KnownAuthors(own.where.team, own.files)
     authors.record_listing(
         RemoteListing(state=RemoteState(), checksums={"a.md": "x"}),
         [by_kim("a.md", 2.0), by_kim("a.md", 1.0)],

@@ -6,15 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memorist.team.request_batches import (
+    MAX_CHANGES_PER_REQUEST,
+    split_batches,
+)
 from memorist.team.sync_difference import (
     MASS_DELETION_COUNT,
-    MAX_CHANGES_PER_REQUEST,
     SyncedMemory,
     SyncSides,
     drop_lost_names,
     is_mass_deletion,
     plan_sync,
-    split_batches,
 )
 from memorist.team.team_remote import RemoteChange
 

@@ -54,7 +54,8 @@ from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
 from memorist.models.context_window import DEFAULT_WINDOW
 from memorist.models.model_pricing import ModelPrice, find_price
-from memorist.recall.recall import load_recall_prompts, read_shown_index
+from memorist.recall.recall import load_recall_prompts
+from memorist.recall.shown_index import read_shown_index
 from memorist.rollouts.rollout_memory import render_rollout_memory
 from memorist.rollouts.summary_composition import SUMMARY_FILE
 from memorist.runtime import Runtime

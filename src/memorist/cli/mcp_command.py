@@ -69,8 +69,9 @@ def mcp_command(
         _serve_stdio(project, working)
         return
     server = _load_server("memorist.mcp_server.http_server")
-    let_in = server.build_access_policy(
-        host, allow_host, read_environment().get(server.AUTH_VARIABLE, "")
+    access = _load_server("memorist.mcp_server.mcp_access")
+    let_in = access.build_access_policy(
+        host, allow_host, read_environment().get(access.AUTH_VARIABLE, "")
     )
     bounds = _load_server("memorist.uvicorn_server")
     listening = open_listening_socket(host, port, bounds.MAX_CONNECTIONS)

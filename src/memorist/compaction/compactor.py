@@ -18,17 +18,19 @@ from memorist.compaction import (
     microcompact,
     session_memory_compaction,
 )
-from memorist.compaction.compaction_plan import (
+from memorist.compaction.compaction_breaker import (
     CircuitBreaker,
+    record_failure,
+    record_reply,
+    record_success,
+)
+from memorist.compaction.compaction_plan import (
     CompactionAttempt,
     RejectRequest,
     SkipCompaction,
     WindowState,
     is_provider_attempt,
     plan_compaction,
-    record_failure,
-    record_reply,
-    record_success,
 )
 from memorist.compaction.compaction_prompts import CompactionPrompts
 from memorist.compaction.compaction_request import CompactionOutcome, CompactionRequest

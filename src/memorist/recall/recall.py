@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import PurePosixPath
 from typing import Protocol
@@ -14,9 +14,8 @@ from typing import Protocol
 from msgspec import Struct
 
 from memorist.auto_memory.anchors import describe_changes, read_anchors
-from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
+from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.client_rules import ClientRule
-from memorist.auto_memory.memory_index import parse_pointer_target
 from memorist.auto_memory.memory_manifest import MemoryHeader
 from memorist.auto_memory.visible_memory import USER_TRUST, is_order_when_joined
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, TextBlock
@@ -42,10 +41,7 @@ from memorist.ports import Model
 from memorist.recall.memory_rendering import (
     RecallPrompts,
     RenderedMemory,
-    UserIndex,
     is_covered_by_index,
-    render_client_conflict,
-    render_index,
     render_memories,
     render_memory,
     with_change_remark,
@@ -64,6 +60,7 @@ from memorist.recall.model_selection import (
     render_selection_data,
 )
 from memorist.recall.reachable_memory import ReachableMemory
+from memorist.recall.shown_index import read_shown_index
 from memorist.runtime import SessionContext
 from memorist.settings import RecallSettings
 from memorist.store.memory_uses import MemoryUse, MemoryUseKind
@@ -86,94 +83,6 @@ def load_recall_prompts() -> RecallPrompts:
     """Load the prompt templates."""
     names = ("index", "recalled", "memory", "caveat", "moved", "cut", "select", "select_data")
     return RecallPrompts(**{name: load_prompt(f"recall/{name}") for name in names})
-
-
-class ShownIndex(Struct, frozen=True):
-    """The index as a model is shown it, and the memories that it names."""
-
-    text: str
-    listed: tuple[str, ...]
-    """Paths of the memories that it names."""
-    repeated: tuple[str, ...] = ()
-    """Paths of the memories that the agent has as a rule of its own, and that are therefore not in
-    it.
-    """
-
-
-class _MirroredIndex(Struct, frozen=True, kw_only=True):
-    """An index without the rules that an agent has already, with remarks on what its files say
-    otherwise.
-    """
-
-    text: str = ""
-    listed: tuple[str, ...] = ()
-    repeated: tuple[str, ...] = ()
-    headers: Sequence[MemoryHeader] = ()
-    remarks: dict[str, str] = {}
-
-
-def _mirror_index(
-    memory: AutoMemory | None, rules: Sequence[ClientRule], known: Collection[str]
-) -> _MirroredIndex:
-    if memory is None or not memory.folder.exists:
-        return _MirroredIndex()
-    index = memory.visible_index()
-    found = memory.compare_with_client(rules)
-    repeated = {path for path, each in found.items() if each.is_repeated}
-    left_out = repeated.union(known)
-    kept = [
-        line
-        for line in index.text.splitlines()
-        if parse_pointer_target(line).strip("<>") not in left_out
-    ]
-    return _MirroredIndex(
-        text="\n".join(kept),
-        listed=tuple(path for path in index.listed if path not in left_out),
-        repeated=tuple(sorted(repeated)),
-        headers=memory.headers(),
-        remarks={path: render_client_conflict(each) for path, each in found.items()},
-    )
-
-
-def read_shown_index(
-    memory: AutoMemory,
-    prompts: RecallPrompts,
-    rules: Sequence[ClientRule] = (),
-    known: Collection[str] = (),
-) -> ShownIndex | None:
-    """Read the index as a model is shown it; None where there is no memory. `rules` are those that
-    the agent has in its own files; `known` the paths of memories whose content is in the
-    conversation, which no earlier session left. Raises StoreError.
-    """
-    index = _mirror_index(memory, rules, known)
-    user = memory.everywhere
-    known_everywhere = {path.removeprefix(EVERYWHERE_PREFIX) for path in known}
-    user_index = _mirror_index(user, rules, known_everywhere)
-    if not any(each.text.strip() or each.repeated for each in (index, user_index)):
-        return None
-    text = ""
-    if index.text.strip() or user_index.text.strip():
-        text = render_index(
-            index.text,
-            index.headers,
-            str(memory.layout.folder),
-            prompts,
-            UserIndex(
-                user_index.text, user_index.headers, str(user.layout.folder), user_index.remarks
-            )
-            if user is not None and user_index.text.strip()
-            else None,
-            index.remarks,
-        )
-    return ShownIndex(
-        text,
-        index.listed + _add_prefix(user_index.listed),
-        index.repeated + _add_prefix(user_index.repeated),
-    )
-
-
-def _add_prefix(paths: Iterable[str]) -> tuple[str, ...]:
-    return tuple(EVERYWHERE_PREFIX + path for path in paths)
 
 
 MAX_RUNNING_SELECTIONS = 2

@@ -1,10 +1,9 @@
-"""Decide when the notes are due (SM-1 to SM-3). Pure."""
+"""Decide when the notes are due (SM-2, SM-3). Pure."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
-from memorist.ports import HostInfo
 from memorist.settings import SessionMemorySettings
 
 
@@ -26,11 +25,6 @@ class NotesDue(Struct, frozen=True):
 
     why: str
     tokens: int
-
-
-def are_notes_allowed(host: HostInfo, settings: SessionMemorySettings) -> bool:
-    """Whether notes are kept at all for this host (SM-1)."""
-    return settings.enabled and host.auto_compact and host.main and host.memory and not host.remote
 
 
 def check_due(progress: NotesProgress, settings: SessionMemorySettings) -> NotesDue | None:

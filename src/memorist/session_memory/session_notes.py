@@ -33,7 +33,7 @@ from memorist.forks.fork_spec import (
     SingleFileEdit,
     discarded_receipt,
 )
-from memorist.ports import FileSystem, Model
+from memorist.ports import FileSystem, HostInfo, Model
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
 from memorist.session_memory.conversation_tracker import ConversationTracker
@@ -53,7 +53,7 @@ from memorist.session_memory.notes_template import (
     repair_notes,
     template_sections,
 )
-from memorist.session_memory.notes_trigger import NotesDue, are_notes_allowed
+from memorist.session_memory.notes_trigger import NotesDue
 from memorist.session_memory.structural_notes import NotesBudget, render_structural_notes
 from memorist.settings import SessionMemorySettings
 from memorist.store.disk_files import read_if_exists
@@ -67,6 +67,11 @@ CLOSE_SECONDS = 60.0
 
 MAX_CONFLICTS = 3
 """Attempts to merge notes that are being edited concurrently."""
+
+
+def are_notes_allowed(host: HostInfo, settings: SessionMemorySettings) -> bool:
+    """Whether notes are kept at all for this host (SM-1)."""
+    return settings.enabled and host.auto_compact and host.main and host.memory and not host.remote
 
 
 class NotesCursor(Struct, frozen=True, kw_only=True):

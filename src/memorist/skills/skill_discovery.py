@@ -1,4 +1,4 @@
-"""Discover skills on disk, and save drafts (SK-1, SK-3).
+"""Discover skills on disk (SK-1).
 
 All limits apply per root, so that a link into a whole disk costs no more than the limits. Links to
 folders are followed, except in the system's roots; each real folder is entered once, so that cycles
@@ -16,8 +16,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.memory_location import locate_project_root
-from memorist.errors import InputError, StoreError
-from memorist.ports import FileSystem
 from memorist.settings import SkillsSettings
 from memorist.skills.agent_interface import (
     INTERFACE_FILE,
@@ -46,7 +44,6 @@ from memorist.skills.skill import (
     parse_skill,
 )
 from memorist.skills.skill_roots import SkillLocations, SkillRoot, list_skill_roots
-from memorist.skills.skillify import SkillDraft, is_skill_name
 
 _CacheKey = tuple[str, SkillFileFacts, SkillRoot, SkillFileFacts | str | None]
 """All that a parsed SKILL.md depends on: shown path, file facts, root and plugin, and the interface
@@ -294,30 +291,3 @@ def _remark_outside_link(skill: Skill, project: str) -> Skill:
     if skill.scope != "project" or skill.path.startswith(project.rstrip("/") + "/"):
         return skill
     return replace(skill, remarks=(*skill.remarks, "a link leads out of the project to it"))
-
-
-def save_draft(draft: SkillDraft, folder: Path, files: FileSystem) -> Path:
-    """Write a draft to `FOLDER/NAME/SKILL.md`, which must not exist; returns the path.
-
-    Raises InputError when the file exists or the name is not a plain one, and StoreError.
-    """
-    if not is_skill_name(draft.name):
-        raise InputError(
-            f"{draft.name!r} cannot be a skill's name: lowercase letters, digits and hyphens "
-            f"make one, at most 64"
-        )
-    path = folder / draft.name / SKILL_FILE
-    try:
-        created = files.create(path, draft.text.encode("utf-8", "replace"))
-    except StoreError as error:
-        raise StoreError(f"{error} The draft was not saved.") from error
-    if not created:
-        raise InputError(f"{path} exists and stays as it is; give the skill another --name")
-    return path
-
-
-def find_drafts_folder(locations: SkillLocations, scope: str) -> Path:
-    """Return the folder for drafts: the project's or user's `.agents/skills`, which both families
-    can read.
-    """
-    return Path(locations.project if scope == "project" else locations.home) / ".agents" / "skills"

@@ -4,14 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from memorist.team.team_remote import (
-    RemoteChange,
-    RemoteState,
-)
+from memorist.team.team_remote import RemoteState
 
 MASS_DELETION_COUNT = 10
 """So many deletions at once, of at least half of what is shared, wait for the user: a vanished
@@ -125,30 +122,3 @@ def reset_deleted_names(
 def is_mass_deletion(going: Sequence[str], known: Mapping[str, SyncedMemory]) -> bool:
     """Tell whether so many deletions at once wait for the user."""
     return len(going) >= MASS_DELETION_COUNT and 2 * len(going) >= len(known)
-
-
-def split_batches(
-    changes: Mapping[str, RemoteChange], limit: int
-) -> Iterator[dict[str, RemoteChange]]:
-    """Split the changes into parts of at most `limit` bytes of text, sorted; a larger one goes
-    alone.
-
-    Deletions and changes of existing memories go first, so that a full store still accepts them.
-    """
-    batch: dict[str, RemoteChange] = {}
-    size = 0
-    for key in sorted(changes, key=lambda key: (changes[key].was == "", key)):
-        more = len((changes[key].text or "").encode("utf-8", "surrogatepass")) + len(
-            key.encode("utf-8", "surrogatepass")
-        )
-        if batch and (size + more > limit or len(batch) >= MAX_CHANGES_PER_REQUEST):
-            yield batch
-            batch, size = {}, 0
-        batch[key] = changes[key]
-        size += more
-    if batch:
-        yield batch
-
-
-MAX_CHANGES_PER_REQUEST = 500
-"""Upper bound of changes in one request."""

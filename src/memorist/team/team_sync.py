@@ -31,7 +31,7 @@ from memorist.ports import FileSystem
 from memorist.settings import TeamSettings
 from memorist.store.disk_files import read_if_exists
 from memorist.store.process_lock import hold_lock
-from memorist.team.author_log import AuthorLog
+from memorist.team.known_authors import KnownAuthors
 from memorist.team.local_copy import (
     IncomingChanges,
     LocalMemory,
@@ -42,6 +42,7 @@ from memorist.team.local_copy import (
 )
 from memorist.team.memory_merge import merge_texts, name_conflict_copy
 from memorist.team.merge_bases import BaseTextStore
+from memorist.team.request_batches import split_batches
 from memorist.team.shared_file import UnshareableMemory, text_checksum
 from memorist.team.sync_difference import (
     SyncedMemory,
@@ -52,7 +53,6 @@ from memorist.team.sync_difference import (
     is_mass_deletion,
     plan_sync,
     reset_deleted_names,
-    split_batches,
 )
 from memorist.team.sync_report import TeamSyncReport
 from memorist.team.team_remote import (
@@ -81,7 +81,7 @@ class TeamSync:
         self._layout = memory.layout.team
         self._local = LocalTeamFolder(memory, files, settings.entry_bytes)
         self._base_texts = BaseTextStore(self._layout, files)
-        self._authors = AuthorLog(self._layout, files)
+        self._authors = KnownAuthors(self._layout, files)
 
     @property
     def folder(self) -> Path:

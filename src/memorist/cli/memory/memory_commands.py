@@ -39,7 +39,7 @@ from memorist.recall.reachable_memory import ReachableMemory
 from memorist.store.disk_files import DiskFiles
 from memorist.store.memory_uses import forget_uses
 from memorist.store.text_removal import TextRemoval, remove_from_bytes, remove_texts
-from memorist.team.author_log import AuthorLog
+from memorist.team.known_authors import KnownAuthors
 
 # Open the project's memory for one command, and report its changes.
 
@@ -198,7 +198,9 @@ def memory_show_command(path: str, as_json: bool) -> None:
         changes = owner.project_files.compare(read_anchors(topic))
         moved = describe_changes(changes, topic.verified_day)
         by = (
-            AuthorLog(owner.layout.team, DiskFiles()).load().get(path.removeprefix(TEAM_PREFIX), [])
+            KnownAuthors(owner.layout.team, DiskFiles())
+            .load()
+            .get(path.removeprefix(TEAM_PREFIX), [])
             if is_shared(path)
             else []
         )

@@ -20,7 +20,7 @@ Our choice: no user reads more, and the remote has them.
 """
 
 
-class AuthorLog:
+class KnownAuthors:
     """The authors of one project. An unreadable file counts as empty."""
 
     def __init__(self, where: TeamLayout, files: FileSystem) -> None:
