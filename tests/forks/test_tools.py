@@ -21,8 +21,8 @@ from memorist.forks.file_tool_calls import (
     EditFileCall,
     ForkToolCall,
     InsertTextCall,
-    InvalidCall,
     ListFilesCall,
+    MisformedCall,
     ReadFileCall,
     SearchCall,
     ShellCall,
@@ -178,7 +178,7 @@ def test_an_input_that_does_not_fit_says_what_is_missing(
     """The model learns what to write instead."""
     call = parse_tool_call(ToolUse("1", name, given))
 
-    assert isinstance(call, InvalidCall)
+    assert isinstance(call, MisformedCall)
     assert why in call.why
 
 

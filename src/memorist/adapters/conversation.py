@@ -17,7 +17,7 @@ from memorist.compaction.compaction_request import CompactionOutcome
 from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.context.host_context import HostContext
 from memorist.core.messages import JsonObject
-from memorist.engine.disk_circuit_breaker import DiskCircuitBreaker
+from memorist.engine.disk_pause import DiskPause
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.errors import MemoristError, StoreError
@@ -53,7 +53,7 @@ class EngineLoop(Protocol):
     """What a conversation needs of its engine; implemented by `bridge.EngineThread`."""
 
     listener: EventListener | None
-    breaker: DiskCircuitBreaker
+    disk_pause: DiskPause
 
     @property
     def engine(self) -> Memorist:
@@ -135,7 +135,7 @@ class HostConversation:
         disk refused.
         """
         is_stuck = self._overdue_call is not None and not self._overdue_call.is_set()
-        return is_stuck or self._engine_loop.breaker.is_paused(self._home_key, self.name.key)
+        return is_stuck or self._engine_loop.disk_pause.is_paused(self._home_key, self.name.key)
 
     @property
     def _home_key(self) -> str:
@@ -375,7 +375,7 @@ class HostConversation:
             return outcome
         if isinstance(outcome.error, TimeoutError):
             self._overdue_call = ended
-        self._engine_loop.breaker.on_failure(
+        self._engine_loop.disk_pause.pause_after(
             outcome.error, home=self._home_key, session=self.name.key
         )
         self._report_failure(point, outcome.error)

@@ -849,9 +849,7 @@ class AutoMemory:
         if owner is not self:
             return owner.accept(given.id, text)
         now = self._read_present(given.path)
-        change = given.to_change(now)
-        if text is not None:
-            change = msgspec.structs.replace(change, after=text.encode("utf-8", "surrogateescape"))
+        change = given.to_change(now, text)
         if is_already_applied(change, now):
             self.inbox.remove(given)
             return WriteResult()

@@ -42,8 +42,11 @@ class Proposal(Struct, frozen=True, kw_only=True):
     there were none.
     """
 
-    def to_change(self, present_bytes: bytes | None) -> MemoryChange:
-        """Return the change as it would be written over the file's present bytes."""
+    def to_change(self, present_bytes: bytes | None, text: str | None = None) -> MemoryChange:
+        """Return the change as it would be written over the file's present bytes, with `text` in
+        place of what was proposed where it is given.
+        """
+        after = self.after if text is None else text
         same = present_bytes is not None and compute_blob_id(present_bytes) == self.made_from
         before = (
             present_bytes
@@ -55,7 +58,7 @@ class Proposal(Struct, frozen=True, kw_only=True):
         return MemoryChange(
             path=self.path,
             before=before,
-            after=None if self.after is None else self.after.encode("utf-8", "surrogateescape"),
+            after=None if after is None else after.encode("utf-8", "surrogateescape"),
         )
 
 

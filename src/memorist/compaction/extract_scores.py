@@ -142,7 +142,7 @@ def build_extract_history(
     )
 
 
-def find_name_family(name: str) -> str:
+def find_enclosing_name(name: str) -> str:
     """The name without its last part: its folder, class or module; empty for a name of one part."""
     at = max(name.rfind("/"), name.rfind("."), name.rfind(":"))
     return name[:at] if at > 0 else ""
@@ -151,7 +151,7 @@ def find_name_family(name: str) -> str:
 def _measure_family_heat(hot: dict[str, float]) -> dict[str, float]:
     found: dict[str, float] = {}
     for name, warmth in hot.items():
-        if head := find_name_family(name):
+        if head := find_enclosing_name(name):
             found[head] = min(1.0, found.get(head, 0.0) + warmth)
     return found
 

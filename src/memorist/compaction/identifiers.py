@@ -20,7 +20,7 @@ from memorist.compaction.extract_scores import (
     ASSISTANT_KINDS,
     CLEARED_AGE_UNIT,
     ExtractHistory,
-    find_name_family,
+    find_enclosing_name,
 )
 from memorist.compaction.extract_weights import NAME_WEIGHTS
 from memorist.compaction.history_extracts import SourceBlock
@@ -104,7 +104,7 @@ def name_features(name: NameUsage, history: ExtractHistory) -> list[float]:
         if (file := history.touched.get(name.file, 0))
         else 0.0,
         log1p(history.changes.get(name.file, 0)),
-        history.families.get(find_name_family(text), 0.0),
+        history.families.get(find_enclosing_name(text), 0.0),
         log1p(name.companions / 10),
     ]
 

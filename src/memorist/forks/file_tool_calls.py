@@ -88,7 +88,7 @@ class ApplyPatchCall(Struct, frozen=True, tag="apply_patch"):
     files: tuple[FilePatch, ...]
 
 
-class InvalidCall(Struct, frozen=True, tag="bad"):
+class MisformedCall(Struct, frozen=True, tag="bad"):
     """A known tool with invalid input: `why` goes back to the model."""
 
     name: str
@@ -111,7 +111,7 @@ FileToolCall = (
     | ShellCall
     | ApplyPatchCall
 )
-ForkToolCall = FileToolCall | InvalidCall | UnknownCall
+ForkToolCall = FileToolCall | MisformedCall | UnknownCall
 
 
 # Parsing tool calls by the names and inputs that hosts use. Pure.
@@ -125,7 +125,7 @@ _REPLACE_ALL_KEYS: Final = ("replace_all", "replaceAll")
 
 
 def parse_tool_call(use: ToolUse) -> ForkToolCall:
-    """Parse a tool call. `InvalidCall` says what is wrong with the input of a known tool."""
+    """Parse a tool call. `MisformedCall` says what is wrong with the input of a known tool."""
     reader = (
         None
         if use.namespace or use.name.startswith("mcp__")
@@ -136,7 +136,7 @@ def parse_tool_call(use: ToolUse) -> ForkToolCall:
     try:
         return reader(use)
     except FormatError as problem:
-        return InvalidCall(use.name, str(problem))
+        return MisformedCall(use.name, str(problem))
 
 
 def can_edit(names: Iterable[str]) -> bool:

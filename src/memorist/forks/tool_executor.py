@@ -33,8 +33,8 @@ from memorist.forks.file_tool_calls import (
     EditFileCall,
     ForkToolCall,
     InsertTextCall,
-    InvalidCall,
     ListFilesCall,
+    MisformedCall,
     ReadFileCall,
     SearchCall,
     ShellCall,
@@ -183,11 +183,11 @@ class ToolExecutor:
                 return await self._search(call)
             case ShellCall():
                 return await self._run_shell(call)
-            case InvalidCall() | UnknownCall():
+            case MisformedCall() | UnknownCall():
                 return self._reject_call(call)
 
-    def _reject_call(self, call: InvalidCall | UnknownCall) -> ToolAnswer:
-        if isinstance(call, InvalidCall):
+    def _reject_call(self, call: MisformedCall | UnknownCall) -> ToolAnswer:
+        if isinstance(call, MisformedCall):
             return _error_answer(call.why)
         return self._check_request(OtherToolRequest(call.name)) or _error_answer(
             f"The tool {call.name} is not offered here."

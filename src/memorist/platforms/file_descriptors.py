@@ -18,7 +18,7 @@ def read_at(descriptor: int, size: int, offset: int) -> bytes:
     return os.read(descriptor, size)
 
 
-def replace_bytes(descriptor: int, data: bytes) -> None:
+def rewrite_content(descriptor: int, data: bytes) -> None:
     """Make this the whole content of a small file."""
     os.ftruncate(descriptor, 0)
     os.lseek(descriptor, 0, os.SEEK_SET)

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from memorist.core.messages import JsonObject, Message
-from memorist.engine.disk_circuit_breaker import DiskCircuitBreaker
+from memorist.engine.disk_pause import DiskPause
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.engine.session_pool import PoolLimits, SessionPool
@@ -104,7 +104,7 @@ class ProxySessionPool:
         self._pool.is_wanted = lambda session: session.is_wanted
         self._failures: dict[_ConversationKey, _ConversationFailures] = {}
         """Of the conversations that failed last time."""
-        self._disk = DiskCircuitBreaker(SystemClock())
+        self._disk_pause = DiskPause(SystemClock())
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def __len__(self) -> int:
@@ -202,7 +202,7 @@ class ProxySessionPool:
 
         Raises EngineCallFailed, after which the session is released.
         """
-        if self._disk.is_paused(conversation.tenant):
+        if self._disk_pause.is_paused(conversation.tenant):
             raise EngineCallFailed("the disk refused a moment ago, and it rests")
         known = self._failures.get(_conversation_key(conversation))
         if known is not None and known.paused_until > asyncio.get_running_loop().time():
@@ -216,7 +216,7 @@ class ProxySessionPool:
             return task.result()
         except (MemoristError, OSError, sqlite3.Error) as error:
             if is_disk_failure(error):
-                self._disk.on_failure(error, home=conversation.tenant, session="")
+                self._disk_pause.pause_after(error, home=conversation.tenant, session="")
             raise self._on_failure(conversation, f"{type(error).__name__}: {error}") from error
         except Exception as error:
             # As in `run_guarded`: the client's work goes on, and the message may quote the

@@ -12,7 +12,7 @@ import msgspec
 from memorist.errors import SessionInUse, StoreError
 from memorist.formats.transcript_format import TranscriptEntry, encode_entry
 from memorist.platforms import file_locks
-from memorist.platforms.file_descriptors import PRIVATE, read_at, replace_bytes, write_at
+from memorist.platforms.file_descriptors import PRIVATE, read_at, rewrite_content, write_at
 from memorist.store.disk_files import make_folders, to_store_error
 
 _WRITE_BUFFER = 256 * 1024
@@ -188,7 +188,7 @@ def _acquire_writer_lock(path: Path) -> int:
             releases_lease=releases_lease,
         )
     with suppress(OSError):  # a full disk: the number is for those who find it held
-        replace_bytes(descriptor, f"{os.getpid()}\n".encode())
+        rewrite_content(descriptor, f"{os.getpid()}\n".encode())
     return descriptor
 
 

@@ -15,7 +15,7 @@ from memorist.cli.command_environment import read_environment
 from memorist.cli.doctor.check_result import Check, CheckResult, DoctorContext
 from memorist.cli.doctor.clock_check import check_clocks
 from memorist.cli.doctor.database_check import check_database
-from memorist.cli.doctor.home_check import check_documents, check_home
+from memorist.cli.doctor.home_check import check_document_leftovers, check_home
 from memorist.cli.doctor.hook_check import check_hooks
 from memorist.cli.doctor.installation_check import (
     check_custom_texts,
@@ -46,7 +46,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("clock", check_clocks),
     ("memory", check_memories),
     ("team", check_team),
-    ("documents", check_documents),
+    ("documents", check_document_leftovers),
     ("texts", check_custom_texts),
     ("model", check_background_model),
     ("budgets", check_budgets),

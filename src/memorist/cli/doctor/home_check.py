@@ -138,7 +138,7 @@ def _check_leftovers(context: DoctorContext, paths: list[Path]) -> Iterator[Chec
         yield repair_or_report(context, what, FIX_COMMAND, partial(_set_aside_all, context, found))
 
 
-def check_documents(context: DoctorContext) -> Iterator[CheckResult]:
+def check_document_leftovers(context: DoctorContext) -> Iterator[CheckResult]:
     """Check for files that killed writers left beside the Magic Docs that sessions of this home
     maintain.
     """

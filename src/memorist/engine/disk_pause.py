@@ -10,7 +10,7 @@ from memorist.ports import Clock
 from memorist.store.database import PAUSE_SECONDS, is_disk_failure
 
 
-class DiskCircuitBreaker:
+class DiskPause:
     """The pauses of the homes and sessions of one process."""
 
     def __init__(self, clock: Clock) -> None:
@@ -22,7 +22,7 @@ class DiskCircuitBreaker:
         now = self._clock.monotonic()
         return any(self._paused_until.get(folder, now) > now for folder in folders)
 
-    def on_failure(self, error: BaseException, *, home: str, session: str) -> None:
+    def pause_after(self, error: BaseException, *, home: str, session: str) -> None:
         """Pause the home after a failure of its disk, the session after one of its own files."""
         if is_disk_failure(error):
             self._pause(home)
