@@ -29,10 +29,8 @@ from memorist.auto_memory.memory_file import (
     Trust,
     create_topic,
 )
-from memorist.auto_memory.statements.statement_parser import (
-    find_statements,
-    find_waiting_statements,
-)
+from memorist.auto_memory.statements.statement_parser import find_statements
+from memorist.auto_memory.statements.waiting_statements import find_waiting_statements
 from memorist.core.messages import JsonObject, Message, Origin, TextBlock
 from memorist.core.text_analysis import encode_text
 from memorist.engine.engine import Memorist

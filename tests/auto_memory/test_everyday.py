@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 
 from attacks.host import Attacked
-from memorist.auto_memory.statements.statement_parser import (
-    find_statements,
-    find_waiting_statements,
-)
+from memorist.auto_memory.statements.statement_parser import find_statements
+from memorist.auto_memory.statements.waiting_statements import find_waiting_statements
 from memorist.core.messages import Message, Origin, TextBlock
 
 pytestmark = pytest.mark.covers("WD-1")

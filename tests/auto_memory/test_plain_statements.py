@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memorist.auto_memory.statements.statement_parser import (
-    Statement,
-    find_statements,
-    find_waiting_statements,
-)
+from memorist.auto_memory.statements.statement_parser import Statement, find_statements
+from memorist.auto_memory.statements.waiting_statements import find_waiting_statements
 from memorist.auto_memory.write_evidence import extract_own_words
 from memorist.core.messages import Message, Origin, TextBlock
 

@@ -6,10 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from memorist.auto_memory.statements.statement_parser import (
-    find_statements,
-    find_waiting_statements,
-)
+from memorist.auto_memory.statements.statement_parser import find_statements
+from memorist.auto_memory.statements.waiting_statements import find_waiting_statements
 from memorist.core.messages import Message, Origin, TextBlock
 
 pytestmark = pytest.mark.covers("WD-1")

@@ -14,7 +14,8 @@ from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.core.prompt_templates import load_prompt
 from memorist.rollouts.raw_memory import SECTION_TITLES, RawMemory, parse_raw_memory
 from memorist.rollouts.stage_one import extract_session
-from memorist.rollouts.stage_one_answer import JudgedSession, StageOneAnswer, judge_answer
+from memorist.rollouts.stage_one_answer import StageOneAnswer
+from memorist.rollouts.stage_one_review import JudgedSession, judge_answer
 from memorist.rollouts.structural_stage_one import StageOneResult
 from memorist.runtime import Runtime
 from memorist.store.rollout_rows import Rollout

@@ -15,11 +15,8 @@ from memorist.core.prompt_templates import load_prompt
 from memorist.rollouts.raw_memory import MemoryBullet, RawMemory, RawMemoryTask
 from memorist.rollouts.stage_one_answer import (
     MAX_ANSWER_CHARACTERS,
-    JudgedAnswer,
-    JudgedSession,
     StageOneAnswer,
     UnusableAnswer,
-    judge_answer,
     parse_answer,
 )
 from memorist.rollouts.stage_one_prompt import (
@@ -28,6 +25,7 @@ from memorist.rollouts.stage_one_prompt import (
     build_part_instruction,
     render_part_material,
 )
+from memorist.rollouts.stage_one_review import JudgedAnswer, JudgedSession, judge_answer
 from memorist.rollouts.structural_stage_one import StageOneResult
 from memorist.store.rollout_rows import Rollout
 

@@ -6,10 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.team.request_batches import (
-    MAX_CHANGES_PER_REQUEST,
-    split_batches,
-)
+from memorist.team.request_batches import MAX_CHANGES_PER_REQUEST, split_batches
 from memorist.team.sync_difference import (
     MASS_DELETION_COUNT,
     SyncedMemory,

@@ -42,12 +42,9 @@ from memorist.auto_memory.statement_changes import (
     plan_removal,
 )
 from memorist.auto_memory.statements.bare_corrections import find_bare_corrections
-from memorist.auto_memory.statements.statement_parser import (
-    Statement,
-    find_statements,
-    find_waiting_statements,
-)
+from memorist.auto_memory.statements.statement_parser import Statement, find_statements
 from memorist.auto_memory.statements.user_prose import announces_text
+from memorist.auto_memory.statements.waiting_statements import find_waiting_statements
 from memorist.auto_memory.write_evidence import (
     MIN_QUOTE_WORDS,
     collect_typed_evidence,

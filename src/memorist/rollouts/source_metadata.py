@@ -18,8 +18,8 @@ from memorist.errors import UnreadableSession
 from memorist.formats import gemini_cli
 from memorist.formats.format_detection import detect_format, read_session
 from memorist.formats.transcript_format import RecordedLine, SessionHead, timestamp_seconds
-from memorist.rollouts.extract_cleaning import clean_line
 from memorist.rollouts.message_effects import MessageAct, classify_message
+from memorist.rollouts.raw_memory_cleaning import clean_line
 from memorist.store.rollout_rows import MemoryMode
 
 MAX_HEAD_LINES = 400

@@ -32,11 +32,8 @@ from memorist.rollouts.session_scan import TranscriptPass, collect_evidence, sca
 from memorist.rollouts.stage_one_answer import (
     ANSWER_SCHEMA,
     MAX_TRIES,
-    JudgedAnswer,
-    JudgedSession,
     StageOneAnswer,
     UnusableAnswer,
-    judge_answer,
     parse_answer,
 )
 from memorist.rollouts.stage_one_prompt import (
@@ -45,6 +42,7 @@ from memorist.rollouts.stage_one_prompt import (
     build_part_instruction,
     render_part_material,
 )
+from memorist.rollouts.stage_one_review import JudgedAnswer, JudgedSession, judge_answer
 from memorist.rollouts.structural_stage_one import (
     StageOneResult,
     build_structural_result,

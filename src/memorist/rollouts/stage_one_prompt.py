@@ -7,8 +7,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 from memorist.core.prompt_templates import render_template
-from memorist.rollouts.extract_cleaning import clean_line
 from memorist.rollouts.raw_memory import UNKNOWN_FOLDER
+from memorist.rollouts.raw_memory_cleaning import clean_line
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact
 from memorist.store.rollout_rows import Rollout

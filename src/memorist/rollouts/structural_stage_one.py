@@ -20,7 +20,6 @@ from memorist.auto_memory.write_evidence import normalize_for_comparison, split_
 from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import shorten
 from memorist.core.text_analysis import analyze_text
-from memorist.rollouts.extract_cleaning import clean_line, clean_raw_memory
 from memorist.rollouts.lesson_scope import default_scope, project_name
 from memorist.rollouts.message_effects import MessageAct
 from memorist.rollouts.raw_memory import (
@@ -34,6 +33,7 @@ from memorist.rollouts.raw_memory import (
     render_bullet_mark,
     render_raw_memory,
 )
+from memorist.rollouts.raw_memory_cleaning import clean_line, clean_raw_memory
 from memorist.rollouts.session_evidence import line_pointer
 from memorist.rollouts.session_lessons import (
     COMMANDS_SECTION,

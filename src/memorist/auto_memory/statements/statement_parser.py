@@ -10,7 +10,7 @@ unwanted memory is worse than a missing one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 
 from msgspec import Struct
@@ -43,8 +43,6 @@ from memorist.auto_memory.statements.statement_patterns import (
     find_lead_in_end,
 )
 from memorist.auto_memory.statements.statement_scope import is_lasting_statement
-from memorist.auto_memory.statements.unconfirmed_patterns import WAITING_PATTERNS
-from memorist.auto_memory.statements.unconfirmed_score import score_sentence
 from memorist.auto_memory.statements.user_prose import (
     LONG_MESSAGE_CHARS,
     MAX_SENTENCE_CHARS,
@@ -53,7 +51,6 @@ from memorist.auto_memory.statements.user_prose import (
     mask_quotations,
     split_prose_sentences,
 )
-from memorist.auto_memory.statements.written_rule_score import score_written_rule
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.formats.host_markup import strip_host_markup
@@ -67,45 +64,13 @@ READ_TEXTS = 4
 then for what may be meant to last.
 """
 
-MIN_WAITING_CHARS = 16
-"""Characters of the shortest sentence that waits by its score alone: less is a fragment. A Chinese or
-Japanese one counts as two.
-"""
-_WIDE = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff]")
-
-NEVER_WAITS = -99.0
-"""The score of a sentence that is no statement, whatever its words."""
-NEARLY = 0.7
-"""How far below the threshold a sentence still waits together with its neighbour."""
-_LEANING = lazy_pattern(
-    r"(?:(?:and|but|so|also|please|make|keep|do|apply|use|always|never)\s+)*"
-    r"(?:that|this|it|these|those|them|same)\b",
-    re.IGNORECASE,
-)
-"""A sentence that cannot be read without the one before it."""
 
 _QUERY_AFTER = lazy_pattern(
     r"[-–—,\s]*(?:is|are|was|would|does|do|should|what|why)\b(?!.*\b(?:clear|understood|ok|okay)\b).{0,20}\b(?:that|this|it)\b.*[?？]",
     re.IGNORECASE,
 )
 """A question about the sentence before it."""
-_ROLE_PLAY = lazy_pattern(
-    r"(?:act|pretend|role-?play|behave|imagine)\b(?! (?:on|in|upon|only)\b)", re.IGNORECASE
-)
-"""A part to play, with its rules: it ends with the conversation."""
 
-_OF_THE_WORK = lazy_pattern(
-    r"^(?:can|could|would) you\b|\b(?:if not|then|so),? can you\b|\bcan you (?:help|merge|check|look|tell|explain)\b|\bi(?:['’]ve| have)? (?:already |just |also )?"
-    r"(?:tried|clicked|gave|given|told you before|saw|looked|ran|noticed|checked|tested)\b|\bi(?:['’]m| am) going to\b"
-    r"|\b(?:cant|can['’]?t|cannot|couldn['’]?t) (?:get|see|find|open|reach|be clicked)\b|\b(?:the|this) (?:issue|problem|error|bug) (?:is|was|here)\b"
-    r"|^(?:ok,? |okay,? )?(?:we (?:still )?need to|let['’]?s (?:just |also )?(?:add|change|do|fix|try|see|update))\b|^(?:so )?we could\b|\bneed to know\b"
-    r"|^(?:actually,? |yes,? |then,? |okay,? )*you (?:can|may) (?:also |actually |still |just )*(?!always|never|skip)\w+ (?:it|this|that|them)\b"
-    r"|\bthis (?:would be|was) (?:p\d|a new|the)\b|\bi (?:do not|don['’]?t|can['’]?t|cannot) remember (?:if|whether|what|how|when)\b"
-    r"|^(?:no|non|não|nein|нет),? (?:eso|esto|ce|c['’]|isso|das|es|это)\S* .{0,12}(?:correct\w*|bien|mal|certo|errado|richtig|falsch|gut|так|то|верно)\b"
-    r"|^(?:いや、?|違う、?)?(?:それ|これ)は(?:全然|ちょっと|まだ)?(?:間違|違|おかし)|^не \w+(?:й|и|ь)(?:те)? (?:сейчас|пока)\b",
-    re.IGNORECASE,
-)
-"""Tells what was done or what is to be done now: its score alone does not make it wait."""
 
 _FORGETS = StatementPatternIndex(
     *english.ENGLISH_FORGET_PATTERNS,
@@ -126,10 +91,10 @@ _RULES = StatementPatternIndex(
     *european.OTHER_RULE_PATTERNS,
     *plain_english.PLAIN_PATTERNS,
 )
-_WAITING = StatementPatternIndex(*WAITING_PATTERNS)
-_CONFIRMATION = lazy_pattern(
+LONE_CONFIRMATION = lazy_pattern(
     f"{plain_english.CONFIRMATION}|{foreign_rules.CONFIRMATION}", re.IGNORECASE
 )
+"""A whole message that confirms what the model did or said: "keep doing that"."""
 
 _RETRACTION = lazy_pattern(
     r"(?:(?:no|actually|ok|oh|wait|sorry|please)[\s,.!]*)*(?:(?:forget|scratch|don['’]?t remember|unremember) that|"
@@ -212,7 +177,7 @@ def find_statements(message: Message) -> tuple[Statement, ...]:
     for block in message.blocks:
         if not isinstance(block, TextBlock) or (block.origin or message.origin) is not Origin.USER:
             continue
-        for act, text, quote in _list_statements(strip_host_markup(block.text)):
+        for act, text, quote in list_statements(strip_host_markup(block.text)):
             if quote in block.text and len(found) < MAX_STATEMENTS:
                 found.setdefault(
                     (act, text.casefold()),
@@ -221,29 +186,7 @@ def find_statements(message: Message) -> tuple[Statement, ...]:
     return tuple(found.values())
 
 
-def find_waiting_statements(message: Message, reply_before: str = "") -> tuple[Statement, ...]:
-    """Find what a message probably states for later without saying so: it waits for the person.
-
-    Empty where the message holds a certain statement. A lone confirmation stands for what it
-    confirms: the last sentence of `reply_before`, the text of the model's turn before it.
-    """
-    if message.origin is not Origin.USER or message.role not in {"user", "developer"}:
-        return ()
-    found: dict[str, Statement] = {}
-    for block in message.blocks:
-        if not isinstance(block, TextBlock) or (block.origin or message.origin) is not Origin.USER:
-            continue
-        for act, text, quote in _waiting_in_text(strip_host_markup(block.text), reply_before):
-            if quote in block.text and len(found) < MAX_STATEMENTS:
-                kind = classify_statement(text)
-                found.setdefault(
-                    text.casefold(),
-                    Statement(act, kind, text, quote, message.id, certain=False),
-                )
-    return tuple(found.values())
-
-
-_ANY_COMMAND = lazy_pattern(
+CLIENT_COMMAND = lazy_pattern(
     rf"(?:/(?:memorist:)?|{_SKILL})(?P<name>[A-Za-z][\w.:-]*)(?:\]\([^)\s]*\))?"
     r"(?P<arguments>(?:\s.*)?)",
     re.DOTALL,
@@ -251,97 +194,17 @@ _ANY_COMMAND = lazy_pattern(
 """A command of the client: what is typed behind it is for that command first, so it waits at most.
 A text that begins with a path is none.
 """
-_OWN_ARGUMENTS = frozenset({"compact", "export", "forget", "pin", "rename", "resume", "sessions"})
-"""Commands whose arguments state nothing for later."""
-
-
-def _waiting_in_text(typed: str, reply_before: str) -> Iterator[tuple[StatementAct, str, str]]:
-    text = typed.strip()
-    command = _ANY_COMMAND.fullmatch(text)
-    if command is not None:
-        if command["name"] not in _OWN_ARGUMENTS:
-            for act, said, quote in _list_statements(command["arguments"]):
-                if act != "forget":
-                    yield act, said, quote
-        return
-    if text.startswith("!") or _list_statements(typed):
-        return
-    if _CONFIRMATION.fullmatch(text):
-        *_, confirmed = ["", *(one.text for one in split_prose_sentences(reply_before))]
-        if len(confirmed) > 8 and not is_question(confirmed):
-            yield "rule", confirmed, text
-        return
-    sentences = _split_typed(text)
-    scores = [_score_waiting(each, text, reply_before) for each in sentences]
-    done = 0
-    for at, score in enumerate(scores):
-        if score >= 0 and at >= done:
-            first, done = _widen(sentences, scores, at)
-            quote = _span_text(text, sentences[first].text, sentences[done - 1].text)
-            start = find_lead_in_end(sentences[first].masked)
-            yield "rule", _trim_statement(quote[start:]), quote
-
-
-def is_statement(sentence: ProseSentence) -> bool:
-    """Whether a sentence states something for later, surely or probably, by a pattern."""
-    start = find_lead_in_end(sentence.masked)
-    return (
-        _statement_in_sentence(sentence) is not None
-        or classify_fact(sentence) is not None
-        or _match_patterns(_WAITING, sentence, start) is not None
-    )
-
-
-def _score_waiting(sentence: ProseSentence, typed: str, reply_before: str) -> float:
-    """How likely a sentence is meant to last: from 0 on it waits."""
-    start = find_lead_in_end(sentence.masked)
-    if is_reported_speech(sentence.masked):
-        return NEVER_WAITS
-    if _match_patterns(_WAITING, sentence, start) is not None:
-        return 0.0
-    if classify_fact(sentence) is not None and not is_text_job(typed):
-        return 0.0
-    masked = sentence.masked[start:]
-    if (
-        len(masked) + len(_WIDE.findall(masked)) < MIN_WAITING_CHARS
-        or is_question(masked)
-        or is_unfit_for_memory(masked)
-        or _ROLE_PLAY.match(masked)
-        or _OF_THE_WORK.search(masked)
-    ):
-        return NEVER_WAITS
-    return max(score_sentence(sentence, typed, reply_before), score_written_rule(sentence, typed))
-
-
-def _widen(sentences: Sequence[ProseSentence], scores: list[float], at: int) -> tuple[int, int]:
-    """The range of sentences that wait together: neighbours on the line that nearly wait by
-    themselves, and the one that a sentence leans on.
-    """
-    first, end = at, at + 1
-    while end < len(sentences) and sentences[end].before and scores[end] >= -NEARLY:
-        end += 1
-    if sentences[first].before and (
-        scores[first - 1] >= -NEARLY or _LEANING.match(sentences[first].masked)
-    ):
-        first -= 1
-    total = sum(len(each.text) + 1 for each in sentences[first:end])
-    return (first, end) if total <= MAX_SENTENCE_CHARS else (at, at + 1)
-
-
-def _span_text(text: str, first: str, last: str) -> str:
-    """The part of a text from one of its sentences to a later one."""
-    begin = text.find(first)
-    return text[begin : text.find(last, begin) + len(last)]
 
 
 @lru_cache(READ_TEXTS)
-def _list_statements(typed: str) -> tuple[tuple[StatementAct, str, str], ...]:
-    """Act, text and quote of each statement in a typed text."""
+def list_statements(typed: str) -> tuple[tuple[StatementAct, str, str], ...]:
+    """Act, text and quote of each certain statement in a typed text."""
     return tuple(_statements_in_text(typed))
 
 
 @lru_cache(READ_TEXTS)
-def _split_typed(text: str) -> tuple[ProseSentence, ...]:
+def split_typed_text(text: str) -> tuple[ProseSentence, ...]:
+    """The sentences of a typed text, remembered for the newest texts."""
     return tuple(split_prose_sentences(text))
 
 
@@ -351,17 +214,17 @@ def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
     if whole is not None:
         yield from whole
         return
-    if text.startswith("!") or _ANY_COMMAND.fullmatch(text) or is_text_job(text):
+    if text.startswith("!") or CLIENT_COMMAND.fullmatch(text) or is_text_job(text):
         return
-    if _CONFIRMATION.fullmatch(text):
+    if LONE_CONFIRMATION.fullmatch(text):
         return
-    sentences = _split_typed(text)
+    sentences = split_typed_text(text)
     informs = not any(map(_asks_for_something, sentences))
     for sentence in sentences:
-        statement = _statement_in_sentence(sentence)
+        statement = find_statement_in_sentence(sentence)
         if statement is None and informs and classify_fact(sentence) == "particular":
             start = find_fact_start(sentence.masked)
-            statement = "rule", _trim_statement(sentence.text[start:]), sentence.text
+            statement = "rule", trim_statement(sentence.text[start:]), sentence.text
         if statement is not None:
             yield statement
 
@@ -391,8 +254,10 @@ def _whole_message_statements(text: str) -> list[tuple[StatementAct, str, str]] 
     return [(act, words, words)] if fit else []
 
 
-def _statement_in_sentence(sentence: ProseSentence) -> tuple[StatementAct, str, str] | None:
-    """Return what one sentence states for later."""
+def find_statement_in_sentence(sentence: ProseSentence) -> tuple[StatementAct, str, str] | None:
+    """Return act, text and quote of what one sentence states for later; None where it states
+    nothing.
+    """
     start = find_lead_in_end(sentence.masked)
     masked = sentence.masked[start:]
     if (
@@ -403,7 +268,7 @@ def _statement_in_sentence(sentence: ProseSentence) -> tuple[StatementAct, str, 
         return None
     if _REMEMBER_THAT.fullmatch(masked):
         return _statement_before(sentence)
-    statement = _match_patterns(_FORGETS, sentence, start) or _match_patterns(
+    statement = match_patterns(_FORGETS, sentence, start) or match_patterns(
         _REMEMBERS, sentence, start
     )
     if statement is None and sentence.in_list:
@@ -411,8 +276,8 @@ def _statement_in_sentence(sentence: ProseSentence) -> tuple[StatementAct, str, 
     return (
         statement
         or _match_correction(sentence, start)
-        or _match_patterns(_CORRECTIONS, sentence, start)
-        or _match_patterns(_RULES, sentence, start)
+        or match_patterns(_CORRECTIONS, sentence, start)
+        or match_patterns(_RULES, sentence, start)
         or _match_refused(sentence, start)
         or _match_lasting_statement(sentence, start)
         or _match_lasting_clause(sentence, start)
@@ -422,7 +287,7 @@ def _statement_in_sentence(sentence: ProseSentence) -> tuple[StatementAct, str, 
 def _match_refused(sentence: ProseSentence, start: int) -> tuple[StatementAct, str, str] | None:
     """Read a rule behind a refusal: `不对，我喜欢简短的回答`."""
     refusal = _REFUSAL.match(sentence.masked, start)
-    return None if refusal is None else _match_patterns(_RULES, sentence, refusal.end())
+    return None if refusal is None else match_patterns(_RULES, sentence, refusal.end())
 
 
 def _match_lasting_clause(
@@ -430,10 +295,10 @@ def _match_lasting_clause(
 ) -> tuple[StatementAct, str, str] | None:
     """Read an order for later that stands behind a task in its sentence."""
     clause = find_lasting_clause(sentence.masked, start)
-    found = None if clause is None else _match_patterns(_RULES, sentence, clause)
+    found = None if clause is None else match_patterns(_RULES, sentence, clause)
     if found is None or not _POINTS_BACK.search(found[1]):
         return found
-    return found[0], _trim_statement(sentence.text[start:]), found[2]
+    return found[0], trim_statement(sentence.text[start:]), found[2]
 
 
 _POINTS_BACK = lazy_pattern(
@@ -454,7 +319,7 @@ def _match_lasting_statement(
         or is_task_bound(masked, include_hints=True)
     ):
         return None
-    return "rule", _trim_statement(sentence.text[start:]), sentence.text
+    return "rule", trim_statement(sentence.text[start:]), sentence.text
 
 
 def _statement_before(sentence: ProseSentence) -> tuple[StatementAct, str, str] | None:
@@ -470,10 +335,10 @@ def _statement_before(sentence: ProseSentence) -> tuple[StatementAct, str, str] 
         or is_task_bound(words, include_hints=False)
     ):
         return None
-    return "remember", _trim_statement(sentence.before[start:]), sentence.before
+    return "remember", trim_statement(sentence.before[start:]), sentence.before
 
 
-def _match_patterns(
+def match_patterns(
     sayings: StatementPatternIndex, sentence: ProseSentence, start: int
 ) -> tuple[StatementAct, str, str] | None:
     """Return the first pattern that matches at `start` and is not filtered out."""
@@ -491,7 +356,7 @@ def _match_patterns(
             or (each.rejects_task_words and _is_within_task(sentence))
         ):
             continue
-        text = _trim_statement(sentence.text[start + begin : start + end])
+        text = trim_statement(sentence.text[start + begin : start + end])
         return (each.act, text, sentence.text) if len(text) > 1 else None
     return None
 
@@ -542,7 +407,7 @@ def _match_correction(sentence: ProseSentence, start: int) -> tuple[StatementAct
         return None
     if not DURABLE.search(around):
         return None
-    return "correction", _trim_statement(sentence.text[begin:]), sentence.text
+    return "correction", trim_statement(sentence.text[begin:]), sentence.text
 
 
 def _statement_in_list_item(sentence: ProseSentence) -> tuple[StatementAct, str, str] | None:
@@ -561,10 +426,10 @@ def _statement_in_list_item(sentence: ProseSentence) -> tuple[StatementAct, str,
     return (
         None
         if is_task_bound(sentence.masked, include_hints=False)
-        else (act, _trim_statement(sentence.text), sentence.text)
+        else (act, trim_statement(sentence.text), sentence.text)
     )
 
 
-def _trim_statement(text: str) -> str:
+def trim_statement(text: str) -> str:
     """Strip joining punctuation and the question mark of a request put as a question."""
     return text.strip().lstrip("，,：:、;；").rstrip("?？").strip()

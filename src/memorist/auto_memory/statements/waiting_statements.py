@@ -1,0 +1,184 @@
+"""Find what a person probably means to last: it waits for their word (AM-8). Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from memorist.auto_memory.statements.plain_facts import classify_fact
+from memorist.auto_memory.statements.required_words import StatementPatternIndex
+from memorist.auto_memory.statements.statement_filters import (
+    classify_statement,
+    is_question,
+    is_reported_speech,
+    is_unfit_for_memory,
+)
+from memorist.auto_memory.statements.statement_parser import (
+    CLIENT_COMMAND,
+    LONE_CONFIRMATION,
+    MAX_STATEMENTS,
+    Statement,
+    find_statement_in_sentence,
+    list_statements,
+    match_patterns,
+    split_typed_text,
+    trim_statement,
+)
+from memorist.auto_memory.statements.statement_patterns import StatementAct, find_lead_in_end
+from memorist.auto_memory.statements.unconfirmed_patterns import WAITING_PATTERNS
+from memorist.auto_memory.statements.unconfirmed_score import score_sentence
+from memorist.auto_memory.statements.user_prose import (
+    MAX_SENTENCE_CHARS,
+    ProseSentence,
+    is_text_job,
+    split_prose_sentences,
+)
+from memorist.auto_memory.statements.written_rule_score import score_written_rule
+from memorist.core.lazy import lazy_pattern
+from memorist.core.messages import Message, Origin, TextBlock
+from memorist.formats.host_markup import strip_host_markup
+
+MIN_WAITING_CHARS = 16
+"""Characters of the shortest sentence that waits by its score alone: less is a fragment. A Chinese or
+Japanese one counts as two.
+"""
+
+_WIDE = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff]")
+
+NEVER_WAITS = -99.0
+"""The score of a sentence that is no statement, whatever its words."""
+
+NEARLY = 0.7
+"""How far below the threshold a sentence still waits together with its neighbour."""
+
+_LEANING = lazy_pattern(
+    r"(?:(?:and|but|so|also|please|make|keep|do|apply|use|always|never)\s+)*"
+    r"(?:that|this|it|these|those|them|same)\b",
+    re.IGNORECASE,
+)
+"""A sentence that cannot be read without the one before it."""
+
+_ROLE_PLAY = lazy_pattern(
+    r"(?:act|pretend|role-?play|behave|imagine)\b(?! (?:on|in|upon|only)\b)", re.IGNORECASE
+)
+"""A part to play, with its rules: it ends with the conversation."""
+
+_OF_THE_WORK = lazy_pattern(
+    r"^(?:can|could|would) you\b|\b(?:if not|then|so),? can you\b|\bcan you (?:help|merge|check|look|tell|explain)\b|\bi(?:['’]ve| have)? (?:already |just |also )?"
+    r"(?:tried|clicked|gave|given|told you before|saw|looked|ran|noticed|checked|tested)\b|\bi(?:['’]m| am) going to\b"
+    r"|\b(?:cant|can['’]?t|cannot|couldn['’]?t) (?:get|see|find|open|reach|be clicked)\b|\b(?:the|this) (?:issue|problem|error|bug) (?:is|was|here)\b"
+    r"|^(?:ok,? |okay,? )?(?:we (?:still )?need to|let['’]?s (?:just |also )?(?:add|change|do|fix|try|see|update))\b|^(?:so )?we could\b|\bneed to know\b"
+    r"|^(?:actually,? |yes,? |then,? |okay,? )*you (?:can|may) (?:also |actually |still |just )*(?!always|never|skip)\w+ (?:it|this|that|them)\b"
+    r"|\bthis (?:would be|was) (?:p\d|a new|the)\b|\bi (?:do not|don['’]?t|can['’]?t|cannot) remember (?:if|whether|what|how|when)\b"
+    r"|^(?:no|non|não|nein|нет),? (?:eso|esto|ce|c['’]|isso|das|es|это)\S* .{0,12}(?:correct\w*|bien|mal|certo|errado|richtig|falsch|gut|так|то|верно)\b"
+    r"|^(?:いや、?|違う、?)?(?:それ|これ)は(?:全然|ちょっと|まだ)?(?:間違|違|おかし)|^не \w+(?:й|и|ь)(?:те)? (?:сейчас|пока)\b",
+    re.IGNORECASE,
+)
+"""Tells what was done or what is to be done now: its score alone does not make it wait."""
+
+_WAITING = StatementPatternIndex(*WAITING_PATTERNS)
+
+
+def find_waiting_statements(message: Message, reply_before: str = "") -> tuple[Statement, ...]:
+    """Find what a message probably states for later without saying so: it waits for the person.
+
+    Empty where the message holds a certain statement. A lone confirmation stands for what it
+    confirms: the last sentence of `reply_before`, the text of the model's turn before it.
+    """
+    if message.origin is not Origin.USER or message.role not in {"user", "developer"}:
+        return ()
+    found: dict[str, Statement] = {}
+    for block in message.blocks:
+        if not isinstance(block, TextBlock) or (block.origin or message.origin) is not Origin.USER:
+            continue
+        for act, text, quote in _waiting_in_text(strip_host_markup(block.text), reply_before):
+            if quote in block.text and len(found) < MAX_STATEMENTS:
+                kind = classify_statement(text)
+                found.setdefault(
+                    text.casefold(),
+                    Statement(act, kind, text, quote, message.id, certain=False),
+                )
+    return tuple(found.values())
+
+
+_OWN_ARGUMENTS = frozenset({"compact", "export", "forget", "pin", "rename", "resume", "sessions"})
+"""Commands whose arguments state nothing for later."""
+
+
+def _waiting_in_text(typed: str, reply_before: str) -> Iterator[tuple[StatementAct, str, str]]:
+    text = typed.strip()
+    command = CLIENT_COMMAND.fullmatch(text)
+    if command is not None:
+        if command["name"] not in _OWN_ARGUMENTS:
+            for act, said, quote in list_statements(command["arguments"]):
+                if act != "forget":
+                    yield act, said, quote
+        return
+    if text.startswith("!") or list_statements(typed):
+        return
+    if LONE_CONFIRMATION.fullmatch(text):
+        *_, confirmed = ["", *(one.text for one in split_prose_sentences(reply_before))]
+        if len(confirmed) > 8 and not is_question(confirmed):
+            yield "rule", confirmed, text
+        return
+    sentences = split_typed_text(text)
+    scores = [_score_waiting(each, text, reply_before) for each in sentences]
+    done = 0
+    for at, score in enumerate(scores):
+        if score >= 0 and at >= done:
+            first, done = _widen(sentences, scores, at)
+            quote = _span_text(text, sentences[first].text, sentences[done - 1].text)
+            start = find_lead_in_end(sentences[first].masked)
+            yield "rule", trim_statement(quote[start:]), quote
+
+
+def is_statement(sentence: ProseSentence) -> bool:
+    """Whether a sentence states something for later, surely or probably, by a pattern."""
+    start = find_lead_in_end(sentence.masked)
+    return (
+        find_statement_in_sentence(sentence) is not None
+        or classify_fact(sentence) is not None
+        or match_patterns(_WAITING, sentence, start) is not None
+    )
+
+
+def _score_waiting(sentence: ProseSentence, typed: str, reply_before: str) -> float:
+    """How likely a sentence is meant to last: from 0 on it waits."""
+    start = find_lead_in_end(sentence.masked)
+    if is_reported_speech(sentence.masked):
+        return NEVER_WAITS
+    if match_patterns(_WAITING, sentence, start) is not None:
+        return 0.0
+    if classify_fact(sentence) is not None and not is_text_job(typed):
+        return 0.0
+    masked = sentence.masked[start:]
+    if (
+        len(masked) + len(_WIDE.findall(masked)) < MIN_WAITING_CHARS
+        or is_question(masked)
+        or is_unfit_for_memory(masked)
+        or _ROLE_PLAY.match(masked)
+        or _OF_THE_WORK.search(masked)
+    ):
+        return NEVER_WAITS
+    return max(score_sentence(sentence, typed, reply_before), score_written_rule(sentence, typed))
+
+
+def _widen(sentences: Sequence[ProseSentence], scores: list[float], at: int) -> tuple[int, int]:
+    """The range of sentences that wait together: neighbours on the line that nearly wait by
+    themselves, and the one that a sentence leans on.
+    """
+    first, end = at, at + 1
+    while end < len(sentences) and sentences[end].before and scores[end] >= -NEARLY:
+        end += 1
+    if sentences[first].before and (
+        scores[first - 1] >= -NEARLY or _LEANING.match(sentences[first].masked)
+    ):
+        first -= 1
+    total = sum(len(each.text) + 1 for each in sentences[first:end])
+    return (first, end) if total <= MAX_SENTENCE_CHARS else (at, at + 1)
+
+
+def _span_text(text: str, first: str, last: str) -> str:
+    """The part of a text from one of its sentences to a later one."""
+    begin = text.find(first)
+    return text[begin : text.find(last, begin) + len(last)]

@@ -1,0 +1,411 @@
+"""Which parts of a model's answer at stage one count (RO-4). Pure.
+
+A preference stands only with the user's own words, looked up in what the model was shown; of
+everything else nothing that tries to give orders or permission, or that passes on an order from a
+tool, a page or another agent (SF-2), that repeats the prompt's own form, or that names what is
+nowhere in the session. Secrets are removed. What the session's structure proves is in any case: a
+model only adds to it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.auto_memory.quotation_proof import QuotedSentences, find_quoted_sentences
+from memorist.auto_memory.write_evidence import (
+    WriteEvidence,
+    find_borrowed_sentences,
+    is_quote_relevant,
+    normalize_for_comparison,
+)
+from memorist.core.lazy import lazy_pattern
+from memorist.core.text_analysis import analyze_text
+from memorist.rollouts.evidence_rows import format_utc_day
+from memorist.rollouts.lesson_scope import applies_everywhere, default_scope
+from memorist.rollouts.raw_memory import (
+    SECTION_TITLES,
+    UNKNOWN_FOLDER,
+    MemoryBullet,
+    RawMemoryTask,
+    parse_raw_memory,
+    tidy_raw_memory,
+)
+from memorist.rollouts.raw_memory_cleaning import clean_raw_memory
+from memorist.rollouts.stage_one_answer import StageOneAnswer
+from memorist.rollouts.structural_stage_one import StageOneResult, render_session_summary, slugify
+from memorist.safety.instruction_detection import is_instruction
+from memorist.safety.markup_sanitizer import neutralize_markup
+from memorist.safety.permission_claims import (
+    grants_permission,
+    is_risky_order,
+    may_bind_reader,
+    waives_confirmation,
+)
+from memorist.safety.prompt_injection import find_injection_rules
+from memorist.safety.secrets import redact
+from memorist.store.rollout_rows import Rollout
+from memorist.transcript.answer_lines import CoveredLines, LineCheck
+
+MAX_SUMMARY_CHARACTERS = 40_000
+"""Characters of a summary that are kept."""
+
+MIN_SAME_STEMS = 2
+"""Words that the names of one task share in structure and in a model's answer. Our choice."""
+
+TOLD_TITLE = "## Told by a model, which nobody checked"
+"""Heading of what a model adds to the summary that structure makes."""
+
+_QUOTED = re.compile(r"[\"“«「]([^\"“”«»「」\n]{3,600})[\"”»」]")
+
+_LINE = re.compile(r"line (\d+)")
+
+_USER_SAID = lazy_pattern(
+    r"\b(?:the )?(?:user|person|they|he|she) (?:said|says|asked|asks|wrote"
+    r"|told|wants?|put it right)"
+    r"(?: that| to)?\b",
+    re.IGNORECASE,
+)
+
+_USER_WANTED = lazy_pattern(
+    r"(?:the )?(?:user|person) (?:wants?|wanted|asked|asks|requested)(?: for| to| that)?\b",
+    re.IGNORECASE,
+)
+
+_ROW_HEAD = lazy_pattern(
+    r"(?:\[\d+\] )?(?:user|assistant|tool|harness)\b[^\n]{0,30} \d{4}-\d{2}-\d{2}\b"
+)
+"""The head of an entry of the session, as the model was shown it: copied, not told."""
+
+_HEADING = lazy_pattern(r"#{1,6} ")
+
+_SUMMARY_FRAME = lazy_pattern(
+    r"#{1,3} (?:Task \d+:?)?|(?:Rollout context|Outcome|Preference signals|Key steps|"
+    r"Failures and how to do differently|Reusable knowledge|References):(?: \w+)?",
+    re.IGNORECASE,
+)
+"""Lines that the prompt's own form asks for."""
+
+
+class JudgedAnswer(Struct, frozen=True, kw_only=True):
+    """What stands of an answer beside what structure proves, and what became of its entries."""
+
+    stage: StageOneResult
+    added: int = 0
+    """Entries of the model that stand."""
+    repeated: int = 0
+    """Entries that say what is known already."""
+    dropped: int = 0
+    """Entries and lines that may not stand."""
+    example: str = ""
+    """The first dropped entry that repeats the prompt or invents a name, with the reason."""
+
+    @property
+    def verdict(self) -> str:
+        """What was kept and dropped, in one line for the receipt."""
+        parts = (
+            f"{self.added} of the model's entries were added to what structure proves",
+            f"{self.repeated} said what was known" if self.repeated else "",
+            f"{self.dropped} were dropped" if self.dropped else "",
+        )
+        text = ", ".join(part for part in parts if part)
+        return f"{text} (such as: {self.example})." if self.example else f"{text}."
+
+
+class JudgedSession(Struct, frozen=True):
+    """What an answer is held against: the session's head, what its structure proves, what the model
+    was shown of it (by speaker, and as one text), and the words that asked.
+    """
+
+    thread: Rollout
+    proven: StageOneResult
+    evidence: WriteEvidence
+    source: str
+    prompt: str
+
+
+def judge_answer(answer: StageOneAnswer, session: JudgedSession) -> JudgedAnswer:
+    """Return what structure proves, with what may stand of a model's answer."""
+    if answer.is_empty:
+        return JudgedAnswer(stage=session.proven)
+    judge = _AnswerJudge(session)
+    raw = clean_raw_memory(parse_raw_memory(answer.raw_memory))
+    tasks = [judged for task in raw.tasks if (judged := judge.judge_task(task)) is not None]
+    proven, thread = session.proven, session.thread
+    memory = clean_raw_memory(
+        replace(
+            raw,
+            description=proven.memory.description or judge.accept(raw.description),
+            task_group=proven.memory.task_group or judge.accept(raw.task_group),
+            cwd=thread.cwd or UNKNOWN_FOLDER,
+            outcome="uncertain"
+            if raw.outcome == "success" and proven.memory.outcome == "fail"
+            else raw.outcome,
+            keywords=(*proven.memory.keywords, *filter(judge.accept, raw.keywords)),
+            tasks=add_to_proven_tasks(proven.memory.tasks, tasks),
+        )
+    )
+    added = count_entries(memory.tasks) - count_entries(proven.memory.tasks)
+    summary = judge.filter_summary(answer.rollout_summary, proven.summary)
+    slug = slugify(redact(answer.rollout_slug or "").text) or slugify(
+        memory.tasks[0].name if memory.tasks else ""
+    )
+    return JudgedAnswer(
+        stage=StageOneResult(
+            tidy_raw_memory(memory), summary or render_session_summary(memory, thread, ()), slug
+        )
+        if added
+        else proven,
+        added=added,
+        repeated=count_entries(tasks) - added,
+        dropped=judge.dropped,
+        example=judge.example,
+    )
+
+
+def count_entries(tasks: Sequence[RawMemoryTask]) -> int:
+    """Count the entries of all lists."""
+    return sum(len(getattr(task, field)) for task in tasks for field in SECTION_TITLES)
+
+
+def add_to_proven_tasks(
+    proven: Sequence[RawMemoryTask], tasks: Sequence[RawMemoryTask]
+) -> tuple[RawMemoryTask, ...]:
+    """Add a model's entries to the proven tasks that they belong to, each after what is proven
+    there. A task that no proven one resembles stands after them. What says no more than what is
+    there already is left out.
+    """
+    found = list(proven)
+    for task in tasks:
+        at = _find_same_task(task, proven)
+        known = _AlreadySaid(found)
+        fresh = {
+            field: tuple(each for each in getattr(task, field) if not known.covers(each))
+            for field in SECTION_TITLES
+        }
+        if not any(fresh.values()):
+            continue
+        if at is None:
+            found.append(replace(task, **fresh))
+        else:
+            both = {field: (*getattr(found[at], field), *new) for field, new in fresh.items()}
+            found[at] = replace(found[at], **both)
+    return tuple(found)
+
+
+def _find_same_task(task: RawMemoryTask, proven: Sequence[RawMemoryTask]) -> int | None:
+    """Return the place of the proven task that a model's task is about; of a session with one task,
+    that one.
+    """
+    if len(proven) == 1:
+        return 0
+    mine = analyze_text(task.name).stems
+    shared = [(len(mine & analyze_text(each.name).stems), -at) for at, each in enumerate(proven)]
+    best, at = max(shared, default=(0, 0))
+    return -at if best >= MIN_SAME_STEMS else None
+
+
+class _AlreadySaid:
+    """What the entries of tasks say. The user's words are known only by the user's words."""
+
+    def __init__(self, tasks: Sequence[RawMemoryTask]) -> None:
+        every = [
+            each for task in tasks for field in SECTION_TITLES for each in getattr(task, field)
+        ]
+        self._lines = [CoveredLines(each.text) for each in every]
+        self._said = " ".join(
+            normalize_for_comparison(each.text) for each in every if each.proof == "said"
+        )
+
+    def covers(self, bullet: MemoryBullet) -> bool:
+        if bullet.proof == "said":
+            quotes = _QUOTED.findall(bullet.text) or [bullet.text]
+            return all(normalize_for_comparison(quote) in self._said for quote in quotes)
+        return any(line.covers(bullet.text) for line in self._lines)
+
+
+class _AnswerJudge:
+    """Judges entry by entry; counts what is dropped."""
+
+    def __init__(self, session: JudgedSession) -> None:
+        self._said = session.evidence
+        self._thread = session.thread
+        self._user = dict(session.evidence.user_messages)
+        self._check = LineCheck(session.source, session.prompt)
+        self.dropped = 0
+        self.example = ""
+
+    def accept(self, text: str) -> str:
+        """Return the text if it may stand, else nothing."""
+        if not self.is_harmless(text) or _ROW_HEAD.match(text.strip()):
+            return ""
+        fault = self._check.find_fault(text)
+        if fault and not self.example:
+            self.example = f"“{text[:80]}” {fault}"
+        return "" if fault else text
+
+    def judge_task(self, task: RawMemoryTask) -> RawMemoryTask | None:
+        """Return the task with its acceptable entries; None if its name is not acceptable, or is
+        the form's own and nothing of the session is below it.
+        """
+        named = replace(task, name=self.accept(task.name))
+        if task.name and not named.name:
+            self.dropped += 1
+        if task.name and not self.is_harmless(task.name):
+            return None
+        task = named
+        own = default_scope(self._thread)
+        return replace(
+            task,
+            group=self.accept(task.group),
+            scope="directory" if task.scope == "directory" else own,
+            cwd=task.cwd
+            if task.cwd.startswith(self._thread.cwd or "\0")
+            else self._thread.cwd or UNKNOWN_FOLDER,
+            preferences=self._judge_bullets(task.preferences, is_preference=True),
+            knowledge=self._judge_bullets(task.knowledge),
+            failures=self._judge_bullets(task.failures),
+            references=self._judge_bullets(task.references),
+            keywords=tuple(filter(self.accept, task.keywords)),
+        )
+
+    def _judge_bullets(
+        self, bullets: Sequence[MemoryBullet], *, is_preference: bool = False
+    ) -> tuple[MemoryBullet, ...]:
+        found = [
+            judged
+            for bullet in bullets
+            for judged in self._judge_bullet(bullet, is_preference=is_preference)
+        ]
+        # Later facts replace earlier ones by their day, so that one without a day has the
+        # session's.
+        return tuple(
+            bullet if bullet.date else replace(bullet, date=format_utc_day(self._thread.updated))
+            for bullet in found
+        )
+
+    def _judge_bullet(self, bullet: MemoryBullet, *, is_preference: bool) -> list[MemoryBullet]:
+        """Return the entry with its verified proof: the quoted sentence as the user's words, what
+        the model wrote about it as an inference. Nothing of it where neither is acceptable.
+        """
+        quote, quoted = self._find_user_words(bullet.text)
+        if quoted is None:
+            kept = self._judge_inference(bullet, is_preference=is_preference)
+            self.dropped += kept is None
+            return [kept] if kept is not None else []
+        said = " ".join(quoted.sentences)
+        whole = normalize_for_comparison(said) == normalize_for_comparison(bullet.text)
+        found = [
+            replace(
+                bullet,
+                text=bullet.text if whole else f"The user said: “{said}”",
+                proof="said",
+                evidence=quoted.messages[0] or _parse_pointer(bullet.evidence),
+                scope="global" if is_preference and applies_everywhere(said) else None,
+            )
+        ]
+        rest = _USER_SAID.sub("", bullet.text.replace(quote, "")).strip(" \t-–—>→:;,.\"'“”„‘’«»")
+        if rest and not whole:
+            more = self._judge_inference(replace(bullet, text=rest), is_preference=False)
+            orders = more is not None and is_instruction(rest)
+            self.dropped += more is None or orders
+            found += [more] if more is not None and not orders else []
+        return found
+
+    def _judge_inference(self, bullet: MemoryBullet, *, is_preference: bool) -> MemoryBullet | None:
+        claims_user = is_preference or (bullet.proof == "said" and may_bind_reader(bullet.text))
+        if (
+            (claims_user and not self._rests_on_user(bullet))
+            or _HEADING.match(bullet.text) is not None
+            or self._repeats_request(bullet.text)
+            or self._puts_words_in_mouth(bullet.text)
+            or not self.accept(bullet.text)
+        ):
+            return None
+        return replace(
+            bullet, proof="inferred", evidence=_parse_pointer(bullet.evidence), scope=None
+        )
+
+    def _repeats_request(self, text: str) -> bool:
+        """Tell whether it only says what the user asked for: that is the task's name already."""
+        wanted = _USER_WANTED.match(text)
+        return wanted is not None and any(
+            CoveredLines(words).covers(text[wanted.end() :]) for words in self._user.values()
+        )
+
+    def _find_user_words(self, text: str) -> tuple[str, QuotedSentences | None]:
+        """Return the first quotation in a text that the user did say, with its whole sentences; the
+        text itself counts as one.
+        """
+        for quote in (*_QUOTED.findall(text), text):
+            quoted = find_quoted_sentences(quote, self._said)
+            if quoted is not None:
+                return quote, quoted
+        return "", None
+
+    def _rests_on_user(self, bullet: MemoryBullet) -> bool:
+        """Tell whether it names a related user message as evidence; it then stands as an inference,
+        not as the user's words.
+        """
+        words = self._user.get(_parse_pointer(bullet.evidence), "")
+        return (
+            bool(words)
+            and not _QUOTED.search(bullet.text)
+            and is_quote_relevant(bullet.text, words)
+        )
+
+    def is_harmless(self, text: str) -> bool:
+        """Tell whether it gives agents no orders, grants nothing in the user's name, and passes on
+        no order from elsewhere.
+        """
+        if any(
+            found(text)
+            for found in (
+                find_injection_rules,
+                grants_permission,
+                waives_confirmation,
+                is_risky_order,
+            )
+        ):
+            return False
+        return not may_bind_reader(text) or not any(
+            map(may_bind_reader, find_borrowed_sentences(text, self._said))
+        )
+
+    def _puts_words_in_mouth(self, text: str) -> bool:
+        """Tell whether it gives an order as what the user said, and the user did not say it."""
+        said = _USER_SAID.search(text)
+        return (
+            said is not None
+            and may_bind_reader(text[said.end() :])
+            and self._find_user_words(text[said.end() :].strip(" :-"))[1] is None
+        )
+
+    def filter_summary(self, text: str, proven: str) -> str:
+        """Return the summary that structure makes, and after it the lines of the model's that say
+        more and may stand. Without the former all lines of the latter that may stand.
+        """
+        known = CoveredLines(proven)
+        kept = []
+        for line in redact(neutralize_markup(text[: 2 * MAX_SUMMARY_CHARACTERS])).text.split("\n"):
+            frame = not line.strip() or _SUMMARY_FRAME.fullmatch(line.strip()) is not None
+            if not frame and (self._puts_words_in_mouth(line) or not self.accept(line)):
+                self.dropped += 1
+            elif not proven or not (frame or known.covers(line)):
+                kept.append(line.rstrip())
+        summary = "\n".join(kept).strip()
+        found = (
+            f"{proven.strip()}\n\n{TOLD_TITLE}\n\n{summary}"
+            if proven and summary
+            else proven or summary
+        )
+        found = found.strip()[:MAX_SUMMARY_CHARACTERS]
+        return f"{found}\n" if found else ""
+
+
+def _parse_pointer(evidence: str) -> str:
+    found = _LINE.search(evidence)
+    return f"line {found[1]}" if found else ""
