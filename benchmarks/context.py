@@ -20,11 +20,11 @@ from benchmarks.report import BenchResult, BenchRow
 from benchmarks.world_state import world_rows
 from memorist.context.assembly import (
     FirstContext,
+    HostContext,
     assemble_first_context,
 )
 from memorist.context.context_pieces import ContextSection
 from memorist.context.git_state import read_git_state
-from memorist.context.host_context import HostContext
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.runtime import Runtime

@@ -23,7 +23,7 @@ import msgspec
 from msgspec import Struct
 
 from benchmarks.report import BenchResult, BenchRow
-from memorist.auto_memory.statements.statement_filters import StatementKind
+from memorist.auto_memory.statements.statement_kind import StatementKind
 from memorist.auto_memory.statements.statement_parser import Statement, find_statements
 from memorist.auto_memory.statements.statement_patterns import StatementAct
 from memorist.core.messages import Message, Origin, TextBlock

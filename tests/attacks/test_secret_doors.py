@@ -22,7 +22,7 @@ from memorist.cli.main import memorist_group
 from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist
 from memorist.engine.tenants import Tenants
-from memorist.machines.machine_sync import load_identity
+from memorist.machines.machine_identity import load_identity
 from memorist.machines.snapshot_cipher import open_snapshot
 from memorist.store.home_layout import Layout
 from memorist.testing.steps import CallTool, Say

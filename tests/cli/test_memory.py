@@ -16,8 +16,8 @@ from click.testing import CliRunner, Result
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.cli.main import memorist_group
-from memorist.cli.memory import memory_commands
 from memorist.core.messages import Message
+from memorist.engine import memory_purge
 from memorist.engine.engine import Memorist
 from memorist.errors import InputError, MemoristError
 from memorist.store.transcript_reader import read_transcript
@@ -263,7 +263,7 @@ def test_forgetting_for_good_that_was_killed_is_finished_by_the_same_command(
         raise SystemExit(9)
 
     with monkeypatch.context() as patched:
-        owner = AutoMemory if step == "purge" else memory_commands
+        owner = AutoMemory if step == "purge" else memory_purge
         patched.setattr(owner, step, end)
         assert shell("memory", "forget", "--hard", "--yes", path).exit_code == 9
     assert f"forgetting {path} for good was interrupted" in shell("doctor").output

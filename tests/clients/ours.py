@@ -11,9 +11,8 @@ from typing import Any
 from clients import situations
 from clients.agents import HOOK_WORDS
 from memorist.compaction.compaction_result import CompactionStrategy
-from memorist.context.assembly import REMINDER_TAG
+from memorist.context.assembly import REMINDER_TAG, HostContext
 from memorist.context.context_pieces import ContextSection
-from memorist.context.host_context import HostContext
 from memorist.context.message_normalization import normalize_history
 from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist

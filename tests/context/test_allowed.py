@@ -15,7 +15,7 @@ from memorist.context.assembly import (
 from memorist.context.context_pieces import ContextSection
 from memorist.context.context_tags import find_row, unwrap_tag
 from memorist.context.environment import CommandEnvironment, NetworkAccess
-from memorist.context.host_context import (
+from memorist.context.host_permissions import (
     APPROVAL_POLICIES,
     DEFAULT_PERMISSIONS,
     SANDBOX_MODES,

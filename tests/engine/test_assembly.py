@@ -19,8 +19,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memorist.cli.main import memorist_group
+from memorist.context.assembly import HostContext
 from memorist.context.context_pieces import ContextSection
-from memorist.context.host_context import HostContext, HostPermissions
+from memorist.context.host_permissions import HostPermissions
 from memorist.context.prefix_check import PrefixChecker
 from memorist.context.world_state import restore_state
 from memorist.core.messages import Message

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from memorist.context.host_context import HostContext
+from memorist.context.assembly import HostContext
 from memorist.core.prompt_templates import load_prompt
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session

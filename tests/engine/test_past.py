@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from memorist.context.host_context import HostContext
+from memorist.context.assembly import HostContext
 from memorist.context.prefix_check import PrefixChecker
 from memorist.engine import engine as engine_module
 from memorist.engine.engine import Memorist

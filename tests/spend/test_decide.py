@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.budget.budget_policy import (
+from memorist.budget.budget_caps import (
     MEASURES,
     MINIMUM_GRANT,
     BudgetGranted,

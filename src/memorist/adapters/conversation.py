@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from memorist.compaction.compaction_request import CompactionOutcome
 from memorist.compaction.compaction_result import CompactionStrategy
-from memorist.context.host_context import HostContext
+from memorist.context.assembly import HostContext
 from memorist.core.messages import JsonObject
 from memorist.engine.disk_pause import DiskPause
 from memorist.engine.engine import Memorist

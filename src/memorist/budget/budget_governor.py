@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from memorist.budget.budget_policy import (
+from memorist.budget.budget_caps import (
     BudgetGranted,
     BudgetRefused,
     BudgetRequest,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.budget.budget_policy import (
+from memorist.budget.budget_caps import (
     MEASURES,
     BudgetMeasure,
     BudgetRefused,

@@ -31,7 +31,7 @@ from memorist.context.context_pieces import (
 from memorist.context.context_snapshot import load_first_context
 from memorist.context.context_tags import SCAFFOLD_TABLE
 from memorist.context.environment import NetworkAccess
-from memorist.context.host_context import (
+from memorist.context.host_permissions import (
     APPROVAL_POLICIES,
     DEFAULT_PERMISSIONS,
     SANDBOX_MODES,

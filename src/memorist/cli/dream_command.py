@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
+import msgspec
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import RecordedChange
@@ -22,6 +23,7 @@ from memorist.cli.install_command import find_launch_command
 from memorist.cli.memory.memory_commands import confirm
 from memorist.dream.daily_log import DailyLogs
 from memorist.dream.dream import Dream
+from memorist.dream.dream_archive import list_archived
 from memorist.dream.dream_gates import GateClosed, GateOpen
 from memorist.dream.dream_journal import DreamReport, render_report_lines
 from memorist.dream.dream_preview import journal_path, read_journal
@@ -209,31 +211,13 @@ def dream_archive_command(as_json: bool) -> None:
     Example: memorist dream archive
     """
     with open_dreams("structural") as ((_, memory, _),):
-        present = {head.path for head in memory.headers()}
-        history = memory.folder.history
-        rows: dict[str, dict[str, object]] = {}
-        for each in history.log():
-            for path in each.paths:
-                archived = (
-                    each.why.actor == "dream"
-                    and path not in present
-                    and path not in rows
-                    and path != INDEX_NAME
-                )
-                if archived and history.read_file(path, each.id) is None:
-                    data = history.read_file(path, history.find_parent_id(each.id)) or b""
-                    rows[path] = {
-                        "path": path,
-                        "change": each.id,
-                        "at": each.at,
-                        "text": data.decode("utf-8", "replace"),
-                    }
+        archived = list_archived(memory)
     if as_json:
-        output.print_json({"archive": list(rows.values())})
+        output.print_json({"archive": msgspec.to_builtins(archived)})
         return
-    for row in rows.values():
-        click.echo(f"{str(row['change'])[:8]}  {row['path']}")
-    if not rows:
+    for each in archived:
+        click.echo(f"{each.change[:8]}  {each.path}")
+    if not archived:
         click.echo("dreams took nothing out")
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import platform
-import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -13,24 +11,14 @@ import click
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_location import locate_project_root, read_project_record
 from memorist.cli.memory.memory_commands import open_project_memory
-from memorist.errors import UsageError
+from memorist.machines.machine_identity import join_machines
 from memorist.machines.machine_remote import draw_bytes
-from memorist.machines.machine_snapshot import MachineSnapshot
 from memorist.machines.machine_sync import (
     EVERY_PROJECT,
-    MachineIdentity,
-    load_identity,
     name_project,
-    save_identity,
     sync_machines,
 )
-from memorist.machines.snapshot_cipher import (
-    KEY_BYTES,
-    NONCE_BYTES,
-    encode_key,
-    open_snapshot,
-    seal_snapshot,
-)
+from memorist.machines.snapshot_cipher import KEY_BYTES, encode_key
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout, MemoryLayout
 
@@ -51,9 +39,9 @@ def machines_init_command(location: str) -> None:
 
     Example: memorist machines init ~/Sync/memorist
     """
-    _begin(location, encode_key(draw_bytes(KEY_BYTES)))
     with open_project_memory() as (engine, _):
-        click.echo(f"key: {load_identity(engine.layout).key}")
+        own = join_machines(engine.layout, location, encode_key(draw_bytes(KEY_BYTES)))
+    click.echo(f"key: {own.key}")
     click.echo(f"on each other machine: memorist machines join {location}")
     click.echo("Whoever has the key can read all; without it what is there cannot be read.")
 
@@ -66,7 +54,8 @@ def machines_join_command(location: str, key: str) -> None:
 
     Example: memorist machines join ~/Sync/memorist
     """
-    _begin(location, key.strip())
+    with open_project_memory() as (engine, _):
+        join_machines(engine.layout, location, key.strip())
     _sync()
 
 
@@ -77,22 +66,6 @@ def machines_sync_command() -> None:
     Example: memorist machines sync
     """
     _sync()
-
-
-def _begin(location: str, key: str) -> None:
-    name = re.sub(r"[^A-Za-z0-9-]+", "-", platform.node()).strip("-")[:30] or "machine"
-    machine = f"{name}-{draw_bytes(3).hex()}"
-    probe = seal_snapshot(key, MachineSnapshot(machine=machine), draw_bytes(NONCE_BYTES))
-    open_snapshot(key, machine, probe)
-    with open_project_memory() as (engine, _):
-        if (engine.layout.machines / "own").exists():
-            raise UsageError(
-                f"this machine shares already, by {engine.layout.machines / 'own'}; remove that "
-                f"file to start again"
-            )
-        if not location.startswith("git:"):
-            location = str(Path(location).expanduser().absolute())
-        save_identity(engine.layout, MachineIdentity(machine=machine, location=location, key=key))
 
 
 def _sync() -> None:

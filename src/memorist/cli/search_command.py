@@ -15,7 +15,7 @@ from memorist.core.sentences import shorten
 from memorist.engine.history_search import HistorySearch, SearchResults, kind_of_memory
 from memorist.engine.rollout_pipeline import RolloutPipeline
 from memorist.errors import InputError, StoreError
-from memorist.models.embedder import is_embedder_installed, shared_embedder
+from memorist.models.embedder import find_embedder
 from memorist.recall.memory_search import open_memory_search
 from memorist.recall.passages import PassageMatch, excerpt_around, format_day
 from memorist.recall.search_query import parse_query
@@ -37,8 +37,8 @@ def sync_session_index(*, everywhere: bool = False) -> SessionIndex:
     """
     settings = load_rollout_settings("structural")
     past = RolloutPipeline(settings)
-    embeds = settings.recall.embeddings and is_embedder_installed()
-    index = SessionIndex(past.layout.session_index, embedder=shared_embedder() if embeds else None)
+    embedder = find_embedder(wanted=settings.recall.embeddings)
+    index = SessionIndex(past.layout.session_index, embedder=embedder)
     root = "" if everywhere else find_repository_root(str(Path.cwd()))
     try:
         past.find_sessions()

@@ -14,8 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.memory_location import locate_memory, read_project_record
+from memorist.budget.budget_caps import BudgetUsage
 from memorist.budget.budget_governor import read_budget_usage
-from memorist.budget.budget_policy import BudgetUsage
 from memorist.budget.budget_status import (
     BudgetHistory,
     BudgetStatus,

@@ -8,7 +8,8 @@ Pieces follow the order of the scaffold table. Sections that the host does not s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
+from typing import get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -36,7 +37,7 @@ from memorist.context.environment import (
     render_environment_context,
 )
 from memorist.context.git_state import render_git_state
-from memorist.context.host_context import (
+from memorist.context.host_permissions import (
     UNSPECIFIED_PERMISSIONS,
     HostPermissions,
     apply_permissions,
@@ -44,7 +45,7 @@ from memorist.context.host_context import (
 )
 from memorist.context.instructions import InstructionReport
 from memorist.core.messages import Message, Origin, TextBlock
-from memorist.errors import InputError
+from memorist.errors import InputError, UsageError
 from memorist.ports import ReadableFileSystem
 from memorist.runtime import Runtime
 from memorist.settings import Family
@@ -54,6 +55,44 @@ _ROW_ORDER = {
     "rollout": {kind.tag: number for number, kind in enumerate(ROLLOUT_ROWS)},
     "file-native": {kind.tag: number for number, kind in enumerate(FILE_NATIVE_ROWS)},
 }
+
+
+class HostContext(Struct, frozen=True, kw_only=True):
+    """What a host states about a session whose context memorist assembles.
+
+    Passed to `Session.assemble`, and again whenever part of it changed.
+
+    Raises UsageError for an unknown family and for a relative folder, which another process would
+    resolve differently.
+    """
+
+    folder: str
+    """The agent's working folder, absolute."""
+    family: Family | None = None
+    """Shape of the context; None uses the setting `context.family`.
+
+    It cannot change within a session.
+    """
+    sections: tuple[ContextSection, ...] = ()
+    """The host's own sections: instructions, tools that are not in the schema, a mode …, placed by
+    the scaffold table.
+    """
+    allowed: HostPermissions = UNSPECIFIED_PERMISSIONS
+    """Approval, sandbox, network, folders and subagents; sent to the rollout family, and again when
+    changed.
+    """
+
+    def __post_init__(self) -> None:
+        """Validate here, where the host constructs it, rather than during its next request."""
+        if self.family not in (None, *get_args(Family)):
+            raise UsageError(
+                f"there is no family {self.family!r} of contexts; give one of "
+                f"{', '.join(get_args(Family))}"
+            )
+        if not PurePath(self.folder).is_absolute():
+            raise UsageError(
+                f"the working folder {self.folder!r} is not absolute; give its whole path"
+            )
 
 
 def assemble_pieces(

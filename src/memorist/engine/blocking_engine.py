@@ -19,7 +19,7 @@ from typing import Any, Protocol, Self, TypeVar
 
 from memorist.compaction.compaction_request import CompactionOutcome
 from memorist.compaction.compaction_result import CompactionStrategy
-from memorist.context.host_context import HostContext
+from memorist.context.assembly import HostContext
 from memorist.core.messages import JsonObject
 from memorist.engine.history_search import SearchResults
 from memorist.engine.session import Session

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from memorist.auto_memory.write_evidence import extract_user_text
 from memorist.context.assembly import (
     FolderContext,
+    HostContext,
     build_first_context,
     build_memory_section,
     check_sections,
@@ -33,7 +34,7 @@ from memorist.context.context_snapshot import (
 )
 from memorist.context.environment import SessionEnvironment
 from memorist.context.git_state import GitState
-from memorist.context.host_context import HostContext, apply_permissions, build_permissions_sections
+from memorist.context.host_permissions import apply_permissions, build_permissions_sections
 from memorist.context.instruction_scope import TouchedFiles, find_touched_paths
 from memorist.context.message_normalization import IncrementalNormalizer
 from memorist.context.watched_files import WatchedFiles

@@ -18,7 +18,7 @@ from memorist.engine.memory_extension import MemoryExtension
 from memorist.engine.session_log import SessionLog
 from memorist.errors import MemoristError, StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionView
-from memorist.models.embedder import is_embedder_installed, shared_embedder
+from memorist.models.embedder import find_embedder
 from memorist.ports import Embedder
 from memorist.recall.memory_selection import MAX_QUERY_CHARS, is_searchable
 from memorist.recall.passages import PassageMatch, render_mended, render_passages, select_passages
@@ -85,8 +85,7 @@ class PastSessionRecall(SessionExtension):
 
     def _load_embedder(self) -> Embedder | None:
         """The embedder, where the extra is installed and wanted; takes a quarter of a second."""
-        wanted = self._context.runtime.settings.recall.embeddings
-        return shared_embedder() if wanted and is_embedder_installed() else None
+        return find_embedder(wanted=self._context.runtime.settings.recall.embeddings)
 
     def _open_index(self) -> SessionIndex | None:
         path = self._context.runtime.layout.session_index

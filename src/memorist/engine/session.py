@@ -12,8 +12,8 @@ from memorist.compaction.provider_compaction import ProviderSummary
 from memorist.compaction.provider_edits import ProviderEdits
 from memorist.compaction.summary_parser import UnusableSummary
 from memorist.compaction.thresholds import thresholds_for
+from memorist.context.assembly import HostContext
 from memorist.context.context_pieces import ContextPiece
-from memorist.context.host_context import HostContext
 from memorist.core.messages import JsonObject, Message, ToolUse
 from memorist.core.token_count import token_factor
 from memorist.engine.cache_watcher import CacheWatcher

@@ -10,15 +10,15 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import msgspec
-from msgspec import Struct, field
+from msgspec import Struct
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, find_path_problem
 from memorist.auto_memory.memory_location import read_remote_identity
 from memorist.auto_memory.memory_manifest import is_index_file
 from memorist.auto_memory.team_memory import TEAM_PREFIX
-from memorist.errors import InputError, NothingToDo
+from memorist.errors import InputError
+from memorist.machines.machine_identity import MachineIdentity, load_identity
 from memorist.machines.machine_remote import draw_bytes, open_machine_remote
 from memorist.machines.machine_snapshot import MachineSnapshot, ProjectEntries, take_over
 from memorist.machines.snapshot_cipher import NONCE_BYTES, open_snapshot, seal_snapshot
@@ -28,14 +28,6 @@ from memorist.store.process_lock import hold_lock
 from memorist.team.team_protocol import team_space_name
 
 
-class MachineIdentity(Struct, frozen=True, kw_only=True):
-    """What this machine is called among the user's, the location they share, and their key."""
-
-    machine: str
-    location: str = field(name="place")
-    key: str
-
-
 class MachineSyncReport(Struct, frozen=True, kw_only=True):
     """What became of one run: paths by project, and the machines that could not be read."""
 
@@ -43,21 +35,6 @@ class MachineSyncReport(Struct, frozen=True, kw_only=True):
     machines: int = 0
     """The user's other machines that were read."""
     troubles: tuple[str, ...] = ()
-
-
-def load_identity(layout: Layout) -> MachineIdentity:
-    """Raises NothingToDo before `memorist machines init` or `join`."""
-    try:
-        return msgspec.json.decode(DiskFiles().read(layout.machines / "own"), type=MachineIdentity)
-    except (FileNotFoundError, msgspec.DecodeError):
-        raise NothingToDo(
-            "this machine shares with no other yet: memorist machines init PLACE"
-        ) from None
-
-
-def save_identity(layout: Layout, own: MachineIdentity) -> None:
-    """Write the file with the key, which only the user can read. Raises StoreError."""
-    DiskFiles().write(layout.machines / "own", msgspec.json.encode(own))
 
 
 EVERY_PROJECT = "user:"

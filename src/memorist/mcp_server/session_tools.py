@@ -8,7 +8,7 @@ from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.errors import NothingToDo
 from memorist.mcp_server.result_rendering import cut_page, sanitize_data, to_one_line
 from memorist.mcp_server.tool_arguments import SessionReadArguments, SessionSearchArguments
-from memorist.models.embedder import is_embedder_installed, shared_embedder
+from memorist.models.embedder import find_embedder
 from memorist.recall.passages import Passage, excerpt_around, format_day
 from memorist.recall.search_query import parse_query
 from memorist.recall.session_index import SessionIndex
@@ -64,8 +64,7 @@ def read_session(path: Path, root: Path, arguments: SessionReadArguments) -> str
 def _open_index(path: Path, *, embeds: bool) -> SessionIndex:
     if not path.exists():
         raise NothingToDo(NO_INDEX)
-    embeds = embeds and is_embedder_installed()
-    return SessionIndex(path, embedder=shared_embedder() if embeds else None)
+    return SessionIndex(path, embedder=find_embedder(wanted=embeds))
 
 
 def _parts(turn: Passage) -> list[tuple[str, str]]:

@@ -94,6 +94,13 @@ def shared_embedder() -> MiniLmEmbedder:
         return _load_embedder()
 
 
+def find_embedder(*, wanted: bool) -> MiniLmEmbedder | None:
+    """The shared embedder where it is wanted (setting `recall.embeddings`) and its extra is
+    installed, else None. Loads it on first use.
+    """
+    return shared_embedder() if wanted and is_embedder_installed() else None
+
+
 class MiniLmEmbedder:
     """`Embedder` over the packaged model. Loading takes a quarter of a second and 200 MB. Raises
     ModelNameError without the extra.

@@ -11,7 +11,8 @@ from memorist.cli.doctor.doctor_command import CHECKS, STATE_MARKS, run_checks
 from memorist.cli.machines_command import open_memories
 from memorist.cli.team_command import read_team_status
 from memorist.errors import MemoristError
-from memorist.machines.machine_sync import load_identity, sync_machines
+from memorist.machines.machine_identity import load_identity
+from memorist.machines.machine_sync import sync_machines
 from memorist.views.page_texts import say, say_count, say_each
 from memorist.views.view_blocks import (
     ActionBlock,

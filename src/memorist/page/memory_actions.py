@@ -7,7 +7,7 @@ from collections.abc import Callable
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, render_headline
 from memorist.auto_memory.write_result import WriteResult
-from memorist.cli.memory.memory_commands import purge_memory
+from memorist.engine.memory_purge import purge_memory
 from memorist.errors import InputError
 from memorist.page.inbox_views import name_origin
 from memorist.page.page_context import PageContext

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from memorist.budget.budget_policy import format_amount
+from memorist.budget.budget_caps import format_amount
 from memorist.budget.budget_status import BudgetStatus, render_budget_status
 from memorist.cli.status_command import read_status
 from memorist.core.sentences import shorten

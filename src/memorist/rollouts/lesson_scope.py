@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 
-from memorist.auto_memory.statements.statement_filters import classify_statement
+from memorist.auto_memory.statements.statement_kind import choose_memory_kind
 from memorist.rollouts.raw_memory import ClaimScope
 from memorist.store.rollout_rows import Rollout
 
@@ -23,7 +23,7 @@ _WORKTREE = re.compile(r"[\\/]\.(?:claude[\\/]|codex[\\/])?worktrees[\\/].*")
 
 def applies_everywhere(words: str) -> bool:
     """Tell whether the user's words are about the user, or about all projects."""
-    return classify_statement(words) == "user" or _EVERYWHERE.search(words) is not None
+    return choose_memory_kind(words) == "user" or _EVERYWHERE.search(words) is not None
 
 
 def project_name(thread: Rollout) -> str:

@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterator
 
 from memorist.auto_memory.statements.statement_filters import (
-    classify_statement,
     is_question,
     is_reported_speech,
     is_unfit_for_memory,
 )
+from memorist.auto_memory.statements.statement_kind import choose_memory_kind
 from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.statements.user_prose import is_text_job, split_prose_sentences
 from memorist.auto_memory.value_correction import read_value_correction
@@ -42,7 +42,7 @@ def find_bare_corrections(message: Message) -> tuple[Statement, ...]:
         if isinstance(block, TextBlock) and (block.origin or message.origin) is Origin.USER:
             found += [
                 Statement(
-                    "correction", classify_statement(text), text, quote, message.id, certain=False
+                    "correction", choose_memory_kind(text), text, quote, message.id, certain=False
                 )
                 for text, quote in _corrections_in(strip_host_markup(block.text).strip())
                 if quote in block.text

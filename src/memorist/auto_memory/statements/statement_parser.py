@@ -26,14 +26,13 @@ from memorist.auto_memory.statements.lasting_clause import find_lasting_clause
 from memorist.auto_memory.statements.plain_facts import classify_fact, find_fact_start
 from memorist.auto_memory.statements.required_words import StatementPatternIndex
 from memorist.auto_memory.statements.statement_filters import (
-    StatementKind,
-    classify_statement,
     is_polite_request,
     is_question,
     is_reported_speech,
     is_task_bound,
     is_unfit_for_memory,
 )
+from memorist.auto_memory.statements.statement_kind import StatementKind, choose_memory_kind
 from memorist.auto_memory.statements.statement_patterns import (
     ORDER,
     PROJECT_NOUN,
@@ -181,7 +180,7 @@ def find_statements(message: Message) -> tuple[Statement, ...]:
             if quote in block.text and len(found) < MAX_STATEMENTS:
                 found.setdefault(
                     (act, text.casefold()),
-                    Statement(act, classify_statement(text), text, quote, message.id),
+                    Statement(act, choose_memory_kind(text), text, quote, message.id),
                 )
     return tuple(found.values())
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from memorist.auto_memory.statements.plain_facts import classify_fact
 from memorist.auto_memory.statements.required_words import StatementPatternIndex
 from memorist.auto_memory.statements.statement_filters import (
-    classify_statement,
     is_question,
     is_reported_speech,
     is_unfit_for_memory,
 )
+from memorist.auto_memory.statements.statement_kind import choose_memory_kind
 from memorist.auto_memory.statements.statement_parser import (
     CLIENT_COMMAND,
     LONE_CONFIRMATION,
@@ -93,7 +93,7 @@ def find_waiting_statements(message: Message, reply_before: str = "") -> tuple[S
             continue
         for act, text, quote in _waiting_in_text(strip_host_markup(block.text), reply_before):
             if quote in block.text and len(found) < MAX_STATEMENTS:
-                kind = classify_statement(text)
+                kind = choose_memory_kind(text)
                 found.setdefault(
                     text.casefold(),
                     Statement(act, kind, text, quote, message.id, certain=False),

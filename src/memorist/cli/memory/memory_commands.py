@@ -26,19 +26,19 @@ from memorist.auto_memory.memory_file import (
 from memorist.auto_memory.memory_lint import LintProblem, describe_opposed, lint_folder
 from memorist.auto_memory.memory_location import find_moved_projects, rebind_memory
 from memorist.auto_memory.memory_manifest import sort_newest_first
-from memorist.auto_memory.statements.statement_filters import classify_statement
+from memorist.auto_memory.statements.statement_kind import choose_memory_kind
 from memorist.auto_memory.team_memory import TEAM_PREFIX, is_shared
 from memorist.auto_memory.write_result import FormerTopic, WriteResult
 from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings
 from memorist.cli.memory.client_counterparts import FoundElsewhere, find_elsewhere
 from memorist.engine.engine import Memorist
+from memorist.engine.memory_purge import purge_memory
 from memorist.errors import InputError, NothingToDo
 from memorist.recall.memory_search import open_memory_search
 from memorist.recall.reachable_memory import ReachableMemory
 from memorist.store.disk_files import DiskFiles
-from memorist.store.memory_uses import forget_uses
-from memorist.store.text_removal import TextRemoval, remove_from_bytes, remove_texts
+from memorist.store.text_removal import TextRemoval
 from memorist.team.known_authors import KnownAuthors
 
 # Open the project's memory for one command, and report its changes.
@@ -320,7 +320,7 @@ def memory_add_command(
         target = memory.everywhere if everywhere and memory.everywhere is not None else memory
         written = target.add(
             words,
-            kind=MemoryKind(kind or classify_statement(first)),
+            kind=MemoryKind(kind or choose_memory_kind(first)),
             name=name or first[:60],
             description=description or first[:150],
         )
@@ -437,43 +437,6 @@ def _print_forgotten(engine: Memorist, memory: AutoMemory, paths: Sequence[str])
             f"  the client's own record of the conversation is not memorist's and stays: "
             f"session {', '.join(sessions)}"
         )
-
-
-def purge_memory(
-    engine: Memorist, memory: AutoMemory, paths: Sequence[str]
-) -> tuple[int, TextRemoval, list[str]]:
-    """Remove every copy of these memories. Returns the changes of the history that held them, what
-    became of other copies of their words, and the sessions that they came from.
-
-    What is to be forgotten is noted until it is: a command that was killed at any step is finished
-    by giving it again.
-
-    Raises InputError for a path that neither the folder nor its history has.
-    """
-    entries = memory.begin_purge(paths)
-    named = [entry.path for entry in entries]
-    words = [text for entry in entries for text in entry.texts]
-    folder, journal = memory.layout.folder, memory.purge_journal
-    own = {journal.path, *(folder / path for path in named)}
-    before = remove_texts(
-        engine.layout, words, among=lambda path: path not in own and not path.is_relative_to(folder)
-    )
-    # Paths stay in the indexes, which are made anew by them.
-    texts = [text for text in words if text not in named]
-    removed_elsewhere = remove_texts(
-        engine.layout, texts, among=lambda path: path not in own and path.is_relative_to(folder)
-    )
-    forget_uses(engine.database(), str(folder), named)
-    changes = memory.purge(named, lambda data: remove_from_bytes(data, texts))
-    after = remove_texts(engine.layout, words, among=lambda path: path != journal.path)
-    journal.remove(named)
-    removal = TextRemoval(
-        cleaned=before.cleaned + removed_elsewhere.cleaned + after.cleaned,
-        deleted=before.deleted + removed_elsewhere.deleted + after.deleted,
-        remaining=after.remaining,
-    )
-    sessions = sorted({session for entry in entries for session in entry.sessions})
-    return changes, removal, sessions
 
 
 def _print_removal(found: TextRemoval, home: Path) -> None:

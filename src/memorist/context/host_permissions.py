@@ -1,12 +1,10 @@
-"""What a host states about a session: its permissions (approval, sandbox, network, folders,
-subagents) and the section that states them, and where it works (CX-1). Pure.
+"""What a host permits in a session (approval, sandbox, network, folders, subagents), and the
+section that states it (CX-1). Pure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import PurePath
-from typing import get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,7 +12,6 @@ from msgspec.structs import replace
 from memorist.context.context_pieces import ContextSection
 from memorist.context.environment import CommandEnvironment, NetworkAccess, SessionEnvironment
 from memorist.core.prompt_templates import load_prompt, render_template
-from memorist.errors import UsageError
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.settings import Family
@@ -142,42 +139,3 @@ def _template_line(name: str, **values: str) -> str:
 
 def _plain_value(value: str) -> str:
     return neutralize_markup(" ".join(strip_hidden_characters(value).split()))
-
-
-# What a host states about a session whose context memorist assembles. Pure.
-
-
-class HostContext(Struct, frozen=True, kw_only=True):
-    """Passed to `Session.assemble`, and again whenever part of it changed.
-
-    Raises UsageError for an unknown family and for a relative folder, which another process would
-    resolve differently.
-    """
-
-    folder: str
-    """The agent's working folder, absolute."""
-    family: Family | None = None
-    """Shape of the context; None uses the setting `context.family`.
-
-    It cannot change within a session.
-    """
-    sections: tuple[ContextSection, ...] = ()
-    """The host's own sections: instructions, tools that are not in the schema, a mode …, placed by
-    the scaffold table.
-    """
-    allowed: HostPermissions = UNSPECIFIED_PERMISSIONS
-    """Approval, sandbox, network, folders and subagents; sent to the rollout family, and again when
-    changed.
-    """
-
-    def __post_init__(self) -> None:
-        """Validate here, where the host constructs it, rather than during its next request."""
-        if self.family not in (None, *get_args(Family)):
-            raise UsageError(
-                f"there is no family {self.family!r} of contexts; give one of "
-                f"{', '.join(get_args(Family))}"
-            )
-        if not PurePath(self.folder).is_absolute():
-            raise UsageError(
-                f"the working folder {self.folder!r} is not absolute; give its whole path"
-            )

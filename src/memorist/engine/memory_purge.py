@@ -1,0 +1,47 @@
+"""Forget memories for good: every copy of their words, in every file of the home (AM-10)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.engine.engine import Memorist
+from memorist.store.memory_uses import forget_uses
+from memorist.store.text_removal import TextRemoval, remove_from_bytes, remove_texts
+
+
+def purge_memory(
+    engine: Memorist, memory: AutoMemory, paths: Sequence[str]
+) -> tuple[int, TextRemoval, list[str]]:
+    """Remove every copy of these memories. Returns the changes of the history that held them, what
+    became of other copies of their words, and the sessions that they came from.
+
+    What is to be forgotten is noted until it is: a command that was killed at any step is finished
+    by giving it again.
+
+    Raises InputError for a path that neither the folder nor its history has.
+    """
+    entries = memory.begin_purge(paths)
+    named = [entry.path for entry in entries]
+    words = [text for entry in entries for text in entry.texts]
+    folder, journal = memory.layout.folder, memory.purge_journal
+    own = {journal.path, *(folder / path for path in named)}
+    before = remove_texts(
+        engine.layout, words, among=lambda path: path not in own and not path.is_relative_to(folder)
+    )
+    # Paths stay in the indexes, which are made anew by them.
+    texts = [text for text in words if text not in named]
+    removed_elsewhere = remove_texts(
+        engine.layout, texts, among=lambda path: path not in own and path.is_relative_to(folder)
+    )
+    forget_uses(engine.database(), str(folder), named)
+    changes = memory.purge(named, lambda data: remove_from_bytes(data, texts))
+    after = remove_texts(engine.layout, words, among=lambda path: path != journal.path)
+    journal.remove(named)
+    removal = TextRemoval(
+        cleaned=before.cleaned + removed_elsewhere.cleaned + after.cleaned,
+        deleted=before.deleted + removed_elsewhere.deleted + after.deleted,
+        remaining=after.remaining,
+    )
+    sessions = sorted({session for entry in entries for session in entry.sessions})
+    return changes, removal, sessions

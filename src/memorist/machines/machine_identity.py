@@ -1,0 +1,61 @@
+"""What a machine is called among the user's machines, and how it joins them."""
+
+from __future__ import annotations
+
+import platform
+import re
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct, field
+
+from memorist.errors import NothingToDo, UsageError
+from memorist.machines.machine_remote import draw_bytes
+from memorist.machines.machine_snapshot import MachineSnapshot
+from memorist.machines.snapshot_cipher import NONCE_BYTES, open_snapshot, seal_snapshot
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import Layout
+
+
+class MachineIdentity(Struct, frozen=True, kw_only=True):
+    """What this machine is called among the user's, the location they share, and their key."""
+
+    machine: str
+    location: str = field(name="place")
+    key: str
+
+
+def load_identity(layout: Layout) -> MachineIdentity:
+    """Raises NothingToDo before `memorist machines init` or `join`."""
+    try:
+        return msgspec.json.decode(DiskFiles().read(layout.machines / "own"), type=MachineIdentity)
+    except (FileNotFoundError, msgspec.DecodeError):
+        raise NothingToDo(
+            "this machine shares with no other yet: memorist machines init PLACE"
+        ) from None
+
+
+def save_identity(layout: Layout, own: MachineIdentity) -> None:
+    """Write the file with the key, which only the user can read. Raises StoreError."""
+    DiskFiles().write(layout.machines / "own", msgspec.json.encode(own))
+
+
+def join_machines(layout: Layout, location: str, key: str) -> MachineIdentity:
+    """Give this machine a name and keep with it the location (a folder, or `git:URL`) and the key.
+
+    Raises InputError for what is no key, UsageError where this machine shares already, StoreError.
+    """
+    name = re.sub(r"[^A-Za-z0-9-]+", "-", platform.node()).strip("-")[:30] or "machine"
+    machine = f"{name}-{draw_bytes(3).hex()}"
+    probe = seal_snapshot(key, MachineSnapshot(machine=machine), draw_bytes(NONCE_BYTES))
+    open_snapshot(key, machine, probe)
+    if (layout.machines / "own").exists():
+        raise UsageError(
+            f"this machine shares already, by {layout.machines / 'own'}; remove that file to "
+            f"start again"
+        )
+    if not location.startswith("git:"):
+        location = str(Path(location).expanduser().absolute())
+    own = MachineIdentity(machine=machine, location=location, key=key)
+    save_identity(layout, own)
+    return own
