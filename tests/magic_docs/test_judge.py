@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.auto_memory.write_evidence import WriteEvidence
-from memorist.magic_docs.write_check import (
+from memorist.magic_docs.document_check import (
     SOURCE_PIECE_CHARACTERS,
     AcceptedUpdate,
     MagicDocument,

@@ -17,7 +17,7 @@ from memorist.rollouts.job_worker import JobEvent, JobFinished, WorkerPace
 from memorist.rollouts.shared_worker import run_shared_worker
 from memorist.store.claim_rules import JobClaim
 from memorist.store.dead_workers import release_dead_leases
-from memorist.store.extract_rows import list_extracts, prune_extracts
+from memorist.store.extract_rows import delete_all_extracts, list_extracts, prune_extracts
 from memorist.store.job_claims import (
     claim_consolidation,
     fail_job,
@@ -34,7 +34,6 @@ from memorist.store.rollout_rows import (
     count_uses,
     list_extraction_progress,
     list_rollouts,
-    reset_rollouts,
     save_rollouts,
 )
 from memorist.testing.frozen_clock import FrozenClock
@@ -110,7 +109,7 @@ def test_the_same_promises_hold_on_postgresql(address: str) -> None:
         "b": "enabled",
         "c": "enabled",
     }
-    assert (prune_extracts(state, 30), reset_rollouts(state), list_jobs(state)) == ([], 0, [])
+    assert (prune_extracts(state, 30), delete_all_extracts(state), list_jobs(state)) == ([], 0, [])
     state.close()
 
 

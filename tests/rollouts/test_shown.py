@@ -11,6 +11,12 @@ from hypothesis import strategies as st
 from memorist.core.prompt_templates import load_prompt
 from memorist.core.token_count import estimate_text_tokens
 from memorist.rollouts.session_location import SessionLocation, group_applies_at
+from memorist.rollouts.shown_memory import (
+    RolloutMemoryPrompts,
+    RolloutMemoryView,
+    SummaryViewOptions,
+    render_summary_view,
+)
 from memorist.rollouts.summary_composition import (
     MemorySummary,
     SummaryPart,
@@ -19,12 +25,6 @@ from memorist.rollouts.summary_composition import (
     fit_summary,
     parse_memory_summary,
     render_memory_summary,
-)
-from memorist.rollouts.summary_view import (
-    RolloutMemoryPrompts,
-    RolloutMemoryView,
-    SummaryViewOptions,
-    render_summary_view,
 )
 from memorist.rollouts.user_notes import build_note, parse_note
 from rollouts.sessions import SHOP, TILL, bullet, kept, made, summary, task

@@ -12,6 +12,7 @@ from memorist.store.claim_rules import JobClaim
 from memorist.store.database import open_database
 from memorist.store.extract_rows import (
     StoredExtract,
+    delete_all_extracts,
     list_extracts,
     prune_extracts,
     reinsert_extracts,
@@ -23,7 +24,6 @@ from memorist.store.rollout_rows import (
     count_uses,
     list_extraction_progress,
     list_rollouts,
-    reset_rollouts,
     save_rollouts,
 )
 from memorist.store.state_database import SqliteState, list_damage_remarks, open_sqlite_state
@@ -203,7 +203,7 @@ def test_a_reset_leaves_the_sessions_and_what_was_decided_of_them(tmp_path: Path
     save_rollouts(state, [thread("a"), thread("b", mode="disabled")])
     consolidated(state, "a")
 
-    assert (reset_rollouts(state), list_extracts(state), list_jobs(state)) == (1, [], [])
+    assert (delete_all_extracts(state), list_extracts(state), list_jobs(state)) == (1, [], [])
     assert [each.mode for each in list_rollouts(state)] == ["enabled", "disabled"]
 
 

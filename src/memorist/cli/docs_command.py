@@ -19,6 +19,7 @@ from memorist.errors import InputError, NothingToDo
 from memorist.events import Event, MagicDocFound, MagicDocUnchanged, MagicDocUpdated
 from memorist.forks.fork_spec import Receipt
 from memorist.formats.format_detection import read_session
+from memorist.magic_docs.document_check import read_document
 from memorist.magic_docs.document_files import (
     DocumentRegistry,
     DocumentScope,
@@ -29,7 +30,6 @@ from memorist.magic_docs.document_header import find_header
 from memorist.magic_docs.document_mentions import ConversationReader
 from memorist.magic_docs.document_problems import find_document_problems, find_missing_paths
 from memorist.magic_docs.magic_docs import NO_MODEL_REASON, MagicDocs
-from memorist.magic_docs.write_check import read_document
 from memorist.models.model_choice import open_model
 from memorist.ports import Model
 from memorist.runtime import Runtime, SessionContext

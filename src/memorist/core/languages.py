@@ -66,7 +66,7 @@ def detect_language(text: str) -> str:
     return best if counts[best] >= max(MIN_COMMON_WORDS, counts["english"] + 1) else "english"
 
 
-def detect_script(word: str) -> str:
+def detect_language_by_script(word: str) -> str:
     """Return the language that a word's script tells; empty for Latin and unknown ones."""
     if word.isascii():
         return ""

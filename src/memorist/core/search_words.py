@@ -11,7 +11,12 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
-from memorist.core.languages import detect_language, detect_script, fold_word, stem_in_language
+from memorist.core.languages import (
+    detect_language,
+    detect_language_by_script,
+    fold_word,
+    stem_in_language,
+)
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import word_set
 from memorist.core.word_stems import STEM_CACHE_SIZE, stem_word
@@ -174,7 +179,7 @@ def _identifier_words(run: str) -> tuple[tuple[str, str], ...]:
 
 def make_search_key(word: str) -> str:
     """The search key of one plain word: folded, mapped to its base form if irregular, stemmed."""
-    if language := detect_script(word):
+    if language := detect_language_by_script(word):
         return stem_in_language(word[:MAX_WORD_CHARS], language)
     folded = fold_word(word)[:MAX_WORD_CHARS]
     return stem_word(BASE_FORMS.get(folded, folded))

@@ -45,7 +45,7 @@ from memorist.engine.session import Session
 from memorist.engine.session_log import SessionLog
 from memorist.engine.session_pins import OffSwitch, PinnedTexts
 from memorist.engine.session_share import SessionShare, open_shared_sessions
-from memorist.engine.temporary_sessions import TemporarySessions
+from memorist.engine.unsaved_sessions import UnsavedSessions
 from memorist.engine.worker_process import (
     end_worker,
     has_exited,
@@ -178,7 +178,7 @@ class Memorist:
         self._skill_searches: LruCache[SkillDiscovery] = LruCache()
         self._state: StateDatabase | None = None
         self._blocking: BlockingMemorist | None = None
-        self._unsaved = TemporarySessions()
+        self._unsaved = UnsavedSessions()
         self._worker_process: int | None = None
         """Process id of the last started worker."""
 
@@ -250,7 +250,7 @@ class Memorist:
         except StoreError as error:
             if folder is not None or not is_disk_failure(error):
                 raise
-            log, memory = await open_at(self._unsaved.begin(home, error))
+            log, memory = await open_at(self._unsaved.make_folder(home, error))
         opened = Session(
             log,
             lambda context: ContextExtension(context, log, memory, self.skills),
@@ -271,7 +271,7 @@ class Memorist:
 
     def _on_session_closed(self, session: Session) -> None:
         self._sessions.discard(session)
-        self._unsaved.end(session.layout.folder)
+        self._unsaved.bring_home(session.layout.folder)
 
     def observe_session(
         self,

@@ -25,9 +25,9 @@ from memorist.formats.json_records import (
     get_text,
     has_content,
     make_result,
-    make_results,
     make_side_record,
     read_records,
+    wrap_tool_results,
 )
 from memorist.formats.transcript_format import (
     CompactionBoundary,
@@ -97,7 +97,7 @@ def _read_event(record: JsonRecord) -> tuple[TranscriptEntry, ...]:
         call = make_result(
             get_text(data, "toolCallId"), text, is_error=data.get("success") is False
         )
-        found = make_results(id, (call,), line=line, timestamp=moment)
+        found = wrap_tool_results(id, (call,), line=line, timestamp=moment)
     elif kind == "session.compaction_complete" and data.get("success") is not False:
         found = _read_compaction(data, id, line, moment)
     return found or (make_side_record(kind or "unknown", line, event),)

@@ -26,8 +26,8 @@ from memorist.formats.json_records import (
     get_object,
     get_text,
     make_result,
-    make_results,
     make_side_record,
+    wrap_tool_results,
 )
 from memorist.formats.transcript_format import FAILURES, SessionHead, TranscriptEntry
 
@@ -78,7 +78,7 @@ def _read_bubble(record: JsonRecord) -> tuple[TranscriptEntry, ...]:
         timestamp=moment,
         line=line,
     )
-    return reply, *make_results(f"{id}-results", results, line=line, timestamp=moment)
+    return reply, *wrap_tool_results(f"{id}-results", results, line=line, timestamp=moment)
 
 
 def _read_reply(

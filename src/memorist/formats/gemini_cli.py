@@ -25,10 +25,10 @@ from memorist.formats.json_records import (
     get_objects,
     get_text,
     make_result,
-    make_results,
     make_side_record,
     read_document,
     read_records,
+    wrap_tool_results,
 )
 from memorist.formats.transcript_format import RecordedLines, SessionHead, TranscriptEntry
 
@@ -190,7 +190,7 @@ def _read_reply(
         if tokens
         else None,
     )
-    return reply, *make_results(f"{id}-results", tuple(results), line=line, timestamp=moment)
+    return reply, *wrap_tool_results(f"{id}-results", tuple(results), line=line, timestamp=moment)
 
 
 def _read_result(call: JsonObject, name: str) -> ToolResult | None:

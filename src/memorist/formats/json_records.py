@@ -204,7 +204,7 @@ def get_moment(record: JsonObject, key: str) -> float | None:
     return None
 
 
-def make_results(
+def wrap_tool_results(
     id: str, results: tuple[ToolResult, ...], *, line: int, timestamp: float | None
 ) -> tuple[Message, ...]:
     """The message that carries tool results; none without results."""

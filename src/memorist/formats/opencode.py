@@ -27,9 +27,9 @@ from memorist.formats.json_records import (
     get_text,
     has_content,
     make_result,
-    make_results,
     make_side_record,
     read_document,
+    wrap_tool_results,
 )
 from memorist.formats.transcript_format import (
     CompactionBoundary,
@@ -153,7 +153,7 @@ def _read_assistant(
         if tokens
         else None,
     )
-    return reply, *make_results(f"{id}-results", tuple(results), line=line, timestamp=moment)
+    return reply, *wrap_tool_results(f"{id}-results", tuple(results), line=line, timestamp=moment)
 
 
 def _read_result(state: JsonObject, call: str) -> ToolResult | None:

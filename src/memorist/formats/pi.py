@@ -30,9 +30,9 @@ from memorist.formats.json_records import (
     get_text,
     has_content,
     make_result,
-    make_results,
     make_side_record,
     read_records,
+    wrap_tool_results,
 )
 from memorist.formats.transcript_format import (
     CompactionBoundary,
@@ -128,7 +128,7 @@ def _read_message(
         result = make_result(
             get_text(message, "toolCallId"), text, is_error=message.get("isError") is True
         )
-        return make_results(id, (result,), line=line, timestamp=moment)
+        return wrap_tool_results(id, (result,), line=line, timestamp=moment)
     if role == "bashExecution":
         said = f"$ {get_text(message, 'command')}\n{get_text(message, 'output')}"
         return _make_user({"content": said}, id, Origin.INJECTED, line, moment)

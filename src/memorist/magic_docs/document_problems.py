@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from memorist.magic_docs.document_check import find_new_paths, read_document
 from memorist.magic_docs.document_files import DocumentScope
-from memorist.magic_docs.write_check import find_new_paths, read_document
 from memorist.safety.hidden_characters import find_hidden_characters
 from memorist.safety.prompt_injection import find_injection_rules
 from memorist.safety.secrets import find_secrets

@@ -30,6 +30,15 @@ from memorist.forks.fork_spec import (
     SingleFileEdit,
     discarded_receipt,
 )
+from memorist.magic_docs.document_check import (
+    AcceptedUpdate,
+    MagicDocument,
+    RejectedUpdate,
+    UnchangedUpdate,
+    find_name_problems,
+    judge_update,
+    read_document,
+)
 from memorist.magic_docs.document_files import (
     DocumentRegistry,
     DocumentScope,
@@ -43,15 +52,6 @@ from memorist.magic_docs.document_header import is_markdown
 from memorist.magic_docs.document_mentions import ConversationReader
 from memorist.magic_docs.document_problems import find_missing_paths
 from memorist.magic_docs.document_prompt import build_update_prompt
-from memorist.magic_docs.write_check import (
-    AcceptedUpdate,
-    MagicDocument,
-    RejectedUpdate,
-    UnchangedUpdate,
-    find_name_problems,
-    judge_update,
-    read_document,
-)
 from memorist.ports import Model
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact

@@ -20,12 +20,12 @@ from memorist.rollouts.rollout_folder import read_memory_folder
 from memorist.rollouts.rollout_summaries import summary_paths
 from memorist.rollouts.session_location import SessionLocation
 from memorist.rollouts.session_sources import SourceFolder, find_repository_root, find_rollouts
-from memorist.rollouts.summary_composition import SUMMARY_FILE
-from memorist.rollouts.summary_view import (
+from memorist.rollouts.shown_memory import (
     RolloutMemoryPrompts,
     SummaryViewOptions,
     render_summary_view,
 )
+from memorist.rollouts.summary_composition import SUMMARY_FILE
 from memorist.rollouts.user_notes import find_notes
 from memorist.runtime import Runtime, SessionContext
 from memorist.store.extract_rows import list_extracts

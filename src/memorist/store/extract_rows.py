@@ -138,6 +138,17 @@ def prune_extracts(
     return [row["thread"] for row in rows]
 
 
+def delete_all_extracts(state: StateDatabase) -> int:
+    """Remove every extract, job and failure; rollouts and their modes stay. Returns the number of
+    extracts.
+    """
+    with state.transaction():
+        count = state.execute("delete from extracts")
+        state.execute("delete from jobs")
+        state.execute("delete from failures")
+    return count
+
+
 def reinsert_extracts(state: StateDatabase, found: Sequence[StoredExtract]) -> int:
     """Insert extracts read from files where the database has none for their rollout; returns how
     many.

@@ -192,17 +192,6 @@ def count_uses(state: StateDatabase, cited: Sequence[str]) -> list[str]:
         ]
 
 
-def reset_rollouts(state: StateDatabase) -> int:
-    """Remove every extract, job and failure; rollouts and their modes stay. Returns the number of
-    extracts.
-    """
-    with state.transaction():
-        count = state.execute("delete from extracts")
-        state.execute("delete from jobs")
-        state.execute("delete from failures")
-    return count
-
-
 def _rollout_from_row(row: Mapping[str, Any]) -> Rollout:
     return Rollout(**{name: row[name] for name in Rollout.__struct_fields__})
 

@@ -14,7 +14,7 @@ from memorist.cli.memory.client_counterparts import FoundElsewhere, find_elsewhe
 from memorist.cli.memory.memory_commands import (
     confirm,
     describe_succession,
-    locate_memory,
+    find_named_memory,
     open_project_memory,
 )
 from memorist.errors import InputError
@@ -48,7 +48,7 @@ def memory_log_command(path: str, limit: int, as_json: bool) -> None:
     Example: memorist memory log
     """
     with open_project_memory() as (_, memory):
-        owner, path = locate_memory(memory, path)
+        owner, path = find_named_memory(memory, path)
         log = owner.folder.history.log(path, limit)
     if as_json:
         output.print_json({"changes": [_change_object(each) for each in log]})
@@ -127,7 +127,7 @@ def memory_blame_command(path: str, as_json: bool) -> None:
     Example: memorist memory blame use-pnpm.md
     """
     with open_project_memory() as (_, memory):
-        owner, path = locate_memory(memory, path)
+        owner, path = find_named_memory(memory, path)
         log, lines = blame_memory(owner, path)
     if as_json:
         output.print_json(
@@ -163,7 +163,7 @@ def memory_why_command(path: str, as_json: bool) -> None:
     Example: memorist memory why use-pnpm.md
     """
     with open_project_memory() as (engine, memory):
-        owner, path = locate_memory(memory, path)
+        owner, path = find_named_memory(memory, path)
         former = owner.find_former_topic(path)
         topic = former.topic if former is not None else owner.folder.read_topic(path)
         path = topic.path

@@ -66,7 +66,7 @@ def open_project_memory(
         asyncio.run(engine.close())
 
 
-def locate_memory(memory: AutoMemory, name: str) -> tuple[AutoMemory, str]:
+def find_named_memory(memory: AutoMemory, name: str) -> tuple[AutoMemory, str]:
     """The folder and the path of the memory that is called `name`, or that alone has it in its path
     or its name; of a former one where none of those that are there has.
 
@@ -190,7 +190,7 @@ def memory_show_command(path: str, as_json: bool) -> None:
     Example: memorist memory show use-pnpm
     """
     with open_project_memory() as (_, memory):
-        owner, path = locate_memory(memory, path)
+        owner, path = find_named_memory(memory, path)
         former = owner.find_former_topic(path)
         topic, doubts = (
             (former.topic, ()) if former is not None else owner.read_with_suspicions(path)
@@ -359,7 +359,7 @@ def memory_edit_command(path: str, text: str | None) -> None:
     Example: memorist memory edit use-pnpm.md
     """
     with open_project_memory() as (_, memory):
-        owner, path = locate_memory(memory, path)
+        owner, path = find_named_memory(memory, path)
         before = owner.folder.read_topic(path).text()
         given = (
             sys.stdin.read()
@@ -389,7 +389,7 @@ def memory_mute_command(path: str, undo: bool, yes: bool) -> None:
     Example: memorist memory mute use-pnpm --yes
     """
     with open_project_memory() as (_, memory):
-        owner, path = locate_memory(memory, path)
+        owner, path = find_named_memory(memory, path)
         topic = owner.folder.read_topic(path)
         if not undo:
             confirm(f"Show {output.make_one_line(topic.name)} to no model any more?", yes=yes)
@@ -414,7 +414,7 @@ def memory_forget_command(paths: tuple[str, ...], hard: bool, yes: bool) -> None
     """
     with open_project_memory() as (engine, memory):
         found: dict[AutoMemory, list[str]] = {}
-        for owner, path in (locate_memory(memory, each) for each in paths):
+        for owner, path in (find_named_memory(memory, each) for each in paths):
             found.setdefault(owner, []).append(path)
         for owner, owned in found.items():
             named = ", ".join(owned)

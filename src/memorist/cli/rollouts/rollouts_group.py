@@ -23,7 +23,7 @@ from memorist.rollouts.session_sources import find_repository_root
 from memorist.settings import Settings
 from memorist.store.claim_rules import GLOBAL_KEY, Job, is_ahead
 from memorist.store.disk_files import DiskFiles
-from memorist.store.extract_rows import list_extracts
+from memorist.store.extract_rows import delete_all_extracts, list_extracts
 from memorist.store.home_layout import Layout
 from memorist.store.job_claims import list_exhausted_jobs, list_failures, list_jobs, retry_jobs
 from memorist.store.memory_mode import set_memory_mode
@@ -32,7 +32,6 @@ from memorist.store.rollout_rows import (
     find_extraction_progress,
     list_extraction_progress,
     list_rollouts,
-    reset_rollouts,
 )
 from memorist.store.state_database import list_damage_remarks
 from memorist.system import SystemClock
@@ -232,7 +231,7 @@ def rollouts_reset_command(yes: bool) -> None:
             "again.",
             abort=True,
         )
-    count = with_past_state(lambda past: reset_rollouts(past.state))
+    count = with_past_state(lambda past: delete_all_extracts(past.state))
     click.echo(f"{count:,} extracts forgotten")
 
 

@@ -15,7 +15,7 @@ from memorist.store.home_layout import SessionLayout
 _log = logging.getLogger("memorist")
 
 
-class TemporarySessions:
+class UnsavedSessions:
     """The sessions of one engine that its home did not take."""
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class TemporarySessions:
         self._homes: dict[Path, Path] = {}
         """Each temporary folder with the folder that it stands for."""
 
-    def begin(self, home: Path, error: StoreError) -> Path:
+    def make_folder(self, home: Path, error: StoreError) -> Path:
         """A folder for a session whose own is `home`, with what can be read of that. Raises `error`
         where there is no room for it either.
         """
@@ -38,7 +38,7 @@ class TemporarySessions:
         self._homes[folder] = home
         return folder
 
-    def end(self, folder: Path) -> None:
+    def bring_home(self, folder: Path) -> None:
         """Bring a session home where that can be written again and nobody went on with it there.
         Nothing for a session that was saved all along.
         """
