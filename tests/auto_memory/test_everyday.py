@@ -47,6 +47,7 @@ LASTING = {
         please leave the lockfile alone|I read diffs on my phone so keep them small
         what did I say about force pushing?|isn't it obvious that we use UTC everywhere?
         that's the old address, the new one is api.shop.internal|that's outdated, we're on node 22 now
+        npm ❌ pnpm ✅|moment ✘, dayjs ✔ please|pnpm 👍 npm 👎
     """,
     "how to speak": """
         Bitte duze mich|Tutoie-moi|Tutéame por favor|Обращайся ко мне на ты|敬語は不要です
@@ -82,6 +83,7 @@ ORDINARY = """
     every test fails|tests pass on my machine|I hate to say it but it's broken|what's the status?
     is it obvious what is wrong?|the linter complains|the list should be sorted by date|В этом файле ошибка
     the button must be disabled while loading|that's the old screenshot|Wir müssen das noch testen
+    tests ✅ lint ❌|build ❌ deploy ✅|backend ✔ frontend ✘|typecheck ✅, unit ❌
     ボタンを追加して|if I want to add a page, how do I do that?|why is it red?|no idea|keine Ahnung
 """
 

@@ -30,6 +30,12 @@ _TOOL = (
     r"andere|premi[eè]re?|deuxième|second[eo]?|autre|primero|segund[oa]|primeir[oa]|otr[oa]|outr[oa]|das|den|die|der|es|ihn|sie|le|la|les|ça|lo|los|las|el|eso|isso|o|os|as)\b)"
     r"[@a-z][\w@./+-]*"
 )
+_CHOSEN = (
+    r"(?!(?:tests?|unit|e2e|integration|lint\w*|build\w*|compil\w+|ci|cd|deploy\w*|typ(?:es?|echeck\w*|ing)|format\w*|check\w*|coverage|docs?|"
+    r"release\w*|steps?|jobs?|pipeline|stage|staging|prod\w*|back-?end|front-?end|server|client|api|ui|db|setup|install\w*|login|pass\w*|fail\w*)\b)"
+    rf"{_TOOL}"
+)
+"""A tool beside a sign: `tests ✅ lint ❌` says how the work stands."""
 _HERE = r"(?: (?:here|hier|ici|aqu[ií]|тут|здесь)| ?(?:这里|在这))?"
 _GAP = r"[\s,;:.!、，；。–—-]*"
 
@@ -64,7 +70,8 @@ TOOL_CHOICES: tuple[StatementPattern, ...] = (
     # Signs for no and yes.
     define_pattern(
         "rule",
-        rf"(?P<text>{_TOOL} ?[❌🚫👎✗✘⛔]\ufe0f?[\s,]*{_TOOL} ?[✅👍✔✓💯🙏]\ufe0f?.*|{_TOOL} ?[✅👍✔✓💯]\ufe0f?[\s,]*{_TOOL} ?[❌🚫👎✗✘⛔]\ufe0f?.*)",
+        rf"(?P<text>{_CHOSEN} ?[❌🚫👎✗✘⛔]\ufe0f?[\s,]*{_CHOSEN} ?[✅👍✔✓💯🙏]\ufe0f?.*"
+        rf"|{_CHOSEN} ?[✅👍✔✓💯]\ufe0f?[\s,]*{_CHOSEN} ?[❌🚫👎✗✘⛔]\ufe0f?.*)",
     ),
 )
 """A tool in place of another: each waits in the inbox."""
