@@ -15,6 +15,9 @@ from memorist.compaction.oldest_rounds import (
     find_rounds,
 )
 from memorist.core.token_count import estimate_message_tokens
+from memorist.settings import CompactionSettings
+
+SETTINGS = CompactionSettings()
 
 pytestmark = pytest.mark.covers("CP-7", "CP-10")
 
@@ -36,7 +39,9 @@ def test_the_oldest_rounds_go_until_the_excess_is_covered() -> None:
     """
     messages = History().user("go").runs("a").runs("b").says("done").messages
 
-    found = drop_oldest_rounds(messages, [2, 1, 1, 5, 5, 1], excess=3, marker="cut")
+    found = drop_oldest_rounds(
+        messages, [2, 1, 1, 5, 5, 1], excess=3, marker="cut", settings=SETTINGS
+    )
 
     assert isinstance(found, ShortenedHistory)
     assert [message.id for message in found.messages] == [MARKER_ID, "m3", "m4", "m5"]
@@ -50,9 +55,13 @@ def test_a_fifth_of_the_rounds_goes_when_the_excess_is_not_known() -> None:
     for number in range(9):
         history.runs(f"c{number}")
 
-    first = drop_oldest_rounds(history.messages, [1] * 19, excess=None, marker="cut")
+    first = drop_oldest_rounds(
+        history.messages, [1] * 19, excess=None, marker="cut", settings=SETTINGS
+    )
     assert isinstance(first, ShortenedHistory)
-    second = drop_oldest_rounds(first.messages, first.sizes, excess=None, marker="cut")
+    second = drop_oldest_rounds(
+        first.messages, first.sizes, excess=None, marker="cut", settings=SETTINGS
+    )
 
     assert isinstance(second, ShortenedHistory)
     assert [message.id for message in first.messages][:2] == [MARKER_ID, "m3"]
@@ -63,7 +72,11 @@ def test_a_fifth_of_the_rounds_goes_when_the_excess_is_not_known() -> None:
 def test_one_round_is_always_kept() -> None:
     """An excess that nothing can cover leaves the newest round."""
     found = drop_oldest_rounds(
-        History().user("go").runs("a").says("x").messages, [9, 9, 9, 9], excess=1_000, marker="cut"
+        History().user("go").runs("a").says("x").messages,
+        [9, 9, 9, 9],
+        excess=1_000,
+        marker="cut",
+        settings=SETTINGS,
     )
 
     assert isinstance(found, ShortenedHistory)
@@ -73,10 +86,14 @@ def test_one_round_is_always_kept() -> None:
 def test_a_single_round_cannot_be_shortened() -> None:
     """It says so instead of parting what belongs together."""
     assert isinstance(
-        drop_oldest_rounds(History().user("go").messages, [9], excess=5, marker="cut"),
+        drop_oldest_rounds(
+            History().user("go").messages, [9], excess=5, marker="cut", settings=SETTINGS
+        ),
         UnchangedHistory,
     )
-    assert isinstance(drop_oldest_rounds([], [], excess=5, marker="cut"), UnchangedHistory)
+    assert isinstance(
+        drop_oldest_rounds([], [], excess=5, marker="cut", settings=SETTINGS), UnchangedHistory
+    )
 
 
 @given(STEPS, st.none() | st.integers(1, 60_000))
@@ -88,7 +105,7 @@ def test_dropping_parts_nothing_and_always_ends(
     """
     messages = told(steps)
     sizes = [estimate_message_tokens(message) for message in messages]
-    found = drop_oldest_rounds(messages, sizes, excess=excess, marker="cut")
+    found = drop_oldest_rounds(messages, sizes, excess=excess, marker="cut", settings=SETTINGS)
     tries = 0
 
     while isinstance(found, ShortenedHistory):
@@ -98,4 +115,6 @@ def test_dropping_parts_nothing_and_always_ends(
         assert found.messages[0].role != "assistant"
         assert not parted(messages, found.messages)
         assert found.dropped > 0
-        found = drop_oldest_rounds(found.messages, found.sizes, excess=excess, marker="cut")
+        found = drop_oldest_rounds(
+            found.messages, found.sizes, excess=excess, marker="cut", settings=SETTINGS
+        )

@@ -14,6 +14,7 @@ from memorist.rollouts.raw_memory import (
     render_raw_memory,
 )
 from memorist.rollouts.structural_handbook import DraftInput, FolderDraft, build_draft
+from memorist.settings import RolloutsSettings
 from memorist.store.extract_rows import RolloutExtract, StoredExtract
 
 SHOP = "/home/dev/shop"
@@ -93,7 +94,7 @@ def made(
             accepted_files=there if base is None else base,
             dropped=dropped,
             today="2025-11-22",
-            lean=lean,
+            lean_bytes=RolloutsSettings().lean_bytes if lean else None,
         )
     )
 

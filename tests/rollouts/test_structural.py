@@ -17,12 +17,13 @@ from memorist.rollouts.message_effects import MessageAct, classify_message
 from memorist.rollouts.raw_memory import RawMemoryTask, parse_raw_memory
 from memorist.rollouts.session_scan import scan_transcript
 from memorist.rollouts.skill_procedures import draft_procedures
-from memorist.rollouts.structural_handbook import MAX_SUMMARY_TOKENS, DraftInput, build_draft
+from memorist.rollouts.structural_handbook import DraftInput, build_draft
 from memorist.rollouts.structural_stage_one import (
     StageOneResult,
     build_structural_result,
     to_rollout_extract,
 )
+from memorist.rollouts.summary_composition import MAX_SUMMARY_TOKENS
 from memorist.rollouts.task_log import MAX_LOGGED_TASKS, TaskLogBuilder
 from memorist.store.extract_rows import StoredExtract
 from memorist.store.rollout_rows import Rollout

@@ -16,6 +16,7 @@ from memorist.compaction.compaction_result import CompactedHistory, UnchangedHis
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.core.token_count import estimate_message_tokens
 from memorist.core.tool_pairs import find_cut_points, starts_reply
+from memorist.settings import CompactionSettings
 
 MARKER_ID = "memorist-cut"
 """Id of the message that marks the dropped beginning."""
@@ -56,10 +57,10 @@ def drop_oldest_rounds(
     *,
     excess: int | None,
     marker: str,
-    share: float = 0.2,
+    settings: CompactionSettings,
 ) -> ShortenedHistory | UnchangedHistory:
-    """Drop the oldest rounds until `excess` tokens are gone; `share` of the rounds, at least one,
-    when the excess is unknown.
+    """Drop the oldest rounds until `excess` tokens are gone; `compaction.too_long_share` of the
+    rounds, at least one, when the excess is unknown.
 
     At least one round stays. Pairs and replies stay whole. When the rest begins with the assistant,
     a user message with the text `marker` is put first; such a message of an earlier attempt is
@@ -72,13 +73,10 @@ def drop_oldest_rounds(
     starts = [start for start, _ in found if start in safe and start]
     if not starts:
         return UnchangedHistory("The conversation is one round that cannot be divided.")
-    start = _find_first_kept(starts, sizes, excess, len(found) * share)
+    start = _find_first_kept(starts, sizes, excess, len(found) * settings.too_long_share)
     kept, kept_sizes = tuple(messages[start:]), tuple(sizes[start:])
     if kept[0].role == "assistant":
-        mark = Message(
-            id=MARKER_ID, role="user", blocks=(TextBlock(marker),), origin=Origin.INJECTED
-        )
-        kept, kept_sizes = (mark, *kept), (0, *kept_sizes)
+        kept, kept_sizes = (opening_message(marker), *kept), (0, *kept_sizes)
     return ShortenedHistory(kept, kept_sizes, start)
 
 

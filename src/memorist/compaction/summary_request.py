@@ -25,6 +25,7 @@ from memorist.formats.codec_registry import find_codec
 from memorist.models.streaming_model import ErrorRecordingModel
 from memorist.ports import Model, Request, discover_window
 from memorist.runtime import Runtime
+from memorist.settings import CompactionSettings
 
 COMPACTION_LABEL = "compact"
 
@@ -71,7 +72,7 @@ async def request_summary(
     if parent is not None:  # the instruction files stand in its request, not in the history
         text = request.text + render_compact_instructions(parent.request)
         request = replace(request, text=text)
-    history = _FittedHistory(request, model, parent, marker, settings.too_long_share)
+    history = _FittedHistory(request, model, parent, marker, settings)
     for _ in range(settings.too_long_retries + 1):
         if not history.shorten():
             break
@@ -93,11 +94,11 @@ class _FittedHistory:
         model: ErrorRecordingModel,
         parent: ParentCall | None,
         marker: str,
-        share: float,
+        settings: CompactionSettings,
     ) -> None:
         self._model = model
         self._marker = marker
-        self._share = share
+        self._settings = settings
         factor = token_factor(model.name)
         self.messages = request.messages
         self._sizes = tuple(estimate_message_tokens(each, factor) for each in request.messages)
@@ -114,7 +115,7 @@ class _FittedHistory:
         if excess is not None and excess <= 0:
             return True
         shorter = drop_oldest_rounds(
-            self.messages, self._sizes, excess=excess, marker=self._marker, share=self._share
+            self.messages, self._sizes, excess=excess, marker=self._marker, settings=self._settings
         )
         if isinstance(shorter, UnchangedHistory):
             return self._model.error is None

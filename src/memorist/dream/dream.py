@@ -317,7 +317,7 @@ class Dream(SessionExtension):
                 utterances=match_utterances(prepared.shown, prepared.evidence.utterances),
                 instructions=prepared.instructions,
             ),
-            limit=self._settings.material,
+            self._settings,
         )
         spec = replace(self._build_fork_spec(prepared, material, why), requested_by_user=asked)
         receipt = await run_on_copy_with_budget(

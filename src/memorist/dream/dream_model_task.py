@@ -17,6 +17,7 @@ from memorist.dream.memory_conflicts import InstructionSource
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact
+from memorist.settings import DreamSettings
 
 # Select the user utterances of past sessions that a model is shown: a few per memory, found by
 # its rarest words (DR-3). Pure.
@@ -116,11 +117,12 @@ class FittedMaterial(Struct, frozen=True, kw_only=True):
     """Memories that did not fit."""
 
 
-def fit_material(material: DreamMaterial, *, limit: int) -> FittedMaterial:
-    """Render the material in at most about `limit` characters.
+def fit_material(material: DreamMaterial, settings: DreamSettings) -> FittedMaterial:
+    """Render the material in at most about `dream.material` characters.
 
     Of what does not fit, memories are dropped last.
     """
+    limit = settings.material
     memories, paths = _select_fitting(
         [(topic.path, _render_memory(material.folder, topic)) for topic in material.topics],
         limit * 7 // 10,

@@ -1,18 +1,31 @@
-"""Selection of memories by a model: its prompt, and the parsing of its answer (RC-2). Pure."""
+"""Selection of memories by a model: its prompt, its limits, and how its answer is read (RC-2)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
 from memorist.auto_memory.memory_manifest import MemoryHeader, render_manifest
 from memorist.core.prompt_templates import render_template
 from memorist.core.truncation import truncate_middle
+from memorist.forks.fork import run_with_budget
+from memorist.forks.fork_spec import (
+    EditMethod,
+    ForkLimits,
+    ForkOutcome,
+    ForkSpec,
+    NoTools,
+)
+from memorist.ports import Model
+from memorist.recall.memory_rendering import RecallPrompts
+from memorist.runtime import Runtime
 from memorist.safety.markup_sanitizer import neutralize_markup
-from memorist.settings import AutoMemorySettings
+from memorist.settings import AutoMemorySettings, RecallSettings
 
+LABEL = "recall"
+"""What the receipts of a selection are filed under."""
 MAX_ANSWER_TOKENS = 256
 """Longest answer (claude-code.md section 7.6)."""
 MAX_QUERY_TOKENS = 2_000
@@ -22,6 +35,67 @@ _JSON_OBJECT = re.compile(r"\{[^{}]*\}")
 
 _DATA_TAGS = ("notes", "message")
 """Tags of the data in the prompt, which no text inside may close."""
+
+
+class ModelSelector:
+    """Has a model choose memories, for one session."""
+
+    def __init__(
+        self, runtime: Runtime, prompts: RecallPrompts, memory_settings: AutoMemorySettings
+    ) -> None:
+        self._runtime = runtime
+        self._prompts = prompts
+        self._memory_settings = memory_settings
+
+    async def select(
+        self,
+        model: Model,
+        headers: Mapping[str, MemoryHeader],
+        query: str,
+        tools: Sequence[str],
+        settings: RecallSettings,
+    ) -> tuple[str, ...]:
+        """Choose from these memories those that bear on a user's message: their paths, at most
+        `recall.limit`; none where the model gave no choice within `recall.seconds`.
+
+        `tools` are those that the agent has just used. Raises MemoristError.
+        """
+        runtime = self._runtime
+        data = render_selection_data(
+            self._prompts.select_data,
+            list(headers.values()),
+            query=query,
+            tools=tools,
+            settings=self._memory_settings,
+        )
+        spec = ForkSpec(
+            label=LABEL,
+            why="a user message arrived",
+            instruction=render_template(
+                self._prompts.select, {"limit": str(settings.limit)}, strict=True
+            ),
+            material=data,
+            permission=NoTools(),
+            limits=ForkLimits(
+                turns=1,
+                requests=2,
+                seconds=settings.seconds,
+                output=MAX_ANSWER_TOKENS,
+                tokens=runtime.settings.forks.tokens,
+            ),
+            edit_method=EditMethod.ANSWER,
+        )
+        receipt = await run_with_budget(
+            spec,
+            model=model,
+            files=runtime.files,
+            clock=runtime.clock,
+            governor=runtime.governor,
+            record=runtime.record_receipt,
+        )
+        if receipt.outcome not in (ForkOutcome.UNCHANGED, ForkOutcome.OVER_LIMIT):
+            return ()
+        return parse_selection(receipt.said, headers, settings.limit) or ()
 
 
 def render_selection_data(

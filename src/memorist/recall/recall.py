@@ -19,7 +19,7 @@ from memorist.auto_memory.client_rules import ClientRule
 from memorist.auto_memory.memory_manifest import MemoryHeader
 from memorist.auto_memory.visible_memory import USER_TRUST, is_order_when_joined
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, TextBlock
-from memorist.core.prompt_templates import load_prompt, render_template
+from memorist.core.prompt_templates import load_prompt
 from memorist.core.token_count import estimate_text_tokens
 from memorist.errors import InputError, MemoristError, StoreError
 from memorist.events import MemoryRecalled
@@ -28,14 +28,6 @@ from memorist.forks.file_tool_calls import (
     ReadFileCall,
     WriteFileCall,
     parse_tool_call,
-)
-from memorist.forks.fork import run_with_budget
-from memorist.forks.fork_spec import (
-    EditMethod,
-    ForkLimits,
-    ForkOutcome,
-    ForkSpec,
-    NoTools,
 )
 from memorist.ports import Model
 from memorist.recall.memory_rendering import (
@@ -54,11 +46,7 @@ from memorist.recall.memory_selection import (
     mentions_file,
     select_relevant,
 )
-from memorist.recall.model_selection import (
-    MAX_ANSWER_TOKENS,
-    parse_selection,
-    render_selection_data,
-)
+from memorist.recall.model_selection import LABEL, ModelSelector
 from memorist.recall.reachable_memory import ReachableMemory
 from memorist.recall.shown_index import read_shown_index
 from memorist.runtime import SessionContext
@@ -66,7 +54,6 @@ from memorist.settings import RecallSettings
 from memorist.store.memory_uses import MemoryUse, MemoryUseKind
 from memorist.telemetry.tracing import trace_work
 
-LABEL = "recall"
 MAX_CALL_FILES = 5
 """Files of one call that memories are looked up for."""
 
@@ -111,6 +98,7 @@ class MemoryRecall:
         self._runtime = context.runtime
         self._searcher = searcher
         self._prompts = load_recall_prompts()
+        self._selector = ModelSelector(context.runtime, self._prompts, memory.settings)
         self._shown_sizes: dict[str, int] = {}
         """Paths of the memories in the context, with their size in bytes."""
         self._known_paths: set[str] = set()
@@ -403,7 +391,6 @@ class MemoryRecall:
         known: Collection[str],
     ) -> None:
         """Show what the model chooses beside the ranker's selection: a model only adds."""
-        settings = self._settings
         left = {
             path: head
             for path, head in self._reachable.visible_headers().items()
@@ -411,43 +398,9 @@ class MemoryRecall:
         }
         if not left:
             return
-        data = render_selection_data(
-            self._prompts.select_data,
-            list(left.values()),
-            query=query,
-            tools=tools,
-            settings=self._memory.settings,
-        )
-        spec = ForkSpec(
-            label=LABEL,
-            why="a user message arrived",
-            instruction=render_template(
-                self._prompts.select, {"limit": str(settings.limit)}, strict=True
-            ),
-            material=data,
-            permission=NoTools(),
-            limits=ForkLimits(
-                turns=1,
-                requests=2,
-                seconds=settings.seconds,
-                output=MAX_ANSWER_TOKENS,
-                tokens=self._runtime.settings.forks.tokens,
-            ),
-            edit_method=EditMethod.ANSWER,
-        )
         with contextlib.suppress(MemoristError):
-            runtime = self._runtime
-            receipt = await run_with_budget(
-                spec,
-                model=model,
-                files=runtime.files,
-                clock=runtime.clock,
-                governor=runtime.governor,
-                record=runtime.record_receipt,
-            )
-            answered = receipt.outcome in (ForkOutcome.UNCHANGED, ForkOutcome.OVER_LIMIT)
-            names = parse_selection(receipt.said, left, settings.limit) if answered else None
-            picks = [MemorySelection(name, 1.0, "chosen by the model") for name in names or ()]
+            names = await self._selector.select(model, left, query, tools, self._settings)
+            picks = [MemorySelection(name, 1.0, "chosen by the model") for name in names]
             self._show_memories(picks, message, left)
 
     async def wait_for_selection(self) -> None:

@@ -52,11 +52,10 @@ from memorist.rollouts.structural_handbook import (
     DraftInput,
     FolderDraft,
     build_draft,
-    fit_draft_summary,
     is_handbook_settled,
     replace_handbook_files,
 )
-from memorist.rollouts.summary_composition import SUMMARY_FILE
+from memorist.rollouts.summary_composition import SUMMARY_FILE, fit_summary_file
 from memorist.runtime import Runtime
 from memorist.store.disk_files import read_if_exists, remove_leftovers
 from memorist.store.extract_rows import RolloutExtract, StoredExtract
@@ -197,8 +196,7 @@ class _ConsolidationRun:
             accepted_files=base,
             dropped=self._load_dropped(),
             today=format_timestamp(int(clock.now()))[:10],
-            lean=settings.form == "lean",
-            lean_bytes=settings.lean_bytes,
+            lean_bytes=settings.lean_bytes if settings.form == "lean" else None,
             list_limit=MAX_LIST_ENTRIES if self._runtime.model is None else ROUND_LIST_ENTRIES,
         )
         selected = tuple(row.extracted for row in chosen)
@@ -365,7 +363,7 @@ class _ConsolidationRun:
             f"sessions it names."
         )
         handbook = replace(verdict.files.handbook, date_line=line)
-        values = HandbookFiles(handbook, fit_draft_summary(given, verdict.files.summary))
+        values = HandbookFiles(handbook, fit_summary_file(verdict.files.summary, given.lean_bytes))
         draft = replace(draft, files=draft.files | dict(verdict.skills))
         return replace_handbook_files(draft, values, lean=given.lean), "model", "", receipt
 

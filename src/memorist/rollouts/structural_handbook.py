@@ -11,7 +11,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.core.front_matter import split_front_matter
-from memorist.core.token_count import estimate_text_tokens
 from memorist.rollouts.hand_edits import (
     USER_PROFILE_MARK,
     HandbookFiles,
@@ -66,18 +65,13 @@ from memorist.rollouts.summary_composition import (
     MemorySummary,
     compose_summary,
     find_summary_problem,
-    fit_summary,
+    fit_summary_file,
     parse_memory_summary,
     render_memory_summary,
 )
 from memorist.rollouts.superseded_claims import claim_key, drop_superseded
 from memorist.rollouts.user_notes import UserNote, find_notes, mark_note_merged
 from memorist.store.extract_rows import RolloutExtract, StoredExtract
-
-MAX_SUMMARY_TOKENS = 5_000
-"""Upper bound of the summary's tokens, whatever the number of sessions: a session is shown half of
-it at most, and a person reads it through.
-"""
 
 
 class ConsolidationReport(Struct, frozen=True, kw_only=True):
@@ -454,10 +448,15 @@ class DraftInput(Struct, frozen=True, kw_only=True):
     dropped: frozenset[str] = frozenset()
     """Fingerprints of what the user removed earlier."""
     today: str = ""
-    lean: bool = False
-    lean_bytes: int = 10_000
+    lean_bytes: int | None = None
+    """Bytes of the summary in the lean form; None in the full one."""
     list_limit: int = MAX_LIST_ENTRIES
     """Entries of one list of a group; more where a model chooses what falls."""
+
+    @property
+    def lean(self) -> bool:
+        """Whether the folder has the lean form: a summary alone."""
+        return self.lean_bytes is not None
 
 
 class FolderDraft(Struct, frozen=True, kw_only=True):
@@ -490,19 +489,10 @@ def _find_changed_threads(
 def _compose_draft_summary(
     draft_input: DraftInput, found: ConsolidatedHandbook, kept: MemorySummary
 ) -> MemorySummary:
-    """The summary of the new handbook, within `MAX_SUMMARY_TOKENS`; a lean one within its bytes."""
-    return fit_draft_summary(
-        draft_input, compose_summary(found.handbook, kept, found.changed_titles)
+    """The summary of the new handbook."""
+    return fit_summary_file(
+        compose_summary(found.handbook, kept, found.changed_titles), draft_input.lean_bytes
     )
-
-
-def fit_draft_summary(draft_input: DraftInput, summary: MemorySummary) -> MemorySummary:
-    """Fit a summary into `MAX_SUMMARY_TOKENS`; a lean one into its bytes as well."""
-    if draft_input.lean:
-        summary = fit_summary(
-            summary, draft_input.lean_bytes - 1, lambda text: len(text.encode("utf-8", "replace"))
-        )
-    return fit_summary(summary, MAX_SUMMARY_TOKENS, estimate_text_tokens)
 
 
 def _compose_draft_files(

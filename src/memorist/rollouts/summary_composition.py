@@ -18,6 +18,7 @@ from memorist.auto_memory.interop.codex_memory import (
     TIPS,
 )
 from memorist.auto_memory.interop.dialect import parse_bullets, render_bullet, split_headed_sections
+from memorist.core.token_count import estimate_text_tokens
 from memorist.rollouts.handbook import (
     ENTRY_LISTS,
     EVERYWHERE,
@@ -37,6 +38,10 @@ from memorist.rollouts.session_claims import OLDER_WORK_TITLE, last_worked_day
 
 
 SUMMARY_FILE = "memory_summary.md"
+MAX_SUMMARY_TOKENS = 5_000
+"""Upper bound of the summary's tokens, whatever the number of sessions: a session is shown half of
+it at most, and a person reads it through.
+"""
 MAX_PROFILE_WORDS = 350
 """Upper bound of words of the profile (codex.md section 1.8)."""
 _OLDER = "older memory topics"
@@ -216,6 +221,18 @@ def _join_paragraphs(lines: Sequence[str]) -> list[str]:
         else:
             found.append(line)
     return found
+
+
+def fit_summary_file(summary: MemorySummary, lean_bytes: int | None) -> MemorySummary:
+    """Fit a summary into `MAX_SUMMARY_TOKENS`; a lean one, whose file has at most `lean_bytes`,
+    into those as well.
+    """
+    if lean_bytes is not None:
+        # The file ends with a line break that the summary does not have.
+        summary = fit_summary(
+            summary, lean_bytes - 1, lambda text: len(text.encode("utf-8", "replace"))
+        )
+    return fit_summary(summary, MAX_SUMMARY_TOKENS, estimate_text_tokens)
 
 
 def fit_summary(summary: MemorySummary, limit: int, size: Callable[[str], int]) -> MemorySummary:
