@@ -25,7 +25,6 @@ from memorist.forks.fork_spec import (
     UnlimitedGovernor,
     skipped_receipt,
 )
-from memorist.models.server_location import is_near_model
 from memorist.ports import Clock, FileSystem, HostInfo, Model
 from memorist.settings import Settings
 from memorist.store.disk_files import DiskFiles
@@ -81,18 +80,6 @@ class Runtime(Struct, frozen=True, kw_only=True):
     def layout(self) -> Layout:
         """Paths below the home folder."""
         return Layout(Path(self.settings.home).expanduser().absolute())
-
-    def fills_forms(self, *, shares: bool) -> bool:
-        """Whether the model is given a task as a form, whose answer its server holds to a schema.
-
-        `shares`: beside a conversation that the server has cached. There only a near server of Chat
-        Completions may: at providers a schema comes before the conversation and voids the cache.
-        """
-        model, wanted = self.model, self.settings.models.forms
-        if model is None or wanted == "never":
-            return False
-        near = is_near_model(model.name) and model.format == "openai_chat"
-        return near or (wanted == "always" and not shares)
 
     def record_skipped_fork(self, label: str, why: str, outcome: ForkOutcome) -> None:
         """Record a receipt for a fork that never ran, too, where it would have used a model

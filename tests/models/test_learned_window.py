@@ -9,8 +9,8 @@ import pytest
 
 from memorist import HostInfo, Memorist, Settings
 from memorist.events import Event, WindowLearned
-from memorist.models.context_window import WindowObserver
 from memorist.models.model_settings import ModelSettings
+from memorist.models.window_observer import WindowObserver
 
 PAGE = "The ferry leaves at nine and comes back at noon, if the tide lets it. " * 40
 

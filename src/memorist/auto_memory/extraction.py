@@ -70,6 +70,7 @@ from memorist.forks.fork_spec import (
     Receipt,
     discarded_receipt,
 )
+from memorist.models.answer_schema import fills_forms
 from memorist.ports import Model
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
@@ -531,7 +532,10 @@ class MemoryExtraction:
         ]
         headers = self._memory.visible_headers()
         # What to share with a team takes judgement, and a look at what stands there.
-        fills = self._runtime.fills_forms(shares=shares) and not task.team_readers
+        fills = (
+            fills_forms(model, self._runtime.settings.models, shares=shares)
+            and not task.team_readers
+        )
         texts, settings = self._prompts, self._memory.settings
         return ForkSpec(
             label=LABEL,

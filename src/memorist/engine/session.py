@@ -46,8 +46,9 @@ from memorist.forks.fork_spec import ParentCall, Receipt
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.request_codec import OUTPUT_LIMIT_KEYS
 from memorist.formats.transcript_format import CompactionBoundary
-from memorist.models.context_window import WindowObserver, find_window
+from memorist.models.context_window import find_window
 from memorist.models.model_pricing import ModelPrice, find_price
+from memorist.models.window_observer import WindowObserver
 from memorist.ports import Request
 from memorist.session_memory.conversation_tracker import ConversationTracker
 from memorist.session_memory.notes_trigger import NotesDue

@@ -52,6 +52,7 @@ from memorist.magic_docs.document_header import is_markdown
 from memorist.magic_docs.document_mentions import ConversationReader
 from memorist.magic_docs.document_problems import find_missing_paths
 from memorist.magic_docs.document_prompt import build_update_prompt
+from memorist.models.answer_schema import fills_forms
 from memorist.ports import Model
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
@@ -358,7 +359,10 @@ class MagicDocs(SessionExtension):
             ]
         )
         given = (document.text, str(path), document.header, self._prompts, refused)
-        fills = self._runtime.fills_forms(shares=shares) and not self._prompts.is_user_prompt
+        fills = (
+            fills_forms(model, self._runtime.settings.models, shares=shares)
+            and not self._prompts.is_user_prompt
+        )
         return ForkSpec(
             label=MAGIC_DOCS_LABEL,
             why=f"{path.name} is to be kept true",

@@ -45,7 +45,7 @@ class AnthropicModel(StreamingModel):
             base_url=access.base_url or "https://api.anthropic.com",
             max_retries=0,
             timeout=None,
-            default_headers=self._settings.headers,
+            default_headers=access.headers,
             http_client=import_module("memorist.models.http_client").build_http_client(),
         )
 

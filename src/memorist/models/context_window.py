@@ -165,58 +165,6 @@ another one.
 """
 
 
-REFUSED_SHARE = 0.95
-"""Share of the tokens of a refused request that is taken for the window: sizes here are estimates
-within some 5 % of the provider's count.
-"""
-
-
-GROWTH, SAME = 0.3, 1.02
-"""A server cuts what it is sent when requests should have grown by three tenths while its count
-stayed within 2 %. Our choice: the count of a longer request never stands still otherwise.
-"""
-
-
-MIN_COUNTED = 1_000
-"""Tokens below which a count says nothing about a window."""
-
-
-class WindowObserver:
-    """Learns the window of one conversation's model from refusals and from counts that stop
-    growing.
-
-    Some servers (Ollama) cut the beginning of what does not fit without a word.
-    """
-
-    def __init__(self) -> None:
-        self._counted = 0
-        self._standing = 0
-        """The count that all later ones are within 2 % of."""
-        self._uncounted = 0
-        """Tokens that were added since the server's count stopped growing."""
-
-    def on_reply(self, expected: int, counted: int) -> int | None:
-        """Compare the tokens that were sent (the last count and an estimate of what came since)
-        with those that the server counted; the window, where it must have cut the request.
-        """
-        before, self._counted = self._counted, counted
-        # Held against the first of them and not against the last: a long context that grows by
-        # half a percent with each request is not cut.
-        first = self._standing
-        stands = MIN_COUNTED <= before <= expected and first <= counted * SAME <= first * SAME**2
-        if not stands:
-            self._standing, self._uncounted = counted, 0
-            return None
-        self._uncounted += expected - before
-        return counted if self._uncounted >= first * GROWTH else None
-
-    def on_refusal(self, sent: int, assumed: int) -> int | None:
-        """The window after a refusal of `sent` tokens; None where that many exceed the assumed
-        window anyway.
-        """
-        return int(sent * REFUSED_SHARE) if MIN_COUNTED <= sent < assumed else None
-
-
 def find_window(request: JsonObject, models: ModelSettings, learned: int | None = None) -> int:
     """Return the window of a request's model in tokens: what its server showed, else the price
     table's, else `models.window`, else the default.

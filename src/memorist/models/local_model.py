@@ -100,11 +100,6 @@ class LocalModel:
         """Context window in tokens."""
         return self._settings.window or DEFAULT_LOCAL_WINDOW
 
-    @property
-    def max_output(self) -> int:
-        """Largest output in tokens that a request should ask for."""
-        return self._settings.max_output or min(2_048, self.window // 4)
-
     async def send(self, request: Request) -> Reply:
         """Send one request, starting the server first if necessary. Raises a `ModelError`. The cost
         is None.

@@ -20,7 +20,7 @@ from msgspec import Struct
 from memorist.errors import ModelNameError
 from memorist.models.anthropic_model import AnthropicModel
 from memorist.models.local_model import LocalModel
-from memorist.models.model_access import ModelAccess
+from memorist.models.model_access import find_access
 from memorist.models.model_settings import ModelSettings
 from memorist.models.openai_chat_model import OpenAIChatModel
 from memorist.models.openai_model import OpenAIResponsesModel
@@ -30,9 +30,6 @@ MODEL_NAME_FORMS = (
     "anthropic:NAME, openai:NAME, openai-chat:NAME@BASE_URL, local, local:PATH.gguf or structural"
 )
 """The forms of a model string, for error messages and help."""
-
-PLACEHOLDER_KEY = "none"
-"""Sent as the key to a server that needs none; the SDK requires one."""
 
 
 class StructuralChoice(Struct, frozen=True, tag="structural"):
@@ -181,15 +178,15 @@ def open_model(
         case LocalChoice(path=path):
             return LocalModel(name, path, settings, clock=clock, environment=environment)
         case AnthropicChoice(name=model):
-            access = _find_access(choice, settings, environment)
+            access = find_access("ANTHROPIC", choice.base_url, settings, environment)
             with _RequiredExtra("anthropic"):
                 return AnthropicModel(name, model, access, settings, clock=clock)
         case OpenAIChoice(name=model):
-            access = _find_access(choice, settings, environment)
+            access = find_access("OPENAI", choice.base_url, settings, environment)
             with _RequiredExtra("openai"):
                 return OpenAIResponsesModel(name, model, access, settings, clock=clock)
         case OpenAIChatChoice(name=model):
-            access = _find_access(choice, settings, environment)
+            access = find_access("OPENAI", choice.base_url, settings, environment)
             with _RequiredExtra("openai"):
                 return OpenAIChatModel(name, model, access, settings, clock=clock)
 
@@ -226,36 +223,3 @@ class _RequiredExtra:
                 f"install 'memorist[{self._extra}]'."
             ) from error
         return False
-
-
-def _find_access(
-    choice: AnthropicChoice | OpenAIChoice | OpenAIChatChoice,
-    settings: ModelSettings,
-    environment: Mapping[str, str],
-) -> ModelAccess:
-    """Find key and address.
-
-    A provider's key goes to the provider, or to the address that the environment sets for it; any
-    other server gets `MEMORIST_API_KEY` or the variable named in the settings, and no key at all
-    without one.
-    """
-    prefix = "ANTHROPIC" if isinstance(choice, AnthropicChoice) else "OPENAI"
-    url = choice.base_url or environment.get(f"{prefix}_BASE_URL")
-    if settings.key_variable is not None:
-        key = environment.get(settings.key_variable)
-        if not key:
-            raise ModelNameError(
-                f"The key for this model is missing; set {settings.key_variable}, which the "
-                f"settings name."
-            )
-        return ModelAccess(key=key, base_url=url)
-    if choice.base_url is not None:
-        return ModelAccess(key=environment.get("MEMORIST_API_KEY") or PLACEHOLDER_KEY, base_url=url)
-    if key := environment.get(f"{prefix}_API_KEY"):
-        return ModelAccess(key=key, base_url=url)
-    if prefix == "ANTHROPIC" and (token := environment.get("ANTHROPIC_AUTH_TOKEN")):
-        return ModelAccess(key=token, base_url=url, bearer=True)
-    raise ModelNameError(
-        f"The key for this model is missing; set {prefix}_API_KEY, or use the model "
-        f"structural, which needs none."
-    )

@@ -33,7 +33,7 @@ class ModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     retry_after_cap_seconds: float = 60.0
     """Longest wait when the provider asks for one with `Retry-After` (the providers' SDKs)."""
     max_output: int | None = None
-    """Largest output to request; None uses the price table's number for the model, or 8,192."""
+    """Most tokens of output that any request may ask for; None leaves each task its own limit."""
     window: int | None = None
     """Context window, also of a host's model that no price table knows. None: what the server says
     of itself (llama.cpp, vLLM, LM Studio, Ollama) or in a refusal, else the price table's number

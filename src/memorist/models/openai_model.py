@@ -40,7 +40,7 @@ class OpenAIBaseModel(StreamingModel):
             base_url=access.base_url or "https://api.openai.com/v1",
             max_retries=0,
             timeout=None,
-            default_headers=self._settings.headers,
+            default_headers=access.headers,
             http_client=import_module("memorist.models.http_client").build_http_client(),
         )
 

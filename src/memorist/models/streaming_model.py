@@ -5,17 +5,15 @@ cost of the reply.
 from __future__ import annotations
 
 import random
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
 import msgspec
 
-from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject
 from memorist.errors import FormatError, ModelError, ModelRefused, ModelUnavailable
 from memorist.formats.codec_registry import find_codec
-from memorist.formats.request_codec import OUTPUT_LIMIT_KEYS
+from memorist.models.answer_schema import refuses_schema, remove_schema
 from memorist.models.call_failure import (
     CallFailure,
     is_too_long,
@@ -28,6 +26,7 @@ from memorist.models.model_pricing import (
     shipped_prices,
 )
 from memorist.models.model_settings import ModelSettings
+from memorist.models.output_limit import limit_output
 from memorist.models.rate_limits import (
     RateLimitListener,
     RateLimitReport,
@@ -37,20 +36,6 @@ from memorist.models.rate_limits import (
 from memorist.models.retry_policy import RetryPolicy
 from memorist.ports import Clock, Model, Reply, Request
 from memorist.system import SystemClock
-
-SCHEMA_KEYS = {
-    "anthropic": "output_config",
-    "openai_chat": "response_format",
-    "openai_responses": "text",
-}
-"""By wire format the key of a request that holds the schema of its answer."""
-
-_SCHEMA_WORDS = lazy_pattern(
-    r"response[ _]?format|output[ _](?:config|format)|text\.format|json[ _]?schema|"
-    r"structured[ _-]?output|grammar|guided",
-    re.IGNORECASE,
-)
-"""Words by which a server says that it does not take a schema, or not this one."""
 
 
 class StreamingModel(ABC):
@@ -120,11 +105,6 @@ class StreamingModel(ABC):
             self._learned_window = window
 
     @property
-    def max_output(self) -> int:
-        """Largest output in tokens that a request should ask for."""
-        return self._settings.max_output or self._price.max_output or 8_192
-
-    @property
     def _price(self) -> ModelPrice:
         return lookup_price(self._model, self._table) or ModelPrice()
 
@@ -156,10 +136,13 @@ class StreamingModel(ABC):
         """One attempt; a rate limit is reported at once, because other processes may be waiting as
         well.
         """
-        outcome = await self._attempt(self._limit_output(self._without_schema(body)))
-        if isinstance(outcome, CallFailure) and self._refuses_schema(body, outcome):
+        body = limit_output(body, self._settings)
+        if not self._takes_schemas:
+            body = remove_schema(self._format, body)
+        outcome = await self._attempt(body)
+        if isinstance(outcome, CallFailure) and refuses_schema(self._format, body, outcome):
             self._takes_schemas = False
-            outcome = await self._attempt(self._limit_output(self._without_schema(body)))
+            outcome = await self._attempt(remove_schema(self._format, body))
         if isinstance(outcome, CallFailure) and is_too_long(outcome):
             self.learn_window(outcome.size.window)
         report = (
@@ -168,35 +151,6 @@ class StreamingModel(ABC):
         if report is not None and self._listener is not None:
             self._listener(report)
         return outcome
-
-    def _refuses_schema(self, body: JsonObject, failure: CallFailure) -> bool:
-        """Whether a server says that it cannot hold an answer to a schema."""
-        key = SCHEMA_KEYS[self._format]
-        return (
-            self._takes_schemas
-            and key in body
-            and failure.status in {400, 404, 415, 422, 500, 501}
-            and not is_too_long(failure)
-            and _SCHEMA_WORDS.search(failure.message) is not None
-        )
-
-    def _without_schema(self, body: JsonObject) -> JsonObject:
-        """The body, for a server that takes no schema without it: the prompt names the form too."""
-        if self._takes_schemas:
-            return body
-        return {key: value for key, value in body.items() if key != SCHEMA_KEYS[self._format]}
-
-    def _limit_output(self, body: JsonObject) -> JsonObject:
-        """The body with an output limit of at most `models.max_output`; itself where that is not
-        set or not exceeded.
-        """
-        most = self._settings.max_output
-        over = {
-            key: most
-            for key in OUTPUT_LIMIT_KEYS
-            if most is not None and isinstance(given := body.get(key), int) and given > most
-        }
-        return {**body, **over} if over else body
 
     def _report_rate_limits(self, headers: Mapping[str, str]) -> None:
         """Report the rate limits in a response's headers."""

@@ -33,6 +33,7 @@ from memorist.forks.fork_spec import (
     SingleFileEdit,
     discarded_receipt,
 )
+from memorist.models.answer_schema import fills_forms
 from memorist.ports import FileSystem, HostInfo, Model
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
@@ -341,6 +342,7 @@ class SessionMemory(SessionExtension):
         settings = self._settings()
         shares = parent is not None and shares_prefix(model.name, model.format, parent)
         shown = replace_surrogates(before)
+        fills = fills_forms(model, runtime.settings.models, shares=shares)
         return ForkSpec(
             label=NOTES_LABEL,
             why=due.why,
@@ -348,7 +350,7 @@ class SessionMemory(SessionExtension):
             parent=parent if shares else None,
             history_summary=None if shares else self._conversation_brief(),
             instruction=render_update_prompt(shown, str(path), self._prompts, settings),
-            form=self._build_form(shown, settings) if runtime.fills_forms(shares=shares) else None,
+            form=self._build_form(shown, settings) if fills else None,
             permission=SingleFileEdit(path),
             limits=runtime.settings.forks,
             known_files=(path,),
