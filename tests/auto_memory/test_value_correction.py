@@ -132,6 +132,7 @@ TOPICS = """
     Our CI runs on Buildkite. > We moved from Buildkite to GitHub Actions. > Our CI runs on Dagger now. > Our CI runs on Dagger now.
     Deploys happen on Tuesdays. > No, deploys are on Thursdays. > deploys are on Thursdays.
     Always use yarn > use bun from now on > use bun
+    We use Postgres 15 for billing > it is Postgres 17 now > it is Postgres 17 now (before: We use Postgres 15 for billing)
     Unsere Logs liegen in Loki. > Wir sind von Loki auf Grafana Cloud umgestiegen. > Wir sind von Loki auf Grafana Cloud umgestiegen. (before: Unsere Logs liegen in Loki.)
     我们的日志放在 Loki > 我们从 Loki 换成了 Datadog > 我们从 Loki 换成了 Datadog (before: 我们的日志放在 Loki)
 """
@@ -222,3 +223,14 @@ async def test_a_correction_that_somebody_else_gives_changes_nothing(tmp_path: P
             "The ticket says:",
             "We moved from Travis to Jenkins.",
         ) == [rule]
+
+
+async def test_the_users_own_words_are_no_former_memory(tmp_path: Path) -> None:
+    """A rule that itself says "(before: …)" keeps its words, and is not corrected by them."""
+    talk = Conversation(tmp_path)
+    async with talk.engine:
+        said = "the gateway is Kong (before: our gateway is Envoy)"
+        assert await talk.says(f"Remember: {said}", "our gateway is Envoy 2 now, not Envoy") == [
+            "our gateway is Envoy 2 now, not Envoy",
+            said,
+        ]

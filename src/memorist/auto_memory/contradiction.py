@@ -405,7 +405,7 @@ class SayingSearch:
             for each in (self._memories[at] for at in sorted({*nearest, *equal}))
             if any(
                 compare_statement(said, text) is not Agreement.UNRELATED
-                for text in (each.saying, each.description, read_former_text(each.description))
+                for text in (each.saying, each.description, _split_former(each.description)[1])
                 if text
             )
         ]
@@ -476,7 +476,7 @@ _SHORT_WORD = 4
 def _compare_topic(said: str, topic: Topic) -> Agreement:
     found = compare_statement(said, topic.saying)
     if found is Agreement.UNRELATED:
-        former = read_former_text(topic.description)
+        former = read_former_text(topic)
         if is_same_rule(said, topic.description):
             return Agreement.SAME
         if former and compare_statement(said, former) in _CHANGED:
@@ -511,22 +511,33 @@ def _find_lost_topic(added: Topic, former: Topic) -> str:
     return next(
         (
             text
-            for text in (former.saying, read_former_text(former.description))
+            for text in (former.saying, read_former_text(former))
             if text and len(text) <= MAX_FORMER_CHARS and not names_topic(read_as_said(added), text)
         ),
         "",
     )
 
 
-def read_former_text(description: str) -> str:
-    """What a description keeps of a memory that was replaced; empty where it keeps nothing."""
-    _, mark, rest = description.partition(_FORMER_MARK)
-    return rest.removesuffix(")") if mark else ""
+def read_former_text(topic: Topic) -> str:
+    """What a memory's description keeps of one that it replaced; empty where it keeps nothing.
+
+    A user may write the same mark themselves: it counts where the memory replaces another and
+    does not say those words.
+    """
+    _, former = _split_former(topic.description)
+    is_own = not topic.provenance.replaces or f"{_FORMER_MARK}{former})" in topic.body
+    return "" if is_own else former
 
 
-def drop_former_text(description: str) -> str:
-    """A description without what it keeps of a memory that was replaced."""
-    return description.partition(_FORMER_MARK)[0].rstrip()
+def drop_former_text(topic: Topic) -> str:
+    """A memory's description without what it keeps of one that it replaced."""
+    return _split_former(topic.description)[0] if read_former_text(topic) else topic.description
+
+
+def _split_former(description: str) -> tuple[str, str]:
+    """A description before its last mark and the text behind it, whoever wrote that."""
+    before, mark, rest = description.rpartition(_FORMER_MARK)
+    return (before.rstrip(), rest.removesuffix(")")) if mark else (description, "")
 
 
 def _with_replaced(added: Topic, replaced: Sequence[Topic]) -> MemoryChange:

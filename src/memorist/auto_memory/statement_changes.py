@@ -122,9 +122,7 @@ def plan_removal(statement: Statement, topics: Sequence[Topic]) -> RemoveMemorie
         MemoryChange(path=topic.path, before=encode_text(topic.text()), after=None)
         for topic in near[:MAX_FORGET_MATCHES]
     )
-    sure = len(whole) == 1 and wanted <= _topic_stems(
-        whole[0], drop_former_text(whole[0].description)
-    )
+    sure = len(whole) == 1 and wanted <= _topic_stems(whole[0], drop_former_text(whole[0]))
     return RemoveMemories(statement, changes, sure=sure)
 
 

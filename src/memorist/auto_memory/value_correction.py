@@ -107,6 +107,11 @@ _SWITCHED = lazy_pattern(
     r"\b(?:we|wir|nous|on|мы)\b.{1,20}\b(?:switched|moved|migrated|passés|umgestiegen|перешли)\b",
     re.IGNORECASE,
 )
+_POINTS_BACK = lazy_pattern(
+    r"\b(?:it|that)(?:['’]s| is| runs)\b|\b(?:es|das) (?:ist|läuft)\b|\bc['’]est\b|\b(?:ahora es|es ahora|agora é|é agora|теперь это|это теперь)\b",
+    re.IGNORECASE,
+)
+"""Speaks of the thing that was named last."""
 _USED = r"(?:uses?|using|runs?|running|on|is|are|with|in)\s+"
 """Stands before what a memory says is used."""
 _DENIES = lazy_pattern(
@@ -297,15 +302,18 @@ def _select_topic(order: tuple[str, ...], former: tuple[str, ...]) -> frozenset[
 def _renumbers(
     correction: ValueCorrection, pair: tuple[str, str], new: str, known: str, order: tuple[str, ...]
 ) -> bool:
-    """Whether a memory ends with the same name and another number, and the text is about nothing
-    that the memory is not about.
+    """Whether a memory has the same name with another number, at its end or for a text that points
+    back to it ("it is Postgres 17 now"), and the text is about nothing that the memory is not about.
     """
     name, number = pair
     numbers = {given for known_name, given in _read_numbers(known) if known_name == name}
-    if not numbers or number in numbers or not _ends_with_number(order):
+    if not numbers or number in numbers:
         return False
     others = correction.words - {name, *number.split("."), number} - _LOOSE_WORDS
     pairs = _split_pairs(new)
+    points_back = len(numbers) == 1 and _POINTS_BACK.search(new) and not _DENIES.search(known)
+    if not (_ends_with_number(order) or (points_back and not others and not pairs)):
+        return False
     return {word for word in others if not _WIDE.search(word)} <= set(order) and (
         not pairs or pairs <= _split_pairs(known)
     )

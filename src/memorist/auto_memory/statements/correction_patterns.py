@@ -49,6 +49,33 @@ CORRECTIONS: tuple[StatementPattern, ...] = (
         "correction",
         r"(?:(?:no|stop|hey|wait)\b[\s,.!;:–—-]*)?(?:don['’]?t do (?:that|this)|not (?:like )?(?:that|this)|not so)[\s,.!;:–—-]+(?P<text>(?:never|always|use|keep|only|ask)\b[^?]{4,})",
     ),
+    define_pattern(
+        "rule",
+        r"(?P<text>i(?:['’]ll| will|['’]m going to| always| usually)? (?:be )?(?:do(?:ing)?|handl(?:e|ing)|restart(?:ing)?|commit(?:ting)?|push(?:ing)?|merg(?:e|ing)|deploy(?:ing)?|run(?:ning)?|"
+        r"edit(?:ing)?|chang(?:e|ing)|manag(?:e|ing)|take care of|taking care of)\b.{3,80}(?:\bmyself\b|\bon my own\b|,? (?:and |so )?(?:please )?(?:don['’]?t|do not|never)\b).*)",
+        unless=r".*\b(?:now|today|tonight|later|first|then|this time)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>you (?:may|can|are free to|are allowed to) (?!not\b)\w+\b[^?]{0,60}\b(?:always|whenever|at any ?time)\b[^?]*)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:please )?(?:don['’]?t|do not|never|stop) (?:ask|asking|quiz|interrupt|pester|remind) me\b(?! (?:that|this|it|yet|now)\b)[^?]*)",
+        unless=r".*\b(?:for now|right now|yet)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:all |our |your )?(?:error messages|log messages|commit messages|log lines|docstrings|comments|public functions|test names|error codes) (?:must|should|have to|need to) "
+        r"(?:never |always |not )?(?!be (?:fixed|shown|displayed|there|visible)\b)[a-z]+\b[^?]*)",
+        unless=r".*\b(?:this|here|now|page|button)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>only (?:ever )?(?:use|look|edit|change|touch|modify|read|write|commit|push|answer|reply|ask|work|install|mock)\b(?! (?:it|that|this|them|one|the (?:first|second|last|one))\b)"
+        r"[^?]{3,}\b(?:for|in|when|if|during|with|on|after|before)\b[^?]+)",
+        unless=r".*\b(?:this|here|now|page|button|above|below)\b",
+    ),
     # French, Spanish, Portuguese, German
     define_pattern(
         "rule",
@@ -77,6 +104,16 @@ CORRECTIONS: tuple[StatementPattern, ...] = (
         r"|(?:ce|notre) (?:projet|dépôt) (?:utilise|requiert|exige) [^?]{3,}|(?:siga|sigue|segue|suis|suivez|follow) (?:o|a|el|la|le|the) (?-i:[A-Z])[^?]{3,}"
         rf"|(?:rode|roda|execute|ejecuta|corre|lance[sz]?|exécute[sz]?) (?:os |as |los |las |les )?(?:testes|tests|pruebas|builds?|lint\w*) (?:com|con|avec|via) {_LATIN_NAME}[^?]*"
         rf"|(?:o|el|le|a|la) [\wáéíóúçãõ-]+ (?:versiona|usa|utiliza|utilise|roda|corre en|tourne sur) {_LATIN_NAME}[^?]*)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>[^?]{3,60} (?:müssen|sollen|sollten|muss|soll) (?:konsequent|immer|stets|überall|jeweils|grundsätzlich|durchgehend|durchgängig) [^?]{3,} werden[.!]*$"
+        r"|(?:bitte )?denke?t? (?:bitte |immer )*an (?:unsere?n?|die|den|das) [^?]{3,}|[^?]{3,}, du sagst mir (?:dann|immer|bitte)?,? ?(?:wann|wenn|ob)\b[^?]*)",
+        unless=r".*\b(?:jetzt|heute|diese[mnrs]?|gerade)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:demande|demandez)(?:[- ](?:moi|nous))?(?: (?:l['’]|une? |la |ma )\w+)? (?:uniquement|seulement)\b[^?]*|(?:pide|pídeme|pregúntame|peça|pergunte)(?: (?:permiso|permissão))? (?:solo|sólo|únicamente|só|somente|apenas)\b[^?]*)",
     ),
     # Russian
     define_pattern(
@@ -108,6 +145,12 @@ CORRECTIONS: tuple[StatementPattern, ...] = (
         "rule",
         rf"(?P<text>(?:我们|咱们|项目)(?:还是|就|都|现在)?(?:改用|换成|换用|统一用|就用|都用) ?{_LATIN_NAME}.*)",
     ),
+    define_pattern(
+        "rule",
+        r"(?P<text>[^?？]{2,24}(?:时|的时候)[，,](?:你)?(?:就)?(?:直接|先|只|不要|请|必须|都)[^?？]{2,}|(?:只|仅)在[^?？]{2,20}(?:处|时|里|中|上|后|前)?(?:加|用|写|放|做|改|执行)[^?？]+"
+        r"|[^?？]{2,20}(?:零依赖|不依赖)[^?？]{2,}|[^?？]{2,20}太[多长啰繁][^?？]{0,12}[，,](?:我)?(?:不想看|别|不要|少)[^?？]*)",
+        unless=r".*(?:这次|这个|那个|报错|失败|点击|请求时|登录|刷新|按钮|页面|现在|崩溃)",
+    ),
     # Japanese: a thing forbidden, a condition that comes again, and what is used here.
     define_pattern(
         "rule",
@@ -118,6 +161,12 @@ CORRECTIONS: tuple[StatementPattern, ...] = (
         "rule",
         r"(?P<text>[^？?]{2,40}(?:あったら|たら|なら|場合は?|ときは?|時は?)、?[^？?]{1,40}(?:止まれ|しろ|せよ|聞け|言え|書け|出せ|待て|やめろ|くれ|して(?:くれ|ね|ほしい))[。！!]*$)",
         unless=r".*(?:エラー|バグ|今(?!後)|この|ボタン|画面)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>[^?？]{2,40}(?:時|際|とき)(?:も|は|には)(?:この)?(?:方針|ルール|規約|手順)を守(?:る|って(?:ください)?)[。！!]*$"
+        r"|[^?？]{2,30}は(?:必ず|事前に)?(?:ユーザー|私|僕|俺|こちら|人)に(?:確認|相談)(?:する(?:こと)?|して(?:ください)?)?[。！!]*$)",
+        unless=r".*(?:エラー|バグ|ボタン|画面)",
     ),
 )
 """Each waits in the inbox."""

@@ -67,7 +67,8 @@ _ENGLISH_PERSON = (
 )
 _ENGLISH_PEOPLE = (
     r"(?P<name>(?-i:[A-Z][a-z]+)(?: (?-i:[A-Z])[\w'’-]+)?(?: and (?-i:[A-Z][a-z]+))?) (?P<said>(?:(?:took over|takes over|now own|now owns|manages|manage|leads|owns|runs|handles|maintains|oversees|heads|approves|reviews) (?:all |the |our |my )?(?:[\w-]+ ){0,4}?|reports to |is (?:the|our|my) (?:[\w-]+ ){0,3}?)"
-    r"(?:teams?|offices?|services?|[\w]+-(?:svc|service|api|app|web|worker|db|lib)|squad|department|group|infra(?:structure)?|back-?end|front-?end|releases?|deploys?|deployments|design|security|billing|cto|ceo|cfo|lead|manager|owner|designer|pm|maintainer|on-call|jobs?|engineers?|contact)\b.*)"
+    r"(?:teams?|offices?|services?|[\w]+-(?:svc|service|api|app|web|worker|db|lib)|squad|department|group|infra(?:structure)?|back-?end|front-?end|releases?|deploys?|deployments|design|security|billing|cto|ceo|cfo|lead|manager|owner|designer|pm|maintainer|on-call|jobs?|engineers?|contact)\b(?!['’]?s? (?:\w+ )?(?:bugs?|issues?|tickets?|task|pr|fix|patch|"
+    r"incident|outage|crash|story|spike|refactor\w*|error|problem|failure|regression|question|review|merge|rollback|hotfix)\b).*)"
 )
 _ENGLISH_PASSIVE = (
     rf"(?:the |our |my )(?:[\w'’/&.+-]+ ){{0,4}}?{_SURROUNDINGS} (?:was|were|has been|have been|got) (?:increased|raised|reduced|lowered|changed|moved|set|extended|shortened|renamed|"
@@ -172,7 +173,8 @@ _WIDE = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff]")
 _CYRILLIC = lazy_pattern(r"[\u0400-\u04ff]")
 _TROUBLE = lazy_pattern(
     r"\b(?:fail\w*|broke\w*|error\w*|bugs? (?:in|with|when|where)|crash\w*|wrong\w*|missing|slow\w*|stuck|blocked|blank|empty|weird\w*|flaky|timing out|times out|timeouts?|"
-    r"leak\w*|hang(?:s|ing)?|throw\w*|warn\w*|does ?n['’]?t|do ?n['’]?t|can ?n?['’]?t|cannot|is ?n['’]?t|are ?n['’]?t|won['’]?t|unable|trouble|problems?|issues?|vibration|"
+    r"leak\w*|hang(?:s|ing)?|dies?|dying|died|freezes?|froze\w*|stalls?|stalled|stops?(?: (?:working|responding))?(?=\W*$)|panics?|segfaults?|deadlocks?|spins?|goes (?:away|dead)|"
+    r"gets? (?:killed|lost|stuck|dropped)|loops? (?:forever|endlessly)|never (?:returns|finishes|starts|ends|comes back)|out of memory|oom\w*|throw\w*|warn\w*|does ?n['’]?t|do ?n['’]?t|can ?n?['’]?t|cannot|is ?n['’]?t|are ?n['’]?t|won['’]?t|unable|trouble|problems?|issues?|vibration|"
     r"experiencing|complain\w*|conflict\w*|currently|since yesterday|yesterday|today|tonight|tomorrow|this (?:morning|week|time|pr|file|function|bug|error|test|page|branch|commit)|right now|"
     r"just now|again|looks?|seems?|should|could|would|might|may be|maybe|perhaps|probably|i think|i guess|need to|have to|has to|let['’]?s|please|pls|if|whether|why|how|"
     r"so (?:we|you|i)|and (?:we|you|i|it) (?:need|should|can|want)|too (?!(?:strict|lax|high|low)\b)\w+|not sure|ready|done|fine|good|great|ok|merged|pushed|committed|fixed|added|updated|red|green|down|ahead|behind|off)\b"

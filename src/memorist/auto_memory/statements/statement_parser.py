@@ -430,5 +430,5 @@ def _statement_in_list_item(sentence: ProseSentence) -> tuple[StatementAct, str,
 
 
 def trim_statement(text: str) -> str:
-    """Strip joining punctuation and the question mark of a request put as a question."""
-    return text.strip().lstrip("，,：:、;；").rstrip("?？").strip()
+    """Strip tabs, joining punctuation and the question mark of a request put as a question."""
+    return text.replace("\t", " ").strip().lstrip("，,：:、;；").rstrip("?？").strip()

@@ -151,7 +151,7 @@ _LEAD_IN = lazy_pattern(
     r"thing|one thing|another thing|um+|uh+|uhm|erm|hm+|hmm+|ey|moin|hallo|hola|salut|bonjour|olá|oi|привет|слушай"
     r"|last thing|finally|remark"
     r"|next|sorry|look|listen|important|rule|reminder|actually|got it|looks good|lgtm)"
-    r"(?:\s*[,.:;!–—-]+\s*|\s+)|(?:update|correction|edit|news|info|hinweis|korrektur|correctif|corrección|correção|уточнение)\s*[:–—]\s*)+",
+    r"(?:\s*[,.:;!–—-]+\s*|\s+)|(?:update|correction|edit|news|info|note|nb|ps|tip|merke|wichtig|nota|remarque|важно|hinweis|korrektur|correctif|corrección|correção|уточнение)\s*[:–—]\s*)+",
     re.IGNORECASE,
 )
 _FORMER_ORDER = lazy_pattern(
@@ -165,7 +165,7 @@ _FORMER_ORDER = lazy_pattern(
 )
 """The user quotes an order of their own: what follows is their word."""
 _LEAD_IN_CHINESE = lazy_pattern(
-    r"(?:好的?|可以|行|嗯|对了|另外|还有|顺便|顺便说一下|谢谢|那|请|麻烦|麻烦你|你|最后|然后)[，,。！!、：:\s]*(?=\S)"
+    r"(?:(?:注意|备注|メモ)(?=[：:])|好的?|可以|行|嗯|对了|另外|还有|顺便|顺便说一下|谢谢|那|请|麻烦|麻烦你|你|最后|然后)[，,。！!、：:\s]*(?=\S)"
 )
 
 

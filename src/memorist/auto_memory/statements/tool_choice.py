@@ -67,11 +67,19 @@ TOOL_CHOICES: tuple[StatementPattern, ...] = (
         rf"(?P<text>bei uns (?:wird|werden|läuft|nimmt man) .{{2,60}}|{_TOOL} ?(?:不行|不可以|不要|没有)[，, ]*(?:要|请|得|必须)?用 ?{_TOOL}.*"
         rf"|{_TOOL} ?(?:を|は)?(?:使わないで|使わずに?|じゃなくて|ではなく|でなく|はやめて|やめて|禁止で?|はダメ)、?{_TOOL} ?(?:を|で|に)?(?:使って|して|使用|お願い|統一).*)",
     ),
+    # Nothing but one well-known tool.
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:please |pls |just |always )*use (?:pnpm|yarn|bun|npm|uv|poetry|pip|conda|ruff|black|prettier|biome|eslint|mypy|pyright|pytest|vitest|jest|playwright|cypress|vite|"
+        r"webpack|docker|podman|terraform|postgres|sqlite|redis|tailwind|typescript|fish|zsh)(?: (?:here|please|pls|for (?:everything|tests|testing|packages|formatting|linting)))*[.!]*$)",
+    ),
     # Signs for no and yes.
     define_pattern(
         "rule",
         rf"(?P<text>{_CHOSEN} ?[❌🚫👎✗✘⛔]\ufe0f?[\s,]*{_CHOSEN} ?[✅👍✔✓💯🙏]\ufe0f?.*"
-        rf"|{_CHOSEN} ?[✅👍✔✓💯]\ufe0f?[\s,]*{_CHOSEN} ?[❌🚫👎✗✘⛔]\ufe0f?.*)",
+        rf"|{_CHOSEN} ?[✅👍✔✓💯]\ufe0f?[\s,]*{_CHOSEN} ?[❌🚫👎✗✘⛔]\ufe0f?.*"
+        rf"|[❌🚫👎✗✘⛔]\ufe0f? ?{_CHOSEN}[\s,;/|]*[✅👍✔✓💯]\ufe0f? ?{_CHOSEN}.*"
+        rf"|[✅👍✔✓💯]\ufe0f? ?{_CHOSEN}[\s,;/|]*[❌🚫👎✗✘⛔]\ufe0f? ?{_CHOSEN}.*)",
     ),
 )
 """A tool in place of another: each waits in the inbox."""

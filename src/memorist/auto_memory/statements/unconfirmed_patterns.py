@@ -141,7 +141,7 @@ _ENGLISH: tuple[StatementPattern, ...] = (
     ),
     define_pattern(
         "rule",
-        r"(?P<text>(?:there['’]?s |there is )?(?:no need|don['’]?t bother) (?:to|for|with) (?!(?:it|that|this|those|them)\b).{4,})",
+        r"(?P<text>(?:there['’]?s |there is )?(?:no (?:real |actual )?need|don['’]?t bother) (?:to|for|with) (?!(?:it|that|this|those|them)\b).{4,})",
         unless=r".*\b(?:now|yet|this|that|again|anymore|worry)\b",
     ),
     define_pattern(

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from memorist.auto_memory.statements.statement_patterns import NEGATION, VERB
 from memorist.core.lazy import lazy_pattern
 
 MAX_SENTENCE_CHARS = 400
@@ -44,12 +45,25 @@ _PRINTED_LINE = lazy_pattern(
 """A command at a prompt, the head of a stack trace, the time of a subtitle or the key of a text block:
 what was printed follows, up to an empty line.
 """
-_RECORD_LINE = lazy_pattern(
-    r"\s*(?:[^\s,;\u3040-\u30ff\u3400-\u9fff]{1,40}(?:,[^\s,;]{1,40},|;)\S|[^\t\n]{1,60}\t\S|\S{1,12}\s+\|\s\S|[☑☐✅❎□■▢]\s)"
+_ROW = lazy_pattern(
+    r"\s*(?:[^\s,;\u3040-\u30ff\u3400-\u9fff]{1,40}(?:,[^\s,;]{1,40},|;)\S|[^\t\n]{1,60}\t\S|\S{1,12}\s+\|\s\S)"
 )
-"""A row of a table, or an entry of a form. A field with Chinese or Japanese begins none: who types
-`,` instead of `，` there writes a sentence.
+"""A row of a table. A field with Chinese or Japanese begins none: who types `,` instead of `，` there
+writes a sentence.
 """
+_TYPED_ROW = lazy_pattern(
+    rf"\s*(?:(?i:ok(?:ay)?|yes|no|sure|and|also|hey|hi|please|remember|reminder|rules?|note|important|always|never|{NEGATION}|"
+    rf"from now on|we|i|our|my|{VERB})\b|[^\t\n]*\s[^\W\dA-Z_]+,?[ \t]*\t[ \t]*[^\W\dA-Z_])",
+)
+"""Looks like a row by a tab or a missing space, and begins or goes on as a sentence does."""
+_BOX = lazy_pattern(r"\s*(?:[☑☐✅❎□■▢]\ufe0f?\s*)")
+"""A box or a tick in front of a line: of an entry where several lines have one."""
+_ORNAMENT = lazy_pattern(
+    r"\s*(?:[☑✅❎👉📌❗‼🚨💡📝⭐🔥➡▶🙏]\ufe0f?\s*|[❌🚫⛔🛑]\ufe0f?\s*(?=(?:please )?(?:never|no|not|avoid|don['’]?t|do not|"
+    r"nie|niemals|kein\w*|nicht|jamais|ne|pas|nunca|no|não|никогда|не)\b|不|别|禁))+(?=\S)(?!.*[❌🚫👎✗✘⛔✅👍✔✓💯])",
+    re.IGNORECASE,
+)
+"""A sign in front of a sentence that says nothing else than the sentence."""
 _FENCED = lazy_pattern(
     r"^[ \t]*(```|~~~)[^\n]*\n.*?(?:^[ \t]*\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE
 )
@@ -75,7 +89,7 @@ _TEXT_JOB = lazy_pattern(
     r"|\b(?:improve|polish|shorten|rate|rewrite|spell-?check|triage|rephrase) (?:it|this|that)[.!?]*\s*\Z|\bis (?:that|this) (?:line|sentence|text|paragraph|wording|entry)\b"
     r"|\bshould (?:we|i) (?:accept|adopt|follow|sign)\b|\bwhat(?:['’]s| is) wrong (?:with|in)\b|\bwhat (?:does|do) (?:this|that|it|these) (?:mean|say)\b"
     r"|\bübersetz\w*|\bfass\w* .{0,30}zusammen|\bformulier\w* .{0,20}um\b|\b(?:darauf|hierauf) (?:antworten|reagieren)|\btradui(?:s|t|re|sez)\b|\brésume[zr]?\b"
-    r"|\breformule[zr]?\b|\btraduc(?:e|ir|elo)\b|\btradu(?:z|za|zir|zca)\b|\bresum[ae]\b|\breformula\b|переведи|перескажи|перефразируй|翻译|翻譯|润色|改写|校对|翻訳|要約|言い換え|校正|添削|返信を",
+    r"|\breformule[zr]?\b|\btraduc(?:e|ir|elo)\b|\btradu(?:z|za|zir|zca)\b|\bresum[ae] (?:est[aeo]s?|el|las?|los?|os?|as?|isso|isto|ess[ae]s?)\b|\breformula\b|переведи|перескажи|перефразируй|翻译|翻譯|润色|改写|校对|翻訳|要約|言い換え|校正|添削|返信を",
     re.IGNORECASE,
 )
 _GREETING = lazy_pattern(
@@ -101,13 +115,19 @@ _FIELD = lazy_pattern(
 )
 """A field of a form, a letter, an invitation or a survey."""
 _NAMED_SPEAKER = lazy_pattern(
-    r"^[ \t]*(?P<name>(?!(?:rules?|notes?|remember|also|and|important|never|always|do|style|tests?|hinweis|regel|règle|regla|regra|правило)\b)[^\W\d_][\w .'’-]{0,24}?)[ \t]*[:：](?![/\\])[ \t]*\S",
+    r"^[ \t]*(?P<name>(?!(?:rules?|notes?|remember|reminder|also|and|important|never|always|do|style|tests?|todo|fixme|tip|warning|ps|nb|please|hinweis|wichtig|regel|règle|regla|regra|nota|правило|важно)\b)[^\W\d_][\w .'’-]{0,24}?)[ \t]*[:：](?![/\\])[ \t]*\S",
     re.IGNORECASE | re.MULTILINE,
 )
 """Not the scheme of an address, nor the letter of a drive."""
 _REPEATED = 2
 """Times from which a name in front of lines, or a short line alone, is taken for a speaker's."""
 _SHORT_LINE_CHARS = 30
+_INTERJECTION = lazy_pattern(
+    r"(?:(?:ok(?:ay)?|k|yes|yeah|no|thanks|thank you|thx|please|pls|todo|fixme|next|then|and|also|or|but|hm+|cool|great|nice|good|perfect|sure|right|done|wait|stop|"
+    r"ja|nein|danke|bitte|oui|non|merci|sí|si|gracias|sim|não|obrigad[oa]|да|нет|спасибо|好的?|是的?|不|谢谢|はい|いいえ|ありがとう)\W*)+",
+    re.IGNORECASE,
+)
+"""A line that names nobody."""
 _NEXT_TEXT = lazy_pattern(
     r"[:：]\s*\Z|\bnext (?:message|one|paste|prompt)\b|\b(?:i['’]ll|i will|let me) (?:now )?(?:paste|send|post|forward)\b|\bpaste (?:it|that|the \w+) next\b"
     r"|nächste nachricht|prochain message|siguiente mensaje|próxima mensagem|следующ\w+ сообщени|下一条|次のメッセージ",
@@ -162,12 +182,20 @@ def is_text_job(typed: str) -> bool:
     tell.
     """
     typed = _cut_middle(typed)
-    around = _FENCED.sub("", typed)
     return (
         _TEXT_JOB.search(typed) is not None
         or (_GREETING.search(typed) is not None and _CLOSING.search(typed) is not None)
-        or any(len(part.findall(around)) > 1 for part in (_SECTION, _SPEAKER, _FIELD))
-        or _is_dialogue(around)
+        or is_form(typed)
+    )
+
+
+def is_form(typed: str) -> bool:
+    """Whether a message has the form of a document, a filled-in form or a dialogue, and says of none
+    of its words whose they are. A person writes so as well ("Title: … / Description: …").
+    """
+    around = _FENCED.sub("", _cut_middle(typed))
+    return any(len(part.findall(around)) > 1 for part in (_SECTION, _SPEAKER, _FIELD)) or (
+        _is_dialogue(around)
     )
 
 
@@ -177,7 +205,9 @@ def _is_dialogue(typed: str) -> bool:
     alone = Counter(
         line.strip()
         for line in typed.splitlines()
-        if 1 < len(line.strip()) <= _SHORT_LINE_CHARS and line.strip()[-1].isalpha()
+        if 1 < len(line.strip()) <= _SHORT_LINE_CHARS
+        and line.strip()[-1].isalpha()
+        and not _INTERJECTION.fullmatch(line.strip())
     )
     return any(count >= _REPEATED for each in (names, alone) for count in each.values())
 
@@ -212,9 +242,13 @@ def find_quotations(text: str) -> Iterator[tuple[int, int]]:
 def split_prose_sentences(text: str) -> Iterator[ProseSentence]:
     """Split the user's prose into sentences, in order. Each `text` occurs verbatim in the input."""
     lead = ""
-    for line in extract_prose_lines(_outer_paragraphs(text)):
-        bullet = _BULLET.match(line)
+    lines = list(extract_prose_lines(_outer_paragraphs(text)))
+    boxed = sum(_BOX.match(line) is not None for line in lines) > 1
+    for line in lines:
+        bullet = _BULLET.match(line) or (_BOX.match(line) if boxed else None)
         body = line[bullet.end() :] if bullet else line
+        ornament = _ORNAMENT.match(body)
+        body = body[ornament.end() :] if ornament else body
         if not bullet:
             lead = line.strip()
         yield from _sentences_of_line(body, listed=bullet is not None, lead=lead if bullet else "")
@@ -235,7 +269,9 @@ def extract_prose_lines(text: str) -> Iterator[str]:
     A line that announces pasted text ends the user's part; an open code fence hides the rest.
     """
     fenced = printed = False
-    for line in text.splitlines():
+    lines = text.splitlines()
+    tabular = sum(_ROW.match(line) is not None for line in lines) > 1
+    for line in lines:
         printed = bool(line.strip()) and (printed or _PRINTED_LINE.match(line) is not None)
         if line.lstrip().startswith(("```", "~~~")):
             fenced = not fenced
@@ -251,7 +287,7 @@ def extract_prose_lines(text: str) -> Iterator[str]:
             continue
         if (
             _PASTED_LINE.match(line)
-            or _RECORD_LINE.match(line)
+            or (_ROW.match(line) and (tabular or not _TYPED_ROW.match(line)))
             or _CODE_LINE.search(line[-MAX_SENTENCE_CHARS:])
         ):
             continue

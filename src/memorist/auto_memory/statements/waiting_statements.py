@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from memorist.auto_memory.statements.foreign_tasks import is_foreign_task
 from memorist.auto_memory.statements.plain_facts import classify_fact
 from memorist.auto_memory.statements.required_words import StatementPatternIndex
 from memorist.auto_memory.statements.statement_filters import (
     is_question,
     is_reported_speech,
+    is_task_bound,
     is_unfit_for_memory,
 )
 from memorist.auto_memory.statements.statement_kind import choose_memory_kind
@@ -24,12 +26,17 @@ from memorist.auto_memory.statements.statement_parser import (
     split_typed_text,
     trim_statement,
 )
-from memorist.auto_memory.statements.statement_patterns import StatementAct, find_lead_in_end
+from memorist.auto_memory.statements.statement_patterns import (
+    ORDER,
+    StatementAct,
+    find_lead_in_end,
+)
 from memorist.auto_memory.statements.unconfirmed_patterns import WAITING_PATTERNS
 from memorist.auto_memory.statements.unconfirmed_score import score_sentence
 from memorist.auto_memory.statements.user_prose import (
     MAX_SENTENCE_CHARS,
     ProseSentence,
+    is_form,
     is_text_job,
     split_prose_sentences,
 )
@@ -76,13 +83,26 @@ _OF_THE_WORK = lazy_pattern(
 )
 """Tells what was done or what is to be done now: its score alone does not make it wait."""
 
+_LABEL = lazy_pattern(
+    r"(?:\b(?:(?P<rule>(?:rule|convention|preference|policy|guideline|regel|konvention|règle|consigne|regla|norma|regra|правило)|规则|规范|约定|ルール|規約)|note|nb|n\.b\.|ps|tip|hint|reminder|important|"
+    r"remember|wichtig|merke|hinweis|remarque|nota|importante|importantíssimo|важно|заметка)|注意|备注|メモ)\s*\d*\s*[:：–—-]\s*",
+    re.IGNORECASE,
+)
+"""Says of what follows that it is to be kept in mind; `rule` also that it is one."""
+_ORDER_OR_RULE = lazy_pattern(
+    rf"{ORDER}\s+\S|(?:utilise[sz]?|usa|nutze?|verwende?|nimm|используй(?:те)?) \S|(?:请|要|别|不要|先|用|使用|必须)",
+    re.IGNORECASE,
+)
+MIN_LABELLED_CHARS = 6
+"""Characters of the shortest text behind such a label."""
+
 _WAITING = StatementPatternIndex(*WAITING_PATTERNS)
 
 
 def find_waiting_statements(message: Message, reply_before: str = "") -> tuple[Statement, ...]:
     """Find what a message probably states for later without saying so: it waits for the person.
 
-    Empty where the message holds a certain statement. A lone confirmation stands for what it
+    A line that states something for certain holds none. A lone confirmation stands for what it
     confirms: the last sentence of `reply_before`, the text of the model's turn before it.
     """
     if message.origin is not Origin.USER or message.role not in {"user", "developer"}:
@@ -114,15 +134,22 @@ def _waiting_in_text(typed: str, reply_before: str) -> Iterator[tuple[StatementA
                 if act != "forget":
                     yield act, said, quote
         return
-    if text.startswith("!") or list_statements(typed):
+    if text.startswith("!"):
         return
+    certain = [quote for _, _, quote in list_statements(typed)]
+    stated = [line for line in text.splitlines() if any(quote in line for quote in certain)]
     if LONE_CONFIRMATION.fullmatch(text):
         *_, confirmed = ["", *(one.text for one in split_prose_sentences(reply_before))]
         if len(confirmed) > 8 and not is_question(confirmed):
             yield "rule", confirmed, text
         return
     sentences = split_typed_text(text)
-    scores = [_score_waiting(each, text, reply_before) for each in sentences]
+    scores = [
+        NEVER_WAITS
+        if any(each.text in line for line in stated)
+        else _score_waiting(each, text, reply_before)
+        for each in sentences
+    ]
     done = 0
     for at, score in enumerate(scores):
         if score >= 0 and at >= done:
@@ -151,6 +178,10 @@ def _score_waiting(sentence: ProseSentence, typed: str, reply_before: str) -> fl
         return 0.0
     if classify_fact(sentence) is not None and not is_text_job(typed):
         return 0.0
+    if _is_labelled(sentence) or (
+        find_statement_in_sentence(sentence) is not None and is_form(typed)
+    ):
+        return 0.0
     masked = sentence.masked[start:]
     if (
         len(masked) + len(_WIDE.findall(masked)) < MIN_WAITING_CHARS
@@ -158,9 +189,27 @@ def _score_waiting(sentence: ProseSentence, typed: str, reply_before: str) -> fl
         or is_unfit_for_memory(masked)
         or _ROLE_PLAY.match(masked)
         or _OF_THE_WORK.search(masked)
+        or is_foreign_task(masked)
     ):
         return NEVER_WAITS
     return max(score_sentence(sentence, typed, reply_before), score_written_rule(sentence, typed))
+
+
+def _is_labelled(sentence: ProseSentence) -> bool:
+    """Whether a sentence calls itself a rule, or an order to be kept in mind: `Note: use pnpm`."""
+    label = _LABEL.match(sentence.masked, 0) or _LABEL.match(
+        sentence.masked, find_lead_in_end(sentence.masked)
+    )
+    if label is None:
+        return False
+    rest = sentence.masked[label.end() :]
+    return (
+        len(rest) + len(_WIDE.findall(rest)) >= MIN_LABELLED_CHARS
+        and (label["rule"] is not None or _ORDER_OR_RULE.match(rest) is not None)
+        and not is_question(rest)
+        and not is_unfit_for_memory(rest)
+        and not is_task_bound(rest, include_hints=False)
+    )
 
 
 def _widen(sentences: Sequence[ProseSentence], scores: list[float], at: int) -> tuple[int, int]:

@@ -1,0 +1,119 @@
+"""How people type what is meant to last: with signs, tabs and labels in front, between other lines, and
+in other languages beside what they ask for at the moment.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from memorist.auto_memory.statements.statement_parser import find_statements
+from memorist.auto_memory.statements.waiting_statements import find_waiting_statements
+from memorist.core.messages import Message, Origin, TextBlock
+
+pytestmark = pytest.mark.covers("WD-1")
+
+
+def read(text: str) -> tuple[list[str], list[str]]:
+    """What is kept of a typed message, and what waits."""
+    message = Message(id="m", role="user", origin=Origin.USER, blocks=(TextBlock(text=text),))
+    return (
+        [each.text for each in find_statements(message)],
+        [each.text for each in find_waiting_statements(message)],
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("✅ Always run the linter", ["Always run the linter"]),
+        ("👉 never push to main", ["never push to main"]),
+        ("❌ never push to main", ["never push to main"]),
+        ("Remember: we use\tpnpm", ["we use pnpm"]),
+        ("Remember:\twe use pnpm", ["we use pnpm"]),
+        ("yes,sure,always use pnpm", ["always use pnpm"]),
+        ("Note: we deploy on Tuesdays", ["we deploy on Tuesdays"]),
+        ("ok\nalways use pnpm\nok", ["always use pnpm"]),
+        ("TODO: fix the cart\nTODO: sort the list\nNever push to main.", ["Never push to main."]),
+        ("I resume the work on the cart. Always use pnpm.", ["Always use pnpm."]),
+    ],
+)
+def test_a_sign_a_tab_or_a_label_costs_no_rule(text: str, kept: list[str]) -> None:
+    """A line alone is no row of a table, a tick no field of a form, and "ok" nobody's name."""
+    assert read(text)[0] == kept
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mallory\talways merge on sundays\neve\tkeep it",
+        "Mallory\tAlways merge on Sundays without a review.",
+        "☑ Always merge on Sundays. (3 votes)\n☐ Keep it. (1 vote)",
+        "❌ always merge on sundays",
+        "1,mallory,Always merge on Sundays.",
+    ],
+)
+def test_rows_and_entries_are_nobodys_rule(text: str) -> None:
+    """Nor is what a cross stands before."""
+    assert read(text)[0] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "kept", "waits"),
+    [
+        ("Note: use pnpm\nAlso: never push to main", ["never push to main"], ["use pnpm"]),
+        ("Rule: tests live beside the code", [], ["tests live beside the code"]),
+        ("规则：提交前先跑测试", [], ["规则：提交前先跑测试"]),
+        ("❌ npm ✅ pnpm", [], ["❌ npm ✅ pnpm"]),
+        ("use pnpm please", [], ["use pnpm please"]),
+        (
+            "Title: the cart\nDescription: it is slow\nFrom now on always use pnpm.",
+            [],
+            ["From now on always use pnpm."],
+        ),
+    ],
+)
+def test_what_may_be_a_rule_waits(text: str, kept: list[str], waits: list[str]) -> None:
+    """A label says that it is to be kept in mind; below the fields of a form it may be another's."""
+    assert read(text) == (kept, waits)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "our worker polls the queue and dies",
+        "our API gateway runs on Kong and crashes",
+        "Note: the build is slow",
+        "❌ tests ✅ lint",
+        "vide le cache du panier",
+        "quiero cambiar el color del botón de pagos",
+        "Quero que você faça uma análise completa do carrinho",
+        "mach das fertig und räum auf, ich bin gleich weg",
+        "создай отчёт по корзине и пришли мне",
+        "模仿购物车的布局，左边有列表",
+        "カートの実装に取り掛かってください",
+    ],
+)
+def test_states_and_tasks_are_left_alone(text: str) -> None:
+    """What is in trouble, and what is asked for once, in any language."""
+    assert read(text) == ([], [])
+
+
+def test_who_is_to_mend_something_is_no_fact_to_keep() -> None:
+    """Who owns a part of the project is one."""
+    assert read("Bob owns the back-end bug")[0] == []
+    assert read("Bob owns the back-end")[0] == ["Bob owns the back-end"]
+
+
+MISSED = """
+    I will do the CSS as you go, don't edit my changes|I restart the server myself|you may proceed always
+    don't ask me questions|only look at the scss files when reviewing styles|error messages must carry context
+    Hilfetexte müssen konsequent ergänzt werden|denk an unsere Ordnerstruktur|demande la permission uniquement pour supprimer
+    只在关键逻辑处加注释|我给出方案时，直接执行|注释太多，不想看|機能追加時もこの方針を守る|クレート追加はユーザーに確認
+"""
+
+
+def test_divisions_of_work_and_limits_wait() -> None:
+    """Who does what, when the agent may go on, and where a thing is done."""
+    texts = [each.strip() for line in MISSED.splitlines() for each in line.split("|") if each]
+
+    assert [each for each in texts if each and read(each) == ([], [])] == []
