@@ -645,6 +645,45 @@ def test_a_project_has_one_name_however_it_was_cloned() -> None:
     assert text_checksum("a") != text_checksum("b")
 
 
+@pytest.mark.covers("SF-6")
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/v1/team/shop/read", {"keys": [f"{number}.md" for number in range(5_001)]}),
+        ("PUT", "/v1/team/shop", {"changes": {f"{n}.md": {"text": None} for n in range(5_001)}}),
+    ],
+)
+def test_a_request_names_no_more_than_a_team_may_have(
+    port: int, method: str, path: str, body: dict[str, object]
+) -> None:
+    """Each name is a query while others wait: two megabytes of names would keep them waiting."""
+    assert ask(port, method, path, json.dumps(body).encode())[0] == 413
+
+
+@pytest.mark.covers("TM-2", "SF-6")
+def test_deletions_never_grow_a_team_beyond_what_a_client_reads(
+    port: int, store: TeamStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A deletion of what was never there is no change; of real ones the newest are remembered, so
+    that a machine that comes back learns of them.
+    """
+    monkeypatch.setattr("memorist.team.team_store.MAX_TOMBSTONES", 3)
+    never = {f"never{number}.md": {"text": None} for number in range(500)}
+
+    assert ask(port, "PUT", "/v1/team/shop", json.dumps({"changes": never}).encode())[0] == 200
+    assert store.read_snapshot("shop").version == 0
+    for number in range(5):
+        assert ask(port, "PUT", "/v1/team/shop", change(f"k{number}.md", "x\n"))[0] == 200
+        was = text_checksum("x\n")
+        assert ask(port, "PUT", "/v1/team/shop", change(f"k{number}.md", None, was))[0] == 200
+
+    listing = client(port).fetch_listing(RemoteState())
+
+    assert store.read_snapshot("shop").deleted == ("k2.md", "k3.md", "k4.md")
+    assert listing is not None
+    assert listing.deleted == {"k2.md", "k3.md", "k4.md"}
+
+
 @pytest.mark.covers("TM-2", "SF-4")
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_both_databases_keep_the_same(kind: str, tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ from memorist.team.team_protocol import (
     entity_tag,
     is_checksum,
 )
-from memorist.team.team_remote import MAX_REVISIONS
+from memorist.team.team_remote import MAX_KEYS, MAX_REVISIONS
 from memorist.team.team_store import TeamStore, TeamStoreFull, TeamToken, TeamWrite
 from memorist.uvicorn_server import MAX_CONNECTIONS, BoundedConfig
 
@@ -92,6 +92,14 @@ def _build_refusal(
     return _RequestRefused(
         status, TeamRefusal(error=error, detail=detail, keys=keys or {}, limit=limit)
     )
+
+
+def _refuse_too_many(names: int) -> None:
+    """Each name is a query while others wait for the store, and no team has more."""
+    if names > MAX_KEYS:
+        raise _build_refusal(
+            413, "too_many", f"A request names at most {MAX_KEYS:,} memories.", limit=MAX_KEYS
+        )
 
 
 class TeamApplication:
@@ -170,6 +178,7 @@ class TeamApplication:
     async def _post_read(self, request: Request) -> Response:
         space, _ = await self._authorize(request, writing=False)
         wanted = await _read_body(request, TeamTextsRequest)
+        _refuse_too_many(len(wanted.keys))
         texts = await run_in_threadpool(
             lambda: self._store.read_texts(
                 space, [key for key in wanted.keys if "\0" not in key], most=MAX_READ_RESPONSE_BYTES
@@ -203,6 +212,7 @@ class TeamApplication:
     async def _put_changes(self, request: Request) -> Response:
         space, token = await self._authorize(request, writing=True)
         changes = (await _read_body(request, TeamChangesRequest)).changes
+        _refuse_too_many(len(changes))
         writes = await run_in_threadpool(
             lambda: {key: self._judge_change(key, change) for key, change in changes.items()}
         )

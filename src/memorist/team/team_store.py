@@ -36,12 +36,18 @@ _TEAM_TABLES = (
 )
 MAX_STORED_REVISIONS = 100
 """Newest changes of one memory whose author is kept. Ours: 5,000 memories make 75 MB at most."""
+MAX_TOMBSTONES = 10_000
+"""Newest deletions of a team that are remembered. Ours: with 5,000 memories, a client still reads
+the whole view (8 MB). A machine that was away for longer sends its copy again.
+"""
 _INSERT_REVISION = (
     "insert into team_revisions (space, key, version, hash, author, at) values (:space, "
     ":key, :version, :hash, :author, :at)"
 )
 _PRUNE_REVISIONS = """delete from team_revisions where space = :space and key = :key and version < (select min(version) from
     (select version from team_revisions where space = :space and key = :key order by version desc limit :most) as kept)"""
+_PRUNE_TOMBSTONES = """delete from team_entries where space = :space and hash = '' and version < (select min(version) from
+    (select version from team_entries where space = :space and hash = '' order by version desc limit :most) as kept)"""
 _SELECT_REVISIONS = (
     "select key, version, hash, author, at from team_revisions where space = :space order "
     "by version desc, key limit :most"
@@ -161,15 +167,14 @@ class TeamStore:
         version: int | None = None,
     ) -> dict[str, str]:
         """Apply all changes atomically. Returns the names whose current checksum differs from the
-        writer's expectation, with that checksum; nothing is written then.
+        writer's expectation, with that checksum; nothing is written then. A deletion of what was
+        never there is no change.
 
         `version` is the required version of the whole team, where the writer gives one. Raises
         TeamStoreFull.
         """
         with self._transaction():
             _, present = self._ensure_space(space)
-            if not writes:
-                return {}
             moved = {
                 key: now
                 for key, write in writes.items()
@@ -178,35 +183,47 @@ class TeamStore:
             if moved or version not in (None, present):
                 return moved or {"": ""}
             at = self._state.now()
-            for key, write in writes.items():
-                values = {
-                    "space": space,
-                    "key": key,
-                    "hash": write.hash,
-                    "text": write.text,
-                    "version": present + 1,
-                    "author": author,
-                    "at": at,
-                }
-                self._state.execute(_INSERT_REVISION, values)
-                self._state.execute(
-                    _PRUNE_REVISIONS, {"space": space, "key": key, "most": MAX_STORED_REVISIONS}
-                )
-                self._state.execute(
-                    _SAVE_ENTRY,
-                    values | {"bytes": len(write.text.encode()) if write.text is not None else 0},
-                )
+            changes = {
+                key: write for key, write in writes.items() if write.text is not None or write.was
+            }
+            if not changes:
+                return {}
+            for key, write in changes.items():
+                self._write_change(space, key, write, author=author, version=present + 1)
+            if any(write.text is None for write in changes.values()):
+                self._state.execute(_PRUNE_TOMBSTONES, {"space": space, "most": MAX_TOMBSTONES})
             rows = self._state.query(
                 "select count(*) as many from team_entries where space = :space and hash <> ''",
                 {"space": space},
             )
-            if rows[0]["many"] > self._most and any(not write.was for write in writes.values()):
+            if rows[0]["many"] > self._most and any(not write.was for write in changes.values()):
                 raise TeamStoreFull(f"a team has at most {self._most:,} memories")
             self._state.execute(
                 "update team_spaces set version = :version where name = :space",
                 {"version": present + 1, "space": space},
             )
         return {}
+
+    def _write_change(
+        self, space: str, key: str, write: TeamWrite, *, author: str, version: int
+    ) -> None:
+        values = {
+            "space": space,
+            "key": key,
+            "hash": write.hash,
+            "text": write.text,
+            "version": version,
+            "author": author,
+            "at": self._state.now(),
+        }
+        self._state.execute(_INSERT_REVISION, values)
+        self._state.execute(
+            _PRUNE_REVISIONS, {"space": space, "key": key, "most": MAX_STORED_REVISIONS}
+        )
+        self._state.execute(
+            _SAVE_ENTRY,
+            values | {"bytes": len(write.text.encode()) if write.text is not None else 0},
+        )
 
     def list_revisions(self, space: str, key: str = "", *, most: int) -> list[StoredTeamRevision]:
         """The newest changes of a memory, or of all for an empty name; at most `MAX_REVISIONS` of
