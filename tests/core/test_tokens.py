@@ -97,6 +97,16 @@ def test_results_between_the_records_of_one_reply_stay_counted() -> None:
     assert meter.tokens == 5_050 + 1_000
 
 
+def test_a_server_that_gives_all_replies_one_id_is_measured_like_others() -> None:
+    """What stood before an earlier reply is in the later one's count, and not added to it."""
+    meter = ContextMeter()
+    for turn in range(20):
+        meter.add(message("r" * 4_000))
+        meter.add(reply("a" * 40, "chat-1", Usage(input=1_000 * (turn + 1), output=10)))
+
+    assert meter.tokens == 20_010
+
+
 @given(st.lists(st.text(max_size=200), max_size=30))
 def test_adding_messages_never_makes_the_context_smaller(texts: list[str]) -> None:
     """Growth is monotone as long as no provider says otherwise."""

@@ -28,6 +28,7 @@ from memorist.core.messages import (
     ToolResult,
     ToolUse,
     UnknownBlock,
+    Usage,
 )
 
 BYTES_PER_TOKEN = 4
@@ -125,6 +126,8 @@ class ContextMeter:
         self._between = 0
         self._after_model = 0
         self._reply: str | None = None
+        self._reply_input = 0
+        """Input tokens of that reply as reported; 0 while unknown."""
         self._prefix: int | None = None
         self._estimated = 0
         self._first_measured: tuple[int, int] | None = None
@@ -166,17 +169,27 @@ class ContextMeter:
         size = estimate_message_tokens(message, self.factor)
         self._estimated += size
         self._after_model = 0 if message.origin is Origin.MODEL else self._after_model + size
-        if message.reply_id is not None and message.reply_id != self._reply:
-            self._reply = message.reply_id
-            self._between = 0
-        elif message.reply_id is None:
+        if message.reply_id is None:
             self._between += size
+        elif self._begins_reply(message.reply_id, message.usage):
+            self._between = 0
         self._since += size
         if measure and message.usage is not None and message.usage.context > 0:
             self.record_measurement(
                 message.usage.context,
                 uncounted=self._between if message.reply_id is not None else 0,
             )
+
+    def _begins_reply(self, reply_id: str, usage: Usage | None) -> bool:
+        """Tell whether a record is the first of its reply. Some servers give all replies one id: a
+        reply whose input was counted otherwise is another one.
+        """
+        given = usage.context - usage.output if usage is not None else 0
+        is_another = given > 0 and self._reply_input not in (0, given)
+        begins = reply_id != self._reply or is_another
+        self._reply = reply_id
+        self._reply_input = given or (0 if begins else self._reply_input)
+        return begins
 
     def record_measurement(self, context: int, uncounted: int | None = None) -> None:
         """Record the context size that a provider reported; `uncounted` tokens came after the part
@@ -216,3 +229,4 @@ class ContextMeter:
         self._between = 0
         self._first_measured = None
         self._reply = None
+        self._reply_input = 0
