@@ -182,7 +182,6 @@ class TeamStore:
             }
             if moved or version not in (None, present):
                 return moved or {"": ""}
-            at = self._state.now()
             changes = {
                 key: write for key, write in writes.items() if write.text is not None or write.was
             }
