@@ -246,7 +246,7 @@ def test_the_newest_changes_of_each_memory_are_kept_in_order(
     writes: list[tuple[str, str, bool]],
 ) -> None:
     """Whatever is written and deleted: of each memory the newest `most` changes, in order; another
-    memory's changes push none out.
+    memory's changes push none out. A deletion of what is not there is none.
     """
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(team_store, "MAX_STORED_REVISIONS", 3)
@@ -257,8 +257,9 @@ def test_the_newest_changes_of_each_memory_are_kept_in_order(
             text = None if deletes else f"{number}\n"
             write = TeamWrite(text, text_checksum(text) if text else "", now.get(key, ""))
             assert store.apply_writes("shop", {key: write}, author) == {}
+            if not deletes or now.get(key):
+                done.insert(0, (key, author, deletes))
             now[key] = write.hash
-            done.insert(0, (key, author, deletes))
         log = [
             (each.key, each.author, each.deleted) for each in store.list_revisions("shop", most=99)
         ]
