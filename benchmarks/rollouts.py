@@ -12,8 +12,8 @@ from pathlib import Path
 
 from benchmarks import rollouts_workers
 from benchmarks.report import BenchResult, BenchRow
-from memorist.store.claim_rules import JobClaim, LeasePolicy
 from memorist.store.extract_rows import RolloutExtract
+from memorist.store.job_claim_rules import JobClaim, LeasePolicy
 from memorist.store.job_claims import claim_extraction, finish_extraction
 from memorist.store.rollout_rows import Rollout, save_rollouts
 from memorist.store.state_database import open_sqlite_state

@@ -17,7 +17,7 @@ from memorist.cli.main import memorist_group
 from memorist.errors import MemoristError, NothingToDo, SettingsError
 from memorist.rollouts.job_worker import build_claim_terms
 from memorist.settings import RolloutsSettings
-from memorist.store.claim_rules import JobClaim
+from memorist.store.job_claim_rules import JobClaim
 from memorist.store.job_claims import claim_extraction, fail_job, postpone_job
 from memorist.store.rollout_rows import list_rollouts
 from memorist.store.state_database import open_sqlite_state

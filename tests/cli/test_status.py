@@ -24,9 +24,9 @@ from memorist.engine.engine import Memorist
 from memorist.forks.fork_spec import ForkLimits, ForkOutcome, ForkSpec, NoTools, Receipt
 from memorist.models.rate_limits import RateLimitReport
 from memorist.settings import Settings, SpendSettings
-from memorist.store.claim_rules import JobClaim, LeasePolicy
 from memorist.store.database import open_database
 from memorist.store.home_layout import Layout
+from memorist.store.job_claim_rules import JobClaim, LeasePolicy
 from memorist.store.job_claims import (
     claim_consolidation,
     claim_extraction,

@@ -15,9 +15,9 @@ import pytest
 from memorist.errors import ModelUnavailable, StoreError
 from memorist.rollouts.job_worker import JobEvent, JobFinished, WorkerPace
 from memorist.rollouts.shared_worker import run_shared_worker
-from memorist.store.claim_rules import JobClaim
 from memorist.store.dead_workers import release_dead_leases
 from memorist.store.extract_rows import delete_all_extracts, list_extracts, prune_extracts
+from memorist.store.job_claim_rules import JobClaim
 from memorist.store.job_claims import (
     claim_consolidation,
     fail_job,

@@ -18,8 +18,8 @@ from memorist.engine.rollout_pipeline import open_rollout_pipeline
 from memorist.ports import Request
 from memorist.rollouts.sync_outcome import RolloutSyncReport
 from memorist.settings import RolloutsSettings, Settings, SpendSettings
-from memorist.store.claim_rules import LeasePolicy
 from memorist.store.extract_rows import list_extracts
+from memorist.store.job_claim_rules import LeasePolicy
 from memorist.store.memory_mode import set_memory_mode
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import Say, Step

@@ -6,8 +6,8 @@ import pytest
 
 from memorist.rollouts.job_worker import JobDeferred, JobFinished
 from memorist.rollouts.sync_outcome import split_job_events, structural_fallback_remarks
-from memorist.store.claim_rules import ClaimRefused
 from memorist.store.extract_rows import StoredExtract
+from memorist.store.job_claim_rules import ClaimRefused
 from store.claiming import NOW, extract
 
 

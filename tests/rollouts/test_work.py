@@ -22,8 +22,8 @@ from memorist.rollouts.job_worker import (
     run_worker,
 )
 from memorist.settings import RolloutsSettings
-from memorist.store.claim_rules import LeasePolicy
 from memorist.store.extract_rows import list_extracts
+from memorist.store.job_claim_rules import LeasePolicy
 from memorist.store.job_claims import list_exhausted_jobs, list_failures, list_jobs
 from memorist.store.rollout_rows import save_rollouts
 from rollouts.stages import Scripted, means

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from memorist.store.claim_rules import ClaimRefused, JobClaim, LeasePolicy
 from memorist.store.extract_rows import RolloutExtract
+from memorist.store.job_claim_rules import ClaimRefused, JobClaim, LeasePolicy
 from memorist.store.job_claims import claim_extraction
 from memorist.store.rollout_rows import Rollout
 from memorist.store.state_database import SqliteState, StateDatabase, open_sqlite_state

@@ -11,9 +11,9 @@ import signal
 import sys
 from pathlib import Path
 
-from memorist.store.claim_rules import JobClaim, LeasePolicy
 from memorist.store.database import open_database
 from memorist.store.extract_rows import list_extracts, prune_extracts
+from memorist.store.job_claim_rules import JobClaim, LeasePolicy
 from memorist.store.job_claims import (
     claim_consolidation,
     claim_extraction,

@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from memorist.store.claim_rules import JobClaim, LeasePolicy
+from memorist.store.job_claim_rules import JobClaim, LeasePolicy
 from memorist.store.job_claims import claim_extraction, finish_extraction
 from memorist.store.rollout_rows import list_extraction_progress
 from memorist.store.state_database import open_sqlite_state

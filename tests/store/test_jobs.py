@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from memorist.store.claim_rules import ClaimRefused, JobClaim, LeasePolicy
 from memorist.store.extract_rows import StoredExtract, list_extracts, reinsert_extracts
+from memorist.store.job_claim_rules import ClaimRefused, JobClaim, LeasePolicy
 from memorist.store.job_claims import (
     claim_consolidation,
     fail_job,

@@ -21,8 +21,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from memorist.store.claim_rules import CLOCK_SKEW_SECONDS, JobClaim, LeasePolicy
 from memorist.store.extract_rows import list_extracts
+from memorist.store.job_claim_rules import CLOCK_SKEW_SECONDS, JobClaim, LeasePolicy
 from memorist.store.job_claims import (
     claim_extraction,
     fail_job,

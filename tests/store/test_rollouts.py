@@ -8,7 +8,6 @@ import msgspec
 import pytest
 
 from memorist.errors import StoreError
-from memorist.store.claim_rules import JobClaim
 from memorist.store.database import open_database
 from memorist.store.extract_rows import (
     StoredExtract,
@@ -17,6 +16,7 @@ from memorist.store.extract_rows import (
     prune_extracts,
     reinsert_extracts,
 )
+from memorist.store.job_claim_rules import JobClaim
 from memorist.store.job_claims import claim_consolidation as claim_whole
 from memorist.store.job_claims import finish_consolidation, finish_extraction, list_jobs
 from memorist.store.memory_mode import set_memory_mode

@@ -19,8 +19,8 @@ from memorist.settings import Settings
 from memorist.skills.draft_saving import find_drafts_folder, save_draft
 from memorist.skills.skill import Skill, load_skill_prompts
 from memorist.skills.skill_discovery import DiscoveredSkills, discover_skills, find_skill_locations
-from memorist.skills.skill_material import SkillMaterial, read_material
 from memorist.skills.skillify import SkillDraft, build_skeleton, is_skill_name, render_interview
+from memorist.skills.skillify_source import SkillMaterial, read_material
 from memorist.store.disk_files import DiskFiles, read_if_exists
 
 

@@ -42,10 +42,10 @@ from memorist.errors import StoreError
 from memorist.rollouts.job_worker import build_claim_terms
 from memorist.rollouts.session_eligibility import judge_threads
 from memorist.settings import Settings
-from memorist.store.claim_rules import Job, find_consolidation_refusal
 from memorist.store.database import open_database
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout, MemoryLayout
+from memorist.store.job_claim_rules import Job, find_consolidation_refusal
 from memorist.store.job_claims import list_exhausted_jobs, list_jobs
 from memorist.store.rollout_rows import list_extraction_progress
 from memorist.store.session_rows import list_sessions

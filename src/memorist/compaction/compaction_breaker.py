@@ -47,6 +47,10 @@ class CircuitBreaker(Struct, frozen=True, kw_only=True):
         """Whether a compaction that is due now would follow the last one at once."""
         return self.replies_since is not None and self.replies_since <= REFILL_REPLIES
 
+    def is_refilling(self, max_refills: int) -> bool:
+        """Whether the window was full again at once `max_refills` times in a row."""
+        return self.is_refilled and self.refills + 1 >= max_refills
+
 
 def record_reply(breaker: CircuitBreaker) -> CircuitBreaker:
     """Record a reply of the model."""

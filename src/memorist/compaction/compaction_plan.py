@@ -107,7 +107,7 @@ def _plan_automatic(
                 f"conversation has grown to {breaker.retry_tokens:,} tokens."
             ),
         )
-    if breaker.is_refilled and breaker.refills + 1 >= settings.refills:
+    if breaker.is_refilling(settings.refills):
         return (
             SkipCompaction(
                 f"The window was full again within {REFILL_REPLIES} replies, {settings.refills} "

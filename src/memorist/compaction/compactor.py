@@ -66,10 +66,11 @@ from memorist.compaction.newest_messages import (
 )
 from memorist.compaction.oldest_rounds import ensure_user_first, opening_message
 from memorist.compaction.profitable_edits import (
-    MIN_THRESHOLD_SHARE,
     CostState,
     ReplaceableHistory,
+    edits_by_price,
     find_profitable_edit,
+    is_price_check_due,
 )
 from memorist.compaction.restored_content import find_announcements, gather_restorable_content
 from memorist.compaction.session_memory_compaction import SessionNotes
@@ -148,8 +149,6 @@ LONG_HISTORY_MESSAGES = 256
 """Messages above which pure work on a whole history is done in a thread, so that a host's other
 conversations go on: a millisecond of it or less is not worth one. Our choice.
 """
-PRICE_CHECK_GROWTH = 5_000
-"""Growth in tokens after which pricing is repeated, so that it costs little."""
 
 
 class Compactor(SessionExtension):
@@ -248,12 +247,8 @@ class Compactor(SessionExtension):
         settings = self._settings
         idle = is_cache_cold(now, self._last_reply, settings)
         tokens = self._tracker.tokens
-        grown = (
-            settings.schedule == "price"
-            and tokens >= limits.undelayed_auto * MIN_THRESHOLD_SHARE
-            and tokens - self._priced_at_tokens >= PRICE_CHECK_GROWTH
-        )
-        return settings.enabled and (idle or grown or self._tracker.tokens >= limits.auto)
+        priced = is_price_check_due(tokens, self._priced_at_tokens, limits, settings)
+        return settings.enabled and (idle or priced or tokens >= limits.auto)
 
     @trace_work(COMPACTION_LABEL)
     async def compact(self, call: CompactionRequest) -> CompactionOutcome:
@@ -377,7 +372,7 @@ class Compactor(SessionExtension):
         if (
             isinstance(cleared, CompactedHistory)
             or call.price is None
-            or settings.schedule != "price"
+            or not edits_by_price(settings)
             or call.provider_compacts
         ):
             return cleared

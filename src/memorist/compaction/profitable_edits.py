@@ -46,6 +46,26 @@ the model still sees it need not fetch.
 """
 
 
+PRICE_CHECK_GROWTH = 5_000
+"""Growth in tokens after which pricing is repeated, so that it costs little."""
+
+
+def edits_by_price(settings: CompactionSettings) -> bool:
+    """Whether edits are made as soon as they save money, and not only when the window demands."""
+    return settings.schedule == "price"
+
+
+def is_price_check_due(
+    tokens: int, priced_tokens: int, limits: CompactionThresholds, settings: CompactionSettings
+) -> bool:
+    """Whether a context of `tokens`, which was last priced at `priced_tokens`, is priced again."""
+    return (
+        edits_by_price(settings)
+        and tokens >= limits.undelayed_auto * MIN_THRESHOLD_SHARE
+        and tokens - priced_tokens >= PRICE_CHECK_GROWTH
+    )
+
+
 class CostState(Struct, frozen=True, kw_only=True):
     """The model's rates and the cost-relevant state of the session."""
 

@@ -36,10 +36,14 @@ from memorist.dream.dream import Dream
 from memorist.dream.project_dream import open_dream
 from memorist.engine.blocking_engine import BlockingMemorist
 from memorist.engine.context_extension import ContextExtension
+from memorist.engine.long_term_memory import keeps_auto_memory, learns_from_sessions
 from memorist.engine.memory_extension import MemoryExtension, open_memory_extension
 from memorist.engine.memory_holdout import draw_holdout
 from memorist.engine.observed_session import ObservedSession
-from memorist.engine.past_session_recall import PastSessionRecall
+from memorist.engine.past_session_recall import (
+    PastSessionRecall,
+    open_past_session_recall,
+)
 from memorist.engine.replayed_session import ReplayedSession
 from memorist.engine.session import Session
 from memorist.engine.session_log import SessionLog
@@ -75,9 +79,7 @@ from memorist.store.home_layout import Layout, SessionLayout
 from memorist.store.off_sessions import note_off_session, read_off_sessions
 from memorist.store.state_database import StateDatabase, is_shared, open_state
 from memorist.system import SystemClock
-from memorist.team.remote_location import open_remote, read_remote_location
-from memorist.team.team_sync import TeamSync
-from memorist.team.team_watcher import TeamWatcher
+from memorist.team.team_watcher import open_team_watcher
 
 Opened = TypeVar("Opened")
 
@@ -311,7 +313,8 @@ class Memorist:
     def _begin_session(self, log: SessionLog) -> MemoryExtension:
         """Begin a live session; its files are released where that fails."""
         with log.release_on_error():
-            return self._begin_live(log, self._open_session_recall(log.context))
+            past = open_past_session_recall(log.context, self._open_shared_state)
+            return self._begin_live(log, past)
 
     def _begin_live(self, log: SessionLog, *more: SessionExtension | None) -> MemoryExtension:
         """Begin a live session with its extensions, and start their due work.
@@ -322,7 +325,7 @@ class Memorist:
         held_out = draw_holdout(context)
         memory = self._open_memory_extension(log, held_out=held_out)
         extensions: list[SessionExtension] = []
-        learns = self.settings.uses_rollouts and host.main and host.memory and not host.remote
+        learns = learns_from_sessions(context)
         if learns and not held_out:
             extensions.append(RolloutMemoryExtension(context, self._open_rollout_state))
         extensions.append(memory)
@@ -365,7 +368,7 @@ class Memorist:
             context,
             self._memory_for(context),
             lambda memory: self._open_search(memory, context.runtime.settings.recall),
-            self._open_team_watcher(context),
+            open_team_watcher(self._memory_for(context), context, self.environment),
             held_out=held_out,
         )
 
@@ -381,25 +384,6 @@ class Memorist:
         return self._memory_searches.get_or_create(
             f"{way} {memory.layout.folder}", lambda: FolderSearch(memory.folder, settings)
         )
-
-    def _open_session_recall(self, context: SessionContext) -> PastSessionRecall | None:
-        """Open the recall of the project's past sessions, and bring its index up to date in a
-        thread; none without a project, since nothing crosses projects.
-        """
-        host, settings = context.host, self.settings
-        learns = settings.uses_rollouts and host.main and host.memory and not host.remote
-        if (
-            not context.project
-            or not learns
-            or not settings.recall.enabled
-            or draw_holdout(context)
-        ):
-            return None
-        recall = PastSessionRecall(
-            context, lambda: open_state(self.settings.state, self.layout.database, waits_once=True)
-        )
-        recall.begin_sync()
-        return recall
 
     def _start_worker(self, session: Path) -> None:
         """Start one where something may be due.
@@ -429,9 +413,12 @@ class Memorist:
             )
         )
 
+    def _open_shared_state(self) -> StateDatabase:
+        return open_state(self.settings.state, self.layout.database, waits_once=True)
+
     def _open_rollout_state(self) -> StateDatabase:
         if self._state is None:
-            self._state = open_state(self.settings.state, self.layout.database, waits_once=True)
+            self._state = self._open_shared_state()
         return self._state
 
     def skills(self, folder: str) -> SkillDiscovery:
@@ -529,14 +516,7 @@ class Memorist:
         """The memory of a session's project; None without a project, and on a machine whose disk is
         not persistent.
         """
-        return (
-            self.memory(context.project)
-            if context.project
-            and self.settings.uses_auto_memory
-            and context.host.memory
-            and not context.host.remote
-            else None
-        )
+        return self.memory(context.project) if keeps_auto_memory(context) else None
 
     def memory(self, project: str) -> AutoMemory:
         """The memory of a project, by any folder of its repository.
@@ -557,34 +537,6 @@ class Memorist:
             clock=self._clock,
             settings=settings,
             database=self.database,
-        )
-
-    def _open_team_watcher(self, context: SessionContext) -> TeamWatcher | None:
-        """The watcher that syncs the team's memories of a project; None when that is off, or no
-        location is configured.
-        """
-        memory = self._memory_for(context) if self.settings.team.enabled else None
-        location = (
-            None
-            if memory is None
-            else read_remote_location(self._files, memory.layout.team, self.settings.team)
-        )
-        if memory is None or location is None:
-            return None
-
-        def opening() -> tuple[TeamSync, Callable[[], None]]:
-            remote = open_remote(
-                memory.layout.team,
-                location,
-                Path(context.project),
-                self.settings.team,
-                self.environment,
-            )
-            own = memory.clone_for_thread()
-            return TeamSync(own, remote, files=self._files, settings=self.settings.team), own.close
-
-        return TeamWatcher(
-            opening, files=self._files, settings=self.settings.team, tell=context.runtime.emit
         )
 
     async def close(self) -> None:

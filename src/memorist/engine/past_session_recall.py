@@ -14,7 +14,9 @@ from memorist.auto_memory.write_evidence import extract_user_text
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, TextBlock, ToolUse
 from memorist.core.prompt_templates import load_prompt
 from memorist.engine.history_search import HistorySearch, SearchResults
+from memorist.engine.long_term_memory import learns_from_sessions
 from memorist.engine.memory_extension import MemoryExtension
+from memorist.engine.memory_holdout import draw_holdout
 from memorist.engine.session_log import SessionLog
 from memorist.errors import MemoristError, StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionView
@@ -214,3 +216,17 @@ def search_session_history(log: SessionLog, query: str, limit: int) -> SearchRes
         memories=recall.search if recall is not None else None,
         sessions=sessions.search if sessions is not None else None,
     ).search(query[:MAX_QUERY_CHARS], limit)
+
+
+def open_past_session_recall(
+    context: SessionContext, open_state: Callable[[], StateDatabase]
+) -> PastSessionRecall | None:
+    """Open the recall of the project's past sessions, and bring its index up to date in a thread;
+    none without a project, since nothing crosses projects, and none where recall is off.
+    """
+    enabled = learns_from_sessions(context) and context.runtime.settings.recall.enabled
+    if not context.project or not enabled or draw_holdout(context):
+        return None
+    recall = PastSessionRecall(context, open_state)
+    recall.begin_sync()
+    return recall

@@ -63,7 +63,6 @@ from memorist.rollouts.sync_outcome import (
 from memorist.runtime import Runtime
 from memorist.safety.secrets import redact
 from memorist.settings import RolloutsSettings, Settings
-from memorist.store.claim_rules import LeasePolicy
 from memorist.store.database import open_database
 from memorist.store.disk_files import DiskFiles
 from memorist.store.extract_rows import (
@@ -73,6 +72,7 @@ from memorist.store.extract_rows import (
     list_extracts,
     reinsert_extracts,
 )
+from memorist.store.job_claim_rules import LeasePolicy
 from memorist.store.memory_mode import set_memory_mode
 from memorist.store.off_sessions import read_off_sessions, save_rollouts_with_memory
 from memorist.store.rollout_rows import ExtractionProgress, Rollout, list_rollouts

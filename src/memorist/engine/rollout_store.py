@@ -13,8 +13,8 @@ from memorist.rollouts.job_worker import (
     build_claim_terms,
 )
 from memorist.settings import Settings
-from memorist.store.claim_rules import LeasePolicy
 from memorist.store.home_layout import Layout
+from memorist.store.job_claim_rules import LeasePolicy
 from memorist.store.state_database import StateDatabase, open_state
 from memorist.system import SystemClock
 

@@ -10,8 +10,8 @@ from memorist.mcp_server.project_sessions import ProjectSessions
 from memorist.mcp_server.result_rendering import limit_answer
 from memorist.mcp_server.tool_arguments import make_encodable
 from memorist.skills.skill import load_skill_prompts
-from memorist.skills.skill_material import SkillMaterial, read_material
 from memorist.skills.skillify import build_skeleton, render_interview
+from memorist.skills.skillify_source import SkillMaterial, read_material
 from memorist.transcript.transcript_ledger import TranscriptLedger
 
 

@@ -18,6 +18,7 @@ from memorist.errors import FormatError, MemoristError
 from memorist.formats.codec_registry import find_codec
 from memorist.models.call_failure import CallFailure
 from memorist.proxy.body_cache import BodyCache, BodyReading
+from memorist.proxy.body_limit import LARGE_BODY_BYTES
 from memorist.proxy.client_identity import identify_client
 from memorist.proxy.conversation_matching import (
     ConversationCall,
@@ -50,12 +51,6 @@ from memorist.store.transcript_reader import read_transcript
 MAX_HOMES = 1_000
 """Homes whose conversations are held in memory; those of the one idle longest are read from disk
 again. Our choice.
-"""
-
-
-LARGE_BODY_BYTES = 1_000_000
-"""Bytes from which a body is joined, parsed and rewritten in a thread. Our choice: to parse a
-megabyte takes 6 ms.
 """
 
 

@@ -24,6 +24,7 @@ from memorist.engine.engine import Memorist
 from memorist.engine.tenants import Tenants
 from memorist.errors import UsageError
 from memorist.platforms import processes
+from memorist.proxy.body_limit import BodyTooSlow
 from memorist.proxy.call_pipeline import CallPipeline
 from memorist.proxy.header_rules import check_host, check_token
 from memorist.proxy.heavy_process import HeavyProcess
@@ -33,7 +34,6 @@ from memorist.proxy.proxy_session_pool import ProxyEngines
 from memorist.proxy.tenant_lookup import Tenancy, find_tenant
 from memorist.proxy.upstream_exchange import (
     MAX_HEADER_BYTES,
-    BodyTooSlow,
     ExchangeDependencies,
     ProxyExchange,
     Upstream,

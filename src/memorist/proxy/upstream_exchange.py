@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping
 
 import aiohttp
@@ -12,7 +11,8 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from memorist.errors import FormatError
-from memorist.proxy.call_pipeline import LARGE_BODY_BYTES, CallPipeline, PreparedCall
+from memorist.proxy.body_limit import read_body
+from memorist.proxy.call_pipeline import CallPipeline, PreparedCall
 from memorist.proxy.header_rules import (
     HeaderPairs,
     clean_header_value,
@@ -41,12 +41,6 @@ class UpstreamUnreachable(Exception):
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
         self.status = status
-
-
-class BodyTooSlow(Exception):
-    """The client's body did not arrive in time."""
-
-    status = 408
 
 
 class Upstream:
@@ -102,8 +96,6 @@ async def iterate_chunks(body: bytes) -> AsyncIterator[bytes]:
         yield body[at : at + CHUNK_BYTES]
 
 
-BODY_SECONDS = 300.0
-"""Longest time for a body that is read to arrive. Our choice: 64 MB over 2 Mbit/s."""
 MAX_REPLY_BYTES = 67_108_864
 """Bytes of a reply that are read on the side, packed and unpacked; a longer one is only passed on.
 Our choice.
@@ -146,7 +138,8 @@ class ProxyExchange:
             self._request.writer.output_size = 0
         if not self._route.format:
             return await self._relay(await self._pass_through(None), None)
-        raw, whole = await self._read_body()
+        limit = self._dependencies.settings.body_bytes
+        raw, whole = await read_body(self._request.content, limit)
         if not whole:
             self.outcome = "passed: it is too large to be read"
             return await self._relay(await self._pass_through(raw), None)
@@ -176,23 +169,6 @@ class ProxyExchange:
                 )
                 upstream, first_bytes = await self._send_prepared(call, smaller), b""
         return await self._relay(upstream, call, first_bytes)
-
-    async def _read_body(self) -> tuple[bytes, bool]:
-        """The request's body, and whether it is complete. Raises BodyTooSlow."""
-        parts, size = [], 0
-        try:
-            async with asyncio.timeout(BODY_SECONDS):
-                async for part in self._request.content.iter_any():
-                    parts.append(part)
-                    size += len(part)
-                    if size > self._dependencies.settings.body_bytes:
-                        return b"".join(parts), False
-        except TimeoutError:
-            self._request.content.set_exception(ConnectionError())  # nobody reads the rest
-            raise BodyTooSlow("the request took too long to arrive") from None
-        if size > LARGE_BODY_BYTES:
-            return await asyncio.to_thread(b"".join, parts), True
-        return (parts[0] if len(parts) == 1 else b"".join(parts)), True
 
     async def _send_prepared(self, call: PreparedCall, data: bytes) -> aiohttp.ClientResponse:
         changed = call.data is not data or call.outcome == "changed"

@@ -15,9 +15,9 @@ from memorist.platforms.processes import name_process
 from memorist.ports import Clock
 from memorist.rollouts.session_eligibility import EligibilityVerdict, judge_threads
 from memorist.settings import RolloutsSettings
-from memorist.store.claim_rules import ClaimRefused, JobClaim, JobKind, LeasePolicy
 from memorist.store.dead_workers import release_dead_leases
 from memorist.store.extract_rows import RolloutExtract, prune_extracts
+from memorist.store.job_claim_rules import ClaimRefused, JobClaim, JobKind, LeasePolicy
 from memorist.store.job_claims import (
     FinishOutcome,
     claim_consolidation,

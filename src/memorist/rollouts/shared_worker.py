@@ -14,9 +14,9 @@ from memorist.rollouts.job_worker import (
     extract_one,
     find_eligible_threads,
 )
-from memorist.store.claim_rules import GLOBAL_KEY, ClaimRefused, JobKind
 from memorist.store.dead_workers import release_dead_leases
 from memorist.store.extract_rows import prune_extracts
+from memorist.store.job_claim_rules import GLOBAL_KEY, ClaimRefused, JobKind
 from memorist.store.job_claims import list_jobs
 from memorist.store.rollout_rows import find_extraction_progress
 from memorist.store.task_queue import JobQueue, PerformJob

@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from memorist.rollouts.job_worker import JobEvent, JobFinished
 from memorist.rollouts.session_sources import SkippedFile
-from memorist.store.claim_rules import ClaimRefused
 from memorist.store.extract_rows import StoredExtract
+from memorist.store.job_claim_rules import ClaimRefused
 
 
 class UnextractedSession(Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memorist.store.claim_rules import JobKind
+from memorist.store.job_claim_rules import JobKind
 from memorist.store.state_database import StateDatabase
 
 

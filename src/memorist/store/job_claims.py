@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from memorist.store.claim_rules import (
+from memorist.store.extract_rows import RolloutExtract, remove_extract, save_extract
+from memorist.store.job_claim_rules import (
     GLOBAL_KEY,
     ClaimRefused,
     Job,
@@ -27,7 +28,6 @@ from memorist.store.claim_rules import (
     is_ahead,
     is_leased,
 )
-from memorist.store.extract_rows import RolloutExtract, remove_extract, save_extract
 from memorist.store.state_database import StateDatabase
 
 FinishOutcome = Literal["kept", "nothing", "older", "unwanted", "lost"]

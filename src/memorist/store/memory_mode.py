@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memorist.store.claim_rules import LeasePolicy
 from memorist.store.extract_rows import remove_extract
+from memorist.store.job_claim_rules import LeasePolicy
 from memorist.store.job_claims import request_consolidation
 from memorist.store.rollout_rows import MemoryMode
 from memorist.store.state_database import StateDatabase

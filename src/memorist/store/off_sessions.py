@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from urllib.parse import quote, unquote
 
 from memorist.ports import FileSystem
-from memorist.store.claim_rules import LeasePolicy
 from memorist.store.home_layout import Layout
+from memorist.store.job_claim_rules import LeasePolicy
 from memorist.store.memory_mode import set_memory_mode
 from memorist.store.rollout_rows import Rollout, list_rollouts, save_rollouts
 from memorist.store.state_database import StateDatabase

@@ -17,7 +17,7 @@ from procrastinate.jobs import Job, Status
 from procrastinate.types import TimeDeltaParams
 
 from memorist.errors import StoreError
-from memorist.store.claim_rules import JobKind
+from memorist.store.job_claim_rules import JobKind
 from memorist.store.postgres import add_schema
 
 PerformJob = Callable[[JobKind, str, str], Awaitable[float | None]]

@@ -13,7 +13,6 @@ from msgspec import Struct
 
 from memorist.auto_memory.memory_location import locate_project_root
 from memorist.errors import SettingsError
-from memorist.platforms.regular_files import read_regular_text
 from memorist.ports import FileSystem
 from memorist.settings import TeamSettings
 from memorist.store.home_layout import TeamLayout
@@ -21,8 +20,8 @@ from memorist.team.git_remote import GitRemote, TeamBranch, find_project_remote
 from memorist.team.team_client import ServerAccess, ServerRemote
 from memorist.team.team_protocol import team_space_name
 from memorist.team.team_remote import TeamRemote
+from memorist.team.team_token import read_team_token
 
-AUTH_VARIABLE = "MEMORIST_TEAM_TOKEN"
 _GIT_PREFIX = "git:"
 _ONLY_GIT = re.compile(
     r"(?:ssh|git|file)://\S+|https?://\S+\.git/?|(?:[\w.-]+@)?[\w.-]+:(?!//)\S+|[\w-]+"
@@ -100,7 +99,7 @@ def open_remote(
     access = ServerAccess(
         url=location.remote,
         space=location.space or _project_space(root),
-        token=_read_token(settings, environment),
+        token=read_team_token(settings, environment),
         ca_file=settings.ca_file and str(Path(settings.ca_file).expanduser()),
         timeout_seconds=settings.timeout_seconds,
         retries=settings.retries,
@@ -115,23 +114,3 @@ def _project_space(root: Path) -> str:
         raise SettingsError(
             f"{error} to name its team by; name it: memorist team init --space NAME"
         ) from error
-
-
-def _read_token(settings: TeamSettings, environment: Mapping[str, str]) -> str:
-    if given := environment.get(AUTH_VARIABLE, "").strip():
-        return _clean_token(given)
-    if not settings.token_file:
-        return ""
-    path = Path(settings.token_file).expanduser()
-    try:
-        if path.stat().st_mode & 0o077:
-            raise SettingsError(f"others can read the token in {path}; forbid it: chmod 600 {path}")
-        return _clean_token(read_regular_text(path).strip())
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"the token file {path} cannot be read ({error})") from error
-
-
-def _clean_token(token: str) -> str:
-    if not token.isascii() or not token.isprintable() or " " in token:
-        raise SettingsError("the token of the team server holds signs that no token has")
-    return token

@@ -10,14 +10,18 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from pathlib import Path
 
+from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_manifest import is_index_file
 from memorist.errors import MemoristError, RemoteRefused, UsageError
 from memorist.events import Event, TeamFailed, TeamSynced
 from memorist.ports import FileSystem
+from memorist.runtime import SessionContext
 from memorist.settings import TeamSettings
+from memorist.team.remote_location import open_remote, read_remote_location
 from memorist.team.sync_report import TeamSyncReport
 from memorist.team.team_sync import TeamSync
 
@@ -28,6 +32,29 @@ _LOCK_SECONDS = 0.5
 FileMarks = tuple[tuple[str, int, int], ...]
 SyncOpener = Callable[[], tuple[TeamSync, Callable[[], None]]]
 """Opens the folder and its remote for the thread; also returns the function that closes both."""
+
+
+def open_team_watcher(
+    memory: AutoMemory | None, context: SessionContext, environment: Mapping[str, str]
+) -> TeamWatcher | None:
+    """The watcher that syncs the team's memories of a session's project; None when that is off
+    (`team.enabled`), where no memory is kept, or no location is configured.
+    """
+    files, settings = context.runtime.files, context.runtime.settings.team
+    if memory is None or not settings.enabled:
+        return None
+    location = read_remote_location(files, memory.layout.team, settings)
+    if location is None:
+        return None
+
+    def opening() -> tuple[TeamSync, Callable[[], None]]:
+        remote = open_remote(
+            memory.layout.team, location, Path(context.project), settings, environment
+        )
+        own = memory.clone_for_thread()
+        return TeamSync(own, remote, files=files, settings=settings), own.close
+
+    return TeamWatcher(opening, files=files, settings=settings, tell=context.runtime.emit)
 
 
 class TeamWatcher:

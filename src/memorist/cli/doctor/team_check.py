@@ -27,6 +27,7 @@ from memorist.team.git_remote import GitRemote
 from memorist.team.sync_difference import TeamSyncState
 from memorist.team.team_client import ServerRemote
 from memorist.team.team_remote import TeamRemote
+from memorist.team.team_token import AUTH_VARIABLE
 
 REACH_SECONDS = 5.0
 """Longest wait for an answer, because the user is waiting. Our choice."""
@@ -230,15 +231,12 @@ def _check_token(
     if (
         chosen.remote.startswith("https://")
         and host not in _LOCAL
-        and not (
-            read_environment().get(remote_location.AUTH_VARIABLE)
-            or context.settings.team.token_file
-        )
+        and not (read_environment().get(AUTH_VARIABLE) or context.settings.team.token_file)
     ):
         yield CheckResult(
             "wrong",
             f"there is no token for {host}",
-            f"Ask its operator; then set {remote_location.AUTH_VARIABLE}, or team.token_file.",
+            f"Ask its operator; then set {AUTH_VARIABLE}, or team.token_file.",
         )
 
 

@@ -21,10 +21,10 @@ from memorist.rollouts.rollout_folder import write_note
 from memorist.rollouts.session_eligibility import judge_threads
 from memorist.rollouts.session_sources import find_repository_root
 from memorist.settings import Settings
-from memorist.store.claim_rules import GLOBAL_KEY, Job, is_ahead
 from memorist.store.disk_files import DiskFiles
 from memorist.store.extract_rows import delete_all_extracts, list_extracts
 from memorist.store.home_layout import Layout
+from memorist.store.job_claim_rules import GLOBAL_KEY, Job, is_ahead
 from memorist.store.job_claims import list_exhausted_jobs, list_failures, list_jobs, retry_jobs
 from memorist.store.memory_mode import set_memory_mode
 from memorist.store.rollout_rows import (

@@ -17,7 +17,7 @@ from memorist.cli.rollouts.rollouts_group import load_rollout_settings
 from memorist.engine.rollout_pipeline import RolloutPipeline, RolloutSyncPlan, open_rollout_pipeline
 from memorist.rollouts.job_worker import JobEvent, JobFinished
 from memorist.rollouts.sync_outcome import RolloutSyncReport
-from memorist.store.claim_rules import GLOBAL_KEY
+from memorist.store.job_claim_rules import GLOBAL_KEY
 
 T = TypeVar("T")
 MAX_NAMED = 5
