@@ -36,7 +36,7 @@ _TEXT_JOB = re.compile(
     r"imagine (?:you|that)|act as|play the|what (?:does|do|is meant by)\b[^.?!\n]{0,40}\bmeans?|explain what|"
     r"(?:is|are|was) (?:a )?(?:bad|wrong|terrible|stupid|poor|false) (?:ideas?|advice|examples?|rules?)|"
     r"for example|examples? of|never do (?:the following|this)|übersetz\w*|fasse\b|traduis\w*|tradui[rs]\w*|"
-    r"traduc\w+|traduz\w*|r[ée]sume\w*)\b|перевед\w*|翻译|翻譯|譯成|译成|润色|总结一下|要約|訳して|번역",
+    r"traduc\w+|traduz\w*|résum\w*|resume[zr]|resum[ae](?= (?:est[aeo]|el|la|los|las|o|a|isso|isto)\b))\b|перевед\w*|翻译|翻譯|譯成|译成|润色|总结一下|要約|訳して|번역",
     re.IGNORECASE,
 )
 """A job on a text, or a remark on one: what follows in the message is that text."""

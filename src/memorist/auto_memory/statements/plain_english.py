@@ -126,7 +126,7 @@ PLAIN_PATTERNS: tuple[StatementPattern, ...] = (
     ),
     define_pattern(
         "rule",
-        r"(?P<text>we(?:['’]ve| have)? (?:deprecated|dropped|retired|sunset|abandoned) .+)",
+        r"(?P<text>we(?:['’]ve| have)? (?:deprecated|dropped|retired|sunset|abandoned) (?!(?:it|that|this|them)\b).+)",
         rejects_task_words=True,
     ),
     define_pattern(

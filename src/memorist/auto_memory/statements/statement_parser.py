@@ -25,6 +25,7 @@ from memorist.auto_memory.statements import (
 from memorist.auto_memory.statements.lasting_clause import find_lasting_clause
 from memorist.auto_memory.statements.plain_facts import classify_fact, find_fact_start
 from memorist.auto_memory.statements.required_words import StatementPatternIndex
+from memorist.auto_memory.statements.shown_lines import find_shown_lines
 from memorist.auto_memory.statements.statement_filters import (
     is_polite_request,
     is_question,
@@ -218,8 +219,11 @@ def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
     if LONE_CONFIRMATION.fullmatch(text):
         return
     sentences = split_typed_text(text)
+    shown = find_shown_lines(text)
     informs = not any(map(_asks_for_something, sentences))
     for sentence in sentences:
+        if any(sentence.text in line for line in shown):
+            continue
         statement = find_statement_in_sentence(sentence)
         if statement is None and informs and classify_fact(sentence) == "particular":
             start = find_fact_start(sentence.masked)

@@ -129,7 +129,8 @@ _INTERJECTION = lazy_pattern(
 )
 """A line that names nobody."""
 _NEXT_TEXT = lazy_pattern(
-    r"[:：]\s*\Z|\bnext (?:message|one|paste|prompt)\b|\b(?:i['’]ll|i will|let me) (?:now )?(?:paste|send|post|forward)\b|\bpaste (?:it|that|the \w+) next\b"
+    r"[:：]\s*\Z|\bnext (?:message|one|paste|prompt)\b|\b(?:i['’]ll|i will|let me) (?:now )?(?:paste|send|post|forward)\b|\bready for (?:the|it|a)\b[^\n]{0,30}\?\s*\Z|\bhere (?:comes|it comes)\b[^\n]{0,60}\Z"
+    r"|\brepeat after me\b|\b(?:told|asked|sent|gave|showed) you the following\W*\Z|\bpaste (?:it|that|the \w+) next\b"
     r"|nächste nachricht|prochain message|siguiente mensaje|próxima mensagem|следующ\w+ сообщени|下一条|次のメッセージ",
     re.IGNORECASE,
 )

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from memorist.auto_memory.statements.foreign_tasks import is_foreign_task
 from memorist.auto_memory.statements.plain_facts import classify_fact
 from memorist.auto_memory.statements.required_words import StatementPatternIndex
+from memorist.auto_memory.statements.shown_lines import find_shown_lines
 from memorist.auto_memory.statements.statement_filters import (
     is_question,
     is_reported_speech,
@@ -179,7 +180,8 @@ def _score_waiting(sentence: ProseSentence, typed: str, reply_before: str) -> fl
     if classify_fact(sentence) is not None and not is_text_job(typed):
         return 0.0
     if _is_labelled(sentence) or (
-        find_statement_in_sentence(sentence) is not None and is_form(typed)
+        find_statement_in_sentence(sentence) is not None
+        and (is_form(typed) or find_shown_lines(typed))
     ):
         return 0.0
     masked = sentence.masked[start:]
