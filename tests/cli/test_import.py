@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from memorist.cli.import_command import ANSWER_TOKENS
 from memorist.cli.main import memorist_group
 from memorist.core.token_count import BYTES_PER_TOKEN
 from memorist.errors import ModelNameError
 from memorist.models.model_pricing import MILLION, lookup_price, shipped_prices
+from memorist.rollouts.extraction_cost import ANSWER_TOKENS
 from rollouts.conftest import claude, codex
 
 KNOWN = "anthropic:claude-sonnet-5"

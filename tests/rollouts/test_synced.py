@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memorist.rollouts.job_worker import JobDeferred, JobFinished
-from memorist.rollouts.sync_outcome import split_job_events, structural_fallback_remarks
+from memorist.rollouts.sync_outcome import split_finished_and_waiting, structural_fallback_remarks
 from memorist.store.extract_rows import StoredExtract
 from memorist.store.job_claim_rules import ClaimRefused
 from store.claiming import NOW, extract
@@ -25,7 +25,7 @@ def test_what_was_given_back_waits_and_what_ended_did_not() -> None:
         refused=ClaimRefused(key="global", why="backoff", until=NOW, reason="there are links"),
     )
     full = JobDeferred(kind="extract", refused=ClaimRefused(key="c", why="full"))
-    done, waits = split_job_events([kept, put_off, failed, full])
+    done, waits = split_finished_and_waiting([kept, put_off, failed, full])
 
     assert done == [kept]
     assert [each.thread for each in waits] == ["b", "global", "c"]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.contradiction import find_opposed_topics
 from memorist.auto_memory.memory_file import Topic
 from memorist.auto_memory.memory_index import MemoryIndex, list_pointer_targets
@@ -19,6 +22,7 @@ from memorist.auto_memory.memory_manifest import (
 from memorist.auto_memory.statements.statement_similarity import is_same_rule
 from memorist.auto_memory.visible_memory import filter_visible_index
 from memorist.auto_memory.write_gate import find_reasons_to_withhold
+from memorist.errors import InputError
 from memorist.forks.fork_permissions import is_same_name
 from memorist.ports import FileInfo
 from memorist.safety.hidden_characters import find_hidden_characters, strip_hidden_characters
@@ -255,3 +259,37 @@ def _duplicate_problems(topics: Sequence[Topic]) -> list[LintProblem]:
                     )
                 )
     return found
+
+
+def find_memory_problems(memory: AutoMemory) -> tuple[list[Topic], list[LintProblem]]:
+    """The memories that can be read, those that hold in every project under `everywhere/`, and what
+    is wrong with them and their folders. Raises StoreError.
+    """
+    topics, problems = _find_folder_problems(memory)
+    user = memory.everywhere
+    if user is None or not user.folder.exists:
+        return topics, problems
+    mine, wrong = _find_folder_problems(user)
+    mine = [replace(topic, path=EVERYWHERE_PREFIX + topic.path) for topic in mine]
+    problems += [replace(each, path=EVERYWHERE_PREFIX + each.path) for each in wrong]
+    problems += [
+        describe_opposed(topic, other)
+        for topic, other in find_opposed_topics([*mine, *topics])
+        if topic in topics and other in mine
+    ]
+    return [*topics, *mine], problems
+
+
+def _find_folder_problems(memory: AutoMemory) -> tuple[list[Topic], list[LintProblem]]:
+    topics: list[Topic] = []
+    for head in memory.headers():
+        with contextlib.suppress(InputError):
+            topics.append(memory.folder.read_topic(head.path))
+    problems = lint_folder(
+        topics,
+        memory.folder.list_entries(),
+        index_text=memory.folder.read_index_text(),
+        expected_index=memory.folder.build_index(),
+        reviewed_seals=memory.reviewed_seals(),
+    )
+    return topics, list(problems)

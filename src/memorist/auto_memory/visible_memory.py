@@ -95,7 +95,7 @@ def _header_texts(value: object) -> Iterator[str]:
             pending += found
 
 
-def find_unbacked_grant(topic: Topic, trust: Trust) -> tuple[str, ...]:
+def explain_unbacked_permission(topic: Topic, trust: Trust) -> tuple[str, ...]:
     """Report a permission granted in a user's name that no quoted words of the user give."""
     if not grants_permission(render_for_reader(topic)) or (
         trust in USER_TRUST and grants_permission(topic.provenance.quote)
@@ -111,7 +111,7 @@ def find_suspicions(topic: Topic, trust: Trust | None = None) -> tuple[str, ...]
     """
     return (
         *find_planted_orders(topic),
-        *find_unbacked_grant(topic, topic.provenance.trust if trust is None else trust),
+        *explain_unbacked_permission(topic, topic.provenance.trust if trust is None else trust),
     )
 
 

@@ -42,9 +42,9 @@ from memorist.auto_memory.team_memory import (
 from memorist.auto_memory.visible_memory import (
     USER_TRUST,
     compute_content_seal,
+    explain_unbacked_permission,
     find_planted_orders,
     find_suspicions,
-    find_unbacked_grant,
     render_for_reader,
 )
 from memorist.auto_memory.write_evidence import (
@@ -486,7 +486,7 @@ def _unbacked_reasons(
             "it tells the reader what to do, or is in a language in which that is not known, and "
             "it came from a tool, a web page, another agent or a team mate"
         )
-    return (*reasons, *(() if unchanged else find_unbacked_grant(topic, trust)))
+    return (*reasons, *(() if unchanged else explain_unbacked_permission(topic, trust)))
 
 
 def _has_outside_instruction(

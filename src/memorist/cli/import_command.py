@@ -17,20 +17,11 @@ from memorist.cli.rollouts.rollouts_sync_command import (
     sync_with_progress,
     with_past_sessions,
 )
-from memorist.core.token_count import BYTES_PER_TOKEN
 from memorist.engine.rollout_pipeline import ANY_AGE_DAYS, RolloutPipeline, RolloutSyncPlan
 from memorist.formats.transcript_format import FORMAT_TITLES
-from memorist.models.model_pricing import MILLION, lookup_price, merge_prices, shipped_prices
-from memorist.rollouts.session_evidence import evidence_token_budget
+from memorist.rollouts.extraction_cost import estimate_extraction_cost
 from memorist.rollouts.session_sources import AGENTS
 from memorist.rollouts.sync_outcome import RolloutSyncReport
-from memorist.store.rollout_rows import Rollout
-
-DEFAULT_WINDOW = 200_000
-"""Context window in tokens that is assumed where the price table does not know the model."""
-
-ANSWER_TOKENS = 2_000
-"""Approximate tokens of one answer of stage one: a summary and a raw memory of some tasks."""
 
 
 @click.command("import")
@@ -108,34 +99,4 @@ def describe_import(plan: RolloutSyncPlan, past: RolloutPipeline) -> list[str]:
         if plan.eligible
         else "nothing in them is finished and new to memory"
     )
-    return [*found, *estimate_cost(plan.eligible, past)]
-
-
-def estimate_cost(threads: Sequence[Rollout], past: RolloutPipeline) -> list[str]:
-    """The highest cost that a model would have for these sessions; empty if there are none."""
-    name = past.settings.rollouts.model or past.settings.model
-    if not threads:
-        return []
-    if name == "structural":
-        return [
-            "no model is set: their structure alone is taken, which costs nothing (--model "
-            "names one)"
-        ]
-    price = lookup_price(
-        name.partition(":")[2], merge_prices(shipped_prices(), past.settings.models.prices)
-    )
-    room = evidence_token_budget(
-        (price.window if price is not None else None) or DEFAULT_WINDOW, reserved=ANSWER_TOKENS
-    )
-    tokens = sum(min(thread.size // BYTES_PER_TOKEN, room) for thread in threads)
-    said = (
-        f"with {name}: {len(threads):,} requests or a few more, at most about {tokens:,} "
-        f"tokens of input"
-    )
-    if price is None or price.input is None or price.output is None:
-        return [f"{said}; the price of this model is not known"]
-    dollars = (tokens * price.input + len(threads) * ANSWER_TOKENS * price.output) / MILLION
-    return [
-        f"{said}, about ${dollars:,.2f}; the caps of `spend` hold "
-        f"({past.settings.spend.day_requests:,} requests a day), and what is over them waits"
-    ]
+    return [*found, *estimate_extraction_cost(plan.eligible, past.settings)]

@@ -9,20 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_headline
-from memorist.auto_memory.memory_file import MemoryKind, format_utc_timestamp
+from memorist.auto_memory.memory_file import format_utc_timestamp
 from memorist.auto_memory.team_memory import (
     TEAM_PREFIX,
-    find_kind_sharing_problem,
-    get_sharing_scope,
-    is_shared,
 )
 from memorist.cli import output
 from memorist.cli.command_environment import read_environment
 from memorist.cli.memory.memory_commands import open_project_memory, print_write_result
-from memorist.core.text_analysis import encode_text
 from memorist.engine.engine import Memorist
 from memorist.errors import InputError, NothingToDo, UsageError
 from memorist.safety.server_access import LOOPBACK_NAMES
@@ -34,11 +30,12 @@ from memorist.team.remote_location import (
     recognize_remote,
     save_remote_location,
 )
-from memorist.team.shared_file import find_sharing_problem
 from memorist.team.shared_names import find_key_problem
 from memorist.team.sync_report import TeamSyncReport
 from memorist.team.team_protocol import SPACE_PATTERN
 from memorist.team.team_remote import MAX_KEYS, RemoteState
+from memorist.team.team_sharing import share_memories
+from memorist.team.team_status import TeamStatus, read_team_status
 from memorist.team.team_store import TeamStore, open_team_store
 from memorist.team.team_sync import TeamSync
 
@@ -137,65 +134,19 @@ def team_share_command(paths: tuple[str, ...], convention: bool) -> None:
     Example: memorist team share release.md
     """
     with open_project_memory() as (engine, memory):
-        changes = []
-        for path in paths:
-            topic = memory.folder.read_topic(path)
-            data = encode_text(topic.text())
-            problem = _sharing_problem(
-                path, topic.kind, convention=convention
-            ) or find_sharing_problem(data, limit=engine.settings.team.entry_bytes)
-            if problem:
-                raise InputError(f"{path} is not shared: {problem}")
-            changes += [
-                MemoryChange(path=TEAM_PREFIX + path, before=None, after=data),
-                MemoryChange(path=path, before=data, after=None),
-            ]
+        limit = engine.settings.team.entry_bytes
         print_write_result(
-            memory.write(
-                changes, ChangeReason(actor="user", what=render_headline("share", ", ".join(paths)))
-            ),
+            share_memories(memory, paths, convention=convention, limit=limit),
             "shared",
         )
 
 
-def _sharing_problem(path: str, kind: MemoryKind | None, *, convention: bool) -> str:
-    if is_shared(path):
-        return "it is the team's already"
-    if kind is None:
-        return (
-            "it does not say what kind it is; add a `type` to its header with `memorist "
-            "memory edit`"
-        )
-    if get_sharing_scope(kind) == "either" and not convention:
-        return (
-            "feedback is yours alone; say --convention where it holds for everybody in the project"
-        )
-    return find_kind_sharing_problem(kind)
-
-
-def read_team_status() -> dict[str, Any]:
-    """What `memorist team status --json` prints. Raises UsageError where no team is joined."""
+def load_team_status() -> TeamStatus:
+    """How the team's memories of this folder's project stand. Raises NothingToDo where no team is
+    joined.
+    """
     with _open_sync() as (_, memory, sync):
-        state, steps = sync.load_state(), sync.plan_pending()
-        staying = sync.find_unshareable()
-        waiting = [each for each in memory.inbox.list_proposals() if is_shared(each.path)]
-        private = [
-            head.path
-            for head in memory.headers()
-            if not is_shared(head.path) and get_sharing_scope(head.kind) == "team"
-        ]
-        name = sync.remote.name
-    return {
-        "remote": name,
-        "version": state.seen.version,
-        "memories": len(state.keys),
-        "to_send": [*steps.send],
-        "to_delete": [*steps.remove],
-        "staying": {output.make_readable(each.key): each.why for each in staying},
-        "waiting": {each.id: output.make_readable(each.path) for each in waiting},
-        "beside": state.conflict_copies,
-        "could_be_shared": private,
-    }
+        return read_team_status(memory, sync)
 
 
 @team_group.command("status")
@@ -206,24 +157,24 @@ def team_status_command(as_json: bool) -> None:
 
     Example: memorist team status
     """
-    found = read_team_status()
+    found = load_team_status()
     if as_json:
-        output.print_json(found)
+        output.print_json(msgspec.to_builtins(found))
         return
     click.echo(
-        f"{found['remote']}: {found['memories']} memories"
-        + ("" if found["version"] else ", never synchronised")
+        f"{found.remote}: {found.memories} memories"
+        + ("" if found.version else ", never synchronised")
     )
-    for key in found["to_send"]:
+    for key in found.to_send:
         click.echo(f"  to send    {key}")
-    for key in found["to_delete"]:
+    for key in found.to_delete:
         click.echo(f"  to delete  {key}")
-    for key, why in found["staying"].items():
+    for key, why in found.staying.items():
         click.echo(f"  stays      {key}: {why}")
-    for id, path in found["waiting"].items():
+    for id, path in found.waiting.items():
         click.echo(f"  waits      {path} (memorist memory inbox show {id})")
-    private = found["could_be_shared"]
-    for other, key in found["beside"].items():
+    private = found.could_be_shared
+    for other, key in found.conflict_copies.items():
         click.echo(
             f"  beside     {other} says otherwise than {key}: bring them together and delete one"
         )

@@ -28,6 +28,7 @@ from memorist.recall.ranker import build_alone
 from memorist.recall.session_index import SessionIndex
 from memorist.rollouts.session_sources import find_repository_root
 from memorist.runtime import SessionContext
+from memorist.store.home_layout import Layout
 from memorist.store.rollout_rows import list_rollouts
 from memorist.store.state_database import StateDatabase
 from memorist.transcript.invocation_log import MendedInvocation, split_invocations
@@ -200,6 +201,17 @@ def find_bearing_passages(
     query = prompt[:MAX_QUERY_CHARS]
     found = index.search(query, CANDIDATES, project=project, excluding=excluding)
     return select_passages(query, found, index.count_passages(project))
+
+
+def find_past_words(layout: Layout, project: str, query: str) -> tuple[PassageMatch, ...]:
+    """What was said in past sessions of a project that a message like this brings back, as far as
+    they are indexed. Raises StoreError.
+    """
+    path, root = layout.session_index, find_repository_root(project)
+    if not root or not path.exists() or not is_searchable(query):
+        return ()
+    with contextlib.closing(SessionIndex(path)) as index:
+        return find_bearing_passages(index, query, project=root)
 
 
 def search_session_history(log: SessionLog, query: str, limit: int) -> SearchResults:

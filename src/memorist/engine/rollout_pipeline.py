@@ -57,7 +57,7 @@ from memorist.rollouts.stage_two import ConsolidationResult, consolidate_folder
 from memorist.rollouts.sync_outcome import (
     RolloutSyncReport,
     UnextractedSession,
-    split_job_events,
+    split_finished_and_waiting,
     structural_fallback_remarks,
 )
 from memorist.runtime import Runtime
@@ -404,7 +404,7 @@ class RolloutPipeline(RolloutStore):
         await run_round(replace(plan.worker_dependencies, on_event=hear, terms=terms), worker)
         with closing(SessionIndex(self.layout.session_index)) as index:
             index.sync(list_rollouts(self.state))
-        done, waits = split_job_events(said)
+        done, waits = split_finished_and_waiting(said)
         extracts = [each for each in done if each.kind == "extract"]
         instead = structural_fallback_remarks(
             list_extracts(self.state), {each.key for each in extracts if each.outcome == "kept"}

@@ -9,7 +9,7 @@ from memorist.cli.command_environment import find_home
 from memorist.cli.doctor.check_result import CheckResult
 from memorist.cli.doctor.doctor_command import CHECKS, STATE_MARKS, run_checks
 from memorist.cli.machines_command import open_memories
-from memorist.cli.team_command import read_team_status
+from memorist.cli.team_command import load_team_status
 from memorist.errors import MemoristError
 from memorist.machines.machine_identity import load_identity
 from memorist.machines.machine_sync import sync_machines
@@ -83,29 +83,29 @@ def build_team() -> PageView:
     """What is shared with a team, what would be sent, and what stays and why."""
     blocks: list[PageBlock] = []
     try:
-        found = read_team_status()
+        found = load_team_status()
     except MemoristError as error:
         blocks.append(ProseBlock(heading=say("No team here"), text=str(error)))
     else:
         names = {
-            "to_send": say("Would be sent"),
-            "to_delete": say("Would be deleted there"),
-            "could_be_shared": say("Could be shared"),
+            say("Would be sent"): found.to_send,
+            say("Would be deleted there"): found.to_delete,
+            say("Could be shared"): found.could_be_shared,
         }
         blocks.append(
             NumberBlock(
                 pairs=[
-                    (say("remote"), found["remote"]),
-                    (say("shared memories"), str(found["memories"])),
+                    (say("remote"), found.remote),
+                    (say("shared memories"), str(found.memories)),
                 ]
             )
         )
         blocks += [
-            _build_names(words, [(path, "") for path in found[key]]) for key, words in names.items()
+            _build_names(words, [(path, "") for path in paths]) for words, paths in names.items()
         ]
         blocks += [
-            _build_names(say("Stays here, and why"), list(found["staying"].items())),
-            _build_names(say("Two that say otherwise"), list(found["beside"].items())),
+            _build_names(say("Stays here, and why"), list(found.staying.items())),
+            _build_names(say("Two that say otherwise"), list(found.conflict_copies.items())),
         ]
     return PageView(
         name="team",

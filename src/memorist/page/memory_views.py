@@ -10,15 +10,16 @@ from msgspec import structs
 from memorist.auto_memory.anchors import describe_changes
 from memorist.auto_memory.memory_changes import RecordedChange
 from memorist.auto_memory.memory_file import Trust
+from memorist.auto_memory.memory_lint import find_memory_problems
 from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
 from memorist.cli.memory.history_commands import blame_memory
-from memorist.cli.memory.memory_commands import find_memory_problems
-from memorist.cli.recall_command import find_past_words, judge_recall
+from memorist.engine.past_session_recall import find_past_words
 from memorist.errors import InputError
 from memorist.page.page_addresses import PAGE_ROWS, address_of, list_pages
 from memorist.page.page_context import PageContext
 from memorist.recall.memory_search import FolderSearch
 from memorist.recall.passages import describe_outcome, quote_passage
+from memorist.recall.recall_judgement import judge_recall
 from memorist.store.memory_uses import MemoryUseTotal, list_uses
 from memorist.views.page_texts import say, say_each
 from memorist.views.view_blocks import (
@@ -429,7 +430,7 @@ def _list_past_words(context: PageContext, message: str) -> TableBlock:
                     PageCell(each.title, address_of("session", id=each.session)),
                 ]
             )
-            for each in find_past_words(context.engine, context.project, message)
+            for each in find_past_words(context.engine.layout, context.project, message)
         ],
         empty=say("Nothing that was said before bears on it."),
     )

@@ -131,7 +131,7 @@ def judge_answer(answer: StageOneAnswer, session: JudgedSession) -> JudgedAnswer
     """Return what structure proves, with what may stand of a model's answer."""
     if answer.is_empty:
         return JudgedAnswer(stage=session.proven)
-    judge = _AnswerJudge(session)
+    judge = _EntryJudge(session)
     raw = clean_raw_memory(parse_raw_memory(answer.raw_memory))
     tasks = [judged for task in raw.tasks if (judged := judge.judge_task(task)) is not None]
     proven, thread = session.proven, session.thread
@@ -227,7 +227,7 @@ class _AlreadySaid:
         return any(line.covers(bullet.text) for line in self._lines)
 
 
-class _AnswerJudge:
+class _EntryJudge:
     """Judges entry by entry; counts what is dropped."""
 
     def __init__(self, session: JudgedSession) -> None:

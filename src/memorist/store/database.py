@@ -49,12 +49,12 @@ Connection = sqlite3.Connection
 """An open database."""
 
 
-class LockBreaker:
+class SharedLockWait:
     """For whom one wait of `HOST_BUSY_SECONDS` for a locked database is enough: after it the
     connections that share one fail at once, for `PAUSE_SECONDS`.
     """
 
-    of_process: ClassVar[LockBreaker | None] = None
+    of_process: ClassVar[SharedLockWait | None] = None
     """Shared by all connections of a process that is a command."""
 
     def __init__(self) -> None:
@@ -75,17 +75,17 @@ def wait_once_in_all() -> Iterator[None]:
     """Let all databases that this process opens inside share one breaker: a command's user waits
     for all of them together.
     """
-    LockBreaker.of_process = LockBreaker()
+    SharedLockWait.of_process = SharedLockWait()
     try:
         yield
     finally:
-        LockBreaker.of_process = None
+        SharedLockWait.of_process = None
 
 
 class HostConnection(sqlite3.Connection):
     """A connection for a host or a command, which a locked database must not hold up."""
 
-    pause: LockBreaker
+    pause: SharedLockWait
     path: Path
     _waits = -1.0
 
@@ -100,7 +100,7 @@ class HostConnection(sqlite3.Connection):
         except sqlite3.OperationalError as error:
             if is_locked(error) and waits:
                 self.pause.begin()
-                if self.pause is LockBreaker.of_process:
+                if self.pause is SharedLockWait.of_process:
                     _log.warning(
                         "%s is locked by %s: what is there is read, and nothing waited for again",
                         self.path,
@@ -136,7 +136,7 @@ def connect_database(path: Path, *, waits_once: bool = False) -> sqlite3.Connect
     """A connection to a file that exists. It is a `HostConnection` with `waits_once`, and where the
     whole process waits once.
     """
-    waits_once = waits_once or LockBreaker.of_process is not None
+    waits_once = waits_once or SharedLockWait.of_process is not None
     connection = sqlite3.connect(
         path,
         timeout=BUSY_SECONDS,
@@ -145,7 +145,7 @@ def connect_database(path: Path, *, waits_once: bool = False) -> sqlite3.Connect
         factory=HostConnection if waits_once else sqlite3.Connection,
     )
     if isinstance(connection, HostConnection):
-        connection.pause, connection.path = LockBreaker.of_process or LockBreaker(), path
+        connection.pause, connection.path = SharedLockWait.of_process or SharedLockWait(), path
     return connection
 
 

@@ -18,7 +18,7 @@ from memorist.store.disk_files import DiskFiles
 _FAMILIES: tuple[Family, ...] = ("file-native", "rollout")
 
 
-class FoundElsewhere(Struct, frozen=True):
+class ClientCounterparts(Struct, frozen=True):
     """Where a memory stands in the files of agents, and where they say otherwise."""
 
     also_in: tuple[str, ...] = ()
@@ -31,18 +31,18 @@ class FoundElsewhere(Struct, frozen=True):
         return (*also, *self.conflicts)
 
 
-def find_elsewhere(engine: Memorist, memory: AutoMemory) -> dict[str, FoundElsewhere]:
+def find_client_counterparts(engine: Memorist, memory: AutoMemory) -> dict[str, ClientCounterparts]:
     """Return what the agents' files say to each memory, by path; nothing for most of them."""
     own = ClientFiles(DiskFiles(), engine.settings.context, os.environ)
-    found_elsewhere: dict[str, FoundElsewhere] = {}
+    counterparts: dict[str, ClientCounterparts] = {}
     for family in _FAMILIES:
         rules = own.read_rules(family, Path.cwd())
         for path, found in memory.compare_with_client(rules).items():
-            known = found_elsewhere.get(path, FoundElsewhere())
+            known = counterparts.get(path, ClientCounterparts())
             also = (output.make_one_line(found.same.source),) if found.same is not None else ()
             conflict = output.make_one_line(render_client_conflict(found))
-            found_elsewhere[path] = FoundElsewhere(
+            counterparts[path] = ClientCounterparts(
                 tuple(dict.fromkeys((*known.also_in, *also))),
                 tuple(dict.fromkeys(filter(None, (*known.conflicts, conflict)))),
             )
-    return found_elsewhere
+    return counterparts

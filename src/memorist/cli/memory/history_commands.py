@@ -9,12 +9,12 @@ from memorist.auto_memory.line_authors import BlamedLine, blame_lines
 from memorist.auto_memory.memory_changes import RecordedChange
 from memorist.auto_memory.memory_file import format_minute
 from memorist.auto_memory.memory_manifest import INDEX_NAME
+from memorist.auto_memory.named_memory import find_named_memory
 from memorist.cli import output
-from memorist.cli.memory.client_counterparts import FoundElsewhere, find_elsewhere
+from memorist.cli.memory.client_counterparts import ClientCounterparts, find_client_counterparts
 from memorist.cli.memory.memory_commands import (
     confirm,
     describe_succession,
-    find_named_memory,
     open_project_memory,
 )
 from memorist.errors import InputError
@@ -168,7 +168,7 @@ def memory_why_command(path: str, as_json: bool) -> None:
         topic = former.topic if former is not None else owner.folder.read_topic(path)
         path = topic.path
         uses = list_uses(engine.database(), str(owner.layout.folder), path)
-        elsewhere = find_elsewhere(engine, owner).get(path, FoundElsewhere())
+        elsewhere = find_client_counterparts(engine, owner).get(path, ClientCounterparts())
     if as_json:
         output.print_json(
             {

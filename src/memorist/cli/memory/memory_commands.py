@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -16,22 +15,22 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.anchors import describe_changes, read_anchors
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory, StaleMemory
-from memorist.auto_memory.contradiction import find_opposed_topics
 from memorist.auto_memory.memory_changes import ChangeReason, render_headline
 from memorist.auto_memory.memory_file import (
     MemoryKind,
     Topic,
     format_utc_timestamp,
 )
-from memorist.auto_memory.memory_lint import LintProblem, describe_opposed, lint_folder
+from memorist.auto_memory.memory_lint import find_memory_problems
 from memorist.auto_memory.memory_location import find_moved_projects, rebind_memory
 from memorist.auto_memory.memory_manifest import sort_newest_first
+from memorist.auto_memory.named_memory import find_named_memory
 from memorist.auto_memory.statements.statement_kind import choose_memory_kind
 from memorist.auto_memory.team_memory import TEAM_PREFIX, is_shared
 from memorist.auto_memory.write_result import FormerTopic, WriteResult
 from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings
-from memorist.cli.memory.client_counterparts import FoundElsewhere, find_elsewhere
+from memorist.cli.memory.client_counterparts import ClientCounterparts, find_client_counterparts
 from memorist.engine.engine import Memorist
 from memorist.engine.memory_purge import purge_memory
 from memorist.errors import InputError, NothingToDo
@@ -64,39 +63,6 @@ def open_project_memory(
         yield engine, engine.memory(str(project or Path.cwd()))
     finally:
         asyncio.run(engine.close())
-
-
-def find_named_memory(memory: AutoMemory, name: str) -> tuple[AutoMemory, str]:
-    """The folder and the path of the memory that is called `name`, or that alone has it in its path
-    or its name; of a former one where none of those that are there has.
-
-    Raises InputError where several have.
-    """
-    owner, path = memory.locate(name)
-    if not name or owner.has(path) or owner.find_former_topic(path) is not None:
-        return owner, path
-    wanted = name.removesuffix(".md").casefold()
-    owners = [memory] if memory.everywhere is None else [memory, memory.everywhere]
-    fitting = [
-        (each, head.path)
-        for each in owners
-        for head in each.headers()
-        if wanted in head.path.casefold() or wanted in head.name.casefold()
-    ] or [
-        (each, former)
-        for each in owners
-        for former in each.list_former_paths()
-        if wanted in former.casefold()
-    ]
-    if len(fitting) > 1:
-        named = ", ".join(path for _, path in fitting[:MAX_NAMED])
-        more = f" and {len(fitting) - MAX_NAMED} more" if len(fitting) > MAX_NAMED else ""
-        raise InputError(f"{name!r} is a part of several names: {named}{more}")
-    return fitting[0] if fitting else (owner, path)
-
-
-MAX_NAMED = 8
-"""Memories that a message lists by name: our choice, about two lines."""
 
 
 def print_write_result(written: WriteResult, done: str) -> None:
@@ -142,11 +108,11 @@ def memory_list_command(as_json: bool) -> None:
     """
     with open_project_memory() as (engine, memory):
         heads = [("", head) for head in sort_newest_first(memory.headers())]
-        elsewhere = find_elsewhere(engine, memory)
+        elsewhere = find_client_counterparts(engine, memory)
         if memory.everywhere is not None:
             mine = sort_newest_first(memory.everywhere.headers())
             heads += [(EVERYWHERE_PREFIX, head) for head in mine]
-            found = find_elsewhere(engine, memory.everywhere)
+            found = find_client_counterparts(engine, memory.everywhere)
             elsewhere |= {EVERYWHERE_PREFIX + path: each for path, each in found.items()}
         waiting = len(memory.list_proposals())
         now = time.time()
@@ -158,8 +124,8 @@ def memory_list_command(as_json: bool) -> None:
             "description": head.description,
             "age_days": head.age_days(now),
             "trust": head.trust,
-            "also_in": elsewhere.get(prefix + head.path, FoundElsewhere()).also_in,
-            "conflicts": elsewhere.get(prefix + head.path, FoundElsewhere()).conflicts,
+            "also_in": elsewhere.get(prefix + head.path, ClientCounterparts()).also_in,
+            "conflicts": elsewhere.get(prefix + head.path, ClientCounterparts()).conflicts,
         }
         for prefix, head in heads
     ]
@@ -171,7 +137,7 @@ def memory_list_command(as_json: bool) -> None:
             f"{row['path']}  [{row['kind'] or '-'}, {row['trust']}, {row['age_days']} d]  "
             f"{row['description']}"
         )
-        for remark in elsewhere.get(row["path"], FoundElsewhere()).remarks:
+        for remark in elsewhere.get(row["path"], ClientCounterparts()).remarks:
             click.echo(f"  {remark}")
     if not rows:
         click.echo(f"no memories yet in {memory.layout.folder}")
@@ -450,40 +416,6 @@ def _print_removal(found: TextRemoval, home: Path) -> None:
         if paths:
             named = ", ".join(str(path.relative_to(home)) for path in paths)
             click.echo(f"  {label}: {named}")
-
-
-def find_memory_problems(memory: AutoMemory) -> tuple[list[Topic], list[LintProblem]]:
-    """The memories that can be read, those that hold in every project under `everywhere/`, and what
-    is wrong with them and their folders. Raises StoreError.
-    """
-    topics, problems = _find_folder_problems(memory)
-    user = memory.everywhere
-    if user is None or not user.folder.exists:
-        return topics, problems
-    mine, wrong = _find_folder_problems(user)
-    mine = [replace(topic, path=EVERYWHERE_PREFIX + topic.path) for topic in mine]
-    problems += [replace(each, path=EVERYWHERE_PREFIX + each.path) for each in wrong]
-    problems += [
-        describe_opposed(topic, other)
-        for topic, other in find_opposed_topics([*mine, *topics])
-        if topic in topics and other in mine
-    ]
-    return [*topics, *mine], problems
-
-
-def _find_folder_problems(memory: AutoMemory) -> tuple[list[Topic], list[LintProblem]]:
-    topics: list[Topic] = []
-    for head in memory.headers():
-        with contextlib.suppress(InputError):
-            topics.append(memory.folder.read_topic(head.path))
-    problems = lint_folder(
-        topics,
-        memory.folder.list_entries(),
-        index_text=memory.folder.read_index_text(),
-        expected_index=memory.folder.build_index(),
-        reviewed_seals=memory.reviewed_seals(),
-    )
-    return topics, list(problems)
 
 
 @click.command("check")

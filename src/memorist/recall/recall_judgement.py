@@ -1,0 +1,61 @@
+"""What a message would recall, and why what was found for it is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_manifest import MemoryHeader
+from memorist.recall.memory_search import open_memory_search
+from memorist.recall.memory_selection import (
+    MemoryMatch,
+    MemorySelection,
+    explain_omission,
+    select_relevant,
+)
+from memorist.recall.reachable_memory import ReachableMemory
+from memorist.settings import RecallSettings
+
+
+class RecallJudgement(Struct, frozen=True, kw_only=True):
+    """What a message would have shown, and what was found for it and is left out."""
+
+    heads: Mapping[str, MemoryHeader]
+    """Every memory, by path."""
+    shown: tuple[MemorySelection, ...]
+    left_out: tuple[tuple[str, str], ...]
+    """Path and reason, nearest first."""
+
+
+def judge_recall(
+    memory: AutoMemory, settings: RecallSettings, query: str, limit: int
+) -> RecallJudgement:
+    """Find what an agent would be reminded of by the message `query`, `limit` memories at most."""
+    reachable = ReachableMemory(memory)
+    heads = reachable.headers()
+    search = open_memory_search(memory, settings, wait_for_embeddings=True)
+    matches = search.search(query, 4 * max(limit, settings.limit))
+    search.close()
+    picks = select_relevant(query, matches, heads, type(settings)(limit=limit))
+    doubts = {pick.path: reachable.read(pick.path)[1] for pick in picks}
+    return RecallJudgement(
+        heads=heads,
+        shown=tuple(pick for pick in picks if not doubts[pick.path]),
+        left_out=(
+            *((path, "; ".join(reasons)) for path, reasons in doubts.items() if reasons),
+            *(
+                (match.path, _explain_left_out(query, match, heads))
+                for match in matches
+                if match.path not in doubts
+            ),
+        ),
+    )
+
+
+def _explain_left_out(query: str, match: MemoryMatch, heads: Mapping[str, MemoryHeader]) -> str:
+    head = heads.get(match.path)
+    if head is not None and head.status != "active":
+        return f"it is {head.status}"
+    return explain_omission(query, match, len(heads))
