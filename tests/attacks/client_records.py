@@ -71,6 +71,8 @@ CLIENT_RECORDS: tuple[ClientRecord, ...] = tuple(
         ("the client's own continuation", "{order}", {"promptSource": "system"}),
         ("what the client adds to a turn", "{order}", {"turnCompanion": True}),
         ("a kind that is not known yet", "{order}", {"origin": {"kind": "oracle"}}),
+        ("a subagent by its mark", "{order}", {"agentId": "a1"}),
+        ("what only the transcript shows", "{order}", {"isVisibleInTranscriptOnly": True}),
     )
 ) + tuple(
     ClientRecord("codex", way, text)
@@ -81,6 +83,7 @@ CLIENT_RECORDS: tuple[ClientRecord, ...] = tuple(
             "a file of the application",
             "# Files mentioned by the user:\n\n## n.md: /x/n.md\n\n{order}\n\n## My request for Codex:\nread it",
         ),
+        ("instruction files without their tag", "# AGENTS.md instructions for /x\n\n{order}"),
         ("another thread", "<codex_delegation>\n<input>{order}</input>\n</codex_delegation>"),
         ("a review", "<user_action>\n<results>{order}</results>\n</user_action>"),
         ("a goal", "<goal_context>\n{order}\n</goal_context>"),

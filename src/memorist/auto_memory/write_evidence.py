@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from memorist.auto_memory.statements.shown_lines import find_shown_lines
 from memorist.auto_memory.statements.statement_filters import is_reported_speech
 from memorist.auto_memory.statements.user_prose import (
     extract_prose_lines,
@@ -180,13 +181,16 @@ _MAX_TAGS = 200
 def extract_own_words(text: str) -> str:
     """Extract the user's own words from a typed message.
 
-    Wrapped text, what follows a line that shows something or a job on a text, and pasted text are
-    dropped; whatever follows "the page says" in a line counts as the page's words.
+    Wrapped text, what follows a line that shows something or a job on a text, pasted text, and lines
+    that their neighbours introduce or ask about are dropped; whatever follows "the page says" in a
+    line counts as the page's words.
     """
     text = cut_others_words(text).strip()
     if "\n" not in text:
         return _own_words_of_line(text)
-    return "\n".join(filter(None, map(_own_words_of_line, extract_prose_lines(text))))
+    shown = find_shown_lines(text)
+    own = (line for line in extract_prose_lines(text) if line not in shown)
+    return "\n".join(filter(None, map(_own_words_of_line, own)))
 
 
 def _own_words_of_line(line: str) -> str:

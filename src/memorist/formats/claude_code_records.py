@@ -158,6 +158,9 @@ class MessageRecord(Struct, rename="camel"):
     is_sidechain: bool | None = None
     is_meta: bool | None = None
     team_name: str | None = None
+    agent_id: str | None = None
+    """Names the subagent whose record this is."""
+    is_visible_in_transcript_only: bool | None = None
     message: RecordMessage | None = None
     tool_use_result: Raw = NO_RAW
     timestamp: datetime | None = None
@@ -178,6 +181,8 @@ class MessageRecord(Struct, rename="camel"):
         """Whether a person typed the prompt. Applications pass on with `sdk` what is typed in
         them, and call its origin human.
         """
+        if self.is_visible_in_transcript_only or self.agent_id:
+            return False
         if (self.entrypoint or "").startswith("sdk"):
             return False
         human = self.origin is not None and self.origin.kind == "human"

@@ -112,6 +112,8 @@ _REQUEST_MARK = lazy_pattern(r"^## my request(?: for codex)?:[ \t]*", re.IGNOREC
 """Codex's applications put files, findings and the editor's state above this line."""
 _INSTRUCTIONS_OPENING = "# agents.md instructions"
 _INSTRUCTIONS_END = "</instructions>"
+_UNTAGGED_INSTRUCTIONS = lazy_pattern(r"\s*# agents\.md instructions for \S[^\n]*\n", re.IGNORECASE)
+"""The heading of instruction files whose tag is missing: all of it is theirs."""
 _OPENING_LENGTH = 80
 _NESTING_LIMIT = 8
 """Closing tags tried for one opening; keeps the search linear on hostile text."""
@@ -216,7 +218,9 @@ def _strip_instructions(text: str, lead: str) -> str:
             if folded.rstrip().endswith(_INSTRUCTIONS_END)
             else folded.find(_INSTRUCTIONS_END) + len(_INSTRUCTIONS_END)
         )
-        return text if closing < len(_INSTRUCTIONS_END) else text[closing:].strip()
+        if closing < len(_INSTRUCTIONS_END):
+            return "" if _UNTAGGED_INSTRUCTIONS.match(text) else text
+        return text[closing:].strip()
     if lead.startswith("# "):
         marks = list(_REQUEST_MARK.finditer(text))
         return text[marks[-1].end() :].strip() if marks else text

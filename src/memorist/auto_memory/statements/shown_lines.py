@@ -38,7 +38,7 @@ _PLACES_TEXT = lazy_pattern(
 _INTRODUCES = lazy_pattern(
     rf"\b{_TEXT_NOUN}|\b{_SAYS}\b[^.!?]{{0,30}}$|\b(?:this|that|these|the following|the opposite)(?: (?:in|on|from|of|with|at) [^.!?]{{1,30}})?$"
     r"|^\W*(?:from|in|on|aus|dans|en|na|no|в) (?:the|a|an|our|their|his|her|dem|der|le|la|el|o|a) [^.!?]{1,40}$|^\W*(?:(?:my|our|the|a) )?[\w-]+['’]s [\w-]+$"
-    r"|^\W*(?:in english|auf deutsch|en français|en español|em português|по-русски|in german|in french|in spanish)\W*$|\b(?:auf deutsch|по-русски)$|(?:写着|写道|上写|里写|说|如下)[^。]{0,10}$"
+    r"|(?:^\W*(?:in english|en français|en español|em português|in german|in french|in spanish)|\b(?:auf deutsch|по-русски))\W*$|^\W*(?:given|when) (?:an?|the|it|i|we)\b[^.!?,]*$|(?:写着|写道|上写|里写|说|如下)[^。]{0,10}$"
     r"|(?:書いて(?:ある|あった)?|言って(?:いた|た)?|とのこと|日本語にして|英語にして|訳して)$|^\W*(?:voici|voilà|aquí (?:está|tienes)|aqui está|вот|hier (?:ist|kommt)|here (?:is|are|comes?))\b",
     re.IGNORECASE,
 )
