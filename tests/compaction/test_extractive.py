@@ -13,8 +13,9 @@ from compaction.histories import STEPS, History, parted, told
 from memorist.compaction.compaction_result import CompactedHistory
 from memorist.compaction.extractive_summary import EXTRACTIVE_SUMMARY_ID, build_extractive_summary
 from memorist.compaction.identifiers import NameUsage, render_names
+from memorist.compaction.measured_history import LONG_UTTERANCE_TOKENS
 from memorist.compaction.newest_messages import find_largest_common_limit, shorten_messages
-from memorist.compaction.user_words import LONG_UTTERANCE_TOKENS, SummaryUtterance, fit_utterances
+from memorist.compaction.user_words import SummaryUtterance, fit_utterances
 from memorist.core.messages import ImageBlock, Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens
 from memorist.core.tool_pairs import find_cut_points
@@ -217,6 +218,26 @@ def test_words_fit_their_room(lengths: list[int], room: int) -> None:
     )
     assert sum(estimate_text_tokens(each.text) for each in made) <= room
     assert all(estimate_text_tokens(each.text) <= LONG_UTTERANCE_TOKENS for each in made)
+
+
+def test_many_short_messages_are_no_reason_to_drop_one() -> None:
+    """Fifty answers of a word each, and pasted logs: the logs are cut, and the oldest dropped."""
+    said = [SummaryUtterance(at, f"yes, number {at}") for at in range(1, 51)]
+    pasted = [SummaryUtterance(at, "log " * 2_000) for at in range(51, 81)]
+    made = fit_utterances([*said, *pasted], 1_000)
+
+    assert made[:50] == said
+    assert made[50].step == 51
+    assert made[-1].step == 80
+    assert 2 <= len(made[50:]) < 30
+
+
+def test_a_digest_without_words_of_the_user_is_compacted_again() -> None:
+    """A section that is empty where a label was expected: once, this raised `ValueError`."""
+    empty = History().summary("## What the user said\n\n## Tasks\n- none (pending)")
+    messages = empty.says("word " * 3_000).user("Go on.").runs("c1", "word " * 500).messages
+
+    assert "Go on." in str(build_extractive_summary(messages, 2_000).messages)
 
 
 def test_messages_that_fit_are_not_shortened() -> None:

@@ -278,9 +278,21 @@ def test_the_newest_words_never_pass_their_budget(
 ) -> None:
     """All but the oldest kept one are whole, and they are the newest."""
     kept = fit_newest_texts(texts, tokens, factor)
+    newest = list(range(len(texts) - len(kept), len(texts)))
 
-    assert sum(estimate_text_tokens(text, factor) for text in kept) <= tokens
-    assert not kept or list(kept[1:]) == texts[len(texts) - len(kept) + 1 :]
+    assert sum(estimate_text_tokens(text, factor) for text in kept.values()) <= tokens
+    assert list(kept) == newest
+    assert all(kept[at] == texts[at] for at in newest[1:])
+
+
+@pytest.mark.covers("CP-16")
+def test_a_pasted_text_takes_no_room_from_short_words() -> None:
+    """What was typed in a line before a long paste stays whole, and the paste is cut."""
+    texts = ["Never push.", WORD * 2_000, "Go on."]
+    kept = fit_newest_texts(texts, 600)
+
+    assert [kept[0], kept[2]] == ["Never push.", "Go on."]
+    assert "tokens cut" in kept[1]
 
 
 @pytest.mark.covers("CP-10", "CP-15")

@@ -146,6 +146,7 @@ def test_three_refills_in_a_row_stop_with_an_explanation() -> None:
     stop = plan_compaction(FULL, third, SETTINGS)[-1]
     assert isinstance(stop, SkipCompaction)
     assert "3 times in a row" in stop.why
+    assert planned(third, used=178_000) == ["stop", "structural", "guard"]
     for _ in range(4):
         third = record_reply(third)
     assert planned(third)[-1] == "structural"

@@ -108,16 +108,25 @@ def _plan_automatic(
             ),
         )
     if breaker.is_refilling(settings.refills):
-        return (
-            SkipCompaction(
-                f"The window was full again within {REFILL_REPLIES} replies, {settings.refills} "
-                "times in a row: what comes in between two compactions is larger than the room "
-                "they make. It is tried again after further replies."
-            ),
-        )
+        return _plan_after_refills(state, settings)
     return _plan_attempts(
         state, settings, with_model=state.has_model and breaker.model_failures < settings.failures
     )
+
+
+def _plan_after_refills(state: WindowState, settings: CompactionSettings) -> tuple[PlanStep, ...]:
+    """Stop with an explanation; but a request that the provider would refuse is made smaller in the
+    way that asks no model.
+    """
+    stop = SkipCompaction(
+        f"The window was full again within {REFILL_REPLIES} replies, {settings.refills} "
+        "times in a row: what comes in between two compactions is larger than the room "
+        "they make. It is tried again after further replies."
+    )
+    if state.used - state.freed < state.limits.blocking:
+        return (stop,)
+    last = CompactionAttempt("structural", "The request would not leave the model room to answer.")
+    return (stop, last)
 
 
 def _plan_attempts(

@@ -60,8 +60,9 @@ from memorist.compaction.measured_history import (
 from memorist.compaction.microcompact import is_cache_cold
 from memorist.compaction.newest_messages import (
     MIN_PAST_TOKENS,
+    find_least_past,
     find_unanswered_start,
-    keep_newest_messages,
+    keep_tail,
     keep_unanswered,
 )
 from memorist.compaction.oldest_rounds import ensure_user_first, opening_message
@@ -83,6 +84,7 @@ from memorist.compaction.tool_result_budget import (
     apply_result_budget,
     keep_results_as_shown,
 )
+from memorist.compaction.user_words import estimate_words_tokens
 from memorist.core.messages import Message, Usage
 from memorist.core.token_count import estimate_messages_tokens, estimate_text_tokens
 from memorist.core.tool_pairs import starts_reply
@@ -100,18 +102,28 @@ from memorist.telemetry.tracing import trace_work
 NO_USAGE = Usage()
 
 MAX_ROUND_SHARE = 0.8
-"""Share of the limit up to which the newest round stays whole beside a digest: more would fill the
-window again at once.
+"""Share of the limit up to which the past has all its room beside the newest round: more would fill
+the window again at once. A round that is larger still stays whole, and takes the past's room.
 """
 
+MAX_WORDS_PART = 2
+"""The user's words widen the result up to one part in so many of the limit."""
 
-def estimate_unanswered_budget(messages: Sequence[Message], limit: int, factor: float) -> int:
-    """Tokens with which what the model has not answered yet stays whole, beside the digest; at most
-    what the limit allows, and 0 where all is answered.
+
+def estimate_needed_budget(
+    messages: Sequence[Message], user_texts: Sequence[str], limit: int, factor: float
+) -> int:
+    """Tokens with which what the model has not answered yet stays whole, beside a summary with the
+    user's short messages; at most what the limit allows.
     """
     kept = keep_unanswered(messages, find_unanswered_start(messages), sys.maxsize, factor)
     size = estimate_messages_tokens(kept, factor)
-    return min(size + MIN_PAST_TOKENS, int(limit * MAX_ROUND_SHARE)) if kept else 0
+    said = min(limit // MAX_WORDS_PART, int(estimate_words_tokens(user_texts) * factor))
+    usual = min(size + max(MIN_PAST_TOKENS if kept else 0, said), int(limit * MAX_ROUND_SHARE))
+    least = find_least_past(limit)
+    if size + least >= limit:
+        return usual
+    return max(usual, min(size + max(least, said) + 1, limit - 1))
 
 
 def compact_structurally(
@@ -124,13 +136,13 @@ def compact_structurally(
     factor: float,
 ) -> CompactedHistory:
     """Compact without a model. `budgets` are the usual tokens of the result and the most that a
-    request may have: what the model has not answered yet may take more than the usual tokens. The
-    rest is as in `build_extractive_summary`.
+    request may have: what the model has not answered yet, and the user's words, may take more than
+    the usual tokens. The rest is as in `build_extractive_summary`.
     """
     usual, limit = budgets
     return build_extractive_summary(
         messages,
-        max(usual, estimate_unanswered_budget(messages, limit, factor)),
+        max(usual, estimate_needed_budget(messages, user_texts, limit, factor)),
         user_texts=user_texts,
         transcript=transcript,
         cwd=cwd,
@@ -140,7 +152,7 @@ def compact_structurally(
 
 MIN_SUMMARIZABLE_TOKENS = 4_000
 """A smaller conversation gets no extractive summary: the user's words and the newest messages would
-hardly fit.
+hardly fit. In a window that is not much larger, half of the limit.
 """
 
 Value = TypeVar("Value")
@@ -495,17 +507,10 @@ class Compactor(SessionExtension):
             case "structural":
                 return await self._compact_structurally(measured, terms.limit)
             case "tail":
+                usual = min(terms.limit, measured.tokens) // 2
+                least = estimate_needed_budget(measured.messages, (), terms.limit, measured.factor)
                 return ensure_user_first(
-                    keep_newest_messages(
-                        measured.messages,
-                        max(
-                            min(terms.limit, measured.tokens) // 2,
-                            estimate_unanswered_budget(
-                                measured.messages, terms.limit, measured.factor
-                            ),
-                        ),
-                        factor=measured.factor,
-                    ),
+                    keep_tail(measured, max(usual, least)),
                     self._prompts.cut_marker,
                     measured.factor,
                 )
@@ -612,7 +617,7 @@ class Compactor(SessionExtension):
         """Compact without a model, outside the loop: a long history takes seconds, in which the
         host's other conversations go on.
         """
-        if measured.tokens < MIN_SUMMARIZABLE_TOKENS:
+        if measured.tokens < min(MIN_SUMMARIZABLE_TOKENS, limit // 2):
             return UnchangedHistory(
                 f"The conversation has {measured.tokens:,} tokens; there is nothing to be gained."
             )

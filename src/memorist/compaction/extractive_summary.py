@@ -40,11 +40,10 @@ from memorist.compaction.newest_messages import (
 )
 from memorist.compaction.quoted_words import list_quoted_words
 from memorist.compaction.user_words import (
-    LABEL_TOKENS,
-    MIN_UTTERANCE_TOKENS,
     USER_WORDS_TITLE,
     SummaryUtterance,
     collect_utterances,
+    estimate_least_tokens,
     find_earlier_utterances,
     fit_utterances,
     render_utterances,
@@ -250,7 +249,7 @@ USER_WORDS_SHARE = 0.25
 """Share of the room for the user's words."""
 
 MAX_USER_WORDS_SHARE = 0.5
-"""Their share where the short messages alone take more."""
+"""Their share where beginnings and ends of long messages take more; short messages may take all."""
 
 TASKS_SHARE, FAILURES_SHARE, FILES_SHARE = 0.06, 0.06, 0.05
 """Largest share of the room for each list; in recorded sessions they stay far below it."""
@@ -478,11 +477,12 @@ def _build_selection(material: _SummaryMaterial, lists: str, room: int) -> Extra
 
 def _render_lists(material: _SummaryMaterial, head: str, room: int) -> str:
     """What precedes the extracts."""
-    least = sum(
-        (MIN_UTTERANCE_TOKENS if each.is_long else estimate_text_tokens(each.text)) + LABEL_TOKENS
-        for each in material.utterances
+    short, long = estimate_least_tokens(material.utterances)
+    words_room = max(
+        int(room * USER_WORDS_SHARE),
+        min(int(room * MAX_USER_WORDS_SHARE), short + long),
+        min(room - _HEADING_TOKENS, short),
     )
-    words_room = max(int(room * USER_WORDS_SHARE), min(int(room * MAX_USER_WORDS_SHARE), least))
     words = render_utterances(fit_utterances(material.utterances, words_room))
     failures = render_failures(material.ledger, int(room * FAILURES_SHARE))
     return "".join(

@@ -7,6 +7,7 @@ lose nor invent what the user said.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -21,6 +22,7 @@ from memorist.compaction.compaction_result import (
     UnchangedHistory,
 )
 from memorist.compaction.measured_history import (
+    LONG_UTTERANCE_TOKENS,
     MeasuredConversation,
     find_last_summary,
     fit_newest_texts,
@@ -63,6 +65,11 @@ USER_TEXTS_PART = 8
 window: 20,000 of 167,000 is such a part.
 """
 
+MAX_USER_TEXTS_PART = 2
+"""The same where short messages alone take more."""
+
+LINE_TOKENS = 2
+"""Tokens of the number in front of a message of the user."""
 
 REMARKS_TOKENS = 200
 """Upper bound of the tokens of the remarks after a summary."""
@@ -154,16 +161,18 @@ def _replace_media_block(block: Block) -> Block:
 def render_user_texts(
     conversation: MeasuredConversation, shown: int, tokens: int, texts: CompactionPrompts
 ) -> str:
-    """Render the user's messages of the whole session except the newest `shown`, newest first
-    within `tokens`; empty when there are none.
+    """Render the user's messages of the whole session except the newest `shown`, as far as they fit
+    `tokens` (see `fit_newest_texts`); empty when there are none.
     """
     older = conversation.user_texts[: max(0, len(conversation.user_texts) - shown)]
-    chosen = fit_newest_texts(older, tokens, conversation.factor)
+    return render_texts(fit_newest_texts(older, tokens, conversation.factor), texts)
+
+
+def render_texts(chosen: dict[int, str], texts: CompactionPrompts) -> str:
+    """Render these messages of the user, by index; empty when there are none."""
     if not chosen:
         return ""
-    lines = "\n".join(
-        f"{number}. {text}" for number, text in enumerate(chosen, len(older) - len(chosen) + 1)
-    )
+    lines = "\n".join(f"{at + 1}. {text}" for at, text in chosen.items())
     return render_template(texts.said, {"messages": lines}, strict=True)
 
 
@@ -213,17 +222,18 @@ def assemble_history(
     if not start:
         return UnchangedHistory("There is nothing before what still waits for an answer.")
     used_tokens = estimate_text_tokens(replaced.text, conversation.factor) + REMARKS_TOKENS
-    room = options.limit - options.limit // USER_TEXTS_PART - used_tokens
-    kept = keep_unanswered(
-        conversation.messages,
-        start,
-        room if start == unanswered else conversation.tokens,
-        conversation.factor,
-    )
+    room = options.limit - used_tokens - 1
+    kept = keep_unanswered(conversation.messages, start, sys.maxsize, conversation.factor)
+    if start == unanswered and estimate_messages_tokens(kept, conversation.factor) > room:
+        least_room = room - options.limit // USER_TEXTS_PART
+        kept = keep_unanswered(conversation.messages, start, least_room, conversation.factor)
     words = render_user_texts(
         conversation,
         sum(1 for message in kept if user_text(message)),
-        min(options.settings.inline_user_tokens, options.limit // USER_TEXTS_PART),
+        min(
+            _choose_words_room(conversation, options),
+            room - estimate_messages_tokens(kept, conversation.factor),
+        ),
         texts,
     )
     remarks = [
@@ -260,6 +270,14 @@ def assemble_history(
         cut=find_removed_items(conversation, kept, f"replaced by the {replaced.stand_in}"),
         restored=tuple(restored),
     )
+
+
+def _choose_words_room(conversation: MeasuredConversation, options: RewriteOptions) -> int:
+    """Tokens for the user's words: the usual ones, or more where the short messages take more."""
+    usual = min(options.settings.inline_user_tokens, options.limit // USER_TEXTS_PART)
+    sizes = [estimate_text_tokens(text) + LINE_TOKENS for text in conversation.user_texts]
+    short = sum(size for size in sizes if size <= LONG_UTTERANCE_TOKENS + LINE_TOKENS)
+    return max(usual, min(int(short * conversation.factor), options.limit // MAX_USER_TEXTS_PART))
 
 
 def _build_summary_message(text: str) -> Message:

@@ -17,7 +17,12 @@ from memorist.compaction.compaction_result import (
     RestoredRecord,
     UnchangedHistory,
 )
-from memorist.compaction.full_compaction import RewriteOptions, record_dropped_lines
+from memorist.compaction.full_compaction import (
+    REMARKS_TOKENS,
+    RewriteOptions,
+    record_dropped_lines,
+    render_texts,
+)
 from memorist.compaction.measured_history import (
     MeasuredConversation,
     fit_newest_texts,
@@ -37,12 +42,15 @@ from memorist.core.tool_pairs import align_to_cut_point
 HAND_OVER_ID = "memorist-hand-over"
 """Id of the hand-over message."""
 
+_COMPARED_CHARACTERS = 80
+"""Characters by which a message is known again, also where it was cut in the middle."""
+
 
 def retain_user_messages(
     messages: Sequence[Message], tokens: int, *, prefix: str, factor: float = 1.0
 ) -> tuple[Message, ...]:
-    """The user's messages, newest first within `tokens`, in order and text only. The first that
-    does not fit is cut in the middle.
+    """The user's messages within `tokens`, in order and text only: the newest of the short ones
+    first, and then of the long ones. The first that does not fit is cut in the middle.
 
     Earlier hand-overs, recognized by their origin or by `prefix`, are dropped. A message kept whole
     that is all text is the same object.
@@ -54,10 +62,7 @@ def retain_user_messages(
         if user_text(message) and not user_text(message).startswith(lead)
     ]
     texts = fit_newest_texts([user_text(message) for message in own], tokens, factor)
-    return tuple(
-        _replace_message_text(message, text)
-        for message, text in zip(own[len(own) - len(texts) :], texts, strict=True)
-    )
+    return tuple(_replace_message_text(own[at], text) for at, text in texts.items())
 
 
 def _replace_message_text(message: Message, text: str) -> Message:
@@ -69,11 +74,18 @@ def _replace_message_text(message: Message, text: str) -> Message:
     return replace(message, blocks=(TextBlock(text),), origin=Origin.USER, wire=wire)
 
 
+def _find_earlier_texts(conversation: MeasuredConversation) -> list[str]:
+    """What the user typed that no message holds any more, because a digest has replaced it."""
+    shown = {user_text(message)[:_COMPARED_CHARACTERS] for message in conversation.messages}
+    return [text for text in conversation.user_texts if text[:_COMPARED_CHARACTERS] not in shown]
+
+
 def compact_inline(
     conversation: MeasuredConversation, summary: str, options: RewriteOptions
 ) -> CompactionResult:
     """Rewrite the conversation with a hand-over, `summary` as returned by `parse_summary`. The
-    user's messages are shortened where the limit would be exceeded.
+    user's messages are shortened where the limit would be exceeded; those that an earlier digest
+    replaced are quoted in the hand-over.
 
     What the model has not answered yet follows the hand-over: a new request is the last thing that
     it reads, and so are the results of its calls.
@@ -97,12 +109,19 @@ def compact_inline(
     kept = keep_unanswered(messages, start, room, factor)
     fixed = estimate_messages_tokens((hand_over, *kept), factor)
     last = next((message.id for message in kept if user_text(message)), "")
+    words_room = min(options.settings.inline_user_tokens, max(0, limit - fixed - 1))
     users = retain_user_messages(
         [message for message in messages[:start] if message.id != last],
-        min(options.settings.inline_user_tokens, max(0, limit - fixed - 1)),
+        words_room,
         prefix=texts.inline_prefix,
         factor=factor,
     )
+    words_room -= estimate_messages_tokens(users, factor) + REMARKS_TOKENS
+    earlier = _find_earlier_texts(conversation)
+    if said := render_texts(fit_newest_texts(earlier, words_room, factor), texts):
+        fixed -= estimate_message_tokens(hand_over, factor)
+        hand_over = replace(hand_over, blocks=(TextBlock(f"{text}\n\n{said}"),))
+        fixed += estimate_message_tokens(hand_over, factor)
     working = (
         kept[:1] if kept and kept[0].id == last and start and messages[start].id != last else ()
     )

@@ -17,6 +17,11 @@ MIN_CUT_TOKENS = 20
 """A message is not cut below this: the remainder would carry no information."""
 
 
+LONG_UTTERANCE_TOKENS = 400
+"""Tokens above which a message holds pasted text, most of which is a document and no word of the
+user."""
+
+
 class MeasuredConversation(Struct, frozen=True, kw_only=True):
     """The messages the model is shown now, each measured once, and where the rest can be found."""
 
@@ -106,20 +111,24 @@ def find_last_summary(messages: Sequence[Message]) -> int:
     )
 
 
-def fit_newest_texts(texts: Sequence[str], tokens: int, factor: float = 1.0) -> tuple[str, ...]:
-    """The newest texts within `tokens`, in order; the first that does not fit is cut in the middle,
-    and all older ones are dropped.
+def fit_newest_texts(texts: Sequence[str], tokens: int, factor: float = 1.0) -> dict[int, str]:
+    """The newest texts within `tokens`, by index, in order: the short ones first, and long ones in
+    what they leave. The first that does not fit is cut in the middle, and all that would come after
+    it are dropped.
 
-    Source: codex.md section 2.4 step 7. The sum of the estimates never exceeds `tokens`.
+    Source: codex.md section 2.4 step 7, where no difference is made between short and long. The sum
+    of the estimates never exceeds `tokens`.
     """
     room = tokens
-    kept: list[str] = []
-    for text in reversed(texts):
+    kept: dict[int, str] = {}
+    sizes = [estimate_text_tokens(text) for text in texts]
+    for at in sorted(range(len(texts)), key=lambda at: (sizes[at] > LONG_UTTERANCE_TOKENS, -at)):
+        text = texts[at]
         size = estimate_text_tokens(text, factor)
         if size > room:
             if room >= MIN_CUT_TOKENS * max(1.0, factor):
-                kept.append(truncate_middle(text, int(room / factor) - CUT_MARK_TOKENS))
+                kept[at] = truncate_middle(text, int(room / factor) - CUT_MARK_TOKENS)
             break
-        kept.append(text)
+        kept[at] = text
         room -= size
-    return tuple(reversed(kept))
+    return dict(sorted(kept.items()))

@@ -36,20 +36,15 @@ from memorist.core.truncation import truncate_middle
 from memorist.formats.host_markup import strip_host_markup
 
 ROUND_SHARE = 0.6
-"""Share of the budget up to which the newest round is kept whole; the rest of the budget is for
-what came before it.
+"""Share of the budget to which the newest round is cut where it does not fit whole; the rest of the
+budget is then for what came before it.
 """
 
 MIN_PAST_TOKENS = 4_000
-"""Where the rest of the budget is larger than this, the newest round may take all beyond it."""
+"""Where the rest of the budget is larger than this, the newest round is cut to all beyond it."""
 
 TAIL_SHARE = 0.2
 """Share of the budget up to which messages before the newest round are kept as they are."""
-
-REQUEST_SHARE = 0.15
-"""Share of the budget for the last request where the messages between it and the newest round are
-removed; a longer one is cut in the middle, unless the newest round leaves room for it.
-"""
 
 TEXTS_SHARE = 0.25
 """Share of the room of the newest messages that pictures and calls leave to texts."""
@@ -58,7 +53,10 @@ CALL_TOKENS = 200
 """Most tokens of the input of a call that is written out as text."""
 
 MIN_SUMMARY_TOKENS = 60
-"""Tokens that the newest round always leaves for what came before it."""
+MIN_PAST_PART = 16
+"""The newest round always leaves so many tokens, or one part in so many of the room, up to
+`MIN_PAST_TOKENS`, for what came before it: a conversation does not forget all of it for one result.
+"""
 
 _CUT_MARK_TOKENS = 12
 """Tokens of the mark that `truncate_middle` inserts."""
@@ -77,33 +75,42 @@ class NewestMessages(Struct, frozen=True):
 def choose_newest_messages(
     messages: Sequence[Message], sizes: Sequence[int], budget: int, factor: float
 ) -> NewestMessages:
-    """The messages that stay within the budget. Only calls that wait for their results can be
-    larger than it.
+    """The messages that stay within the budget: the last request and the newest round whole, if the
+    budget allows it, whatever that leaves for the rest. Only calls that wait for their results can
+    be larger than it.
     """
     starts = find_cut_points(messages)
-    end = len(messages)
     first = find_newest_round(messages)
-    room = max(int(budget * ROUND_SHARE), budget - MIN_PAST_TOKENS)
-    kept = tuple(messages[first:])
-    if sum(sizes[first:]) > room:
-        kept = _fit_newest_round(kept, room, budget - MIN_SUMMARY_TOKENS, factor)
-        if estimate_messages_tokens(kept, factor) > budget and end in starts:
-            first, kept = end, ()
-    elif (older := find_tail_start(sizes, starts, int(budget * TAIL_SHARE))) < first:
-        first, kept = older, tuple(messages[older:])
-    request: tuple[Message, ...] = ()
-    if not any(map(is_user_request, kept)):
-        left = max(int(budget * REQUEST_SHARE), room - estimate_messages_tokens(kept, factor))
-        request = _fit_last_request(messages[:first], left, factor)
-    whole = pair_tool_calls((*request, *kept))
+    older = find_tail_start(sizes, starts, int(budget * TAIL_SHARE))
+    whole = pair_tool_calls(_precede_by_request(messages, min(first, older)))
+    if estimate_messages_tokens(whole, factor) > budget - find_least_past(budget):
+        whole = _fit_newest_round(_precede_by_request(messages, first), budget, factor)
+        if estimate_messages_tokens(whole, factor) > budget and len(messages) in starts:
+            request = _find_last_request(messages)
+            whole = () if request is None else _fit_newest_round((request,), budget, factor)
     return NewestMessages(whole, estimate_messages_tokens(whole, factor))
 
 
-def _fit_newest_round(
-    kept: Sequence[Message], room: int, most: int, factor: float
-) -> tuple[Message, ...]:
-    """The newest round within `room` tokens; where that is too little, within `most`."""
-    for limit in (room, most):
+def find_least_past(room: int) -> int:
+    """Tokens that are left for what came before the newest round, of a room of so many."""
+    return min(MIN_PAST_TOKENS, max(MIN_SUMMARY_TOKENS, room // MIN_PAST_PART))
+
+
+def _precede_by_request(messages: Sequence[Message], start: int) -> tuple[Message, ...]:
+    """The messages from an index on, with the user's last request in front where they hold none."""
+    kept = tuple(messages[start:])
+    request = None if any(map(is_user_request, kept)) else _find_last_request(messages[:start])
+    return kept if request is None else (request, *kept)
+
+
+def _fit_newest_round(kept: Sequence[Message], budget: int, factor: float) -> tuple[Message, ...]:
+    """The newest round within its part of the budget; where that is too little, within all of it
+    but the least that a summary takes.
+    """
+    for limit in (
+        max(int(budget * ROUND_SHARE), budget - MIN_PAST_TOKENS),
+        budget - MIN_SUMMARY_TOKENS,
+    ):
         shortened = pair_tool_calls(shorten_messages(kept, int(limit / factor)))
         if estimate_messages_tokens(shortened, factor) <= limit:
             break
@@ -147,10 +154,8 @@ def keep_unanswered(
     the model is still at work on it. What does not fit `room` tokens is cut in the middle.
     """
     kept = tuple(messages[start:])
-    working = kept and find_unanswered_start(messages) < len(messages)
-    if working and not any(map(is_user_request, kept)):
-        request = _find_last_request(messages[:start])
-        kept = kept if request is None else (request, *kept)
+    if kept and find_unanswered_start(messages) < len(messages):
+        kept = _precede_by_request(messages, start)
     if estimate_messages_tokens(kept, factor) > room:
         kept = shorten_messages(kept, int(max(0, room) / factor))
     return pair_tool_calls(kept)
@@ -172,19 +177,6 @@ def find_removed_items(
             freed = size - estimate_message_tokens(now, conversation.factor)
             removed.append(RemovedItem(message.id, freed, "shortened in the middle"))
     return tuple(removed)
-
-
-def _fit_last_request(messages: Sequence[Message], room: int, factor: float) -> tuple[Message, ...]:
-    """The last request within `room` tokens, cut in the middle where it is longer; empty where
-    there is none, or where even that does not fit.
-    """
-    request = _find_last_request(messages)
-    if request is None:
-        return ()
-    if estimate_message_tokens(request, factor) <= room:
-        return (request,)
-    shortened = shorten_messages((request,), int(room / factor))
-    return shortened if estimate_messages_tokens(shortened, factor) <= room else ()
 
 
 def is_user_request(message: Message) -> bool:
@@ -464,4 +456,23 @@ def keep_newest_messages(
             RemovedItem(message.id, size, "older than the window")
             for message, size in zip(messages[:first], sizes[:first], strict=True)
         ),
+    )
+
+
+def keep_tail(conversation: MeasuredConversation, budget: int) -> CompactedHistory:
+    """The newest messages within `budget` tokens, and in any case what the model has not answered
+    yet with the user's last request, cut in the middle only where it is larger.
+    """
+    messages, factor = conversation.messages, conversation.factor
+    unanswered = find_unanswered_start(messages)
+    request = _find_last_request(messages[:unanswered])
+    room = budget - (estimate_message_tokens(request, factor) if request else 0)
+    start = find_tail_start(conversation.sizes, find_cut_points(messages), room)
+    kept = keep_unanswered(messages, min(start, unanswered), budget, factor)
+    return CompactedHistory(
+        strategy="tail",
+        messages=kept,
+        tokens_before=conversation.tokens,
+        tokens_after=estimate_messages_tokens(kept, factor),
+        cut=find_removed_items(conversation, kept, "older than the window"),
     )

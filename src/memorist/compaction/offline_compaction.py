@@ -29,23 +29,12 @@ from memorist.compaction.measured_history import (
     measure_conversation,
     user_text,
 )
-from memorist.compaction.newest_messages import (
-    close_open_calls,
-    find_newest_round,
-    find_removed_items,
-    keep_newest_messages,
-    pair_tool_calls,
-    shorten_messages,
-)
-from memorist.compaction.oldest_rounds import ensure_user_first, opening_message
+from memorist.compaction.newest_messages import close_open_calls, keep_tail, pair_tool_calls
+from memorist.compaction.oldest_rounds import ensure_user_first
 from memorist.compaction.recorded_window import RecordedWindow
 from memorist.compaction.session_memory_compaction import SessionNotes
 from memorist.core.messages import Message
-from memorist.core.token_count import (
-    estimate_message_tokens,
-    estimate_messages_tokens,
-    token_factor,
-)
+from memorist.core.token_count import estimate_messages_tokens, token_factor
 from memorist.session_memory.notes_template import merge_structural_notes
 from memorist.session_memory.structural_notes import NotesBudget, render_structural_notes
 from memorist.settings import CompactionSettings
@@ -208,29 +197,7 @@ def _rewrite_spoken(
                 factor=options.factor,
             )
         case _:
-            return _keep_tail_or_round(measured, options)
-
-
-def _keep_tail_or_round(
-    measured: MeasuredConversation, options: OfflineOptions
-) -> CompactedHistory:
-    """The newest messages that fit; the newest round, cut in the middle, where not even that
-    fits.
-    """
-    messages = pair_tool_calls(measured.messages)
-    outcome = keep_newest_messages(messages, options.budget, factor=options.factor)
-    if outcome.messages or not messages:
-        return outcome
-    newest = messages[find_newest_round(messages) :]
-    room = int(options.budget / options.factor) - len(newest)
-    room -= estimate_message_tokens(opening_message(options.texts.cut_marker))
-    kept = shorten_messages(newest, room)
-    return replace(
-        outcome,
-        messages=kept,
-        tokens_after=estimate_messages_tokens(kept, options.factor),
-        cut=find_removed_items(measured, kept, "older than the window"),
-    )
+            return keep_tail(measured, budget)
 
 
 def _build_notes(recorded: RecordedWindow, options: OfflineOptions) -> str:

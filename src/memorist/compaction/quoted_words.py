@@ -94,7 +94,7 @@ def _split_said(text: str) -> Iterator[tuple[str, str]]:
     if section is None:
         return
     labels = list(_LABEL.finditer(section[1]))
-    ends = [*(label.start() for label in labels[1:]), len(section[1])]
+    ends = [*(label.start() for label in labels), len(section[1])][1:]
     for label, end in zip(labels, ends, strict=True):
         if words := section[1][label.end() : end].strip():
             yield label[1], words

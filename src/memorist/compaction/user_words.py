@@ -4,10 +4,11 @@ of long ones, in order (CP-16). Pure.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
+from memorist.compaction.measured_history import LONG_UTTERANCE_TOKENS
 from memorist.compaction.newest_messages import find_largest_common_limit
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.core.token_count import estimate_text_tokens
@@ -20,16 +21,17 @@ USER_WORDS_TITLE = "What the user said"
 EARLIER_LABEL = "earlier"
 """Label of words that stand in none of the messages."""
 
-LONG_UTTERANCE_TOKENS = 400
-"""Tokens above which a message holds pasted text, most of which is a document and no word of the
-user."""
-
 MIN_UTTERANCE_TOKENS = 30
 """Tokens to which a message is cut at the least; where even that is too much for all, the oldest
 are left out."""
 
 LABEL_TOKENS = 8
 """Tokens of the label of a message."""
+
+_FRAME_TOKENS = 120
+"""Tokens of what stands around the words in a summary: its opening, the transcript's path, a
+heading.
+"""
 
 _CUT_MARK_TOKENS = 12
 """Tokens of the mark that `truncate_middle` inserts."""
@@ -76,29 +78,53 @@ def find_earlier_utterances(
     return [SummaryUtterance(0, text) for text in texts if text and text not in present]
 
 
+def estimate_least_tokens(utterances: Iterable[SummaryUtterance]) -> tuple[int, int]:
+    """Tokens that the short utterances take verbatim, and what the long ones take at least."""
+    short = long = 0
+    for each in utterances:
+        if each.is_long:
+            long += MIN_UTTERANCE_TOKENS + LABEL_TOKENS
+        else:
+            short += estimate_text_tokens(each.text) + LABEL_TOKENS
+    return short, long
+
+
+def estimate_words_tokens(user_texts: Sequence[str]) -> int:
+    """Tokens of a summary of nothing but what the user typed; 0 where there is nothing."""
+    short, long = estimate_least_tokens(find_earlier_utterances(user_texts, ()))
+    return short + long + _FRAME_TOKENS if user_texts else 0
+
+
 def fit_utterances(utterances: Sequence[SummaryUtterance], room: int) -> list[SummaryUtterance]:
     """The utterances that fit `room` tokens, in order.
 
-    The long ones are cut in the middle to the same size, at most `LONG_UTTERANCE_TOKENS`; short
-    ones only where all together do not fit. The oldest are dropped only where there is no room for
-    `MIN_UTTERANCE_TOKENS` of each; the first one is dropped last.
+    The short ones are kept verbatim while they fit, and the long ones cut in the middle to the same
+    size, at most `LONG_UTTERANCE_TOKENS`; the oldest of them are dropped only where there is no
+    room for `MIN_UTTERANCE_TOKENS` of each. Where not even the short ones fit, all are treated as
+    long. The first one is dropped last.
     """
     sizes = [estimate_text_tokens(each.text) + LABEL_TOKENS for each in utterances]
-    total, first = sum(sizes), 1
-    while first < len(sizes) and _is_crowded(len(sizes) - first + 1, total, room):
-        total -= sizes[first]
-        first += 1
-    sized = list(zip(utterances, sizes, strict=True))
-    chosen = [*sized[:1], *sized[first:]]
-    if len(chosen) == 1 and _is_crowded(1, total, room):
-        return []
-    short_room = sum(size for each, size in chosen if not each.is_long)
-    long_sizes = [size for each, size in chosen if each.is_long]
-    if room - short_room >= len(long_sizes) * (MIN_UTTERANCE_TOKENS + LABEL_TOKENS):
-        limit = find_largest_common_limit(long_sizes, room - short_room) - LABEL_TOKENS
-        return [_cut(each, limit) if each.is_long else each for each, _ in chosen]
-    limit = find_largest_common_limit([size for _, size in chosen], room) - LABEL_TOKENS
-    return [_cut(each, limit) for each, _ in chosen]
+    cut = [at for at, each in enumerate(utterances) if each.is_long]
+    left = room - sum(sizes) + sum(sizes[at] for at in cut)
+    if left < 0:
+        cut, left = list(range(len(utterances))), room
+    chosen = {cut[at] for at in _choose_fitting([sizes[at] for at in cut], left)}
+    limit = find_largest_common_limit([sizes[at] for at in chosen], left) - LABEL_TOKENS
+    return [
+        _cut(each, limit) if at in chosen else each
+        for at, each in enumerate(utterances)
+        if at in chosen or at not in cut
+    ]
+
+
+def _choose_fitting(sizes: Sequence[int], room: int) -> list[int]:
+    """Indexes of what fits `room` when each is cut to the least: the first, and the newest."""
+    least = [min(size, MIN_UTTERANCE_TOKENS + LABEL_TOKENS) for size in sizes]
+    total, start = sum(least), 1
+    while start < len(least) and total > room:
+        total -= least[start]
+        start += 1
+    return [] if total > room else [*range(len(least[:1])), *range(start, len(least))]
 
 
 def _cut(utterance: SummaryUtterance, limit: int) -> SummaryUtterance:
@@ -108,10 +134,6 @@ def _cut(utterance: SummaryUtterance, limit: int) -> SummaryUtterance:
         return utterance
     text = truncate_middle(utterance.text, max(1, most - _CUT_MARK_TOKENS))
     return SummaryUtterance(utterance.step, text, utterance.times)
-
-
-def _is_crowded(count: int, total: int, room: int) -> bool:
-    return total > room and count * (MIN_UTTERANCE_TOKENS + LABEL_TOKENS) > room
 
 
 def render_utterances(utterances: Sequence[SummaryUtterance]) -> str:
