@@ -34,7 +34,7 @@ from benchmarks.report import BenchResult, BenchRow, PlotLine, draw_line_plot
 from memorist.compaction.compaction_prompts import load_compaction_prompts
 from memorist.compaction.compaction_result import CompactedHistory, RemovedItem
 from memorist.compaction.inline_compaction import retain_user_messages
-from memorist.compaction.newest_messages import keep_newest_messages
+from memorist.compaction.newest_messages import find_tail_start
 from memorist.compaction.offline_compaction import OfflineOptions, compact_offline
 from memorist.compaction.recorded_window import RecordedWindow
 from memorist.core.messages import (
@@ -168,8 +168,29 @@ def share_kept(messages: Sequence[Message], used: UsedFacts) -> tuple[float, flo
     return held_facts, held_spans
 
 
-# Baseline strategy: clear old tool results, then keep a tail window. Used for comparison in
-# benchmarks. Pure.
+# Baseline strategies: a tail window, and clearing old tool results before it. Pure.
+
+
+def keep_newest_messages(
+    messages: Sequence[Message], budget: int, *, factor: float = 1.0
+) -> CompactedHistory:
+    """The newest messages within `budget` estimated tokens, whole and in order; neither pairs nor
+    replies are split (CP-10).
+
+    Nothing is left where the newest reply with its results alone is larger.
+    """
+    sizes = [estimate_message_tokens(message, factor) for message in messages]
+    first = find_tail_start(sizes, find_cut_points(messages), budget)
+    return CompactedHistory(
+        strategy="tail",
+        messages=tuple(messages[first:]),
+        tokens_before=sum(sizes),
+        tokens_after=sum(sizes[first:]),
+        cut=tuple(
+            RemovedItem(message.id, size, "older than the window")
+            for message, size in zip(messages[:first], sizes[:first], strict=True)
+        ),
+    )
 
 
 KEPT_RESULTS = 5

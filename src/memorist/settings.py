@@ -253,7 +253,7 @@ class CompactionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Consecutive failures after which compaction is not tried again in this session."""
     refills: int = 3
     """Consecutive times the window may be full again at once before compaction stops with an
-    explanation.
+    explanation; a request that would be refused is still made smaller, without a model.
     """
 
 

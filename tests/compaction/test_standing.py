@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.carryover import keep_newest_messages
 from compaction.histories import STEPS, WORD, History, told
 from memorist.compaction.compaction_result import (
     CompactedHistory,
@@ -18,7 +19,6 @@ from memorist.compaction.compaction_result import (
 )
 from memorist.compaction.conversation_preamble import PREAMBLE_ID, reattach_preamble, split_preamble
 from memorist.compaction.measured_history import measure_conversation
-from memorist.compaction.newest_messages import keep_newest_messages
 from memorist.compaction.recorded_window import read_recorded_window
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.engine.engine import Memorist

@@ -6,9 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.carryover import CLEARED_RESULT, clear_and_tail, clear_oldest_results
+from benchmarks.carryover import (
+    CLEARED_RESULT,
+    clear_and_tail,
+    clear_oldest_results,
+    keep_newest_messages,
+)
 from compaction.histories import STEPS, WORD, History, parted, told
-from memorist.compaction.newest_messages import keep_newest_messages
 from memorist.core.token_count import estimate_message_tokens
 
 pytestmark = pytest.mark.covers("CP-10")

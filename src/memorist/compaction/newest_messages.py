@@ -437,28 +437,6 @@ def find_tail_start(sizes: Sequence[int], starts: Sequence[int], budget: int) ->
     return len(sizes)
 
 
-def keep_newest_messages(
-    messages: Sequence[Message], budget: int, *, factor: float = 1.0
-) -> CompactedHistory:
-    """The newest messages within `budget` estimated tokens, whole and in order; neither pairs nor
-    replies are split (CP-10).
-
-    Nothing is left where the newest reply with its results alone is larger.
-    """
-    sizes = [estimate_message_tokens(message, factor) for message in messages]
-    first = find_tail_start(sizes, find_cut_points(messages), budget)
-    return CompactedHistory(
-        strategy="tail",
-        messages=tuple(messages[first:]),
-        tokens_before=sum(sizes),
-        tokens_after=sum(sizes[first:]),
-        cut=tuple(
-            RemovedItem(message.id, size, "older than the window")
-            for message, size in zip(messages[:first], sizes[:first], strict=True)
-        ),
-    )
-
-
 def keep_tail(conversation: MeasuredConversation, budget: int) -> CompactedHistory:
     """The newest messages within `budget` tokens, and in any case what the model has not answered
     yet with the user's last request, cut in the middle only where it is larger.
