@@ -548,6 +548,20 @@ def test_vectors_of_entries_that_are_gone_are_forgotten(tmp_path: Path) -> None:
     )
 
 
+def test_vectors_of_an_earlier_arithmetic_are_forgotten(tmp_path: Path) -> None:
+    """An embedder of another name computes otherwise; nothing reads what the former one left."""
+    pytest.importorskip("numpy")
+    former, now = Toy(), Toy()
+    now.name = "toy, in whole numbers"
+    for toy in (former, now):
+        with Ranker(tmp_path / "i", embedder=toy) as ranker:
+            ranker.sync(MEMORIES)
+            ranker.embed(MEMORIES)
+
+    names = sqlite3.connect(tmp_path / "i").execute("select embedder from vectors").fetchall()
+    assert names == [(now.name,)] * len(MEMORIES)
+
+
 @pytest.mark.covers("PS-1")
 def test_the_mixture_keeps_what_meaning_alone_puts_first(tmp_path: Path) -> None:
     """A memory near in meaning is not buried below one that shares a common word by chance."""

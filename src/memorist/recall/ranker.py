@@ -468,10 +468,12 @@ class Ranker:
         """Embed entries without a vector, at most `at_most` now; returns how many are left.
 
         Takes about a second per hundred short entries. Raises a ModelError when the embedder fails;
-        earlier vectors are kept.
+        earlier vectors are kept. Those of other embedders are deleted.
         """
         if self._embedder is None:
             return 0
+        with self._lock:
+            self._index.drop_other_vectors((self._embedder.name, _words_name(self._embedder)))
         missing = self._find_unembedded(
             {id: (fingerprint, entry) for id, fingerprint, entry in build_index_entries(entries)}
         )

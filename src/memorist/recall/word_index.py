@@ -223,6 +223,17 @@ class WordIndex:
                 "delete from vectors where fingerprint not in (select fingerprint from entries)"
             )
 
+    def drop_other_vectors(self, embedders: Collection[str]) -> None:
+        """Delete the vectors of all embedders but these: of another model, or of the same by an
+        earlier arithmetic.
+        """
+        with _translate_index_errors("written"):
+            found = self._database.execute("select distinct embedder from vectors")
+            others = [row for row in found.fetchall() if row["embedder"] not in embedders]
+            if others:
+                with transaction(self._database):
+                    self._database.executemany("delete from vectors where embedder = ?", others)
+
     def _delete_entries(self, ids: Sequence[str]) -> dict[str, int]:
         """Remove entries; returns their numbers, for those that are added again."""
         numbers, edits = {}, _PostingEdits(self._database)
