@@ -274,6 +274,33 @@ def test_syncing_step_by_step_gives_what_one_sync_gives(
             assert mine.score == pytest.approx(theirs.score)
 
 
+@settings(max_examples=20, deadline=None)
+@given(st.lists(ENTRIES, min_size=1, max_size=4), st.lists(WORDS, min_size=1, max_size=4))
+def test_an_update_of_what_changed_gives_what_a_sync_gives(
+    steps: list[list[SearchEntry]], query: list[str]
+) -> None:
+    """Who knows what changed need not name all entries, with the same answers and reasons."""
+    with (
+        TemporaryDirectory() as folder,
+        Ranker(Path(folder) / "steps") as grown,
+        Ranker(Path(folder) / "once") as fresh,
+    ):
+        known: dict[str, SearchEntry] = {}
+        for step in steps:
+            wanted = {each.id: msgspec.structs.replace(each, position=None) for each in step}
+            grown.search("alpha")
+            grown.update(
+                [each for id, each in wanted.items() if known.get(id) != each],
+                [id for id in known if id not in wanted],
+            )
+            known = wanted
+        fresh.sync([*known.values()])
+
+        found, expected = (ranker.search(" ".join(query), 20) for ranker in (grown, fresh))
+        assert [(each.id, each.why) for each in found] == [(each.id, each.why) for each in expected]
+        assert [each.score for each in found] == pytest.approx([each.score for each in expected])
+
+
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> Ranker:
     """One ranker that many questions are put to."""
@@ -546,6 +573,24 @@ def test_vectors_of_entries_that_are_gone_are_forgotten(tmp_path: Path) -> None:
     assert (
         sqlite3.connect(tmp_path / "i").execute("select count(*) from vectors").fetchone()[0] == 2
     )
+
+
+def test_an_update_forgets_and_learns_meanings(tmp_path: Path) -> None:
+    """A changed entry is found by its new meaning alone, and none by what it once meant."""
+    pytest.importorskip("numpy")
+    with Ranker(tmp_path / "i", embedder=Toy()) as ranker:
+        ranker.sync(MEMORIES)
+        ranker.embed(MEMORIES)
+        (former,) = [each for each in ranker.search("ship it", 9) if each.id == "deploy.md"]
+        changed = SearchEntry(id="deploy.md", body="About nothing.")
+        ranker.update([changed])
+        unknown = [each.dense for each in ranker.search("deploy nothing", 9)]
+        ranker.embed([changed])
+        (now,) = [each for each in ranker.search("nothing", 9) if each.id == "deploy.md"]
+
+    assert former.dense is not None
+    assert None in unknown
+    assert now.dense is not None
 
 
 def test_vectors_of_an_earlier_arithmetic_are_forgotten(tmp_path: Path) -> None:

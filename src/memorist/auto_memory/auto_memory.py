@@ -371,8 +371,11 @@ class AutoMemory:
     def _search_sayings(self) -> SayingSearch:
         """What all memories say, without a look into their files. Raises StoreError."""
         heads = self.headers_by_path()
-        if self._sayings is None or self._sayings[0] is not heads:
+        if self._sayings is None:
             self._sayings = (heads, SayingSearch(heads.values()))
+        elif self._sayings[0] is not heads:
+            self._sayings[1].update(heads.values())
+            self._sayings = (heads, self._sayings[1])
         return self._sayings[1]
 
     def _read_cached(self, paths: Iterable[str]) -> list[Topic]:

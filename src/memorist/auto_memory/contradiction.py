@@ -33,6 +33,7 @@ from memorist.auto_memory.stances import (
     SWITCHES,
     Stance,
     find_group,
+    may_have_clause_of,
     read_stances,
     stem_word,
 )
@@ -40,6 +41,7 @@ from memorist.auto_memory.statements.statement_patterns import VERB
 from memorist.auto_memory.statements.statement_similarity import is_same_rule
 from memorist.auto_memory.team_memory import is_shared
 from memorist.auto_memory.value_correction import (
+    MAX_CORRECTION_CHARS,
     corrects_value,
     list_corrected_words,
     names_topic,
@@ -386,10 +388,20 @@ class SayingSearch:
     """
 
     def __init__(self, memories: Iterable[MemoryHeader]) -> None:
+        self._lines: dict[int, tuple[MemoryHeader, str]] = {}
+        """Each header, and what it says, by the header's identity."""
+        self.update(memories)
+
+    def update(self, memories: Iterable[MemoryHeader]) -> None:
+        """Search in these memories from now on; those whose headers are the same are known."""
         self._memories = list(memories)
-        lines = [f"{each.saying}\t{each.description}".casefold() for each in self._memories]
+        known = self._lines
+        self._lines = {
+            id(each): known.get(id(each)) or (each, _fold_sayings(each)) for each in self._memories
+        }
+        lines = [line for _, line in self._lines.values()]
         self._text = "\n".join(lines)
-        self._starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
+        self._starts = list(accumulate([len(line) + 1 for line in lines], initial=0))
 
     def find_related(self, said: str) -> list[str]:
         """Paths of the memories that say the same as a statement or speak against it, as far as
@@ -400,11 +412,13 @@ class SayingSearch:
         near |= {at for word in list_corrected_words(said) for at in self._find_lines(word)}
         nearest = sorted(near, key=lambda at: (len(self._line(at)), at))[:MAX_COMPARED_MEMORIES]
         equal = self._find_lines(" ".join(said.split()).casefold())
+        limits = _measure_limits(said)
         return [
             each.path
             for each in (self._memories[at] for at in sorted({*nearest, *equal}))
             if any(
-                compare_statement(said, text) is not Agreement.UNRELATED
+                (limits is None or _may_agree(text, limits))
+                and compare_statement(said, text) is not Agreement.UNRELATED
                 for text in (each.saying, each.description, _split_former(each.description)[1])
                 if text
             )
@@ -458,6 +472,56 @@ class SayingSearch:
             line = bisect_right(starts, at) - 1
             yield line
             at = text.find(word, starts[line + 1])
+
+
+def _fold_sayings(header: MemoryHeader) -> str:
+    return f"{header.saying}\t{header.description}".casefold()
+
+
+_SPARE_WORDS = 4
+"""Words that a text may have beyond twice those of one that says the same in the same words:
+articles, politeness and negations count for nothing there.
+"""
+
+
+class _AgreementLimits(Struct, frozen=True):
+    """What a text has to be like that says what a statement does, or otherwise."""
+
+    words: frozenset[str]
+    """Content words of a clause that says what one of the statement does, or the opposite."""
+    text_words: int
+    """Number of words of a text that says the same in the same words."""
+    corrected_words: frozenset[str]
+    """Words, one of which a text holds whose value the statement corrects."""
+
+
+def _measure_limits(said: str) -> _AgreementLimits | None:
+    """None for a statement that gives something up, which any text can be about."""
+    if _speaks_of_giving_up(said):
+        return None
+    words = {word for each in read_stances(said) for word in each.words}
+    groups = {group for word in words if (group := find_group(word)) is not None}
+    nouns = {
+        stem_word(noun)
+        for member, each in _GROUP_NOUNS.items()
+        if any(member in group for group in groups)
+        for noun in each
+    }
+    return _AgreementLimits(
+        frozenset(words | nouns).union(*groups),
+        2 * len(said.split()) + _SPARE_WORDS,
+        list_corrected_words(said),
+    )
+
+
+def _may_agree(known: str, limits: _AgreementLimits) -> bool:
+    """Whether a text is short enough, or has a clause of the right words: most are told apart from
+    a statement by that alone, in a tenth of the time that a comparison takes.
+    """
+    if len(known.split()) <= limits.text_words or may_have_clause_of(known, limits.words):
+        return True
+    folded = known.casefold() if len(known) <= MAX_CORRECTION_CHARS else ""
+    return any(word in folded for word in limits.corrected_words)
 
 
 def _list_foreign(words: Collection[str]) -> list[str]:

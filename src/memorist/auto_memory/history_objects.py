@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
@@ -36,6 +37,9 @@ as long.
 TREE_ENTRY = re.compile(rb"(\d+) ([^\0]+)\0(.{20})", re.DOTALL)
 """Mode, name and id of consecutive entries."""
 
+_ID_BYTES = 20
+"""Bytes of an id, the end of each entry."""
+
 
 FOLDER_MODE = b"40000"
 """The mode of a folder; all else are files."""
@@ -57,6 +61,9 @@ def compute_object_id(kind: int, data: bytes) -> ObjectID:
         .hexdigest()
         .encode()
     )
+
+
+_EMPTY_TREE = compute_object_id(KINDS["tree"], b"")
 
 
 def read_tree(store: BaseObjectStore, tree: ObjectID) -> dict[str, str]:
@@ -88,38 +95,63 @@ def add_blobs(store: PackCapableObjectStore, blobs: Sequence[Blob]) -> None:
         store.add_object(blob)
 
 
-def write_tree(store: BaseObjectStore, files: Mapping[str, str]) -> ObjectID:
-    """Write a tree from path to blob id, the reverse of `read_tree`; returns its id."""
-    return _write_folder(
+def edit_tree(
+    store: BaseObjectStore, tree: ObjectID | None, changes: Mapping[str, str | None]
+) -> ObjectID:
+    """Write a tree that is `tree` (None: empty) but for these files: blob id by path, None for one
+    that is gone. Returns its id. What did not change is copied as it is, so that one file of ten
+    thousand costs little more than the copy. Raises KeyError where a part of `tree` is missing.
+    """
+    return _edit_folder(
         store,
+        tree,
         {
-            path.encode("utf-8", "surrogateescape"): bytes.fromhex(sha)
-            for path, sha in files.items()
+            path.encode("utf-8", "surrogateescape"): None if sha is None else bytes.fromhex(sha)
+            for path, sha in changes.items()
         },
     )
 
 
-def _write_folder(store: BaseObjectStore, files: Mapping[bytes, bytes]) -> ObjectID:
-    rows: list[tuple[bytes, bytes]] = []
-    below: dict[bytes, dict[bytes, bytes]] = {}
-    for path, sha in files.items():
+def _edit_folder(
+    store: BaseObjectStore, tree: ObjectID | None, changes: Mapping[bytes, bytes | None]
+) -> ObjectID:
+    raw = store[tree].as_raw_string() if tree else b""
+    # Git sorts a folder as if its name ended in a slash.
+    keys: list[bytes] = []
+    rows: list[bytes] = []
+    start = 0
+    while start < len(raw):
+        end = raw.index(b"\0", start) + 1 + _ID_BYTES
+        mode, _, name = raw[start : end - 1 - _ID_BYTES].partition(b" ")
+        keys.append(name + b"/" if mode == FOLDER_MODE else name)
+        rows.append(raw[start:end])
+        start = end
+    below: dict[bytes, dict[bytes, bytes | None]] = {}
+    for path, sha in changes.items():
         name, inside, rest = path.partition(b"/")
         if inside:
             below.setdefault(name, {})[rest] = sha
         else:
-            rows.append((name, b"%s %s\0%s" % (_FILE_MODE, name, sha)))
+            _set_row(keys, rows, name, b"%s %s\0%s" % (_FILE_MODE, name, sha) if sha else b"")
     for name, inner in below.items():
-        # Git sorts a folder as if its name ended in a slash.
-        rows.append(
-            (
-                name + b"/",
-                b"%s %s\0%s"
-                % (FOLDER_MODE, name, bytes.fromhex(_write_folder(store, inner).decode())),
-            )
-        )
-    tree = objects.ShaFile.from_raw_string(KINDS["tree"], b"".join(row for _, row in sorted(rows)))
-    store.add_object(tree)
-    return tree.id
+        at = bisect_left(keys, name + b"/")
+        old = rows[at][-_ID_BYTES:] if keys[at : at + 1] == [name + b"/"] else b""
+        new = _edit_folder(store, git_object_id(old.hex().encode()) if old else None, inner)
+        row = b"%s %s\0%s" % (FOLDER_MODE, name, bytes.fromhex(new.decode()))
+        _set_row(keys, rows, name + b"/", b"" if new == _EMPTY_TREE else row)
+    written = objects.ShaFile.from_raw_string(KINDS["tree"], b"".join(rows))
+    store.add_object(written)
+    return written.id
+
+
+def _set_row(keys: list[bytes], rows: list[bytes], key: bytes, row: bytes) -> None:
+    """Put an entry where it belongs in the sorted ones, in place of one of its key; an empty one
+    removes that.
+    """
+    at = bisect_left(keys, key)
+    known = keys[at : at + 1] == [key]
+    keys[at : at + known] = [key] if row else []
+    rows[at : at + known] = [row] if row else []
 
 
 def build_commit(tree: ObjectID, parent: ObjectID | None, text: str, timestamp: float) -> Commit:

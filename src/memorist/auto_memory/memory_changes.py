@@ -176,8 +176,25 @@ def find_path_problem(
     found = next((why for why, wrong in checks if wrong), None)
     if found is not None or path in existing_paths:
         return found
-    twin = next((other for other in existing_paths if is_same_name(other, path)), None)
+    twin = _find_twin(path, existing_paths)
     return f"There is {twin}, which differs only in case or Unicode form." if twin else None
+
+
+def _find_twin(path: str, existing_paths: Collection[str]) -> str:
+    """The existing path that some file systems take for this one; empty where there is none."""
+    folded = path.casefold() if path.isascii() else ""
+    return next(
+        (
+            other
+            for other in existing_paths
+            if (
+                other.casefold() == folded
+                if folded and other.isascii()
+                else is_same_name(other, path)
+            )
+        ),
+        "",
+    )
 
 
 def describe_external_changes(

@@ -35,7 +35,6 @@ from memorist.auto_memory.memory_manifest import (
 )
 from memorist.auto_memory.memory_scan import (
     ABSENT_FILE,
-    RULES_VERSION,
     FolderScan,
     ScanDifference,
     ScannedFile,
@@ -45,6 +44,7 @@ from memorist.auto_memory.memory_scan import (
     rescan_memory_file,
     scan_file,
 )
+from memorist.auto_memory.scan_file import ScanFile
 from memorist.auto_memory.team_memory import (
     TEAM_INDEX_PATH,
     TEAM_PREFIX,
@@ -98,6 +98,7 @@ class ScannedFolder:
         self._settings = settings
         self._usage_source = usage_source
         self.history = FolderHistory(layout.history)
+        self._scan_file = ScanFile(files, layout)
         self._scan: FolderScan | None = None
         self._recorded_from = 0.0
         """When changes are recorded again after the disk refused, by the monotonic clock; 0 where
@@ -267,9 +268,7 @@ class ScannedFolder:
         """Hold the folder's lock; reload the scan and repair what a killed process left."""
         with hold_lock(self.layout.lock):
             if self.history.repair():
-                remove_if_exists(
-                    self._files, self.layout.scan_state
-                )  # a new history needs every file
+                self._scan_file.remove()  # a new history needs every file
             self._scan = None
             done = False
             try:
@@ -304,19 +303,8 @@ class ScannedFolder:
 
     def _loaded_scan(self) -> FolderScan:
         if self._scan is None:
-            self._scan = self._load_scan()
+            self._scan = self._scan_file.load(self._settings.scan_lines)
         return self._scan
-
-    def _load_scan(self) -> FolderScan:
-        try:
-            found = msgspec.json.decode(self._files.read(self.layout.scan_state), type=FolderScan)
-        except (FileNotFoundError, msgspec.DecodeError):
-            return FolderScan(self._settings.scan_lines)
-        return (
-            found
-            if (found.lines, found.rules) == (self._settings.scan_lines, RULES_VERSION)
-            else FolderScan(self._settings.scan_lines)
-        )
 
     def _apply_difference(
         self, known: FolderScan, found: ScanDifference, rest: Collection[str] = ()
@@ -329,7 +317,7 @@ class ScannedFolder:
         # The history first, then the scan file: after a kill in between, the next scan sees the
         # same difference again and finds nothing new to record.
         self._record_changes(data, rest)
-        self._files.write(self.layout.scan_state, msgspec.json.encode(self._loaded_scan()))
+        self._scan_file.save(self._loaded_scan())
 
     def _judge(
         self, known: FolderScan, found: ScanDifference, rest: Collection[str] = ()
@@ -635,7 +623,7 @@ class MemoryFolder(ScannedFolder):
             } | self._rebuild_indexes()
             id = self.history.record(written, reason, self._clock.now(), undoes=undoes)
             remove_if_exists(self._files, self.layout.pending_change)
-            self._files.write(self.layout.scan_state, msgspec.json.encode(self._loaded_scan()))
+            self._scan_file.save(self._loaded_scan())
             if glances:
                 self._glance.accept_own_change()
             return id
@@ -685,7 +673,8 @@ class MemoryFolder(ScannedFolder):
                     if path.relative_to(self.layout.state).parts[0].startswith(_DERIVED_PREFIXES)
                 ]
                 known = self._loaded_scan()
-                for derived in (self.layout.scan_state, self.layout.pending_change, *purged):
+                self._scan_file.remove()
+                for derived in (self.layout.pending_change, *purged):
                     remove_if_exists(self._files, derived)
                 left = {
                     path: seen

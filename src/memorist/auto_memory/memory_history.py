@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, cast
 from memorist.auto_memory.history_objects import (
     add_blobs,
     build_commit,
+    edit_tree,
     git_object_id,
     read_tree,
-    write_tree,
 )
 from memorist.auto_memory.memory_changes import (
     ChangeReason,
@@ -245,7 +245,14 @@ class FolderHistory:
                 return ""
             text = render_commit_message(why, undoes, paths)
             commit = build_commit(
-                write_tree(repository.object_store, present), head.id if head else None, text, at
+                edit_tree(
+                    repository.object_store,
+                    head.tree if head else None,
+                    {path: present.get(path) for path in paths},
+                ),
+                head.id if head else None,
+                text,
+                at,
             )
             repository.object_store.add_object(commit)
             repository.refs[BRANCH] = commit.id

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from operator import itemgetter
+from operator import attrgetter
 
 from msgspec import Struct
 
@@ -29,6 +29,7 @@ _POINTER = lazy_pattern(
     r"\s*[-*]\s+\[(?P<title>[^\]]*)\]\((?P<path><[^<>]+\.md>|.+?\.md|[^)\s]+)\)\s*(?:(?:—|–|-|"
     r":)\s*(?P<hook>.*))?$"
 )
+_USER_KINDS, _USER_TRUST = tuple(USER_KINDS), (Trust.STATED, Trust.REVIEWED)
 _BRACKETED = lazy_pattern(r"[\s()]")
 _REMARK_PREFIX = "<!-- memorist:"
 _HALF_LIFE_DAYS = 30.0
@@ -66,10 +67,15 @@ def rate_memory(header: MemoryHeader, usage: MemoryUsage, now: float) -> float:
     """Rate how much a memory deserves a line: pinned first, then user facts, usage, and recency."""
     latest = max(header.modified, usage.last)
     recency = math.exp2((latest - now) / DAY_SECONDS / _HALF_LIFE_DAYS) if latest < now else 1.0
-    person = 1.0 if header.kind in USER_KINDS else 0.0
-    trusted = 0.5 if header.trust in (Trust.STATED, Trust.REVIEWED) else 0.0
-    used = min(3.0, math.sqrt(usage.count))
-    return (100.0 if header.pinned else 0.0) + person + trusted + used * 0.5 + 3.0 * recency
+    value = 3.0 * recency
+    # Members of an enumeration are told apart by identity: to hash ten thousand takes longer.
+    if header.kind in _USER_KINDS:
+        value += 1.0
+    if header.trust in _USER_TRUST:
+        value += 0.5
+    if header.pinned:
+        value += 100.0
+    return value + min(3.0, math.sqrt(usage.count)) * 0.5 if usage.count else value
 
 
 def build_index(
@@ -86,13 +92,9 @@ def build_index(
     """
     kept, own = _split_index(present_text)
     unused = MemoryUsage()
-    rated = [
-        (-rate_memory(head, usage.get(head.path, unused), now), head.path, head)
-        for head in headers
-        if head.status == "active"
-    ]
-    rated.sort(key=itemgetter(0, 1))
-    ranked = [head for _, _, head in rated]
+    ranked = [head for head in headers if head.status == "active"]
+    ranked.sort(key=attrgetter("path"))
+    ranked.sort(key=lambda head: rate_memory(head, usage.get(head.path, unused), now), reverse=True)
     top = _fit_own_lines(kept, settings)
     chosen = _choose_pointers(
         ranked,

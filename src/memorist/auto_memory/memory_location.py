@@ -276,11 +276,14 @@ def _move_folder(source: Path, target: Path) -> None:
         raise to_store_error("move", source, error) from error
 
 
+_MADE_BY_OPENING = ("lock", "purge.lock", "project.json", "scan.json", "scan-changes.json")
+
+
 def _remove_empty_folder(folder: Path) -> None:
     """Remove a folder that contains nothing but files created by opening it."""
     if folder.is_dir():
         for path in sorted(folder.rglob("*"), reverse=True):
-            if path.name in ("lock", "purge.lock", "project.json", "scan.json"):
+            if path.name in _MADE_BY_OPENING:
                 path.unlink()
             elif path.is_dir():
                 path.rmdir()

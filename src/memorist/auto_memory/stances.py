@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 from msgspec import Struct
@@ -160,12 +161,66 @@ def read_stances(text: str) -> tuple[Stance, ...]:
     plain = _REASON.sub("", text[:_MAX_COMPARED_CHARS])
     rewritten = _rewrite_switches(plain)
     found: list[Stance] = []
-    start = 0
-    breaks = [(match.start(), match.end()) for match in _CLAUSE_BREAK.finditer(rewritten)]
-    for end, after in [*breaks, (len(rewritten), len(rewritten))]:
+    for start, end in _find_clauses(rewritten):
         found += _read_clause(rewritten[start:end], start if rewritten == plain else -1)
-        start = after
     return tuple(found)
+
+
+def _find_clauses(text: str) -> Iterator[tuple[int, int]]:
+    """Where the clauses of a text begin and end."""
+    start = 0
+    for match in _CLAUSE_BREAK.finditer(text):
+        yield start, match.start()
+        start = match.end()
+    yield start, len(text)
+
+
+_BREAKS = str.maketrans(dict.fromkeys(",;:!?—…–，。；！？、\n", " \0 "))
+_LINKS = word_set(
+    """
+         but and then not never instead rather und sondern aber et mais y pero e mas и но statt
+         anstatt au en em вместо
+    """
+) | {"\0"}
+"""Words before which a clause can end: more of them than end one, so that no clause is missed."""
+_PARTS_OF_NEGATIONS = frozenset(("lieu", "vez", "lugar"))
+_REWRITTEN = (
+    "because", "since", "as it", "so that", "weil", "damit", "denn", "parce que", "porque",
+    "потому что", "因为", "なぜなら", " from ", "replac", "swap", " von ", " de ", " d'", " d’",
+    " da ", " del ", "migr", "mud", "troc", "cambi", "passamos", " с ", "从", "から", "而不是",
+    "prefer ", "switched", "moved", "changed",
+)  # fmt: skip
+"""Texts with one of these can be read otherwise than by their words in order."""
+
+
+def may_have_clause_of(text: str, words: frozenset[str]) -> bool:
+    """Whether some clause of a text can have no content words but these and numbers. In doubt, yes;
+    where it says no, none of the text's stances has. A tenth of the time that it takes to read
+    them.
+    """
+    folded = text[:_MAX_COMPARED_CHARS].casefold()
+    if any(mark in folded for mark in _REWRITTEN):
+        folded = _rewrite_switches(_REASON.sub("", text[:_MAX_COMPARED_CHARS])).casefold()
+    is_foreign = has_words = False
+    for token in folded.translate(_BREAKS).split():
+        if token in _LINKS:
+            if has_words and not is_foreign:
+                return True
+            is_foreign = has_words = False
+        elif not is_foreign:
+            found = _read_token(token)
+            is_foreign = any(word not in words and not word[0].isdigit() for word in found)
+            has_words = has_words or bool(found)
+        if token[-1] == ".":
+            if has_words and not is_foreign:
+                return True
+            is_foreign = has_words = False
+    return has_words and not is_foreign
+
+
+@lru_cache(maxsize=20_000)
+def _read_token(token: str) -> tuple[str, ...]:
+    return tuple(word for word in content_words(token) if word not in _PARTS_OF_NEGATIONS)
 
 
 def _rewrite_switches(text: str) -> str:

@@ -324,6 +324,53 @@ def build_columns(rows: Iterable[StoredIndexRow]) -> EntryColumns:
     )
 
 
+def update_columns(
+    columns: EntryColumns, gone: Collection[str], rows: Sequence[StoredIndexRow]
+) -> EntryColumns | None:
+    """The columns without the entries `gone`, by id, and with these rows, which may replace some;
+    None where entries have positions or authors, of which all have to be known.
+    """
+    if columns.has_positions or len(columns.author_names) > 1:
+        return None
+    if any(row.author or row.flags & (IN_GROUP | IS_HEADING) for row in rows):
+        return None
+    more = max((row.number + 1 for row in rows), default=0) - len(columns.ids)
+    ids, fingerprints = ([*each, *[""] * more] for each in (columns.ids, columns.fingerprints))
+    lengths, flags, before, after, groups, authors = (
+        each + array("I", bytes(4 * max(0, more)))
+        for each in (
+            columns.lengths,
+            columns.flags,
+            columns.before,
+            columns.after,
+            columns.groups,
+            columns.authors,
+        )
+    )
+    for id in gone:
+        if id in ids:
+            number = ids.index(id)
+            ids[number] = fingerprints[number] = ""
+            lengths[number] = flags[number] = 0
+    for row in rows:
+        ids[row.number], fingerprints[row.number] = row.id, row.fingerprint
+        lengths[row.number], flags[row.number] = row.length, row.flags
+    count = len(ids) - ids.count("")
+    return msgspec.structs.replace(
+        columns,
+        ids=ids,
+        fingerprints=fingerprints,
+        lengths=lengths,
+        flags=flags,
+        before=before,
+        after=after,
+        groups=groups,
+        authors=authors,
+        entry_count=count,
+        mean_length=sum(lengths) / max(1, count) or 1.0,
+    )
+
+
 POSTINGS_BUDGET = 3_000
 """Postings after which further, more common words are only looked up for the leading entries, and
 so is a query's rarest word that has more of them. Bounds the time per query.

@@ -4,6 +4,7 @@ it, with embeddings added in the background where the extra is installed.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.memory_folder import MemoryFolder
-from memorist.errors import DamagedIndex, InputError, MemoristError
+from memorist.errors import DamagedIndex, InputError, MemoristError, StoreError
 from memorist.models.embedder import is_embedder_installed, shared_embedder
 from memorist.recall.lexical_score import SearchEntry
 from memorist.recall.memory_selection import MemoryMatch, measure_relevance
@@ -89,14 +90,15 @@ class FolderSearch:
         marks = self._folder.file_marks()
         if marks is self._synced_marks or marks == self._synced_marks:
             return ranker
-        known = ranker.read_fingerprints()
-        if known != marks:
-            ranker.sync(
-                [
-                    self._build_entry(path, mark, whole=known.get(path) != mark)
-                    for path, mark in marks.items()
-                ]
-            )
+        if not self._update_index(ranker, marks):
+            known = ranker.read_fingerprints()
+            if known != marks:
+                ranker.sync(
+                    [
+                        self._build_entry(path, mark, whole=known.get(path) != mark)
+                        for path, mark in marks.items()
+                    ]
+                )
         self._synced_marks = marks
         if self._uses_embeddings and (self._thread is None or not self._thread.is_alive()):
             self._thread = threading.Thread(
@@ -109,6 +111,25 @@ class FolderSearch:
         if self._wait and self._thread is not None:
             self._thread.join(EMBEDDING_WAIT_SECONDS)
         return ranker
+
+    def _update_index(self, ranker: Ranker, marks: Mapping[str, str]) -> bool:
+        """Bring into the index what changed since it was in sync; False where it was not yet, or
+        that failed.
+        """
+        former = self._synced_marks
+        if former is None:
+            return False
+        with contextlib.suppress(StoreError):
+            ranker.update(
+                [
+                    self._build_entry(path, mark, whole=True)
+                    for path, mark in marks.items()
+                    if former.get(path) != mark
+                ],
+                [path for path in former if path not in marks],
+            )
+            return True
+        return False
 
     def _build_entry(self, path: str, mark: str, *, whole: bool) -> SearchEntry:
         """Build an entry; without its text where the index already has it."""
@@ -139,17 +160,20 @@ class FolderSearch:
             ):
                 if not is_free:
                     return
-                embedded = temporary.read_embedded()
+                # A ranker that has all vectors takes up a new one, in place of reading all again.
+                target = ranker if ranker.ranks_by_meaning else temporary
+                embedded = target.read_embedded()
                 missing = [
                     self._build_entry(path, mark, whole=True)
                     for path, mark in marks.items()
                     if mark not in embedded
                 ]
-                while not self._stopping.is_set() and temporary.embed(
+                while not self._stopping.is_set() and target.embed(
                     missing, at_most=EMBEDDING_BATCH
                 ):
                     pass  # the next process embeds the rest
-            ranker.rank_by_meaning(embedder)
+            if target is temporary:
+                ranker.rank_by_meaning(embedder)
         except MemoristError:
             return
 

@@ -6,7 +6,7 @@ import math
 import threading
 from array import array
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from heapq import nlargest, nsmallest
@@ -39,6 +39,7 @@ from memorist.recall.lexical_score import (
     is_heading_id,
     render_embedding_text,
     score_by_words,
+    update_columns,
 )
 from memorist.recall.memory_selection import explain_match
 from memorist.recall.search_query import (
@@ -195,12 +196,44 @@ class EntryVectors:
         messages, self._cohort_memories = map(self._stack, (cohort.messages, cohort.memories))
         self._english = np.concatenate((messages, self._cohort_memories))
         self._languages = np.stack([self._stack(each).mean(axis=0) for each in cohort.languages])
+        self._messages = messages
+        self._mean = self._spread = np.zeros(len(pairs), np.float32)
         if pairs and messages.shape[1] == width:
             is_read = self._is_read(self._matrix)
             self._numbers, self._matrix = self._numbers[is_read], self._matrix[is_read]
-            unrelated = messages @ self._matrix.T
-            self._mean = unrelated.mean(axis=0)
-            self._spread = unrelated.std(axis=0) + MIN_SPREAD
+            self._mean, self._spread = self._measure_unrelated(self._matrix)
+
+    def _measure_unrelated(self, vectors: VectorRows) -> tuple[VectorRows, VectorRows]:
+        """Mean and standard deviation of the cosines of these texts to unrelated messages."""
+        unrelated = self._messages @ vectors.T
+        return unrelated.mean(axis=0), unrelated.std(axis=0) + MIN_SPREAD
+
+    def remove(self, numbers: Sequence[int]) -> None:
+        """Compare these entries no more: they are gone, or say something else."""
+        kept = ~self._numpy.isin(self._numbers, numbers)
+        if not kept.all():
+            self._numbers, self._matrix = self._numbers[kept], self._matrix[kept]
+            self._mean, self._spread = self._mean[kept], self._spread[kept]
+
+    def add(self, columns: EntryColumns, vectors: Mapping[str, bytes]) -> None:
+        """Compare the entries with these fingerprints too; needs one with a vector already."""
+        np = self._numpy
+        found = [
+            (at, vectors[key]) for at, key in enumerate(columns.fingerprints) if key in vectors
+        ]
+        rows = np.frombuffer(b"".join(vector for _, vector in found), np.int8)
+        rows = rows.reshape(len(found), -1).astype(np.float32) / VECTOR_STEPS
+        if not found or rows.shape[1] != self._matrix.shape[1]:
+            return
+        is_read = self._is_read(rows)
+        numbers, rows = np.array([at for at, _ in found], np.int64)[is_read], rows[is_read]
+        self.remove(numbers)
+        mean, spread = self._measure_unrelated(rows)
+        at = np.searchsorted(self._numbers, numbers)
+        self._numbers = np.insert(self._numbers, at, numbers)
+        self._matrix = np.insert(self._matrix, at, rows, axis=0)
+        self._mean = np.insert(self._mean, at, mean)
+        self._spread = np.insert(self._spread, at, spread)
 
     def _stack(self, vectors: Sequence[bytes]) -> VectorRows:
         np = self._numpy
@@ -464,6 +497,30 @@ class Ranker:
             unembedded=len(self._find_unembedded(wanted)),
         )
 
+    def update(self, entries: Sequence[SearchEntry], removed: Collection[str] = ()) -> None:
+        """Add or replace these entries and remove those with the ids `removed`: what `sync` with
+        all of them would do, where the index was in sync before. Takes no longer with more entries,
+        but for a copy of their columns. Raises StoreError; a `sync` then does it.
+        """
+        wanted = {id: (mark, entry) for id, mark, entry in build_index_entries(entries)}
+        with self._lock:
+            is_current = self._version == self._index.version()
+            former = self._index.rows_of([*wanted, *removed])
+            self._index.remove(list(removed))
+            self._index.write([build_index_row(id, *each) for id, each in wanted.items()])
+            self._index.drop_vectors([row.fingerprint for row in former])
+            columns = (
+                update_columns(self._columns, removed, self._index.rows_of(wanted.keys()))
+                if is_current
+                else None
+            )
+            if columns is not None:
+                self._columns, self._version = columns, self._index.version()
+                self._postings.clear()
+                self._cached_count = 0
+                if self._vectors is not None:
+                    self._vectors.remove([row.number for row in former])
+
     def embed(self, entries: Sequence[SearchEntry], *, at_most: int | None = None) -> int:
         """Embed entries without a vector, at most `at_most` now; returns how many are left.
 
@@ -499,8 +556,20 @@ class Ranker:
             vectors = embedder.embed(texts)
         kept = dict(zip(fingerprints, map(quantize_vector, vectors), strict=True))
         with self._lock:
+            is_current = self._version == self._index.version()
             self._index.save_vectors(_words_name(embedder), words)
             self._index.save_vectors(embedder.name, kept)
+            if is_current and embedder is self._embedder:
+                self._version = self._index.version()
+                if self._vectors is not None and len(self._vectors):
+                    self._vectors.add(self._columns, kept)
+                else:
+                    self._vectors = None
+
+    @property
+    def ranks_by_meaning(self) -> bool:
+        """Whether it has an embedder."""
+        return self._embedder is not None
 
     def rank_by_meaning(self, embedder: Embedder) -> None:
         """Rank by words and meaning from now on, and load what that takes. Raises UsageError

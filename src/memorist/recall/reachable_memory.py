@@ -23,6 +23,9 @@ class ReachableMemory:
     def __init__(self, memory: AutoMemory) -> None:
         self.own = memory
         """The project's own memory."""
+        self._found: list[tuple[str, Mapping[str, MemoryHeader]]] = []
+        """The headers of each folder, as they were last joined."""
+        self._joined: dict[str, MemoryHeader] = {}
 
     def list_folders(self) -> Iterator[tuple[str, AutoMemory]]:
         """The memories that have a folder, each with the prefix of its paths; the project's
@@ -47,12 +50,17 @@ class ReachableMemory:
         return memory.read_with_suspicions(path)
 
     def headers(self) -> Mapping[str, MemoryHeader]:
-        """The header of each memory, by path."""
-        return {
-            prefix + path: _with_prefix(head, prefix)
-            for prefix, memory in self.list_folders()
-            for path, head in memory.headers_by_path().items()
-        }
+        """The header of each memory, by path; the same mapping while nothing changes."""
+        found = [(prefix, memory.headers_by_path()) for prefix, memory in self.list_folders()]
+        known = [id(heads) for _, heads in self._found]
+        if [id(heads) for _, heads in found] != known:
+            self._found = found
+            self._joined = {
+                prefix + path: _with_prefix(head, prefix)
+                for prefix, heads in found
+                for path, head in heads.items()
+            }
+        return self._joined
 
     def visible_headers(self) -> dict[str, MemoryHeader]:
         """The headers that a model may see, by path."""

@@ -133,6 +133,16 @@ class WordIndex:
             )
             yield from itertools.starmap(StoredIndexRow, found)
 
+    def rows_of(self, ids: Collection[str]) -> list[StoredIndexRow]:
+        """The entries with these ids."""
+        with _translate_index_errors("read"):
+            found = self._database.execute(
+                "select number, id, fingerprint, length, grp, place, author, flags from "
+                "entries where id in (select value from json_each(?))",
+                (_json_list(ids),),
+            )
+            return list(itertools.starmap(StoredIndexRow, found))
+
     def entry_counts(self, words: Iterable[str]) -> dict[str, int]:
         """Number of entries that contain each of these words; absent words are left out."""
         with _translate_index_errors("read"):
@@ -221,6 +231,15 @@ class WordIndex:
         with _translate_index_errors("written"), transaction(self._database):
             self._database.execute(
                 "delete from vectors where fingerprint not in (select fingerprint from entries)"
+            )
+
+    def drop_vectors(self, fingerprints: Collection[str]) -> None:
+        """Delete the vectors of those of these fingerprints that no entry has any more."""
+        with _translate_index_errors("written"), transaction(self._database):
+            self._database.execute(
+                "delete from vectors where fingerprint in (select value from json_each(?)) "
+                "and fingerprint not in (select fingerprint from entries)",
+                (_json_list(fingerprints),),
             )
 
     def drop_other_vectors(self, embedders: Collection[str]) -> None:

@@ -221,6 +221,11 @@ class MemoryLayout:
         return self.state / "scan.json"
 
     @property
+    def scan_changes(self) -> Path:
+        """What changed since the whole scan was written; see `memorist.auto_memory.scan_file`."""
+        return self.state / "scan-changes.json"
+
+    @property
     def pending_change(self) -> Path:
         """A change in progress, so that a killed one keeps its reason."""
         return self.state / "pending.json"

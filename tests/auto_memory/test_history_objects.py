@@ -1,0 +1,36 @@
+"""Git objects of the history, beside those that the Git library makes."""
+
+from __future__ import annotations
+
+from dulwich.index import commit_tree
+from dulwich.object_store import MemoryObjectStore
+from dulwich.objects import Blob
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memorist.auto_memory.history_objects import edit_tree, git_object_id, read_tree
+
+PATHS = st.sampled_from(["a.md", "a/b.md", "a/c.md", "a-b.md", "a.b/c.md", "b/c/d.md", "b/c/e.md"])
+STEPS = st.lists(st.dictionaries(PATHS, st.none() | st.sampled_from(["x", "y"]), max_size=4))
+
+
+@settings(max_examples=60, deadline=None)
+@given(STEPS)
+def test_a_tree_edited_step_by_step_is_the_one_that_git_makes(
+    steps: list[dict[str, str | None]],
+) -> None:
+    """Whatever was there before: the same files, in the same order, with the same id."""
+    store, tree, files = MemoryObjectStore(), None, dict[str, str]()
+    for step in steps:
+        blobs = {path: None if text is None else _blob_id(text) for path, text in step.items()}
+        tree = edit_tree(store, tree, blobs)
+        files = {path: id for path, id in {**files, **blobs}.items() if id is not None}
+
+    if tree is not None:
+        assert read_tree(store, tree) == files
+        rows = [(path.encode(), git_object_id(id.encode()), 0o100644) for path, id in files.items()]
+        assert tree == commit_tree(store, rows)
+
+
+def _blob_id(text: str) -> str:
+    return Blob.from_string(text.encode()).id.decode()
