@@ -10,19 +10,25 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from memorist.errors import UsageError
 from memorist.events import Event
 from memorist.flags.flag_lookup import Flags
+from memorist.forks.fork import run_fork
 from memorist.forks.fork_spec import (
     ForkOutcome,
+    ForkRefusal,
+    ForkSpec,
     Governor,
     Receipt,
     UnlimitedGovernor,
+    discarded_receipt,
     skipped_receipt,
 )
 from memorist.ports import Clock, FileSystem, HostInfo, Model
@@ -80,6 +86,59 @@ class Runtime(Struct, frozen=True, kw_only=True):
     def layout(self) -> Layout:
         """Paths below the home folder."""
         return Layout(Path(self.settings.home).expanduser().absolute())
+
+    async def run_fork(
+        self, spec: ForkSpec, model: Model, record: Callable[[Receipt], object] | None = None
+    ) -> Receipt:
+        """Run a fork on the runtime's files if the governor admits it, by the runner that it names;
+        otherwise return a receipt with `ForkOutcome.BLOCKED` and the reason, recorded only if the
+        reason is new.
+
+        `record` takes the receipt in place of `record_receipt`. In all other respects like
+        `forks.fork.run_fork`.
+        """
+        return await self._run_admitted(spec, model, self.files, record or self.record_receipt)
+
+    async def run_fork_on_copy(self, spec: ForkSpec, model: Model, files: FileSystem) -> Receipt:
+        """Like `run_fork`, for a fork whose `files` are a copy that is reviewed afterwards: the
+        caller records the receipt once it knows what was accepted.
+
+        Only receipts of runs that will not be reviewed are recorded here: a cancelled run (without
+        files), and one that was blocked for a new reason.
+        """
+        receipts: list[Receipt] = []
+        try:
+            receipt = await self._run_admitted(spec, model, files, receipts.append)
+        except asyncio.CancelledError:
+            for cancelled in receipts:
+                self.record_receipt(discarded_receipt(cancelled))
+            raise
+        if receipt.outcome is ForkOutcome.BLOCKED:
+            for blocked in receipts:
+                self.record_receipt(blocked)
+        return receipt
+
+    async def _run_admitted(
+        self, spec: ForkSpec, model: Model, files: FileSystem, record: Callable[[Receipt], object]
+    ) -> Receipt:
+        answer = self.governor.ask(spec, model.name)
+        if isinstance(answer, ForkRefusal):
+            receipt = skipped_receipt(
+                spec.label,
+                spec.why,
+                model=model.name,
+                now=self.clock.now(),
+                outcome=ForkOutcome.BLOCKED,
+                reason=answer.why,
+            )
+            if answer.is_new:
+                record(receipt)
+            return receipt
+        spec = replace(spec, limits=answer.limits)
+        if answer.runner is not None:
+            start = partial(run_fork, clock=self.clock)
+            return await answer.runner(spec, model=model, files=files, record=record, start=start)
+        return await run_fork(spec, model=model, files=files, clock=self.clock, record=record)
 
     def record_skipped_fork(self, label: str, why: str, outcome: ForkOutcome) -> None:
         """Record a receipt for a fork that never ran, too, where it would have used a model

@@ -60,7 +60,6 @@ from memorist.core.prompt_templates import load_prompt
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.events import ExtractionFailed, MemoryRefused
 from memorist.forks.background_queue import BackgroundQueue
-from memorist.forks.fork import run_on_copy_with_budget
 from memorist.forks.fork_request import shares_prefix
 from memorist.forks.fork_spec import (
     FolderAccess,
@@ -426,14 +425,7 @@ class MemoryExtraction:
             self._runtime,
             replace(self._build_fork_spec(model, parent, messages), requested_by_user=asked),
         )
-        receipt = await run_on_copy_with_budget(
-            spec,
-            model=model,
-            files=overlay,
-            clock=runtime.clock,
-            governor=runtime.governor,
-            record=runtime.record_receipt,
-        )
+        receipt = await runtime.run_fork_on_copy(spec, model, overlay)
         if receipt.outcome is ForkOutcome.BLOCKED or self._is_stopped:
             return  # the cursor stays, so the next run sees these messages
         if receipt.outcome not in (ForkOutcome.CHANGED, ForkOutcome.UNCHANGED):

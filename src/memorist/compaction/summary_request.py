@@ -18,7 +18,6 @@ from memorist.compaction.summary_parser import UnusableSummary, parse_summary
 from memorist.core.messages import JsonObject, Message
 from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens, token_factor
 from memorist.errors import ContextTooLong
-from memorist.forks.fork import run_with_budget
 from memorist.forks.fork_request import shares_prefix
 from memorist.forks.fork_spec import EditMethod, ForkOutcome, ForkSpec, NoTools, ParentCall
 from memorist.formats.codec_registry import find_codec
@@ -175,14 +174,7 @@ async def _run_fork(
         edit_method=EditMethod.ANSWER,
         requested_by_user=asked,
     )
-    receipt = await run_with_budget(
-        spec,
-        model=model,
-        files=runtime.files,
-        clock=runtime.clock,
-        governor=runtime.governor,
-        record=runtime.record_receipt,
-    )
+    receipt = await runtime.run_fork(spec, model)
     if receipt.outcome is ForkOutcome.BLOCKED:
         return UnusableSummary(receipt.said, asked=False)
     if (

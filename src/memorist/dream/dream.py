@@ -51,7 +51,6 @@ from memorist.errors import MemoristError, StoreError
 from memorist.events import DreamFailed, DreamFinished, Event
 from memorist.extensions import SessionExtension
 from memorist.forks.background_queue import BackgroundQueue
-from memorist.forks.fork import run_on_copy_with_budget
 from memorist.forks.fork_spec import (
     FolderAccess,
     ForkOutcome,
@@ -320,14 +319,7 @@ class Dream(SessionExtension):
             self._settings,
         )
         spec = replace(self._build_fork_spec(prepared, material, why), requested_by_user=asked)
-        receipt = await run_on_copy_with_budget(
-            spec,
-            model=model,
-            files=overlay,
-            clock=self._clock,
-            governor=runtime.governor,
-            record=runtime.record_receipt,
-        )
+        receipt = await runtime.run_fork_on_copy(spec, model, overlay)
         if receipt.outcome is ForkOutcome.BLOCKED:
             return _DreamForkResult(failed=receipt.said, is_reportable=False)
         if receipt.outcome not in COMPLETED_OUTCOMES:

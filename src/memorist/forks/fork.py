@@ -6,11 +6,10 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from functools import cache, partial
+from functools import cache
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
 from memorist.core.messages import JsonObject, Message, ToolUse, Usage
 from memorist.core.prompt_templates import load_prompt, render_template
@@ -31,15 +30,11 @@ from memorist.forks.fork_request import (
 from memorist.forks.fork_spec import (
     EditMethod,
     ForkOutcome,
-    ForkRefusal,
     ForkRequest,
     ForkSpec,
-    Governor,
     Receipt,
     count_tokens,
-    discarded_receipt,
     read_server_times,
-    skipped_receipt,
 )
 from memorist.forks.tool_executor import ToolAnswer, ToolExecutor
 from memorist.forks.written_edits import TextEdits, parse_edit_elements, parse_written_calls
@@ -418,72 +413,3 @@ def _merge_results(answers: Sequence[Message]) -> tuple[Message, ...]:
 
 # Starting forks within the budget: the one place where subsystems start them, after asking the
 # governor.
-
-
-async def run_with_budget(
-    spec: ForkSpec,
-    *,
-    model: Model,
-    files: FileSystem,
-    clock: Clock,
-    governor: Governor,
-    record: Callable[[Receipt], object],
-) -> Receipt:
-    """Run the fork if the governor admits it, by the runner that it names; otherwise return a
-    receipt with `ForkOutcome.BLOCKED` and the reason, recorded only if the reason is new.
-
-    In all other respects like `run_fork`.
-    """
-    answer = governor.ask(spec, model.name)
-    if isinstance(answer, ForkRefusal):
-        receipt = skipped_receipt(
-            spec.label,
-            spec.why,
-            model=model.name,
-            now=clock.now(),
-            outcome=ForkOutcome.BLOCKED,
-            reason=answer.why,
-        )
-        if answer.is_new:
-            record(receipt)
-        return receipt
-    spec = replace(spec, limits=answer.limits)
-    if answer.runner is not None:
-        start = partial(run_fork, clock=clock)
-        return await answer.runner(spec, model=model, files=files, record=record, start=start)
-    return await run_fork(spec, model=model, files=files, clock=clock, record=record)
-
-
-async def run_on_copy_with_budget(
-    spec: ForkSpec,
-    *,
-    model: Model,
-    files: FileSystem,
-    clock: Clock,
-    governor: Governor,
-    record: Callable[[Receipt], object],
-) -> Receipt:
-    """Like `run_with_budget`, for a fork whose `files` are a copy that is reviewed afterwards: the
-    caller records the receipt once it knows what was accepted.
-
-    Only receipts of runs that will not be reviewed are recorded here: a cancelled run (without
-    files), and one that was blocked for a new reason.
-    """
-    receipts: list[Receipt] = []
-    try:
-        receipt = await run_with_budget(
-            spec,
-            model=model,
-            files=files,
-            clock=clock,
-            governor=governor,
-            record=receipts.append,
-        )
-    except asyncio.CancelledError:
-        for cancelled in receipts:
-            record(discarded_receipt(cancelled))
-        raise
-    if receipt.outcome is ForkOutcome.BLOCKED:
-        for blocked in receipts:
-            record(blocked)
-    return receipt

@@ -21,7 +21,6 @@ from memorist.errors import StoreError, WriteConflict
 from memorist.events import MagicDocForgotten, MagicDocFound, MagicDocUnchanged, MagicDocUpdated
 from memorist.extensions import SessionExtension
 from memorist.forks.background_queue import BackgroundQueue
-from memorist.forks.fork import run_on_copy_with_budget
 from memorist.forks.fork_request import shares_prefix
 from memorist.forks.fork_spec import (
     ForkOutcome,
@@ -255,14 +254,7 @@ class MagicDocs(SessionExtension):
             return
         overlay = OverlayFiles(scope.files)
         spec = self._build_fork_spec(runtime.model, path, document, parent, kept.refused)
-        receipt = await run_on_copy_with_budget(
-            spec,
-            model=runtime.model,
-            files=overlay,
-            clock=runtime.clock,
-            governor=runtime.governor,
-            record=runtime.record_receipt,
-        )
+        receipt = await runtime.run_fork_on_copy(spec, runtime.model, overlay)
         if receipt.outcome is ForkOutcome.BLOCKED:
             self._report_skipped(path, (receipt.said,))
             return  # what was heard is looked at by the next update

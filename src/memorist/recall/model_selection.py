@@ -10,7 +10,6 @@ import msgspec
 from memorist.auto_memory.memory_manifest import MemoryHeader, render_manifest
 from memorist.core.prompt_templates import render_template
 from memorist.core.truncation import truncate_middle
-from memorist.forks.fork import run_with_budget
 from memorist.forks.fork_spec import (
     EditMethod,
     ForkLimits,
@@ -85,14 +84,7 @@ class ModelSelector:
             ),
             edit_method=EditMethod.ANSWER,
         )
-        receipt = await run_with_budget(
-            spec,
-            model=model,
-            files=runtime.files,
-            clock=runtime.clock,
-            governor=runtime.governor,
-            record=runtime.record_receipt,
-        )
+        receipt = await runtime.run_fork(spec, model)
         if receipt.outcome not in (ForkOutcome.UNCHANGED, ForkOutcome.OVER_LIMIT):
             return ()
         return parse_selection(receipt.said, headers, settings.limit) or ()

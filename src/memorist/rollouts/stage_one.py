@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from memorist.core.prompt_templates import load_prompt
 from memorist.core.token_count import estimate_text_tokens, token_factor
 from memorist.errors import BudgetSpent, ContextTooLong, ModelRefused, ModelUnavailable
-from memorist.forks.fork import run_on_copy_with_budget
 from memorist.forks.fork_spec import EditMethod, ForkOutcome, ForkSpec, NoTools, Receipt
 from memorist.models.server_location import is_near_model
 from memorist.models.streaming_model import ErrorRecordingModel
@@ -278,11 +277,4 @@ class _ModelExtraction:
             schema=ANSWER_SCHEMA,
         )
         runtime = self._runtime
-        return await run_on_copy_with_budget(
-            spec,
-            model=self._model,
-            files=runtime.files,
-            clock=runtime.clock,
-            governor=runtime.governor,
-            record=runtime.record_receipt,
-        )
+        return await runtime.run_fork_on_copy(spec, self._model, runtime.files)

@@ -19,7 +19,6 @@ from msgspec.structs import replace
 
 from memorist.core.prompt_templates import load_prompt
 from memorist.errors import StoreError
-from memorist.forks.fork import run_on_copy_with_budget
 from memorist.forks.fork_spec import (
     FolderAccess,
     ForkLimits,
@@ -404,14 +403,7 @@ class _ConsolidationRun:
             known_files=(self._folder / HANDBOOK_FILE, self._folder / SUMMARY_FILE),
         )
         runtime = self._runtime
-        running = run_on_copy_with_budget(
-            spec,
-            model=model,
-            files=overlay,
-            clock=runtime.clock,
-            governor=runtime.governor,
-            record=runtime.record_receipt,
-        )
+        running = runtime.run_fork_on_copy(spec, model, overlay)
         return overlay, await self._with_heartbeat(running)
 
     async def _with_heartbeat(self, running: Coroutine[Any, Any, Receipt]) -> Receipt:

@@ -23,7 +23,6 @@ from memorist.events import NotesFailed, NotesUpdated, UpdateMethod
 from memorist.extensions import SessionExtension, SessionReply
 from memorist.forks.answer_form import AnswerForm
 from memorist.forks.background_queue import BackgroundQueue
-from memorist.forks.fork import run_with_budget
 from memorist.forks.fork_request import shares_prefix
 from memorist.forks.fork_spec import (
     ForkOutcome,
@@ -380,14 +379,7 @@ class SessionMemory(SessionExtension):
         ran: list[Receipt] = []
         receipt: Receipt | None = None
         try:
-            receipt = await run_with_budget(
-                spec,
-                model=model,
-                files=runtime.files,
-                clock=runtime.clock,
-                governor=runtime.governor,
-                record=ran.append,
-            )
+            receipt = await runtime.run_fork(spec, model, ran.append)
         finally:
             if receipt is None or receipt.outcome is ForkOutcome.BLOCKED:
                 for each in ran:
