@@ -12,6 +12,7 @@ import pytest
 import zstandard
 
 from memorist.rollouts import session_sources
+from memorist.rollouts.lesson_scope import project_name
 from memorist.rollouts.session_sources import (
     SkippedFile,
     SourceFolder,
@@ -276,6 +277,54 @@ def test_a_session_belongs_to_its_repository(tmp_path: Path) -> None:
     assert (
         session_sources.find_repository_root("/home/nobody/shop/till") == "/home/nobody/shop/till"
     )
+
+
+@pytest.mark.covers("RO-7")
+@pytest.mark.parametrize(
+    ("folder", "root"),
+    [
+        ("/home/nobody/shop/.claude/worktrees/brave-otter", "/home/nobody/shop"),
+        ("/home/nobody/shop/.worktrees/alex/till/src", "/home/nobody/shop"),
+        ("D:\\shop\\.claude\\worktrees\\brave-otter", "D:\\shop"),
+        ("/home/nobody/.worktrees", "/home/nobody/.worktrees"),
+        ("/home/nobody/.codex/worktrees/1a2b/shop", "/home/nobody/.codex/worktrees/1a2b/shop"),
+    ],
+)
+def test_a_removed_worktree_in_a_repository_belongs_to_it(folder: str, root: str) -> None:
+    """Claude Code's and a user's own; a path that names no repository stays as it is."""
+    assert session_sources.find_repository_root(folder) == root
+
+
+@pytest.mark.covers("RO-7")
+@pytest.mark.parametrize(
+    ("remote", "clones", "found"),
+    [
+        ("git@github.com:dev/Shop.git", ("https://github.com/dev/shop",), "0"),
+        ("https://me@github.com/dev/shop.git", ("git@github.com:dev/shop.git", "x"), "0"),
+        ("https://github.com/dev/shop", ("https://github.com/other/shop",), ""),
+        ("https://github.com/dev/shop", ("https://github.com/dev/shop",) * 2, ""),
+        ("", ("https://github.com/dev/shop",), ""),
+    ],
+)
+def test_a_removed_worktree_of_codex_belongs_to_the_clone_with_its_remote(
+    tmp_path: Path, remote: str, clones: tuple[str, ...], found: str
+) -> None:
+    """Codex makes and removes worktrees beside the repository. The one clone of the same remote
+    that another session ran in gets what was learned there; of two, neither.
+    """
+    for number, url in enumerate(clones):
+        root = tmp_path / str(number)
+        (root / ".git").mkdir(parents=True)
+        (root / ".git/config").write_text(f'[remote "origin"]\n\turl = {url}\n')
+        codex(tmp_path / f"s/{number}.jsonl", ["Hello."], session=f"c{number}", cwd=str(root))
+    gone = str(tmp_path / "home/.codex/worktrees/1a2b/shop")
+    git = {"repository_url": remote}
+    codex(tmp_path / "s/w.jsonl", ["Mend it."], session="w", cwd=gone, git=git)
+
+    (thread,) = (each for each in named(tmp_path / "s").threads if each.id == "w")
+
+    assert thread.repository == (str(tmp_path / found) if found else gone)
+    assert project_name(thread) == (found or "shop")
 
 
 @pytest.mark.covers("SF-1")

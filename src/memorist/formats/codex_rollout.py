@@ -205,6 +205,7 @@ class RolloutIndex:
             model=self.turn.model or "",
             version=meta.cli_version or "",
             branch=(meta.git.branch if meta.git else None) or "",
+            remote=(meta.git.repository_url if meta.git else None) or "",
             started=timestamp_seconds(meta.timestamp or line.timestamp),
             window=self.turn.model_context_window,
             instructions=text if isinstance(text, str) else "",

@@ -43,6 +43,7 @@ class GitInfo(Struct, gc=False):
     """The state of the repository."""
 
     branch: str | None = None
+    repository_url: str | None = None
 
 
 class SessionMetaPayload(Struct, gc=False):

@@ -137,6 +137,8 @@ class SessionHead(Struct, frozen=True, kw_only=True):
     model: str = ""
     version: str = ""
     branch: str = ""
+    remote: str = ""
+    """Address of the repository's remote (Codex)."""
     title: str = ""
     started: float | None = None
     """Seconds since the epoch, UTC."""

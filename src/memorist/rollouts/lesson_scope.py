@@ -8,6 +8,7 @@ import re
 
 from memorist.auto_memory.statements.statement_kind import choose_memory_kind
 from memorist.rollouts.raw_memory import ClaimScope
+from memorist.rollouts.removed_worktrees import find_surrounding_repository, find_worktree_name
 from memorist.store.rollout_rows import Rollout
 
 _EVERYWHERE = re.compile(
@@ -16,9 +17,6 @@ _EVERYWHERE = re.compile(
     r"|\bwherever (?:we|you|i) work|\bin general\b|所有(?:的)?(?:项目|仓库)",
     re.IGNORECASE,
 )
-
-
-_WORKTREE = re.compile(r"[\\/]\.(?:claude[\\/]|codex[\\/])?worktrees[\\/].*")
 
 
 def applies_everywhere(words: str) -> bool:
@@ -30,7 +28,9 @@ def project_name(thread: Rollout) -> str:
     """Return the project's name: the last part of its root, for a worktree that of its
     repository.
     """
-    return re.split(r"[\\/]", _WORKTREE.sub("", thread.repository or thread.cwd).rstrip("\\/"))[-1]
+    root = thread.repository or thread.cwd
+    path = find_surrounding_repository(root) or root
+    return find_worktree_name(path) or re.split(r"[\\/]", path.rstrip("\\/"))[-1]
 
 
 def default_scope(thread: Rollout) -> ClaimScope:

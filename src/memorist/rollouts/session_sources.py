@@ -19,12 +19,17 @@ from typing import cast
 import msgspec
 from msgspec import Struct
 
-from memorist.auto_memory.memory_location import locate_project_root
+from memorist.auto_memory.memory_location import locate_project_root, read_remote_identity
 from memorist.errors import UnreadableSession
 from memorist.formats.format_detection import detect_format
 from memorist.formats.transcript_format import FORMAT_TITLES, RecordedLine
 from memorist.platforms.regular_files import read_regular, read_regular_text
 from memorist.ports import FileSystem
+from memorist.rollouts.removed_worktrees import (
+    assign_repositories,
+    find_surrounding_repository,
+    find_worktree_name,
+)
 from memorist.rollouts.source_metadata import (
     SourceMetadata,
     find_last_mode,
@@ -137,6 +142,7 @@ def find_rollouts(
     reported. Never raises for what it finds.
     """
     before = {each.path: each for each in known}
+    remotes: dict[str, str] = {}
     new: list[Rollout | SkippedFile] = []
     unchanged: list[Rollout | SkippedFile] = []
     for path, found, why in _walk_files(folders):
@@ -146,11 +152,10 @@ def find_rollouts(
         elif old is not None and (old.size, old.modified_ns) == (found.st_size, found.st_mtime_ns):
             unchanged.append(old)
         else:
-            new.append(_inspect_file(path, found))
-    kept, copies = drop_copies(
-        [each for each in new if isinstance(each, Rollout)],
-        [each for each in unchanged if isinstance(each, Rollout)],
-    )
+            new.append(_inspect_file(path, found, remotes))
+    same = [each for each in unchanged if isinstance(each, Rollout)]
+    kept, copies = drop_copies([each for each in new if isinstance(each, Rollout)], same)
+    kept = _find_repositories(kept, same, remotes)
     passed = [each for each in (*unchanged, *new) if isinstance(each, SkippedFile)]
     return SourceScan(threads=tuple(kept), skipped=(*passed, *copies), unchanged=len(unchanged))
 
@@ -297,8 +302,12 @@ def _walk_entry(
         yield path, None, f"it cannot be looked at ({error.strerror or error})"
 
 
-def _inspect_file(path: str, found: os.stat_result) -> Rollout | SkippedFile:
-    """Build the thread of a file from its beginning and its end."""
+def _inspect_file(
+    path: str, found: os.stat_result, remotes: dict[str, str]
+) -> Rollout | SkippedFile:
+    """Build the thread of a file from its beginning and its end; add the remote that it names to
+    `remotes`.
+    """
     why = ""
     try:
         if found.st_size > MAX_SOURCE_BYTES:
@@ -309,6 +318,8 @@ def _inspect_file(path: str, found: os.stat_result) -> Rollout | SkippedFile:
             metadata = read_source_metadata(LineFile(Path(path), _MAX_HEAD_LINE_BYTES))
             why = metadata.why_not
             if not why:
+                if metadata.head.remote:
+                    remotes[path] = metadata.head.remote
                 return _build_thread(path, found, metadata)
     except UnreadableSession as error:
         why = str(error)
@@ -316,6 +327,25 @@ def _inspect_file(path: str, found: os.stat_result) -> Rollout | SkippedFile:
         why = f"it cannot be read ({error.strerror or error})"
     return SkippedFile(
         path=path, why=why or "it is no session", size=found.st_size, modified_ns=found.st_mtime_ns
+    )
+
+
+def _find_repositories(
+    threads: list[Rollout], known: Sequence[Rollout], remotes: Mapping[str, str]
+) -> list[Rollout]:
+    """Give the sessions of Codex's removed worktrees the repository of this machine that has their
+    remote, where another session is of it.
+    """
+    removed = {
+        each.path: remotes[each.path]
+        for each in threads
+        if each.path in remotes and find_worktree_name(each.cwd) and not Path(each.cwd).is_dir()
+    }
+    if not removed:
+        return threads
+    roots = {each.repository for each in (*threads, *known) if each.repository}
+    return assign_repositories(
+        threads, removed, {root: read_remote_identity(Path(root)) for root in sorted(roots)}
     )
 
 
@@ -388,11 +418,15 @@ class _GeminiProjects(Struct):
 
 @lru_cache(maxsize=4096)
 def find_repository_root(cwd: str) -> str:
-    """Return the root of the repository that a session's folder is part of; the folder itself if
-    there is none, or it is not on this machine.
+    """Return the root of the repository that a session's folder is part of, also where that is a
+    worktree in it that was removed; the folder itself if there is none, or it is not on this
+    machine.
     """
     try:
-        return str(locate_project_root(Path(cwd))) if Path(cwd).is_dir() else cwd
+        if Path(cwd).is_dir():
+            return str(locate_project_root(Path(cwd)))
+        around = find_surrounding_repository(cwd)
+        return find_repository_root(around) if around else cwd
     except (OSError, ValueError):
         return cwd
 
