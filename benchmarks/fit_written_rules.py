@@ -27,6 +27,7 @@ import numpy as np
 from msgspec import Struct
 
 from benchmarks.statement_weights import UNFIT, Vector, repository_of, wrap_entries
+from memorist.auto_memory.statements.sentence_language import is_english
 from memorist.auto_memory.statements.statement_filters import (
     is_question,
     is_reported_speech,
@@ -34,7 +35,6 @@ from memorist.auto_memory.statements.statement_filters import (
 )
 from memorist.auto_memory.statements.user_prose import split_prose_sentences
 from memorist.auto_memory.statements.written_rule_score import (
-    is_english,
     list_rule_features,
     split_words,
 )

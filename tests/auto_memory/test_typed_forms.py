@@ -65,6 +65,9 @@ def test_rows_and_entries_are_nobodys_rule(text: str) -> None:
         ("规则：提交前先跑测试", [], ["规则：提交前先跑测试"]),
         ("❌ npm ✅ pnpm", [], ["❌ npm ✅ pnpm"]),
         ("use pnpm please", [], ["use pnpm please"]),
+        ("Subject: speed\nAlways use pnpm.", [], ["Always use pnpm."]),
+        ("Standup tomorrow, 10:30\nAlways use pnpm.", [], ["Always use pnpm."]),
+        ("clipboard:\nAlways use pnpm.", [], ["Always use pnpm."]),
         (
             "Title: the cart\nDescription: it is slow\nFrom now on always use pnpm.",
             [],
@@ -75,6 +78,31 @@ def test_rows_and_entries_are_nobodys_rule(text: str) -> None:
 def test_what_may_be_a_rule_waits(text: str, kept: list[str], waits: list[str]) -> None:
     """A label says that it is to be kept in mind; below the fields of a form it may be another's."""
     assert read(text) == (kept, waits)
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "fix the login bug\n{}",
+        "the login page crashes on Safari\n{}",
+        "{}\nwhat is the status of the build?",
+        "Tooling\n{}\nBackend\nwe use Django",
+        "two things\n{}",
+        "great work!\n{}",
+        "bitte den Parser reparieren\n{}\ndanke",
+        "corrige le bug du panier\n{}",
+        "修一下登录页面\n{}",
+        "ログイン画面を直して\n{}",
+        "исправь вход в корзину\n{}",
+        "- fix the cart\n- {}\n- add a test",
+        "the API returns 500\n\n{}\n\nthen look at the cart",
+    ],
+)
+def test_a_rule_among_the_users_own_lines_is_kept(around: str) -> None:
+    """Tasks, reports, questions, headings and thanks around it are their talk, in any language."""
+    rule = "From now on always use pnpm." if "- {" not in around else "remember: we use pnpm 9"
+
+    assert read(around.format(rule))[0] != []
 
 
 @pytest.mark.parametrize(

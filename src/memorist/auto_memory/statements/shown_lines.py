@@ -9,12 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memorist.auto_memory.statements.statement_patterns import VERB
+from memorist.auto_memory.statements.sentence_language import is_english
+from memorist.auto_memory.statements.statement_patterns import ORDER, VERB
+from memorist.auto_memory.statements.user_prose import INTERJECTION_WORDS
 from memorist.core.lazy import lazy_pattern
 
+_BULLET = lazy_pattern(r"^(?:[-*•·]|\d{1,2}[.)])\s+")
 _TEXT_NOUN = (
     r"(?:(?:lines?|sentences?|rules?|texts?|paragraphs?|wiki|readme|contributing|manual|docs?|documentation|handbook|slides?|questions?|answers?|(?:test )?cases?|samples?|prompts?|slogan|hint|"
-    r"copy|transcripts?|story|criteria|acceptance|comments?|policy|e?-?mails?|quotes?|tickets?|reviews?|articles?|posts?|tweets?|screenshots?|captions?|headlines?|poem|song|lyrics|joke|"
+    r"copy|notes|transcripts?|story|criteria|acceptance|comments?|policy|e?-?mails?|quotes?|tickets?|reviews?|articles?|posts?|tweets?|screenshots?|captions?|headlines?|poem|song|lyrics|joke|"
     r"examples?|snippets?|regex|variant \w|whiteboard|handbuch|zeile|satz|regel|anleitung|consigne|phrase|texte|règle|manuel|frase|texto|regla|regra|línea|linha|строк\w|фраз\w|правил\w|текст\w*)"
     r"(?: (?:for|of|in|on|from|by|with|about|to|was|is|de|du|da|do|von) [^.!?]{1,24}| (?:was|is)|,? \w+ \w| ?\d+)?$)"
 )
@@ -62,6 +65,44 @@ _COMMENTS = lazy_pattern(
 _WRAPPED = lazy_pattern(
     r"\s*(?:/\*|//|--\s|\{\{|<!--|%%|\.\. |[|<＜[]|REM\b|;;)|.*(?:\*/|\}\}|-->)\s*$|.*\s(?:--|—|–)\s?[^\s.]+ ?[(\[@].*\d.*$"
 )
+_OWN_HEADING = lazy_pattern(
+    r"\W*(?:(?:my|our|the|some|a few|two|three|general|new|other|coding|code|team|project|house|one|another|more|last) )*(?:rules?|preferences?|style|tooling|tools|testing|tests|git|commits?|setup|stack|"
+    r"conventions?|backend|frontend|general|context|constraints|requirements|notes?|reminders?|important|workflow|process|formatting|naming|docs|tasks?|todo|goals?|things?|background|scope|summary|"
+    r"(?:for|in|on) (?:this|our|my|the|all|every)(?: \w+){1,3}|regeln|aufgabe|règles|tâche|reglas|tarea|regras|tarefa|правила|задача|规则|任务|ルール|タスク)\W*$",
+    re.IGNORECASE,
+)
+"""What a user writes above a part of their own message."""
+_NEUTRAL = lazy_pattern(
+    r"\W*$|\s*(?:https?://\S+|[#!]?\d+|[A-Za-z]:\\\S+|/\S+|```.*|\[request interrupted.*)\s*$",
+    re.IGNORECASE,
+)
+"""A number, an address, a path, a fence: it says nothing of the line beside it."""
+_TALK = lazy_pattern(
+    rf"\W*(?:{INTERJECTION_WORDS}|btw|fyi|hi|hey|hello|dear|hallo|hola|salut|bonjour|olá|oi|moin|привет|你好|お世話)(?:\W|$)"
+    rf"|\W*(?:(?:please|pls|just|also|and|then|now|so|but|well|actually|ok(?:ay)?|no|yes|first|next|finally)[\s,]+)*(?:(?:can|could|would|will) (?:you|we|i)|let['’]?s|{ORDER}|from now on|in (?:the )?future|"
+    r"remember|i|we|my|our|you|it|there|ich|wir|du|je|nous|on|tu|yo|eu|nós|a gente|я|мы|ты|我|我们|你|私|僕)\b",
+    re.IGNORECASE,
+)
+"""Begins as the user talks to the agent."""
+_VERB_INSIDE = lazy_pattern(
+    r"\b(?:is|are|was|were|be|been|has|have|had|do|does|did|can|could|should|must|will|would|may|might|needs?|isn['’]t|aren['’]t|won['’]t|don['’]t|doesn['’]t|didn['’]t|can['’]t)\b(?!\W*$)"
+    r"|\w+['’](?:s|re|ve|ll) \w+ing\b|\b\w{3,}ed\b(?!\W*$)"
+    rf"|\w \w+s (?:on|in|at|to|when|with|for|the|an?|no|not|nothing|too|very|again|every|after|before|because|if|\d+)\b|^\W*\w+ (?:\w+ )?{VERB} ",
+    re.IGNORECASE,
+)
+_POINTS = lazy_pattern(
+    r"\W*(?:please |can you |could you |just |now |and |then |why |so )*(?:make|reply|respond|answer|tag|clean|modernis\w+|moderniz\w+|translate|shorten|rewrite|rephrase|format|proofread|explain|rate|parse|score|insert|file|label|post|quote|summari\w+|remove|delete|drop|ignore|correct|improve|polish|load|import|count|decode|convert|reject|accept|forward)(?: \w+)? (?:it|that|them|this)(?: (?:up|out|down|off|bold|shorter|longer|away|to \w+|in \w+|into \w+|please))*\W*$"
+    r"|\W*(?:seems?|looks?|sounds?|feels?|got|gets|saw|found|should|shall|came|taken|copied|pasted|quoted|seen|via|source|quelle|fuente|fonte|per favore|per|von|por|par|aus|\^|<-|←|↑|\()\b|\W*[\^←↑]"
+    r"|\s*(?:--|—|–|~)\s?\S|\s*\[(?:\.\.\.|…)\]|\s*\(",
+    re.IGNORECASE,
+)
+"""Says something of the line above without naming it, or whose it is."""
+_TURNED = lazy_pattern(r"[\u202a-\u202e\u2066-\u2069]")
+"""Marks that turn the direction of reading, which nobody types."""
+_WIDE = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff]")
+MIN_FOREIGN_WORDS = 3
+"""Words from which a line in a language without a list of verbs counts as talk; of a Chinese or
+Japanese line, three times as many characters."""
 MAX_NEIGHBOUR_CHARS = 200
 """Characters of a line that are looked at."""
 MAX_LINES = 200
@@ -69,27 +110,48 @@ MAX_LINES = 200
 
 
 def find_shown_lines(text: str) -> tuple[str, ...]:
-    """The lines of a typed text that the line above introduces or the one below speaks of, and those
-    that a program's mark wraps.
+    """The lines of a typed text that the line above introduces or the one below speaks of, or that
+    stand beside one that is no talk of the user's; and those that a program's mark wraps.
     """
     lines = [line for line in text.splitlines()[:MAX_LINES] if line.strip()]
-    return tuple(_list_shown(lines)) if len(lines) > 1 else ()
+    return tuple(_list_shown(lines))
 
 
 def _list_shown(lines: list[str]) -> Iterator[str]:
     for above, line, below in zip(["", *lines], lines, [*lines[1:], ""], strict=False):
         if (
-            _introduces(above.strip()[-MAX_NEIGHBOUR_CHARS:])
-            or _COMMENTS.match(below[:MAX_NEIGHBOUR_CHARS])
+            _TURNED.search(line[:MAX_NEIGHBOUR_CHARS])
             or _WRAPPED.match(line[:MAX_NEIGHBOUR_CHARS])
+            or _introduces(_BULLET.sub("", above.strip())[-MAX_NEIGHBOUR_CHARS:])
+            or _speaks_of_it(_BULLET.sub("", below.strip())[:MAX_NEIGHBOUR_CHARS])
         ):
             yield line
 
 
 def _introduces(above: str) -> bool:
-    """Whether a line shows the one below it."""
+    """Whether a line shows the one below it, or is no talk of the user's."""
     if not above:
         return False
     if _MARKER.match(above) or _PLACES_TEXT.match(above):
         return True
-    return _OWN.match(above) is None and _INTRODUCES.search(above) is not None
+    if _NEUTRAL.match(above) or _OWN_HEADING.match(above) or _OWN.match(above):
+        return False
+    return _INTRODUCES.search(above) is not None or not _is_talk(above)
+
+
+def _speaks_of_it(below: str) -> bool:
+    """Whether a line asks or says something about the one above it, or whose that is."""
+    if _NEUTRAL.match(below):
+        return False
+    return _COMMENTS.match(below) is not None or _POINTS.match(below) is not None
+
+
+def _is_talk(line: str) -> bool:
+    """Whether a line reads as a sentence of the user's; in doubt about a language it does."""
+    if _TALK.match(line) or line.rstrip().endswith(("?", "？", "!", "！")):
+        return True
+    wide = len(_WIDE.findall(line))
+    words = line.lower().split()
+    if wide or not is_english(words):
+        return len(words) + wide / 3 >= MIN_FOREIGN_WORDS
+    return _VERB_INSIDE.search(line) is not None

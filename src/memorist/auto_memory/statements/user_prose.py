@@ -122,11 +122,11 @@ _NAMED_SPEAKER = lazy_pattern(
 _REPEATED = 2
 """Times from which a name in front of lines, or a short line alone, is taken for a speaker's."""
 _SHORT_LINE_CHARS = 30
-_INTERJECTION = lazy_pattern(
-    r"(?:(?:ok(?:ay)?|k|yes|yeah|no|thanks|thank you|thx|please|pls|todo|fixme|next|then|and|also|or|but|hm+|cool|great|nice|good|perfect|sure|right|done|wait|stop|"
-    r"ja|nein|danke|bitte|oui|non|merci|sí|si|gracias|sim|não|obrigad[oa]|да|нет|спасибо|好的?|是的?|不|谢谢|はい|いいえ|ありがとう)\W*)+",
-    re.IGNORECASE,
+INTERJECTION_WORDS = (
+    r"(?:ok(?:ay)?|k|yes|yeah|no|thanks|thank you|thx|please|pls|todo|fixme|next|then|and|also|or|but|hm+|cool|great|nice|good|perfect|sure|right|done|wait|stop|wrong|sorry|"
+    r"ja|nein|danke|bitte|oui|non|merci|sí|si|gracias|sim|não|obrigad[oa]|да|нет|спасибо|好的?|是的?|不|谢谢|はい|いいえ|ありがとう)"
 )
+_INTERJECTION = lazy_pattern(rf"(?:{INTERJECTION_WORDS}\W*)+", re.IGNORECASE)
 """A line that names nobody."""
 _NEXT_TEXT = lazy_pattern(
     r"[:：]\s*\Z|\bnext (?:message|one|paste|prompt)\b|\b(?:i['’]ll|i will|let me) (?:now )?(?:paste|send|post|forward)\b|\bready for (?:the|it|a)\b[^\n]{0,30}\?\s*\Z|\bhere (?:comes|it comes)\b[^\n]{0,60}\Z"
