@@ -45,12 +45,34 @@ from memorist.models.context_window import (
             (None, 16_384),
         ),
         ("connect to 127.0.0.1:11434 failed after 3000 ms", (None, None)),
+        (
+            "input length and `max_tokens` exceed context limit: 174000 + 64000 > 200000",
+            (None, 200_000),
+        ),
+        (
+            "The input (52000 tokens) is longer than the model's context length (32768).",
+            (52_000, 32_768),
+        ),
+        (
+            "Input length (52000 tokens) exceeds the maximum allowed length (32768).",
+            (52_000, 32_768),
+        ),
+        ("keep the first 9000 tokens; loaded with context length of only 8192", (9_000, 8_192)),
+        ("greater than the context length (n_keep: 9100>= n_ctx: 8192)", (9_100, 8_192)),
+        ("maximum prompt length is 131072 but the request contains 140000", (140_000, 131_072)),
+        ("prompt token count of 95000 exceeds the limit of 90000", (95_000, 90_000)),
+        ("Current length is 41000 while limit is 40000", (41_000, 40_000)),
+        ("must be <= 2048. Given: 3000 `inputs` tokens and 60 `max_new_tokens`", (3_000, 2_048)),
+        ("Range of input length should be [1, 129024]", (None, 129_024)),
+        ("qwen2.5-7b-0613 at /v1/models/8192: request 12345678 was refused", (None, None)),
     ],
 )
 def test_a_refusal_tells_the_window_and_the_size(
     message: str, size: tuple[int | None, int | None]
 ) -> None:
-    """Each server's own words are read; a number that is neither (a port, a time) is not."""
+    """Each server's own words are read, and where there are only two numbers, the smaller is the
+    window; a number that is neither (a port, a time, part of a name) is not read.
+    """
     assert read_refused_size(message) == RequestSize(*size)
 
 

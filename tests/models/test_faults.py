@@ -43,6 +43,33 @@ LONG = [
         None,
         "The input token count (1100000) exceeds the maximum number of tokens allowed (1048576).",
     ),
+    (400, "model_max_prompt_tokens_exceeded", "no words for it"),
+    *(
+        (status, None, message)
+        for status, message in (
+            (400, "The input (52000 tokens) is longer than the model's context length (32768)."),
+            (
+                400,
+                "The decoder prompt (length 9000) is longer than the maximum model length of 8192",
+            ),
+            (400, "Trying to keep the first 9000 tokens when context the overflows."),
+            (400, "This model's maximum prompt length is 131072 but the request contains 140000."),
+            (400, "prompt token count of 95000 exceeds the limit of 90000"),
+            (
+                400,
+                "Current length is 41000 while limit is 40000. Reduce the length of the messages",
+            ),
+            (
+                422,
+                "`inputs` tokens + `max_new_tokens` must be <= 2048. Given: 3000 `inputs` tokens",
+            ),
+            (400, "max_tokens must be at least 1, got -100."),
+            (400, "Input is too long for requested model."),
+            (400, "The total length of all messages is too long."),
+            (400, "Your request exceeded model token limit: 131072 (requested: 140000)"),
+            (400, "length of prompt_tokens (40000) must be less than max_seq_len (32768)."),
+        )
+    ),
 ]
 
 
@@ -51,7 +78,7 @@ LONG = [
 def test_every_providers_words_for_too_long_are_understood(
     status: int, code: str | None, message: str
 ) -> None:
-    """Anthropic, OpenAI, llama.cpp, vLLM and Gemini say it differently; it is never tried again."""
+    """Each provider and server says it differently; it is never tried again."""
     fault = CallFailure(kind="status", status=status, code=code, message=message)
 
     assert isinstance(build_model_error(fault, "m", 1), ContextTooLong)
@@ -66,6 +93,12 @@ def test_every_providers_words_for_too_long_are_understood(
         "messages: the context is missing",
         "rate limit: too many requests",
         "invalid length",
+        "max_tokens: 200000 > 64000, the maximum allowed number of output tokens",
+        "max_tokens for `m` must be less than or equal to 8000",
+        "messages.0.content.1.image: image exceeds 5 MB maximum: 5316852 bytes > 5242880 bytes",
+        "Input image exceeds the maximum size of 8000 pixels",
+        "tools.0.name exceeds the maximum length of 64 characters",
+        "Invalid 'input[3].id': string too long. Expected a string with maximum length 64",
     ],
 )
 def test_other_refusals_are_not_taken_for_too_long(message: str) -> None:

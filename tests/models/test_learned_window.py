@@ -8,9 +8,14 @@ from typing import Any
 import pytest
 
 from memorist import HostInfo, Memorist, Settings
+from memorist.errors import ContextTooLong
 from memorist.events import Event, WindowLearned
+from memorist.models.model_choice import open_model
 from memorist.models.model_settings import ModelSettings
 from memorist.models.window_observer import WindowObserver
+from memorist.ports import Request
+from memorist.testing.provider_server import ScriptedServer
+from memorist.testing.steps import HttpError
 
 PAGE = "The ferry leaves at nine and comes back at noon, if the tide lets it. " * 40
 
@@ -52,6 +57,33 @@ async def test_a_server_that_cuts_without_a_word_is_noticed(tmp_path: Path) -> N
     assert [(event.model, event.why) for event in learned] == [("qwen-of-mine", "cut")]
     assert 3_500 <= learned[0].window <= 4_200
     assert max(sizes) < 31
+
+
+@pytest.mark.covers("CP-2")
+@pytest.mark.parametrize(
+    "words",
+    [
+        "The input (9500 tokens) is longer than the model's context length (8192 tokens).",
+        "Trying to keep the first 9500 tokens when context the overflows. However, the model is "
+        "loaded with context length of only 8192 tokens, which is not enough.",
+        "prompt token count of 9500 exceeds the limit of 8192",
+        "Please reduce the length of the messages. Current length is 9500 while limit is 8192",
+    ],
+)
+async def test_a_refusal_in_a_servers_own_words_names_the_window(words: str) -> None:
+    """SGLang, LM Studio, Copilot and Cerebras: the request is refused once, as too long, with the
+    size and the window that the server named.
+    """
+    body = {"model": "qwen-of-mine", "messages": [{"role": "user", "content": PAGE}]}
+    with ScriptedServer([HttpError(code=400, message=words)] * 2) as server:
+        model = open_model(f"openai-chat:qwen-of-mine@{server.openai_url}", ModelSettings())
+        assert model is not None
+        with pytest.raises(ContextTooLong) as refused:
+            await model.send(Request(format="openai_chat", body=body))
+        await model.close()
+
+    assert (refused.value.tokens, refused.value.window) == (9_500, 8_192)
+    assert len(server.received) == 1
 
 
 async def test_a_refusal_teaches_the_window(tmp_path: Path) -> None:

@@ -50,20 +50,27 @@ pages).
 _TOO_LONG_CODES = word_set(
     """
          context_length_exceeded exceed_context_size_error request_too_large
-    string_above_max_length
+    string_above_max_length model_max_prompt_tokens_exceeded
     """
 )
 _TOO_LONG_WORDS = lazy_pattern(
-    r"prompt is too long|exceeds? (the |your )?(model'?s? )?(available |maximum |configured "
-    r")?(context|input token)"
-    r"|maximum context length|context (window|length|limit) (is |was )?exceeded|exceeds? (the "
-    r")?context (limit|window|size|length)"
-    r"|input tokens exceed|input is too long|too many (input )?tokens in|token "
-    r"count.{0,40}exceeds the maximum",
+    r"\b(?:prompt|messages?|requested model|input(?! (?:image|file|audio|json)))\b[\w '()`,]{0,60}"
+    r"(?:is|are|contains [^.\n]{0,60}) ?too (?:long|large)\b"
+    r"|\b(?:prompt|tokens?|token count|context|input(?! (?:image|file|audio)))\b[\w '()`,+]{0,80}"
+    r"exceed(?:s|ed)?\b[\w '()`]{0,40}\b(?:limit|maximum|context|window|length|size)\b"
+    r"|exceed(?:s|ed)?\b[\w '()`]{0,40}\b(?:context|input token|token limit)"
+    r"|(?:longer|greater) than the[\w ']{0,20} (?:context|model) length"
+    r"|maximum (?:context|prompt|input|model) length|context (?:window|length|limit) (?:is |was )?"
+    r"exceeded|context the overflows|context size exceeded"
+    r"|reduce the length of the (?:messages|input|prompt)|max_(?:new_)?tokens`? must be (?:<=|at "
+    r"least 1, got -)|must be less than max_seq_len|range of input length"
+    r"|too many (?:input )?tokens(?: in|\.)",
     re.IGNORECASE,
 )
-"""Phrases by which Anthropic, OpenAI, llama.cpp, vLLM, Ollama and Gemini's compatible server say
-that a request does not fit.
+"""Phrases by which providers and servers say that a request does not fit: what is too long (prompt,
+input, tokens, messages) and what it exceeds. Sources: refusals of Anthropic, OpenAI, Azure,
+Bedrock, Gemini, OpenRouter, xAI, Copilot, Cerebras, Text Generation Inference, llama.cpp, LM
+Studio, Ollama, vLLM and SGLang, as their users quote them.
 """
 
 _LOADING_WORDS = lazy_pattern(r"\bloading\b|\bwarming up\b|\bnot (yet )?loaded\b", re.IGNORECASE)

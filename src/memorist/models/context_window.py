@@ -3,7 +3,7 @@ counts show, else the settings and the price table. Pure.
 
 Sources of the fields: llama.cpp's server (`/props`, `/v1/models`, `exceed_context_size_error`),
 vLLM (`/v1/models`), LM Studio (`/api/v0/models`), Ollama (`/api/ps`, `/api/show`), and the wording
-of the refusals of Anthropic, OpenAI, vLLM, llama.cpp and Gemini.
+of the refusals that `models.call_failure` knows.
 """
 
 from __future__ import annotations
@@ -35,9 +35,15 @@ _COUNT = r"(\d{1,3}(?:[,_]\d{3})+|\d{3,9})"
 _WINDOW_PHRASES = tuple(
     lazy_pattern(phrase, re.IGNORECASE)
     for phrase in (
-        rf"(?:context|input|window)[\w' ]{{0,30}}(?:length|size|limit|window)"
+        rf"\+ \d+ > {_COUNT}",
+        rf"\bn_ctx:? {_COUNT}",
+        rf"(?!input length \()(?:context|input|window)[\w' ]{{0,30}}(?:length|size|limit|window)"
         rf"[^\d\n]{{0,24}}?{_COUNT}",
         rf"maximum number of tokens[^\d\n]{{0,24}}{_COUNT}",
+        rf"(?:prompt|model|allowed) length(?: is| of)? ?\(?{_COUNT}",
+        rf"\blimit(?: of| is|:)? {_COUNT}",
+        rf"must be <= {_COUNT}",
+        rf"range of input length[^\d\n]{{0,24}}\d, ?{_COUNT}",
         rf"{_COUNT}(?: tokens?)? (?:maximum|limit)\b",
         rf"\(\d+ > {_COUNT}\)",
     )
@@ -51,6 +57,9 @@ _SIZE_PHRASES = tuple(
         rf"{_COUNT} tokens? (?:>|from the input|in the messages)",
     )
 )
+
+
+_LONE_COUNT = lazy_pattern(rf"(?<![\w.\-/:#])(?:{_COUNT})(?![\w.\-/%]*[\w/%])")
 
 
 class RequestSize(NamedTuple):
@@ -72,10 +81,23 @@ def read_refused_size(message: str, fields: Mapping[str, object] | None = None) 
     given = fields or {}
     window = _as_window(given.get("n_ctx")) or _find_count(_WINDOW_PHRASES, message)
     tokens = _as_window(given.get("n_prompt_tokens")) or _find_count(_SIZE_PHRASES, message)
+    if window is None or tokens is None:
+        pair = _find_pair(message)
+        if window in (None, pair.window) and tokens in (None, pair.tokens):
+            return RequestSize(tokens or pair.tokens, window or pair.window)
     if tokens is not None and window is not None and tokens <= window:
         # With the output that was asked for the sum is too long; only the window is certain.
         tokens = None
     return RequestSize(tokens, window)
+
+
+def _find_pair(message: str) -> RequestSize:
+    """The only two numbers of a refusal that names its sizes in words of its own: the request's,
+    and the window, which is smaller.
+    """
+    found = {int(re.sub(r"\D", "", each)) for each in _LONE_COUNT.findall(message[:2_000])}
+    counts = sorted(count for count in found if _as_window(count) is not None)
+    return RequestSize(counts[1], counts[0]) if len(counts) == 2 else RequestSize()
 
 
 def _find_count(phrases: tuple[re.Pattern[str], ...], message: str) -> int | None:
