@@ -13,11 +13,11 @@ from msgspec.structs import replace
 
 from memorist.core.token_count import estimate_text_tokens
 from memorist.formats.transcript_format import TurnRollback
+from memorist.rollouts.folder_draft import DraftInput, build_draft
 from memorist.rollouts.message_effects import MessageAct, classify_message
 from memorist.rollouts.raw_memory import RawMemoryTask, parse_raw_memory
 from memorist.rollouts.session_scan import scan_transcript
 from memorist.rollouts.skill_procedures import draft_procedures
-from memorist.rollouts.structural_handbook import DraftInput, build_draft
 from memorist.rollouts.structural_stage_one import (
     StageOneResult,
     build_structural_result,

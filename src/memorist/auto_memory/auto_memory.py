@@ -7,10 +7,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Self
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.anchors import AnchorChanges, read_anchors, with_anchors
+from memorist.auto_memory.anchors import read_anchors, with_anchors
 from memorist.auto_memory.client_rules import (
     ClientCounterpart,
     ClientRule,
@@ -116,16 +115,6 @@ EVERYWHERE_PREFIX = "everywhere/"
 """Names, among a project's memories, those that are the user's in every project."""
 _SPREADING_ACTORS: frozenset[Actor] = frozenset({"said", "extraction", "agent", "inbox"})
 """Actors through whom the user's own words come, and so may reach every project."""
-
-
-class StaleMemory(Struct, frozen=True):
-    """A memory of which something that it names changed."""
-
-    path: str
-    name: str
-    since: str
-    """The day it was last verified or written, ISO 8601."""
-    changes: AnchorChanges
 
 
 class AutoMemory:
@@ -316,38 +305,6 @@ class AutoMemory:
             return accepted
         after = encode_text(with_anchors(topic, anchors).text())
         return replace(accepted, change=replace(change, after=after))
-
-    def find_stale(self) -> list[StaleMemory]:
-        """The memories whose anchors changed or are gone, by path. Raises StoreError."""
-        found: list[StaleMemory] = []
-        for topic in self.read_topics():
-            changes = self.project_files.compare(read_anchors(topic))
-            if changes.is_stale:
-                found.append(StaleMemory(topic.path, topic.name, topic.verified_day, changes))
-        return sorted(found, key=lambda each: each.path)
-
-    def confirm(self, paths: Sequence[str]) -> WriteResult:
-        """Say for the user that these memories hold as the project is now: their anchors are taken
-        again. Raises InputError for a path that is no memory's, StoreError.
-        """
-        now = format_utc_timestamp(self._clock.now())
-        changes: list[MemoryChange] = []
-        for path in paths:
-            topic = self.folder.read_topic(path)
-            confirmed = with_anchors(
-                with_provenance(topic, replace(topic.provenance, verified=now)),
-                self.project_files.find_anchors(f"{topic.name}\n{topic.description}\n{topic.body}"),
-            )
-            changes.append(
-                MemoryChange(
-                    path=path,
-                    before=encode_text(topic.text()),
-                    after=encode_text(confirmed.text()),
-                )
-            )
-        return self.write(
-            changes, ChangeReason(actor="user", what=f"still holds: {', '.join(paths)}"[:200])
-        )
 
     def mute(self, path: str, *, muted: bool) -> WriteResult:
         """Leave a memory out of all that models are shown, or let it in again, for the user. Raises

@@ -13,7 +13,7 @@ from typing import Self
 import msgspec
 from msgspec.structs import replace
 
-from memorist.auto_memory.folder_change_check import FolderGlance
+from memorist.auto_memory.folder_glance import FolderGlance
 from memorist.auto_memory.history_objects import compute_blob_id
 from memorist.auto_memory.history_rewrite import HistoryRewrite
 from memorist.auto_memory.memory_changes import (

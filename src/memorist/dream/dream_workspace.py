@@ -11,12 +11,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.anchors import describe_changes
-from memorist.auto_memory.auto_memory import AutoMemory, StaleMemory
+from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_headline
 from memorist.auto_memory.memory_file import Topic, parse_topic
 from memorist.auto_memory.memory_index import MemoryUsage, parse_pointer_target
 from memorist.auto_memory.project_files import ProjectFiles
+from memorist.auto_memory.stale_memories import StaleMemory, find_stale_memories
 from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.auto_memory.write_gate import AcceptedChange, NeedsReview, judge_change, merge_reasons
 from memorist.auto_memory.write_result import WriteResult
@@ -251,7 +252,8 @@ class _DreamWriter:
     def _find_newly_stale(self) -> list[StaleMemory]:
         """Memories of something that changed, each once for one state of it."""
         asked = load_asked_marks(self._workspace.files, self._workspace.layout)
-        stale = [each for each in self._memory.find_stale() if _stale_mark(each) not in asked]
+        found = find_stale_memories(self._memory)
+        stale = [each for each in found if _stale_mark(each) not in asked]
         save_asked_marks(
             self._workspace.files, self._workspace.layout, [_stale_mark(each) for each in stale]
         )

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, render_headline
+from memorist.auto_memory.stale_memories import confirm_memories
 from memorist.auto_memory.write_result import WriteResult
 from memorist.engine.memory_purge import purge_memory
 from memorist.errors import InputError
@@ -35,7 +36,7 @@ def change_memory(context: PageContext, action: str, fields: dict[str, str]) -> 
 
 
 def _confirm(context: PageContext, path: str) -> str:
-    context.memory.confirm([path])
+    confirm_memories(context.memory, [path], context.now)
     return say("It holds as the project is now: {path}", path=path)
 
 

@@ -12,6 +12,7 @@ from memorist.auto_memory.memory_changes import RecordedChange
 from memorist.auto_memory.memory_file import Trust
 from memorist.auto_memory.memory_lint import find_memory_problems
 from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
+from memorist.auto_memory.stale_memories import find_stale_memories
 from memorist.cli.memory.history_commands import blame_memory
 from memorist.engine.past_session_recall import find_past_words
 from memorist.errors import InputError
@@ -120,7 +121,7 @@ def build_problems(context: PageContext, path: str = "") -> list[PageBlock]:
 def _list_problems(context: PageContext) -> list[PageRow]:
     _, problems = find_memory_problems(context.memory)
     rows = [_problem_row(context, each.path, each.what, each.cure) for each in problems]
-    for stale in context.memory.find_stale():
+    for stale in find_stale_memories(context.memory):
         what = describe_changes(stale.changes, stale.since)
         still = context.action(say("Still true"), "confirm", path=stale.path)
         row = _problem_row(context, stale.path, what, say("still true? else edit or forget it"))

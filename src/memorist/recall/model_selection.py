@@ -46,6 +46,10 @@ class ModelSelector:
         self._prompts = prompts
         self._memory_settings = memory_settings
 
+    def is_wanted(self, ranked: int, settings: RecallSettings) -> bool:
+        """Whether a model is to choose beside the `ranked` memories that the ranker chose."""
+        return settings.selector == "model" and ranked < settings.limit
+
     async def select(
         self,
         model: Model,

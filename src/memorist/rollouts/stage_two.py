@@ -31,6 +31,13 @@ from memorist.ports import Model
 from memorist.rollouts.consolidation_selection import select_rollouts, split_rounds
 from memorist.rollouts.folder_baseline import FolderBaseline
 from memorist.rollouts.folder_changes import compare_folders, render_difference
+from memorist.rollouts.folder_draft import (
+    DraftInput,
+    FolderDraft,
+    build_draft,
+    is_handbook_settled,
+    replace_handbook_files,
+)
 from memorist.rollouts.folder_swap import FolderSwap, begin_swap, finish_swap, forget_swap
 from memorist.rollouts.hand_edits import HandbookFiles
 from memorist.rollouts.handbook import CONSOLIDATED_PREFIX, HANDBOOK_FILE
@@ -46,14 +53,7 @@ from memorist.rollouts.stage_two_prompt import (
     render_stage_two_material,
     select_shown_groups,
 )
-from memorist.rollouts.structural_handbook import (
-    ConsolidationReport,
-    DraftInput,
-    FolderDraft,
-    build_draft,
-    is_handbook_settled,
-    replace_handbook_files,
-)
+from memorist.rollouts.structural_handbook import ConsolidationReport
 from memorist.rollouts.summary_composition import SUMMARY_FILE, fit_summary_file
 from memorist.runtime import Runtime
 from memorist.store.disk_files import read_if_exists, remove_leftovers

@@ -14,7 +14,7 @@ import click
 from msgspec.structs import replace
 
 from memorist.auto_memory.anchors import describe_changes, read_anchors
-from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory, StaleMemory
+from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, render_headline
 from memorist.auto_memory.memory_file import (
     MemoryKind,
@@ -25,6 +25,7 @@ from memorist.auto_memory.memory_lint import find_memory_problems
 from memorist.auto_memory.memory_location import find_moved_projects, rebind_memory
 from memorist.auto_memory.memory_manifest import sort_newest_first
 from memorist.auto_memory.named_memory import find_named_memory
+from memorist.auto_memory.stale_memories import StaleMemory, confirm_memories, find_stale_memories
 from memorist.auto_memory.statements.statement_kind import choose_memory_kind
 from memorist.auto_memory.team_memory import TEAM_PREFIX, is_shared
 from memorist.auto_memory.write_result import FormerTopic, WriteResult
@@ -439,7 +440,7 @@ def memory_check_command(accepted: tuple[str, ...], as_json: bool) -> None:
         if accepted:
             _accept_stale(memory, accepted)
         topics, problems = find_memory_problems(memory)
-        stale = memory.find_stale()
+        stale = find_stale_memories(memory)
         moved = (
             find_moved_projects(DiskFiles(), engine.layout, str(Path.cwd())) if not topics else []
         )
@@ -474,9 +475,11 @@ def memory_check_command(accepted: tuple[str, ...], as_json: bool) -> None:
 
 def _accept_stale(memory: AutoMemory, names: Sequence[str]) -> None:
     """Take the anchors of these memories anew. Raises InputError."""
-    every = "all" in names
-    paths = [each.path for each in memory.find_stale()] if every else map(memory.find_path, names)
-    memory.confirm(list(paths))
+    if "all" in names:
+        paths = [each.path for each in find_stale_memories(memory)]
+    else:
+        paths = [memory.find_path(name) for name in names]
+    confirm_memories(memory, paths, time.time())
 
 
 def _render_stale(stale: StaleMemory) -> dict[str, object]:

@@ -1,0 +1,58 @@
+"""Memories of files and commands that changed since: which they are, and that one still holds. A
+change only means that somebody should look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.auto_memory.anchors import AnchorChanges, read_anchors, with_anchors
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
+from memorist.auto_memory.memory_file import format_utc_timestamp, with_provenance
+from memorist.auto_memory.write_result import WriteResult
+from memorist.core.text_analysis import encode_text
+
+
+class StaleMemory(Struct, frozen=True):
+    """A memory of which something that it names changed."""
+
+    path: str
+    name: str
+    since: str
+    """The day it was last verified or written, ISO 8601."""
+    changes: AnchorChanges
+
+
+def find_stale_memories(memory: AutoMemory) -> list[StaleMemory]:
+    """The memories whose anchors changed or are gone, by path. Raises StoreError."""
+    found: list[StaleMemory] = []
+    for topic in memory.read_topics():
+        changes = memory.project_files.compare(read_anchors(topic))
+        if changes.is_stale:
+            found.append(StaleMemory(topic.path, topic.name, topic.verified_day, changes))
+    return sorted(found, key=lambda each: each.path)
+
+
+def confirm_memories(memory: AutoMemory, paths: Sequence[str], now: float) -> WriteResult:
+    """Say for the user that these memories hold as the project is now: their anchors are taken
+    again. Raises InputError for a path that is no memory's, StoreError.
+    """
+    changes: list[MemoryChange] = []
+    for path in paths:
+        topic = memory.folder.read_topic(path)
+        verified = replace(topic.provenance, verified=format_utc_timestamp(now))
+        text = f"{topic.name}\n{topic.description}\n{topic.body}"
+        confirmed = with_anchors(
+            with_provenance(topic, verified), memory.project_files.find_anchors(text)
+        )
+        changes.append(
+            MemoryChange(
+                path=path, before=encode_text(topic.text()), after=encode_text(confirmed.text())
+            )
+        )
+    what = f"still holds: {', '.join(paths)}"[:200]
+    return memory.write(changes, ChangeReason(actor="user", what=what))

@@ -1,0 +1,318 @@
+"""A draft of the folder of past sessions, made from the selected sessions by structure alone, which
+keeps the user's own changes (RO-5, RO-6). Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.core.front_matter import split_front_matter
+from memorist.rollouts.hand_edits import (
+    USER_PROFILE_MARK,
+    HandbookFiles,
+    add_user_entries,
+    find_hand_edits,
+)
+from memorist.rollouts.handbook import (
+    HANDBOOK_FILE,
+    Handbook,
+    render_handbook,
+)
+from memorist.rollouts.handbook_parser import parse_handbook
+from memorist.rollouts.rollout_summaries import (
+    RAW_MEMORIES_FILE,
+    SUMMARIES_FOLDER,
+    build_artifacts,
+    parse_artifacts,
+    summary_paths,
+)
+from memorist.rollouts.session_claims import (
+    MAX_LIST_ENTRIES,
+    extract_claims,
+)
+from memorist.rollouts.skill_procedures import (
+    DRAFT_KEY,
+    SKILLS_FOLDER,
+    draft_procedures,
+    keep_proven_skills,
+)
+from memorist.rollouts.structural_handbook import (
+    ConsolidatedHandbook,
+    ConsolidationInput,
+    ConsolidationReport,
+    NoteEntry,
+    consolidate_handbook,
+)
+from memorist.rollouts.summary_composition import (
+    SUMMARY_FILE,
+    MemorySummary,
+    compose_summary,
+    find_summary_problem,
+    fit_summary_file,
+    parse_memory_summary,
+    render_memory_summary,
+)
+from memorist.rollouts.user_notes import UserNote, find_notes, mark_note_merged
+from memorist.store.extract_rows import RolloutExtract, StoredExtract
+
+
+class DraftInput(Struct, frozen=True, kw_only=True):
+    """The input of a draft."""
+
+    rows: tuple[StoredExtract, ...]
+    """The selected sessions."""
+    present_files: Mapping[str, bytes]
+    """The folder as it is."""
+    accepted_files: Mapping[str, bytes]
+    """The folder as it was last accepted; empty if it never was."""
+    dropped: frozenset[str] = frozenset()
+    """Fingerprints of what the user removed earlier."""
+    today: str = ""
+    lean_bytes: int | None = None
+    """Bytes of the summary in the lean form; None in the full one."""
+    list_limit: int = MAX_LIST_ENTRIES
+    """Entries of one list of a group; more where a model chooses what falls."""
+
+    @property
+    def lean(self) -> bool:
+        """Whether the folder has the lean form: a summary alone."""
+        return self.lean_bytes is not None
+
+
+class FolderDraft(Struct, frozen=True, kw_only=True):
+    """The folder as it is to be."""
+
+    files: dict[str, bytes]
+    """Every file of the folder."""
+    values: HandbookFiles
+    changed_titles: frozenset[str]
+    """Titles of the changed groups."""
+    fresh_threads: frozenset[str]
+    """New or changed sessions."""
+    report: ConsolidationReport
+    dropped: frozenset[str]
+    remarks: tuple[str, ...] = ()
+
+
+def _find_changed_threads(
+    draft_input: DraftInput, rows: Sequence[RolloutExtract], before: Mapping[str, RolloutExtract]
+) -> frozenset[str]:
+    """The sessions whose extract differs from what was consolidated before."""
+    return frozenset(
+        row.thread
+        for row in rows
+        if row.thread in before
+        and _is_different_extract(row, before[row.thread], lean=draft_input.lean)
+    )
+
+
+def _compose_draft_summary(
+    draft_input: DraftInput, found: ConsolidatedHandbook, kept: MemorySummary
+) -> MemorySummary:
+    """The summary of the new handbook."""
+    return fit_summary_file(
+        compose_summary(found.handbook, kept, found.changed_titles), draft_input.lean_bytes
+    )
+
+
+def _compose_draft_files(
+    draft_input: DraftInput, generated: Mapping[str, bytes], notes: Sequence[UserNote]
+) -> dict[str, bytes]:
+    """All files of the folder but the handbook and its summary: generated ones, merged notes, and
+    the user's own skills, which nothing generated replaces.
+    """
+    present = draft_input.present_files
+    files = {path: data for path, data in present.items() if not _is_generated(path, data)}
+    files |= generated
+    files |= {
+        note.path: mark_note_merged(present[note.path], draft_input.today)
+        for note in notes
+        if not note.orders and not note.merged
+    }
+    files |= {
+        path: data for path, data in present.items() if _is_user_skill(path, data, draft_input)
+    }
+    return files
+
+
+def _draft_skills(
+    draft_input: DraftInput, rows: Sequence[RolloutExtract], named: Mapping[str, str]
+) -> dict[str, bytes]:
+    """The drafts of skills: those that structure finds, and those that a model wrote before."""
+    return draft_procedures(rows, named) | keep_proven_skills(draft_input.present_files, rows)
+
+
+def build_draft(draft_input: DraftInput) -> FolderDraft:
+    """Build the draft. Deterministic; a result fed back changes nothing."""
+    rows = [row.extracted for row in draft_input.rows]
+    named = summary_paths(rows)
+    artifacts = build_artifacts(rows, raw=not draft_input.lean)
+    edits = (
+        find_hand_edits(
+            _parse_handbook_files(draft_input.accepted_files),
+            _parse_handbook_files(draft_input.present_files),
+        )
+        if _is_comparable(draft_input)
+        else None
+    )
+    present = edits.files if edits else _parse_handbook_files(draft_input.present_files)
+    dropped = draft_input.dropped | (edits.dropped if edits else frozenset())
+    notes = find_notes(draft_input.present_files)
+    fit = tuple(NoteEntry(note.group, note.as_entry) for note in notes if not note.orders)
+    start = add_user_entries(
+        present.summary, Handbook() if draft_input.lean else present.handbook, dropped
+    )
+    before = {row.thread: row for row in parse_artifacts(draft_input.accepted_files)}
+    changed = _find_changed_threads(draft_input, rows, before)
+    sources = (
+        source
+        for group in start.groups
+        for work in group.works
+        for source in work.sources
+        if source.thread not in changed
+    )
+    learnt = extract_claims(
+        draft_input.rows, named, {(source.thread, source.updated) for source in sources}
+    )
+    found = consolidate_handbook(
+        start,
+        ConsolidationInput(
+            session_claims=learnt,
+            notes=fit,
+            dropped=dropped,
+            changed_threads=changed,
+            today=draft_input.today,
+            list_limit=draft_input.list_limit,
+        ),
+    )
+    own = present.summary.profile.endswith(USER_PROFILE_MARK)
+    removed = before.keys() - {row.thread for row in rows}
+    kept = present.summary if own or not removed else replace(present.summary, profile="")
+    summary = _compose_draft_summary(draft_input, found, kept)
+    fresh = frozenset(
+        row.thread for row in rows if row.thread not in before or row.thread in changed
+    )
+    report = replace(found.report, removed=len(removed), sessions=len(fresh))
+    files = artifacts | ({} if draft_input.lean else _draft_skills(draft_input, rows, named))
+    draft = FolderDraft(
+        files=_compose_draft_files(draft_input, files, notes),
+        values=HandbookFiles(found.handbook, summary),
+        changed_titles=found.changed_titles,
+        fresh_threads=fresh,
+        report=report,
+        dropped=dropped,
+        remarks=tuple(
+            _build_remarks(
+                draft_input,
+                edits.added if edits else 0,
+                [note.path for note in notes if note.orders],
+            )
+        ),
+    )
+    return replace_handbook_files(draft, draft.values, lean=draft_input.lean)
+
+
+def _is_different_extract(row: RolloutExtract, before: RolloutExtract, *, lean: bool) -> bool:
+    """Tell whether stage one says something else about a session than what was accepted."""
+    raw = lean or row.raw_memory.strip().replace("\r\n", "\n") == before.raw_memory
+    return not raw or (row.updated, row.rollout_summary.strip().replace("\r\n", "\n")) != (
+        before.updated,
+        before.rollout_summary,
+    )
+
+
+def is_handbook_settled(draft_input: DraftInput) -> bool:
+    """Tell whether nothing needs doing: the folder is as accepted, its inputs match the sessions,
+    and the outputs are present.
+    """
+    inputs = {path: data for path, data in draft_input.present_files.items() if _is_input(path)}
+    whole = (
+        draft_input.lean or HANDBOOK_FILE in draft_input.present_files
+    ) and not find_summary_problem(_decode_text(draft_input.present_files.get(SUMMARY_FILE, b"")))
+    return (
+        whole
+        and draft_input.present_files == draft_input.accepted_files
+        and inputs
+        == build_artifacts([row.extracted for row in draft_input.rows], raw=not draft_input.lean)
+    )
+
+
+def replace_handbook_files(
+    draft: FolderDraft, values: HandbookFiles, *, lean: bool = False
+) -> FolderDraft:
+    """Return the draft with another handbook and summary."""
+    files = dict(draft.files)
+    if not lean:
+        files[HANDBOOK_FILE] = render_handbook(values.handbook).encode("utf-8", "replace")
+    files[SUMMARY_FILE] = render_memory_summary(values.summary).encode("utf-8", "replace")
+    return replace(draft, files=files, values=values)
+
+
+def _parse_handbook_files(files: Mapping[str, bytes]) -> HandbookFiles:
+    return HandbookFiles(
+        parse_handbook(_decode_text(files.get(HANDBOOK_FILE, b""))),
+        parse_memory_summary(_decode_text(files.get(SUMMARY_FILE, b""))),
+    )
+
+
+def _decode_text(data: bytes) -> str:
+    return data.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
+
+
+def _is_comparable(given: DraftInput) -> bool:
+    """Tell whether the user's changes can be determined: the accepted files all exist.
+
+    A missing file is not a request to forget.
+    """
+    names = {path for path in (HANDBOOK_FILE, SUMMARY_FILE) if path in given.accepted_files}
+    return bool(names) and all(path in given.present_files for path in names)
+
+
+def _is_generated(path: str, data: bytes) -> bool:
+    """Tell whether a file is regenerated at each consolidation."""
+    return (
+        _is_input(path)
+        or path in (HANDBOOK_FILE, SUMMARY_FILE)
+        or (path.startswith(SKILLS_FOLDER) and _is_draft(data))
+    )
+
+
+def _is_input(path: str) -> bool:
+    return path == RAW_MEMORIES_FILE or (path.startswith(SUMMARIES_FOLDER) and path.endswith(".md"))
+
+
+def _is_draft(data: bytes) -> bool:
+    front = split_front_matter(_decode_text(data)).front
+    return front is not None and front.text_value(DRAFT_KEY).lower() == "true"
+
+
+def _is_user_skill(path: str, data: bytes, given: DraftInput) -> bool:
+    """Tell whether a skill is the user's: written by them, or a draft that they changed."""
+    return path.startswith(SKILLS_FOLDER) and (
+        not _is_draft(data)
+        or (bool(given.accepted_files) and given.accepted_files.get(path) != data)
+    )
+
+
+def _build_remarks(given: DraftInput, added: int, withheld: list[str]) -> list[str]:
+    found = (
+        [f"{added} entries that you wrote or changed by hand are kept as yours"] if added else []
+    )
+    found += [
+        f"{path} reads like an order planted for an agent; it was neither shown nor merged"
+        for path in withheld
+    ]
+    inputs = [
+        path
+        for path in given.accepted_files
+        if path.startswith((SUMMARIES_FOLDER, RAW_MEMORIES_FILE))
+        and given.present_files.get(path, given.accepted_files[path]) != given.accepted_files[path]
+    ]
+    found += [
+        f"{path} was changed by hand; it is made from the database and was rebuilt"
+        for path in sorted(inputs)
+    ]
+    return found
