@@ -26,7 +26,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 @cache
 def nodes(path: Path) -> tuple[ast.AST, ...]:
     """What the rules look at in a module, read once for all of them."""
-    looked_at = (*Function.__args__, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Call)
+    looked_at = (*Function.__args__, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Call, ast.arg)
     return tuple(
         node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, looked_at)
     )
