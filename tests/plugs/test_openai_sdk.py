@@ -206,7 +206,7 @@ def test_the_story(tmp_path: Path, wire: str, how: str) -> None:
 
 
 @pytest.mark.covers("IN-1", "CP-10")
-@pytest.mark.parametrize("wire", ["responses", "chat"])
+@pytest.mark.parametrize("wire", ["responses", pytest.param("chat", marks=pytest.mark.slow)])
 def test_a_host_that_leaves_its_streams_keeps_its_window(tmp_path: Path, wire: str) -> None:
     """The last reply of each turn is never read to its end."""
     leave_streams(OpenAISDK(wire, "create"), tmp_path)

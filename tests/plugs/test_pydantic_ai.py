@@ -183,7 +183,14 @@ def test_the_story(tmp_path: Path, wire: str, how: str) -> None:
 
 @IGNORES_GENERATORS
 @pytest.mark.covers("IN-1", "CP-10")
-@pytest.mark.parametrize("wire", ["chat", "responses", "anthropic"])
+@pytest.mark.parametrize(
+    "wire",
+    [
+        "chat",
+        pytest.param("responses", marks=pytest.mark.slow),
+        pytest.param("anthropic", marks=pytest.mark.slow),
+    ],
+)
 def test_a_host_that_leaves_its_streams_keeps_its_window(tmp_path: Path, wire: str) -> None:
     """The last reply of each turn is never read to its end."""
     leave_streams(PydanticAI(wire, "stream"), tmp_path)
