@@ -325,9 +325,9 @@ def build_columns(rows: Iterable[StoredIndexRow]) -> EntryColumns:
 
 
 def update_columns(
-    columns: EntryColumns, gone: Collection[str], rows: Sequence[StoredIndexRow]
+    columns: EntryColumns, removed: Collection[str], rows: Sequence[StoredIndexRow]
 ) -> EntryColumns | None:
-    """The columns without the entries `gone`, by id, and with these rows, which may replace some;
+    """The columns without the entries `removed`, by id, and with these rows, which may replace some;
     None where entries have positions or authors, of which all have to be known.
     """
     if columns.has_positions or len(columns.author_names) > 1:
@@ -347,7 +347,7 @@ def update_columns(
             columns.authors,
         )
     )
-    for id in gone:
+    for id in removed:
         if id in ids:
             number = ids.index(id)
             ids[number] = fingerprints[number] = ""
