@@ -1,4 +1,4 @@
-"""Many sessions at once: nothing of one tenant or project comes up in another's requests or
+"""Two hundred sessions at once: nothing of one tenant or project comes up in another's requests or
 files, and every transcript is whole.
 """
 
@@ -51,9 +51,9 @@ def answer(request: Request) -> Step:
     )
 
 
-@pytest.mark.parametrize("sessions", [20, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("sessions", [40, pytest.param(200, marks=pytest.mark.slow)])
 async def test_sessions_at_once_stay_apart(tmp_path: Path, sessions: int) -> None:
-    """Five tenants with two or four projects each, three wire formats, notes and memories by a model that
+    """Five tenants with four projects each, three wire formats, notes and memories by a model that
     repeats all it sees, a compaction each, and so few places that sessions are closed and opened
     again while they are at work.
     """
@@ -63,10 +63,7 @@ async def test_sessions_at_once_stay_apart(tmp_path: Path, sessions: int) -> Non
         sent[guest.tenant, guest.project, guest.id].append(request)
 
     model = ScriptedModel(answer, strict=False, window=2_000_000)
-    agents = [
-        Agent(guest, SIZE, seen)
-        for guest in guests(sessions, tenants=5, projects=min(4, sessions // 10))
-    ]
+    agents = [Agent(guest, SIZE, seen) for guest in guests(sessions, tenants=5, projects=4)]
     async with Tenants(
         tmp_path, settings=Settings(), model=model, most_open=sessions // 4
     ) as tenants:

@@ -327,8 +327,8 @@ def build_columns(rows: Iterable[StoredIndexRow]) -> EntryColumns:
 def update_columns(
     columns: EntryColumns, removed: Collection[str], rows: Sequence[StoredIndexRow]
 ) -> EntryColumns | None:
-    """The columns without the entries `removed`, by id, and with these rows, which may replace some;
-    None where entries have positions or authors, of which all have to be known.
+    """The columns without the entries `removed`, by id, and with these rows, which may replace
+    some; None where entries have positions or authors, of which all have to be known.
     """
     if columns.has_positions or len(columns.author_names) > 1:
         return None
