@@ -34,6 +34,7 @@ from memorist.auto_memory.memory_changes import (
 from memorist.auto_memory.memory_file import Topic, format_utc_timestamp, parse_topic
 from memorist.auto_memory.memory_manifest import is_index_file
 from memorist.auto_memory.quotation_proof import keep_typed_statements
+from memorist.auto_memory.retraction import RetractableWrites
 from memorist.auto_memory.statement_changes import (
     AddMemory,
     PlannedChange,
@@ -128,8 +129,7 @@ class MemoryExtraction:
         """Ids of the user's newest message and of the one before it."""
         self._is_text_announced = False
         """Whether the user's newest message announced a text of somebody else."""
-        self._latest: tuple[str, tuple[WriteResult, ...]] = ("", ())
-        """The message whose statements were applied last, and what came of them."""
+        self._retractable = RetractableWrites(memory)
         self._outside_texts: tuple[str, ...] = ()
         """Outside texts of messages already examined: a later fork still sees them and may obey
         them.
@@ -245,11 +245,11 @@ class MemoryExtraction:
                 if statement is None:
                     continue
                 if statement.act == "forget" and not statement.text:
-                    self._retract_latest(message)
+                    self._retractable.take_back(message, self._typed_ids)
                     continue
                 written = self._apply_at_prompt(statement, message)
                 self._tell_written(written)
-                self._note_latest(message.id, written)
+                self._retractable.on_written(message.id, written)
                 self._is_disk_refusing = False
             except (StoreError, InputError) as error:
                 refuses = is_disk_failure(error)
@@ -337,24 +337,6 @@ class MemoryExtraction:
             if memory is not None
         ]
         return max(plans, key=lambda each: _rate_removal(each[1]))
-
-    def _note_latest(self, message_id: str, written: WriteResult) -> None:
-        before = self._latest[1] if self._latest[0] == message_id else ()
-        self._latest = (message_id, (*before, written))
-
-    def _retract_latest(self, message: Message) -> None:
-        """Take back what the message before this one stated, and nothing older; only where a person
-        typed it.
-        """
-        said_in, came = self._latest
-        self._latest = ("", ())
-        if said_in not in self._typed_ids or not message.is_typed:
-            return
-        for written in came:
-            for waiting in written.proposals:
-                self._memory.reject(waiting.id)
-            if written.change_id:
-                self._memory.undo(written.change_id)
 
     def on_turn_end(self, parent: ParentCall | None) -> None:
         """Start an extraction in the background after a reply without tool calls; does not wait for
