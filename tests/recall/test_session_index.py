@@ -6,15 +6,20 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from memorist.core.prompt_templates import load_prompt
+from memorist.recall import passages
 from memorist.recall.passages import (
+    MAX_ANSWER_PARTS,
     Passage,
     PassageMatch,
     describe_outcome,
     render_passages,
     select_passages,
+    split_answer,
 )
 from memorist.recall.session_index import SessionIndex, read_passages
 from support.past_sessions import ROUNDING, TALK, write_session
@@ -157,3 +162,36 @@ def test_a_whole_id_is_that_session(tmp_path: Path) -> None:
 
         assert index.read_around("session_1", 0, 5)[0] == "session_1"
         assert index.read_around("session_", 0, 5)[0] == "session_12"
+
+
+@pytest.mark.covers("PS-1")
+def test_the_beginning_of_a_long_answer_is_found(tmp_path: Path) -> None:
+    """An analysis of several pages is found by what it says first, and read whole."""
+    finding = "The deadlock comes from the audit trigger."
+    answer = "\n".join([finding, *(f"Then step {at} was checked." for at in range(200)), "Done."])
+    with closing(SessionIndex(tmp_path / "index")) as index:
+        index.sync(
+            [
+                write_session(tmp_path, "a", (("Why does it hang?", answer),), 5),
+                write_session(tmp_path, "b", TALK, 6),
+            ]
+        )
+        found = index.search("deadlock audit trigger", project="/p")
+        _, (turn, *_) = index.read_around("a", 0, 5)
+
+    assert found[0].session == "a"
+    assert turn.answered == answer
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(alphabet="ab \n", max_size=200), st.integers(1, 40))
+def test_an_answer_is_split_without_loss(answer: str, size: int) -> None:
+    """The parts, from the last to the first, are its end, each of bounded length."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(passages, "ANSWER_PART_CHARS", size)
+        parts = split_answer(answer)
+
+    assert answer.endswith("".join(reversed(parts)))
+    assert all(0 < len(part) <= size for part in parts)
+    assert len(parts) <= MAX_ANSWER_PARTS
+    assert len(parts) == MAX_ANSWER_PARTS or "".join(reversed(parts)) == answer

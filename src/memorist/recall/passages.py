@@ -31,8 +31,12 @@ from memorist.transcript.tool_actions import ChangeAction, CommandAction, parse_
 
 MAX_SAID_CHARS = 4_000
 """Characters kept of what the user said in one turn; a longer text is a paste."""
-MAX_ANSWERED_CHARS = 2_400
-"""Characters kept of what the agent answered in one turn: the end, where it says what was done."""
+ANSWER_PART_CHARS = 2_400
+"""Characters of an answer that are searched as one: a longer text is near to everything."""
+MAX_ANSWER_PARTS = 4
+"""Parts kept of what the agent answered in one turn, the last, which say what was done: 99.4 % of
+what the agents of 161 recorded sessions answered, where the last part alone has 75 %.
+"""
 MAX_WORK_CHARS = 1_200
 """Characters kept of the commands and files of one turn."""
 MAX_COMMAND_CHARS = 160
@@ -85,7 +89,7 @@ class _OpenTurn:
             line=self._start.line,
             at=self._start.timestamp or 0.0,
             said=self._said[:MAX_SAID_CHARS],
-            answered="\n".join(self._answers)[-MAX_ANSWERED_CHARS:],
+            answered="\n".join(self._answers)[-MAX_ANSWER_PARTS * ANSWER_PART_CHARS :],
             work="\n".join(dict.fromkeys(self._calls.values()))[:MAX_WORK_CHARS],
         )
 
@@ -120,6 +124,18 @@ def split_session_passages(entries: Iterable[TranscriptEntry]) -> Iterator[Passa
                 turn.on_result(result)
     if turn is not None:
         yield turn.close()
+
+
+def split_answer(answered: str) -> list[str]:
+    """An answer in parts that are searched by themselves, the last one first, at spaces."""
+    parts: list[str] = []
+    while answered and len(parts) < MAX_ANSWER_PARTS:
+        start = max(0, len(answered) - ANSWER_PART_CHARS)
+        while start and not answered[start - 1].isspace() and start < len(answered) - 1:
+            start += 1
+        parts.append(answered[start:])
+        answered = answered[:start]
+    return parts
 
 
 def list_search_keys(text: str) -> list[str]:
@@ -257,7 +273,8 @@ def describe_outcome(query: str, passage: Passage) -> str:
         parts.append(f"changed {named}" + (f" and {more} more" if more > 0 else ""))
     if committed:
         parts.append("committed")
-    if report := _find_report(passage.answered, parse_query(query).words):
+    end = passage.answered[-ANSWER_PART_CHARS:]
+    if report := _find_report(end, parse_query(query).words):
         parts.append(f"the agent said: “{make_showable(report, MAX_REPORT_CHARS)}”")
     return f"then {'; '.join(parts)}" if parts else ""
 

@@ -23,9 +23,12 @@ from memorist.formats.format_detection import read_session
 from memorist.ports import Embedder
 from memorist.recall.lexical_score import EntryPosition, SearchEntry
 from memorist.recall.passages import (
+    ANSWER_PART_CHARS,
+    MAX_ANSWER_PARTS,
     Passage,
     PassageMatch,
     list_search_keys,
+    split_answer,
     split_session_passages,
 )
 from memorist.recall.ranker import EMBEDDING_BATCH, Ranker
@@ -52,9 +55,14 @@ from memorist.transcript.invocation_log import (
     is_same_use,
 )
 
-SESSION_INDEX_VERSION = 6
+SESSION_INDEX_VERSION = 7
 """Version of the tables; a file of another version is rebuilt."""
-PARTS = ("said", "answered", "work")
+PARTS = ("said", "answered", "work", *(f"answered{at}" for at in range(1, MAX_ANSWER_PARTS)))
+"""Entries of a turn in the ranker, by position. `answered` is the end of the answer, which is all
+of most; what comes before it follows, the last part first.
+"""
+LINE_POSITIONS = 3
+"""Positions for each line of a session. A turn of a long answer has more, and more lines."""
 CANDIDATES_PER_TURN = 3
 """Entries that are asked of the ranker for each wanted turn: several are of one turn, and some of
 an excluded session.
@@ -231,14 +239,20 @@ class SessionIndex:
             "where sessions.id = ? and passages.line = ?",
             (session, line),
         ).fetchone()
+        if texts is None:
+            return []
+        said, answered, work = texts
+        last, *earlier = split_answer(answered) or [""]
         return [
             SearchEntry(
                 id=f"{session}#{line}#{part}",
                 body=text,
-                position=EntryPosition(session, len(PARTS) * line + at),
+                position=EntryPosition(session, LINE_POSITIONS * line + at),
                 fingerprint=f"{session}#{line}#{mark}#{part}",
             )
-            for at, (part, text) in enumerate(zip(PARTS, texts or (), strict=False))
+            for at, (part, text) in enumerate(
+                zip(PARTS, (said, last, work, *earlier), strict=False)
+            )
             if text
         ]
 
@@ -312,7 +326,8 @@ class SessionIndex:
                 texts = [
                     _storable(redact(text).text) for text in (each.said, each.answered, each.work)
                 ]
-                keys = list_search_keys("\n".join(texts))
+                end = texts[1][-ANSWER_PART_CHARS:]
+                keys = list_search_keys("\n".join((texts[0], end, texts[2])))
                 mark = zlib.crc32("\n".join(texts).encode())
                 self._database.execute(
                     "insert into passages (session, line, mark, at, said, answered, work, keys, "
