@@ -66,6 +66,23 @@ def test_another_check_is_no_cure() -> None:
     assert not any("mended" in each for each in found)
 
 
+def test_a_part_of_what_failed_is_no_cure_of_the_whole() -> None:
+    """The first of two joined commands works alone; the script that was not found is not run."""
+    talk = asked().run(
+        "git add till.py && ./close-till.sh", "no such file: ./close-till.sh", code=1
+    )
+    alone = entries(talk.edit().run("git add till.py", "").agent("Added."))
+    talk = asked().run(
+        "git add till.py && ./close-till.sh", "no such file: ./close-till.sh", code=1
+    )
+    whole = entries(
+        talk.edit().run("git add till.py && ./close-till.sh", "closed").agent("Closed.")
+    )
+
+    assert not any("mended" in each for each in alone)
+    assert any("close-till" in each and "mended" in each for each in whole)
+
+
 def test_the_same_command_without_a_change_is_no_cure() -> None:
     """It failed, and then it did not: that teaches nothing."""
     talk = asked().run("npm run e2e-shop", "Error: socket hang up", code=1)
@@ -171,6 +188,11 @@ def test_a_pull_request_that_was_not_opened_is_no_entry() -> None:
         "Committed as `19780ba`.",
         "Done. Committed as `19780ba` on `rounding`.",
         "On a clean till it works.",
+        "Happy to rephrase the question about the southern tills if it was framed wrong.",
+        "It is worth a quick check whether the southern tills print their sums twice.",
+        "Reload the report of the southern tills in your browser, the page has the sums now.",
+        "I can't clear the history of the southern tills myself; type the command for it.",
+        "The changes to the southern tills remain unstaged, as they are not part of this.",
         "Let me know whether the tills of the southern region should round in the same way.",
     ],
 )
@@ -304,7 +326,17 @@ def test_the_agents_words_and_half_a_line_are_no_preference(words: str) -> None:
     assert not any(task.preferences for task in log.tasks)
 
 
-@pytest.mark.parametrize("command", ["pip show tillctl", "golangci-lint version", "cargo tree"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "pip show tillctl",
+        "golangci-lint version",
+        "cargo tree",
+        "pnpm ls mocha",
+        "yarn why vitest",
+        "brew list shellcheck",
+    ],
+)
 def test_a_run_that_only_tells_is_no_check(command: str) -> None:
     """It installs and checks nothing."""
     found = entries(asked().run(command, "1.2.3").agent("It is there."))
@@ -318,3 +350,40 @@ def test_a_pasted_terminal_is_no_request() -> None:
     talk = asked().agent("Done.").user(pasted).edit().agent("It answers now.")
 
     assert not any("❯" in each for each in entries(talk))
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (
+            "The tills are not shown on http://localhost:8080/config yet",
+            "The tills are not shown on localhost:8080/config yet",
+        ),
+        (
+            "Why did [https://git.example/o/shop/runs/12?pr=3](https://git.example/o/shop/runs/12?pr=3) fail",
+            "Why did shop/runs/12 fail",
+        ),
+        (
+            "Why did [the nightly run](https://git.example/o/runs/12) fail",
+            "Why did the nightly run fail",
+        ),
+    ],
+)
+def test_an_address_in_a_name_is_short_and_whole(words: str, name: str) -> None:
+    """Its host and port, or its end; a link of Markdown once."""
+    log = TaskLogBuilder()
+    for each in asked(words).agent("It is mended: the tills had no port.").entries:
+        log.add(each)
+    (task,) = build_structural_result(log, THREAD).memory.tasks
+
+    assert task.name == name
+
+
+def test_a_name_to_be_filled_in_is_among_the_users_words() -> None:
+    """`<till name>` is no tag: the words around it stay whole, and the user's."""
+    words = "Instead of “ready” it should print “<till name> is ready” for each of the tills."
+    found = entries(asked().agent("Done.").user(words).edit().agent("It prints that now."))
+
+    assert any(
+        each.startswith("The user put it right: ") and "<till name>" in each for each in found
+    )

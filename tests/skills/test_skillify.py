@@ -25,6 +25,7 @@ from memorist.skills.skillify import (
 )
 from memorist.store.disk_files import DiskFiles
 from memorist.transcript.transcript_ledger import TranscriptLedger
+from rollouts.conftest import claude
 
 pytestmark = pytest.mark.covers("SK-3")
 
@@ -304,6 +305,20 @@ def test_skillify_shows_and_saves_only_when_asked(project: Path) -> None:
     assert [
         each["name"] for each in json.loads(shell("skills", "list", "--json").stdout)["skills"]
     ] == ["mend-totals"]
+
+
+def test_commands_to_the_client_are_no_steps(project: Path) -> None:
+    """`/mcp` and `/exit` of a recorded session say nothing of the work; a command of the user's own
+    does.
+    """
+    typed = ("Bring the branch up to date.", "/mcp", "/model opus", "/review-all src", "/exit")
+    recorded = claude(project / "session.jsonl", typed)
+
+    prompt = shell("skills", "skillify", str(recorded), "--prompt").stdout
+
+    assert "Bring the branch up to date." in prompt
+    assert "/review-all src" in prompt
+    assert not [each for each in ("/mcp", "/model", "/exit") if each in prompt]
 
 
 def test_skillify_gives_the_interview_and_refuses_what_cannot_be(project: Path) -> None:

@@ -88,13 +88,19 @@ def _cut_narration(line: NoteLine) -> NoteLine | None:
 
 _OFFERS = lazy_pattern(
     r"\bwhenever you\b|\bgive the word\b|\blet me know\b|\b(?:want|like) me to\b"
-    r"|\bsay (?:the word|if you)\b|\bhard refresh\b",
+    r"|\bsay (?:the word|if you)\b|\bhard refresh\b"
+    r"|\b(?:reload|refresh) the\b.*\b(?:page|browser|tab)\b"
+    r"|\bhappy to\b|\bworth (?:a|another) (?:quick |closer |second )?(?:check|look|glance)\b"
+    r"|^\W*i (?:can['’]t|cannot) .*\bmyself\b",
     re.IGNORECASE,
 )
 _PASSES_AWAY = lazy_pattern(
     r"\bready (?:to|for|when)\b|\b(?:not|nothing|never) (?:yet |been )*(?:committed|pushed|staged"
     r"|merged)\b|\bstaged (?:locally|in)\b|\bI? ?still (?:need|have) to\b|\bstay out of\b"
-    r"|\bworking tree (?:is |stays )?(?:now )?clean\b",
+    r"|\b(?:working tree|work ?tree|branch|(?:git )?status) (?:is |stays )?(?:now |back )?clean\b"
+    r"|\b(?:remains?|stays?|left|still|unrelated|pre-?existing) (?:\w+ ){0,2}"
+    r"(?:uncommitted|unstaged|untracked)\b"
+    r"|^\W*good, (?:now|so)\b|\bclean branch\b",
     re.IGNORECASE,
 )
 """The state of the work on the way; only that of the last turn is still so later."""

@@ -153,7 +153,8 @@ MAX_SLUG_CHARACTERS = 60
 
 _PLAN = lazy_pattern(r"(?:please )?implement (?:the|this) (?:following )?plan:?\s*", re.IGNORECASE)
 _HEADING = lazy_pattern(r"#+\s*(?:plan:|fix:)?\s*(.+?)(?: ## | # |$)", re.IGNORECASE)
-_LINK = lazy_pattern(r"https?://\S*?([\w.-]+(?:/[\w.-]+){0,2})/?(?=\s|$)")
+_LINK = lazy_pattern(r"https?://\S*?([\w.-]+(?::\d+)?(?:/[\w.-]+){0,2})/?(?:[?#]\S*)?(?=\s|$)")
+_MARKDOWN_LINK = lazy_pattern(r"\[([^\[\]\n]+)\]\([^\s()]+\)")
 _LEAD = lazy_pattern(
     r"(?:(?:ok(?:ay)?|so|hey|hi|hello|well|and|now|also|please|pls|great|yes|thanks)"
     r"[,:!.]? +)*(?:(?:can|could|would|will) you (?:please |also )?|please "
@@ -444,7 +445,8 @@ def name_task(note: TaskRecord) -> str:
     ):
         text = subject  # a pasted page tells its purpose nowhere near its beginning
     lead = _LEAD.match(text)
-    text = _LINK.sub(r"\1", (text[lead.end() :] if lead else "") or text)
+    text = _MARKDOWN_LINK.sub(r"\1", (text[lead.end() :] if lead else "") or text)
+    text = _LINK.sub(r"\1", text)
     parts = _SENTENCE.split(text)
     name = parts[0]
     for part in parts[1:]:

@@ -4,10 +4,12 @@ skill.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from msgspec import Struct
 
+from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin
 from memorist.errors import NothingToDo
 from memorist.formats.format_detection import read_session
@@ -15,6 +17,14 @@ from memorist.formats.host_markup import strip_host_markup
 from memorist.formats.transcript_format import CompactionBoundary, SessionHead
 from memorist.store.transcript_reader import LineFile
 from memorist.transcript.transcript_ledger import TranscriptLedger
+
+_CLIENT_COMMAND = lazy_pattern(
+    r"/(?:agents|bug|clear|compact|config|context|cost|doctor|exit|export|help|hooks|ide|init|login"
+    r"|logout|mcp|memory|model|permissions|plugin|privacy-settings|quit|release-notes|resume|rewind"
+    r"|skills|status|statusline|stats|tasks|terminal-setup|todos|upgrade|usage|vim)\b.*",
+    re.DOTALL,
+)
+"""A command to the client itself, which is no step of the work."""
 
 
 class SkillMaterial(Struct, frozen=True):
@@ -49,4 +59,4 @@ def _extract_typed_texts(message: Message) -> list[str]:
     if message.origin is not Origin.USER:
         return []
     text = strip_host_markup(message.text).strip()
-    return [text] if text else []
+    return [text] if text and not _CLIENT_COMMAND.fullmatch(text) else []

@@ -110,7 +110,9 @@ _FILE_ARGUMENT = lazy_pattern(r"[\w@./+-]+\.[A-Za-z]\w{0,5}")
 _LOOK_COMMAND = lazy_pattern(
     r"(?:sudo\s+|rtk\s+)?(?:ls|cat|sed\s+-n|nl|head|tail|rg|grep|find|fd|tree|pwd|wc|stat|file|"
     r"which|jq|awk|echo|printf|env|date|sleep|sort|du|cut|command|type|man|diff|whoami|uname|"
-    r"ps|npm\s+(?:view|search|ls|info)|node\s+-[pe]|bun\s+-e|python3?\s+-c|curl"
+    r"ps|(?:npm|pnpm|yarn|bun)\s+(?:view|search|ls|list|info|why|explain|outdated|pm\s+ls)"
+    r"|pip3?\s+(?:show|list|freeze|index)|cargo\s+(?:tree|metadata|search)|go\s+(?:list|version|env)"
+    r"|brew\s+(?:list|info|search)|(?:mise|just|make)\s+(?:tasks|ls|--list|--summary)\s*$|node\s+-[pe]|bun\s+-e|python3?\s+-c|curl"
     r"|git\s+(?:-C\s+\S+\s+)?(?:--no-pager\s+)?(?:status|log|diff|show|branch(?:\s+(?:-\w+|"
     r"--\S+))*\s*$|blame|ls-files|rev-parse|merge-base|grep|ls-tree|fetch|"
     r"remote(?!\s+(?:add|set-|remove|rename))|config(?!\s+(?:--[\w-]+\s+)*+[A-Za-z][\w.-]*\s+[^\s|>&;])|"

@@ -6,7 +6,12 @@ from msgspec import Struct, field
 
 from memorist.core.lazy import lazy_pattern
 from memorist.transcript.call_outcome import CallOutcome
-from memorist.transcript.command_lines import build_command_key, check_covers_check
+from memorist.transcript.command_lines import (
+    build_command_key,
+    check_covers_check,
+    drop_printing,
+    split_command,
+)
 
 COMMAND_LIMIT = 300
 """Distinct commands kept; at twice the number the oldest are dropped."""
@@ -165,4 +170,11 @@ def _is_cure(failure: WorkFailure, key: str, note: CommandRecord) -> bool:
     """Whether this success shows that what failed works now."""
     if failure.kind == note.kind and note.kind in _CHECKED_KINDS:
         return check_covers_check(note.text, failure.what, failure.line)
-    return failure.key == key or (failure.kind == note.kind and note.kind in _SHIPPING)
+    if failure.kind == note.kind and note.kind in _SHIPPING:
+        return True
+    return failure.key == key and _list_keys(failure.what) <= _list_keys(note.text)
+
+
+def _list_keys(command: str) -> set[str]:
+    """The keys of the commands that are joined in one: a part that works mends no other."""
+    return {build_command_key(part) for part in split_command(drop_printing(command))}
