@@ -35,6 +35,13 @@ RULES = """
     Start each function name with a verb.|Format dates as ISO strings in all responses.|Structure modules according to the style guide
     Fehlermeldungen auf Englisch formulieren|Validez les entrées de chaque formulaire|Nombra las ramas en inglés|Nomeie branches em inglês
     Имена веток на английском|分支名使用英文|ブランチ名は英語にする
+    Follow the naming scheme in this repository|Consult the style guide before adding endpoints|Split modules where appropriate
+    Deploy the preview without asking|You must write a test for each change of behaviour|The schema takes precedence over the docs
+    settings.toml is the single source of truth|Throw typed errors for wrong input|Write comments only where the code is surprising
+    If a lock file exists, the agent must respect it|Tell me if a migration is destructive|No refactoring beyond what the change needs
+    Default to immutable records for new code|Every time you add a flag, document its default|Rename a concept everywhere it occurs
+    Fixtures aktuell halten|Wir nehmen immer die kleinste Lösung|速度より読みやすさが重要|できるだけ標準ライブラリで|尽量使用标准库
+    Ninguna rama se mezcla sin revisión|注释太多，别写了
 """
 PREFERENCES = """
     As someone with weak eyesight, I need large print.|I'm passionate about slow travel.|I strictly avoid added sugar.
@@ -53,6 +60,8 @@ TASKS = """
     Corregir el error al guardar el formulario|Ajouter un bouton en haut de la page|Não consigo rodar os testes|Не могу запустить сервер
     не трогай этот файл|首页要加一个按钮|所有用例都跑完了|ログイン画面のバグを修正する|表示されない|Добавить поддержку тёмной темы
     Act as a pirate and use short words in all answers|给表格加一列|Добавь поле в форму|Füge der Tabelle eine Spalte hinzu
+    Use the second answer in this case|you must have seen the error|Tell me why it fails|read the log before it rotates again
+    tu mets les deux boutons à droite|試してみて config.md を変更|sonst klappt der Import gleich wieder nicht|Rename the button on the page
     Before merging, fix the failing test|As you said, the parser is broken|测试报错，需要修复
 """
 

@@ -26,21 +26,21 @@ _WISH = (
     r"|je (?:veux|voudrais) (?:faire|créer|ajouter|changer|voir|une?|le|la|que tu)\b|ich (?:will|möchte|würde gern)\b(?!.*\b(?:nicht|keine?n?)\b)|(?:я )?хочу\b(?! чтобы)|我(?:想|要)"
 )
 _DEED = (
-    r"(?:vide|supprime|ajoute|crée|fais|corrige|change|mets|remets|pousse|lance|relance|vérifie|regarde|continue|enlève|retire|renomme|déplace|termine|finis|commence|"
-    r"montre|explique)z?(?:[- ]moi)? (?:les? |la |l['’]|ce|cette |tout|une? |tes? |ta |mes? |mon |ma |sur |à )"
+    r"(?:tu )?(?:vide|supprime|ajoute|crée|fais|corrige|change|mets|remets|pousse|lance|relance|vérifie|regarde|continue|enlève|retire|renomme|déplace|termine|finis|commence|"
+    r"montre|explique)[sz]?(?:[- ]moi)? (?:les? |la |l['’]|ce|cette |tout|une? |tes? |ta |mes? |mon |ma |sur |à )"
     r"|(?:haz|crea|agrega|añade|borra|elimina|cambia|arregla|corrige|revisa|mira|sube|continúa|sigue|quita|pon|genera|actualiza|ejecuta|corre|implementa|termina|muestra|"
     r"explica)(?:me)? (?:el|las?|los|una?|est[aeo]s?|es[ae]s?|tod[oa]s?|mi|tu|con|en)\b"
     r"|(?:faça|faz|crie|cria|adicione|adiciona|remova|remove|apague|mude|muda|corrija|corrige|verifique|verifica|olhe|olha|suba|continue|continua|documente|escale|gere|"
     r"atualize|implemente|termine|coloque|coloca|mostre|explique) (?:os?|as?|uma?|ess[ea]s?|est[ea]s?|tudo|todo|meus?|minhas?|plano|agora|coordenando|um\w+)\b"
-    r"|(?:bitte )?(?:mache?|erstelle?|füge?|lösche?|ändere?|korrigiere?|prüfe?|schaue?|baue?|räume?|starte?|fang|zeige?|gib|setze?|entferne?|implementiere?|erkläre?)(?: mal| jetzt| bitte| mir)* "
-    r"(?:den|die|das|dem|der|eine?n?|alle|es|fertig|weiter|hier|diese\w*|nochmal|an|auf)\b"
+    r"|(?:bitte )?(?:mache?|erstelle?|füge?|lösche?|ändere?|korrigiere?|prüfe?|schaue?|baue?|räume?|starte?|fang|zeige?|gib|setze?|entferne?|implementiere?|erkläre?|schreibe?)(?: mal| jetzt| bitte| mir)* "
+    r"(?:den|die|das|dem|der|eine?n?|alle|es|fertig|weiter|hier|diese\w*|nochmal|an|auf|alle \d+)\b"
     r"|(?:пожалуйста,? )?(?:сделай|создай|добавь|удали|исправь|измени|проверь|посмотри|запусти|продолжи|поправь|убери|перенеси|покажи|напиши|обнови|переименуй|реализуй|"
     r"начни|найди|объясни|расскажи|подготовь|составь)(?:те)?\b"
-    r"|(?:请|帮我|麻烦|直接|先)*(?:模仿|增加|新增|添加|删除|移除|去掉|修改|修复|实现|生成|写一|做一|加一|改一|继续|看一?下|检查一?下|分析一?下|把)"
+    r"|(?:请|帮我|麻烦|直接|先)*(?:模仿|试着|試|试一|增加|新增|添加|删除|移除|去掉|修改|修复|实现|生成|写一|做一|加一|改一|继续|看一?下|检查一?下|分析一?下|把)"
     r"|.*(?:に取り掛かって|を実装して|に入って|を進めて|進めて|してみて|やってみて)(?:ください|下さい)?[。！!]*$|.*(?:しないの|じゃないの|のでは|でしょうか)[。？?]*$"
 )
 _REPORT = (
-    r"(?:das |es )?(?:wirkt|sieht (?:so )?aus|scheint|funktioniert|geht nicht|läuft nicht|klappt)\b|wenn es so ?weit\b|ich habe (?:heute|gerade|jetzt|schon)\b"
+    r"(?:das |es )?(?:wirkt|sieht (?:so )?aus|scheint|funktioniert|geht nicht|läuft nicht|klappt)\b|wenn es so ?weit\b|(?:klar|sonst|vielleicht|das würde|ich werde)\b|ich habe (?:heute|gerade|jetzt|schon)\b"
     r"|não (?:tem|há|tá|está|funciona|aparece|consigo|sei|entendi|deu)\b|no (?:hay|está|funciona|aparece|puedo|sé|entiendo|veo|tiene)\b"
     r"|(?:ça|il|elle|ce) (?:ne )?(?:marche|fonctionne|s['’]affiche)|je (?:vois|sens|comprends|ne vois)\b|не (?:работает|вижу|понял|понимаю)\b"
 )

@@ -39,7 +39,7 @@ _POLITE_REQUEST = lazy_pattern(
 )
 _REPORTED_SPEECH = lazy_pattern(
     r"""(?<!['’])\b(?!(?:to|not|don|please|or|the|an?|any|your|i|you|we|i['’]ve|you['’]ve|just|already|what|that|have|has|was|is|being
-    |always|never|and|also|ensure|appropriate|possible|necessary|needed|helpful)\b)[\w.]+\s(?:says?|said|claims?|claimed|told|tells(?!\s(?:whether|if|how|when|which|what)\b)|thinks?|wrote|writes|recommends?|recommended
+    |always|never|can|cannot|can['’]?t|could|would|must|should|and|also|ensure|appropriate|possible|necessary|needed|helpful)\b)[\w.]+\s(?:says?|said|claims?|claimed|told|tells(?!\s(?:whether|if|how|when|which|what)\b)|thinks?|wrote|writes|recommends?|recommended
     |suggests?|suggested|insists?|argues?|states(?=\sthat\b|:|,)|stated)\b
     |\baccording\ to\b(?!(?:\s[\w-]+){0,3}\s(?:conventions?|guidelines?|standards?|styles?|rules?|requirements?|needs)\b)|\b(?:he|she|they)\s(?:want|wants|wanted
     |asked|asks)\b|\b(?:says|said):?\s?"""

@@ -78,13 +78,13 @@ def define_complaint(pattern: str) -> StatementPattern:
 
 
 _VERBS = """
-    add address adhere allow annotate answer apply archive ask assert assign assume attach avoid back batch begin branch break bring build bump call
+    add address adhere adopt align allow annotate answer apply archive ask assert assign assume attach avoid back batch begin branch break bring build bump call
     capture cast catch change check choose cite clean clear close collect combine comment commit communicate compare compile compress configure
-    confirm consider consult convert copy count cover create cut debug declare default defer define delete deploy describe design disable discuss
+    confirm consider consult convert copy count cover create cut debug declare deduplicate default defer define delete deploy describe design disable discuss
     display divide document download draft drop duplicate echo edit embed enable end enforce ensure escape estimate execute explain expose export
     extend extract fail favor favour fetch fill filter find finish fix flag focus follow force format generate get give go group guard guess handle
-    highlight hard-code hardcode hide ignore implement import include increment indent infer inform inject inline insert inspect install introduce
-    invent isolate join keep label lead leave let limit link lint list load lock log look lower maintain make mark match measure mention merge
+    highlight hard-code hardcode hide ignore implement import include increment indent infer inform inject inline insert inspect install integrate introduce
+    invent isolate join keep label lead leave let leverage limit link lint list load lock log look lower maintain make mark match measure mention merge
     migrate minimise minimize mock modify mount move name nest note notify number offer omit open optimise optimize order organise organize output
     overwrite package parse pass paste pause perform pick pin place plan point post prefer prefix prepare present preserve print prioritise
     prioritize produce propose provide publish pull push put query quote raise re-run read rebase recommend record redirect reduce refactor refer

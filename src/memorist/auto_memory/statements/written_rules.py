@@ -48,7 +48,7 @@ _RECURRING = (
 )
 """What an order asks for again and again, unlike what is fixed, added or removed once."""
 _DETERMINER = (
-    r"(?:the|this|that|these|those|a|an|my|its|their|his|her|our|your|more|other|some|few|both|new|missing|remaining|two|three|four|unit|it|them|me|us|"
+    r"(?:the|this|that|these|those|a|an|another|my|its|their|his|her|our|your|more|other|some|few|both|new|missing|remaining|two|three|four|unit|it|them|me|us|"
     r"everything|sure|going|trying|in|on|at|to|for|from|of|as|by|with|and|or|up|out)"
 )
 """What makes the thing after a verb one that was spoken of, or ends it."""
@@ -127,6 +127,31 @@ _ENGLISH: tuple[StatementPattern, ...] = (
         r"(?!(?:it|this|that|they|we|i|the)\b)[\w, -]{3,40} (?:come from|go into|go in|go through|go under) [\w/.-]+[.!]*$|[\w ]{2,30}: [^?]{2,40} only[.!]*$|[\w-]+ stays? (?:pure|small|thin|simple|stateless|generic|private|optional)\b.*|(?:max(?:imum)?\.?|at most|no more than) \d+ [^?]+ (?:per|in|for)\b.+))",
         unless=_MOMENT
         + r"|.*\b(?:error|fails?|failed|failing|broken|bug (?:is|was)|clicks?|click)\b",
+    ),
+    # What holds for the whole project, while one works, or where it fits.
+    define_pattern(
+        "rule",
+        rf"(?P<text>(?:{_RECURRING}|adopt|adhere|comply|integrate|leverage) [^?]{{4,}} (?:in|for|across|throughout) (?:this|our|the whole|the entire) (?:project|repo\w*|codebase|code base|monorepo)[.!]*$"
+        rf"|(?:read|check|consult|review|study|search|verify|inspect|look (?:at|up|into)) [^?]{{3,90}} before (?:you )?{_WORK}\b[^?]*"
+        rf"|{VERB} (?!(?:it|that|this|them)\b)[^?]{{4,80}} (?:when(?:ever)?|where(?:ver)?|if|as) (?:needed|necessary|appropriate|applicable|relevant|useful|required)[.!]*$"
+        rf"|(?:write|use|commit|push|mock|ask|catch|comment|log|abstract|refactor|respond|answer) (?!(?:it|that|this|them)\b)[^?]{{2,40}} only (?:when|if|where|after|for) [^?]+"
+        rf"|(?:throw|raise|catch|require|target|reject) (?:only )?(?!{_DETERMINER}\b)[\w-]+(?: [\w-]+){{1,6}}[.!]*$"
+        rf"|{VERB} (?!(?:it|that|this|them)\b)[^?]{{2,80}} without (?:asking|confirmation|approval|permission|being asked)\b[^?]*)",
+        unless=r".*\b(?:now|today|yet|again|above|below|button|page|screen|form|modal)\b|.*\b(?:these|this (?!project|repo|codebase))",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>you must (?:(?:always|never|not|only) )*(?!(?:have|know|see|understand|click|log|be able|mean|think)\b)[a-z]+ [^?]{6,}|[^?]{3,60} (?:has|have|takes?|take) (?:precedence|priority) over [^?]+"
+        r"|[^?]{3,60} (?:is|are|remains?) (?:the|our) (?:[\w-]+ ){0,2}source of truth\b[^?]*|[\w, -]{3,60}(?:errors?|files?|names?|tests?|types|modules|functions|commits) stay (?!(?:the same|open|there|in)\b)[^?]+)",
+        unless=r".*\b(?:this|these|here|now|today|yet|again|above|below|button|page|screen|form|modal)\b",
+    ),
+    define_pattern(
+        "rule",
+        rf"(?P<text>(?:if [^?,]{{3,60}}, |when [^?,]{{3,60}}, )?(?:claude|codex|copilot|cursor|gemini|(?:the |an )?(?:agent|assistant|model|ai|bot)s?) (?:must|should|may|shall|needs? to|has to|have to) [^?]{{4,}}"
+        r"|all [^?]{3,50} must be (?:followed|respected|met|observed|honou?red|kept)\b[^?]*|(?:notify|tell|inform|warn|alert|ask) (?:the user|me|us) (?:if|when(?:ever)?|before|about any)\b[^?]{4,}"
+        rf"|no [^?]{{3,60}} beyond what\b[^?]+|default to (?!(?:it|that|this|the)\b)[^?]{{4,}}|{VERB} (?!(?:it|that|this|them)\b)[^?]{{3,60}} everywhere\b[^?]*|(?:each|every) time (?:you |we |i )?[^?,]{{5,80}}, "
+        r"(?:just |please |always |also )*(?!(?:it|the|this|that|a|an|i|we|they|nothing)\b)[^?]{5,})",
+        unless=r".*\b(?:now|today|yet|again|above|below|button|page|screen|form|modal|click\w*|crash\w*|fails?|error)\b",
     ),
     # A reason at the end may name the moment; what is ordered for always may not.
     define_pattern(
