@@ -103,18 +103,22 @@ _WIDE = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff]")
 MIN_FOREIGN_WORDS = 3
 """Words from which a line in a language without a list of verbs counts as talk; of a Chinese or
 Japanese line, three times as many characters."""
-MAX_NEIGHBOUR_CHARS = 200
-"""Characters of a line that are looked at."""
-MAX_LINES = 200
-"""Lines of a message that are looked at; a longer one is a paste as a whole."""
+MAX_NEIGHBOUR_CHARS = 120
+"""Characters of the longest line that introduces another: a longer one is a sentence of its own. Of a
+line itself and of the one below it only the beginning is looked at.
+"""
+MAX_LINES = 100
+"""Lines at the beginning and at the end of a message that are looked at."""
 
 
-def find_shown_lines(text: str) -> tuple[str, ...]:
+def find_shown_lines(text: str) -> frozenset[str]:
     """The lines of a typed text that the line above introduces or the one below speaks of, or that
     stand beside one that is no talk of the user's; and those that a program's mark wraps.
     """
-    lines = [line for line in text.splitlines()[:MAX_LINES] if line.strip()]
-    return tuple(_list_shown(lines))
+    lines = [line for line in text.splitlines() if line.strip()]
+    if len(lines) > 2 * MAX_LINES:
+        lines = lines[:MAX_LINES] + lines[-MAX_LINES:]
+    return frozenset(_list_shown(lines))
 
 
 def _list_shown(lines: list[str]) -> Iterator[str]:
@@ -122,7 +126,7 @@ def _list_shown(lines: list[str]) -> Iterator[str]:
         if (
             _TURNED.search(line[:MAX_NEIGHBOUR_CHARS])
             or _WRAPPED.match(line[:MAX_NEIGHBOUR_CHARS])
-            or _introduces(_BULLET.sub("", above.strip())[-MAX_NEIGHBOUR_CHARS:])
+            or _introduces(_BULLET.sub("", above.strip()))
             or _speaks_of_it(_BULLET.sub("", below.strip())[:MAX_NEIGHBOUR_CHARS])
         ):
             yield line
@@ -130,7 +134,7 @@ def _list_shown(lines: list[str]) -> Iterator[str]:
 
 def _introduces(above: str) -> bool:
     """Whether a line shows the one below it, or is no talk of the user's."""
-    if not above:
+    if not 0 < len(above) <= MAX_NEIGHBOUR_CHARS:
         return False
     if _MARKER.match(above) or _PLACES_TEXT.match(above):
         return True
