@@ -180,10 +180,15 @@ def test_the_three_texts_are_taken_also_from_a_fence() -> None:
         "<think>an object {of three}</think>\n"
         '{"raw_memory": "### Task 1: a\\n- “b”", "rollout_summary": "y\\nz", "rollout_slug": "s"}',
         '{"raw_memory": "### Task 1: a\\n- “b”", "rollout_summary": "y\\nz"}',
+        '{ // mine\n"raw_memory": "### Task 1: a\\n- “b”", "rollout_summary": "y\\nz",}',
+        "{'raw_memory': '### Task 1: a\\n- “b”', 'rollout_summary': 'y\\nz', 'rollout_slug': None}",
+        '{"answer": {"raw_memory": "### Task 1: a\\n- “b”", "rollout_summary": "y\\nz"}}',
     ],
 )
 def test_what_small_models_get_wrong_of_json_is_read(text: str) -> None:
-    """Line ends as they are, thoughts with braces before it, no slug."""
+    """Line ends as they are, thoughts with braces before it, no slug; comments, a comma too many,
+    quotes as in Python, an object around it.
+    """
     found = parse_answer(text)
 
     assert isinstance(found, StageOneAnswer)

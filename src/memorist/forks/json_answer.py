@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject
@@ -14,36 +15,78 @@ MAX_BRACES = 200
 
 def find_json_object(text: str) -> JsonObject | None:
     """The largest JSON object in a text, with a fence, words or other braces around it; of one that
-    was cut off, what was complete. None where there is none.
+    was cut off, what was complete. Comments, trailing commas, single quotes and the constants of
+    Python are read as what they mean. None where there is none.
     """
+    found, is_broken = _find_largest(text)
+    if not is_broken:
+        return found
+    relaxed, is_cut = _find_largest(_to_strict_json(text[text.find("{") :]))
+    if relaxed is not None and not is_cut:
+        return relaxed
+    # Of an object that was cut off, one of its parts is complete, but not the answer.
+    return _close_cut_object(text) or found
+
+
+def find_object_with(value: object, key: str) -> JsonObject | None:
+    """The object that has this key, in an answer or in what is wrapped around it."""
+    if isinstance(value, dict):
+        if key in value:
+            return value
+        value = list(value.values())
+    nested = value if isinstance(value, list) else []
+    return next(filter(None, (find_object_with(each, key) for each in nested)), None)
+
+
+def _find_largest(text: str) -> tuple[JsonObject | None, bool]:
+    """The largest object, and whether none could be read at the first brace."""
     decoder = json.JSONDecoder(strict=False)
     found: JsonObject | None = None
     size = at = 0
     first = text.find("{")
-    is_cut = False
+    is_broken = False
     for _ in range(MAX_BRACES):
         if (at := text.find("{", at)) < 0:
-            # Of an object that was cut off, one of its parts is complete, but not the answer.
-            return (_close_cut_object(text) if is_cut else None) or found
+            break
         try:
             value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
-            is_cut |= at == first
+            is_broken |= at == first
             at += 1
             continue
         if end - at > size:
             found, size = value, end - at
         at = end
-    return found
+    return found, is_broken
+
+
+def _to_strict_json(text: str) -> str:
+    """The text without comments and trailing commas, with double quotes and JSON's constants."""
+    return _TRAILING_COMMA.sub(lambda found: found[1] or "", _LOOSE_PIECE.sub(_to_strict, text))
+
+
+def _to_strict(found: re.Match[str]) -> str:
+    if found[2] is not None:
+        inner = found[2].replace("\\'", "'").replace('"', '\\"')
+        return f'"{inner}"'
+    return found[1] or _CONSTANTS.get(found[3], "")
+
+
+_CONSTANTS = {"None": "null", "True": "true", "False": "false"}
+_LOOSE_PIECE = lazy_pattern(
+    r"""("(?:[^"\\]|\\.)*"?)|'((?:[^'\\\n]|\\.)*)'|//[^\n]*|\#[^\n]*|/\*(?:.*?\*/|.*\Z)"""
+    r"""|\b(None|True|False)\b""",
+    re.DOTALL,
+)
+_TRAILING_COMMA = lazy_pattern(r"""("(?:[^"\\]|\\.)*"?)|,(?=\s*[}\]])""", re.DOTALL)
 
 
 def _close_cut_object(text: str) -> JsonObject | None:
     """The object that begins at the first brace, up to its last complete value."""
     start = text.find("{")
-    ends = _complete_ends(text, start) if start >= 0 else []
-    for end, closers in reversed(ends[-2:]):
+    for end, open_brackets in reversed(_list_last_ends(text, start) if start >= 0 else ()):
         try:
-            value = json.loads(text[start:end] + closers, strict=False)
+            value = json.loads(text[start:end] + _close(open_brackets), strict=False)
         except (ValueError, RecursionError):
             continue
         if isinstance(value, dict):
@@ -51,22 +94,34 @@ def _close_cut_object(text: str) -> JsonObject | None:
     return None
 
 
-def _complete_ends(text: str, start: int) -> list[tuple[int, str]]:
-    """Where a value ended, and what would close the object there."""
-    open_brackets: list[str] = []
-    ends: list[tuple[int, str]] = []
+_OpenBrackets = tuple[str, "_OpenBrackets"] | None
+"""What closes the innermost bracket, and the brackets around it."""
+
+
+def _list_last_ends(text: str, start: int) -> list[tuple[int, _OpenBrackets]]:
+    """Where the last two values ended, and the brackets that were open there."""
+    open_brackets: _OpenBrackets = None
+    ends: deque[tuple[int, _OpenBrackets]] = deque(maxlen=2)
     for piece in _JSON_PIECE.finditer(text, start):
         match piece[0]:
             case "{" | "[":
-                open_brackets.append("}" if piece[0] == "{" else "]")
+                open_brackets = ("}" if piece[0] == "{" else "]", open_brackets)
             case "}" | "]" if open_brackets:
-                open_brackets.pop()
-                ends.append((piece.end(), "".join(reversed(open_brackets))))
+                open_brackets = open_brackets[1]
+                ends.append((piece.end(), open_brackets))
             case ",":
-                ends.append((piece.start(), "".join(reversed(open_brackets))))
+                ends.append((piece.start(), open_brackets))
             case _:
                 continue
-    return ends
+    return list(ends)
+
+
+def _close(open_brackets: _OpenBrackets) -> str:
+    closers = []
+    while open_brackets is not None:
+        closer, open_brackets = open_brackets
+        closers.append(closer)
+    return "".join(closers)
 
 
 _JSON_PIECE = lazy_pattern(r'"(?:[^"\\]|\\.)*"?|[\[\]{},]', re.DOTALL)

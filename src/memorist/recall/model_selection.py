@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
-
-import msgspec
 
 from memorist.auto_memory.memory_manifest import MemoryHeader, render_manifest
 from memorist.core.prompt_templates import render_template
@@ -17,6 +14,7 @@ from memorist.forks.fork_spec import (
     ForkSpec,
     NoTools,
 )
+from memorist.forks.json_answer import find_json_object, find_object_with
 from memorist.ports import Model
 from memorist.recall.memory_rendering import RecallPrompts
 from memorist.runtime import Runtime
@@ -29,7 +27,6 @@ MAX_ANSWER_TOKENS = 256
 """Longest answer (claude-code.md section 7.6)."""
 MAX_QUERY_TOKENS = 2_000
 """Longest part of the user's message that the selection is made from."""
-_JSON_OBJECT = re.compile(r"\{[^{}]*\}")
 
 
 _DATA_TAGS = ("notes", "message")
@@ -119,14 +116,10 @@ def parse_selection(answer: str, allowed: Collection[str], limit: int) -> tuple[
     A mark in front of a name, as the manifest's lines have it, is left out. None for an answer that
     is no choice: without such a JSON object, or with names of which none is known.
     """
-    for match in _JSON_OBJECT.finditer(answer):
-        try:
-            found = msgspec.json.decode(match[0])
-        except msgspec.DecodeError:
-            continue
-        names = found.get("selected_memories") if isinstance(found, dict) else None
-        if isinstance(names, list):
-            bare = [name.rpartition("] ")[2] for name in names if isinstance(name, str)]
-            known = [name for name in bare if name in allowed]
-            return tuple(dict.fromkeys(known))[:limit] if known or not names else None
-    return None
+    found = find_object_with(find_json_object(answer), "selected_memories") or {}
+    names = found.get("selected_memories")
+    if not isinstance(names, list):
+        return None
+    bare = [name.rpartition("] ")[2] for name in names if isinstance(name, str)]
+    known = [name for name in bare if name in allowed]
+    return tuple(dict.fromkeys(known))[:limit] if known or not names else None

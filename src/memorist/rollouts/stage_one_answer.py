@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject
+from memorist.forks.json_answer import find_json_object, find_object_with
 from memorist.rollouts.raw_memory import parse_raw_memory
 
 MAX_ANSWER_CHARACTERS = 400_000
@@ -71,7 +72,7 @@ def parse_answer(text: str) -> StageOneAnswer | UnusableAnswer:
     except msgspec.ValidationError as error:
         return UnusableAnswer(f"its object has not the three texts alone ({error}).")
     except (msgspec.DecodeError, RecursionError):
-        loose = _parse_loose_answer(body)
+        loose = _parse_loose_answer(body) or _parse_repaired_answer(body)
         if loose is None:
             return UnusableAnswer("its JSON is broken.")
         answer = loose
@@ -97,6 +98,15 @@ def _parse_loose_answer(body: str) -> StageOneAnswer | None:
         return None
     raw, summary = (_ESCAPE.sub(_unescape, found[at]) for at in (1, 2))
     return StageOneAnswer(raw, summary, found[3])
+
+
+def _parse_repaired_answer(body: str) -> StageOneAnswer | None:
+    """An answer with comments, trailing commas or single quotes, or inside another object."""
+    found = find_object_with(find_json_object(body), "raw_memory")
+    try:
+        return None if found is None else msgspec.convert(found, StageOneAnswer)
+    except msgspec.ValidationError:
+        return None
 
 
 _CUT_ANSWER = lazy_pattern(
