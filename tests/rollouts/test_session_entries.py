@@ -9,7 +9,7 @@ import pytest
 from memorist.rollouts.structural_stage_one import build_structural_result
 from memorist.rollouts.task_log import TaskLogBuilder
 from memorist.store.rollout_rows import Rollout
-from memorist.transcript.command_lines import check_covers_check, cut_command, drop_printing
+from memorist.transcript.command_lines import covers_check, cut_command, drop_printing
 from rollouts.conftest import Talk
 
 pytestmark = pytest.mark.covers("RO-4")
@@ -55,7 +55,7 @@ def test_a_check_speaks_for_what_it_runs(
     """For a narrower run of the same tool and for a project's own command; not for another check,
     other files, or another test, unless the failure names it.
     """
-    assert check_covers_check(wide, narrow, line) is covers
+    assert covers_check(wide, narrow, line) is covers
 
 
 def test_another_check_is_no_cure() -> None:

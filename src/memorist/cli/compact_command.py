@@ -11,9 +11,8 @@ from typing import Any, cast
 import click
 from msgspec.structs import replace
 
-from memorist.budget.budget_governor import BudgetGovernor
 from memorist.cli import output
-from memorist.cli.command_environment import load_project_settings
+from memorist.cli.command_environment import find_home, load_project_settings
 from memorist.cli.recorded_sessions import find_recorded_session
 from memorist.compaction.cached_microcompact import (
     PinnedResults,
@@ -41,12 +40,12 @@ from memorist.compaction.summary_review import SummaryReview, review_summary, re
 from memorist.context.message_normalization import UNLIMITED_TOKENS, normalize_history
 from memorist.core.messages import Message
 from memorist.core.prompt_templates import load_prompt
+from memorist.engine.background_runtime import open_background_runtime
 from memorist.errors import InputError, NothingToDo, UsageError
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import CompactionBoundary, SessionHead
 from memorist.models.model_choice import open_model
-from memorist.runtime import Runtime
 from memorist.settings import Settings
 from memorist.store.database import open_database
 from memorist.store.transcript_reader import LineFile
@@ -244,16 +243,13 @@ async def _summarize_with_model(
         factor=how.factor,
     )
     request = build_summary_request(measured, how.texts, instructions, hand_over=hand_over)
-    runtime = Runtime(settings=settings, model=model)
-    with closing(open_database(runtime.layout.database)) as database:
-        governor = BudgetGovernor(database, "", clock=runtime.clock, settings=settings.spend)
+    with (
+        closing(open_database(find_home().database)) as database,
+        open_background_runtime(settings, database, model) as runtime,
+    ):
         try:
             summary = await request_summary(
-                request,
-                None,
-                replace(runtime, governor=governor, record_receipt=governor.record_receipt),
-                marker=how.texts.cut_marker,
-                asked=True,
+                request, None, runtime, marker=how.texts.cut_marker, asked=True
             )
         finally:
             await model.close()

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
-from memorist.budget.budget_governor import BudgetGovernor
 from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings
 from memorist.cli.recorded_sessions import find_recorded_session
 from memorist.core.messages import Message
+from memorist.engine.background_runtime import open_background_runtime
 from memorist.errors import InputError, NothingToDo
 from memorist.events import Event, MagicDocFound, MagicDocUnchanged, MagicDocUpdated
 from memorist.forks.fork_spec import Receipt
@@ -32,14 +33,12 @@ from memorist.magic_docs.document_problems import find_document_problems, find_m
 from memorist.magic_docs.magic_docs import NO_MODEL_REASON, MagicDocs
 from memorist.models.model_choice import open_model
 from memorist.ports import Model
-from memorist.runtime import Runtime, SessionContext
+from memorist.runtime import SessionContext
 from memorist.settings import Settings
 from memorist.store.database import open_database
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
 from memorist.store.transcript_reader import LineFile
-from memorist.system import SystemClock
-from memorist.telemetry.tracing import SessionTracer
 
 PROJECT = click.option(
     "--project",
@@ -249,33 +248,23 @@ async def _update_docs(
     settings: Settings,
     model: Model,
 ) -> MagicDocsResult:
-    clock, events, receipts = SystemClock(), list[Event](), list[Receipt]()
-    layout = Layout(scope.home)
-    database = open_database(layout.database)
-    trace = SessionTracer(settings.telemetry, session, clock).on_receipt
-    governor = BudgetGovernor(
-        database, session, clock=clock, settings=settings.spend, on_receipt=trace
-    )
-
-    def record(receipt: Receipt) -> None:
-        receipts.append(receipt)
-        governor.record_receipt(receipt)
-
-    runtime = Runtime(
-        settings=settings,
-        clock=clock,
-        files=scope.files,
-        model=model,
-        governor=governor,
-        emit=events.append,
-        record_receipt=record,
-    )
-    context = SessionContext(runtime=runtime, id=session, project=str(scope.project))
+    events, receipts = list[Event](), list[Receipt]()
+    database = open_database(Layout(scope.home).database)
     registry = DocumentRegistry(scope.files, None)  # nothing is saved
     try:
-        await MagicDocs(context, conversation=conversation, registry=registry).update_all()
+        with open_background_runtime(
+            settings, database, model, session=session, files=scope.files
+        ) as opened:
+            keep = opened.record_receipt
+
+            def record(receipt: Receipt) -> None:
+                receipts.append(receipt)
+                keep(receipt)
+
+            runtime = replace(opened, emit=events.append, record_receipt=record)
+            context = SessionContext(runtime=runtime, id=session, project=str(scope.project))
+            await MagicDocs(context, conversation=conversation, registry=registry).update_all()
     finally:
-        governor.release_reservations()
         await model.close()
         database.close()
     changed = tuple(event.path for event in events if isinstance(event, MagicDocUpdated))

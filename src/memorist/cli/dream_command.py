@@ -16,7 +16,6 @@ from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import RecordedChange
 from memorist.auto_memory.memory_location import read_project_record
 from memorist.auto_memory.memory_manifest import INDEX_NAME
-from memorist.budget.budget_governor import BudgetGovernor
 from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings
 from memorist.cli.install_command import find_launch_command
@@ -28,14 +27,14 @@ from memorist.dream.dream_gates import GateClosed, GateOpen
 from memorist.dream.dream_journal import DreamReport, render_report_lines
 from memorist.dream.dream_preview import journal_path, read_journal
 from memorist.dream.project_dream import open_dream
+from memorist.engine.background_runtime import open_background_runtime
 from memorist.engine.engine import Memorist
 from memorist.errors import MemoristError, NothingToDo
 from memorist.models.model_choice import open_model
-from memorist.runtime import Runtime, SessionContext
+from memorist.runtime import SessionContext
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import MemoryLayout
 from memorist.system import SystemClock
-from memorist.telemetry.tracing import SessionTracer
 
 MODEL = click.option(
     "--model", default=None, help="Another model than the settings name; `structural` for none."
@@ -51,38 +50,15 @@ def open_dreams(
     """
     settings = load_project_settings(model)
     engine = Memorist(settings=settings, model="structural")
-    clock = SystemClock()
-    opened_model = open_model(model or settings.model, settings.models, clock=clock)
+    opened_model = open_model(model or settings.model, settings.models)
     try:
-        traces = SessionTracer(settings.telemetry, "", clock)
-        governor = BudgetGovernor(
-            engine.database(),
-            "",
-            clock=clock,
-            settings=settings.spend,
-            on_receipt=traces.on_receipt,
-        )
-        runtime = Runtime(
-            settings=settings,
-            clock=clock,
-            model=opened_model,
-            open_database=engine.database,
-            governor=governor,
-            emit=traces.on_event,
-            record_receipt=governor.record_receipt,
-        )
-        found = []
-        for project in projects(engine) if projects is not None else [str(Path.cwd())]:
-            memory = engine.memory(project)
-            found.append(
-                (
-                    project,
-                    memory,
-                    open_dream(memory, SessionContext(runtime=runtime, project=project)),
-                )
-            )
-        yield found
-        governor.release_reservations()
+        with open_background_runtime(settings, engine.database(), opened_model) as runtime:
+            found = []
+            for project in projects(engine) if projects is not None else [str(Path.cwd())]:
+                memory = engine.memory(project)
+                context = SessionContext(runtime=runtime, project=project)
+                found.append((project, memory, open_dream(memory, context)))
+            yield found
     finally:
         asyncio.run(engine.close())
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from memorist.auto_memory.memory_changes import Actor
 from memorist.auto_memory.memory_file import MemoryKind, Topic
 from memorist.auto_memory.relative_dates import make_dates_absolute
-from memorist.dream.duplicate_memories import split_prose
+from memorist.dream.duplicate_memories import mark_prose_lines
 
 DATED_ACTORS: frozenset[Actor] = frozenset({"said", "extraction", "agent", "user"})
 """Actors whose words are as old as their change.
@@ -48,7 +48,9 @@ def date_lines(text: str, times: Mapping[str, float]) -> str:
     """Make the dates of each line absolute by when it was written (seconds since the epoch, UTC);
     lines without a time stay.
     """
-    return "".join(_date_line(line, times) if prose else line for line, prose in split_prose(text))
+    return "".join(
+        _date_line(line, times) if prose else line for line, prose in mark_prose_lines(text)
+    )
 
 
 def _date_line(line: str, times: Mapping[str, float]) -> str:

@@ -16,7 +16,7 @@ from memorist.core.lazy import lazy_pattern
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 
 
-def split_prose(text: str) -> Iterator[tuple[str, bool]]:
+def mark_prose_lines(text: str) -> Iterator[tuple[str, bool]]:
     """Yield each line with its end, and whether it is prose.
 
     Fenced and indented code is not; an unclosed fence reaches to the end.
@@ -58,7 +58,7 @@ def text_meaning_key(text: str) -> tuple[str, ...]:
     """
     found = [
         _fold_prose(line) if prose else line.rstrip()
-        for line, prose in split_prose(unicodedata.normalize("NFC", text))
+        for line, prose in mark_prose_lines(unicodedata.normalize("NFC", text))
     ]
     return tuple(line for line in found if line.strip())
 

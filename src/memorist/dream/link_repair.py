@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
-from memorist.dream.duplicate_memories import split_prose
+from memorist.dream.duplicate_memories import mark_prose_lines
 
 _LINK = lazy_pattern(
     r"(?<![!\\])(?:\[\[(?P<name>[^\[\]|\n]{1,200})(?:\|(?P<label>[^\[\]\n]{1,200}))?\]\]"
@@ -42,7 +42,7 @@ def repair_links(path: str, text: str, links: LinkTargets) -> str:
     """
     return "".join(
         _repair_line(path, line, links) if prose and "[" in line else line
-        for line, prose in split_prose(text)
+        for line, prose in mark_prose_lines(text)
     )
 
 

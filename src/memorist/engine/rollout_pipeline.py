@@ -15,7 +15,8 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.budget.budget_governor import BudgetGovernor, record_rate_limits
+from memorist.budget.budget_governor import record_rate_limits
+from memorist.engine.background_runtime import open_background_runtime
 from memorist.engine.rollout_store import RolloutStore
 from memorist.errors import NothingToDo, StoreError
 from memorist.forks.fork_spec import ForkOutcome, Receipt
@@ -77,7 +78,6 @@ from memorist.store.memory_mode import set_memory_mode
 from memorist.store.off_sessions import read_off_sessions, save_rollouts_with_memory
 from memorist.store.rollout_rows import ExtractionProgress, Rollout, list_rollouts
 from memorist.store.state_database import list_damage_remarks
-from memorist.telemetry.tracing import SessionTracer
 
 ANY_AGE_DAYS = 36_500
 """A maximum age in days that excludes no session."""
@@ -243,24 +243,12 @@ class RolloutPipeline(RolloutStore):
     @contextlib.contextmanager
     def _open_runtime(self, rollouts: RolloutsSettings, model: Model | None) -> Iterator[Runtime]:
         """What a stage works with."""
-        governor = BudgetGovernor(
-            self._database,
-            "",
-            clock=self.clock,
-            settings=self.settings.spend,
-            on_receipt=SessionTracer(self.settings.telemetry, "", self.clock).on_receipt,
-        )
-        try:
-            yield Runtime(
-                settings=replace(self.settings, rollouts=rollouts),
-                clock=self.clock,
-                files=self._files,
-                model=model,
-                governor=governor,
-                record_receipt=lambda receipt: governor.record_receipt(_redact_answer(receipt)),
-            )
-        finally:
-            governor.release_reservations()
+        settings = replace(self.settings, rollouts=rollouts)
+        with open_background_runtime(
+            settings, self._database, model, clock=self.clock, files=self._files
+        ) as runtime:
+            record = runtime.record_receipt
+            yield replace(runtime, record_receipt=lambda receipt: record(_redact_answer(receipt)))
 
     def _counts(
         self,

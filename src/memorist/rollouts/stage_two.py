@@ -28,7 +28,7 @@ from memorist.forks.fork_spec import (
     discarded_receipt,
 )
 from memorist.ports import Model
-from memorist.rollouts.consolidation_selection import select_rollouts, split_rounds
+from memorist.rollouts.consolidation_selection import plan_rounds, select_rollouts
 from memorist.rollouts.folder_baseline import FolderBaseline
 from memorist.rollouts.folder_changes import compare_folders, render_difference
 from memorist.rollouts.folder_draft import (
@@ -165,7 +165,7 @@ class _ConsolidationRun:
         rounds = (
             [chosen]
             if self._runtime.model is None
-            else split_rounds(chosen, {row.thread for row in parse_artifacts(base)})
+            else plan_rounds(chosen, {row.thread for row in parse_artifacts(base)})
         )
         done = await self._consolidate(rounds[0], tree, base)
         for batch in rounds[1:]:

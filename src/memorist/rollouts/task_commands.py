@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from memorist.core.lazy import lazy_pattern
 from memorist.rollouts.task_log import CHECKS, CommandRuns, TaskRecord
 from memorist.transcript.command_lines import (
-    check_covers_check,
     classify_command,
+    covers_check,
     cut_command,
     drop_printing,
     split_command,
@@ -96,7 +96,7 @@ def _covers(wider: str, text: str) -> bool:
     if not one or not other or one == other:
         return False
     wide, narrow = one[0].strip("`"), other[0].strip("`")
-    return check_covers_check(wide, narrow) and not check_covers_check(narrow, wide)
+    return covers_check(wide, narrow) and not covers_check(narrow, wide)
 
 
 _REUSED_KINDS = frozenset({"test", "lint", "typecheck", "build", "format", "install"})
