@@ -8,6 +8,7 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from memorist.budget.fruitless_runs import explain_fruitless, is_fruitless
 from memorist.budget.work_priority import budget_cap_share
 from memorist.forks.fork_spec import ForkLimits
 from memorist.settings import SpendSettings
@@ -113,7 +114,7 @@ def decide_budget(
         return BudgetGranted(request.limits)
     if usage.holds:
         return _refuse_for_hold(usage.holds[0], usage.now)
-    if 0 < settings.fruitless_runs <= usage.fruitless:
+    if is_fruitless(usage.fruitless, settings):
         return _refuse_fruitless(request.label, usage)
     if not settings.enabled:
         return BudgetGranted(request.limits)
@@ -239,11 +240,7 @@ def _refuse_for_cap(
 
 def _refuse_fruitless(label: str, usage: BudgetUsage) -> BudgetRefused:
     until = next_utc_midnight(usage.now)
-    why = (
-        f"the last {usage.fruitless} runs of the model were of no use for {label}, so structure "
-        f"serves until {format_clock_time(until, usage.now)} (spend.fruitless_runs); `memorist "
-        f"doctor --model` says what the model is good enough for."
-    )
+    why = explain_fruitless(label, usage.fruitless, format_clock_time(until, usage.now))
     return BudgetRefused(cause=f"fruitless {label}", why=why, until=until)
 
 

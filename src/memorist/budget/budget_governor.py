@@ -19,21 +19,19 @@ from memorist.budget.budget_caps import (
     decide_budget,
     largest_budget_share_used,
 )
+from memorist.budget.fruitless_runs import count_fruitless_runs
 from memorist.budget.provider_hold import decide_hold
 from memorist.errors import StoreError
 from memorist.forks.fork_spec import ForkGrant, ForkRefusal, ForkRunner, ForkSpec, Receipt
 from memorist.models.rate_limits import RateLimitReport
-from memorist.models.server_location import is_near_model
 from memorist.ports import Clock
 from memorist.settings import SpendSettings
 from memorist.store.database import UnsavedConnection
 from memorist.store.receipt_rows import record_receipt
 from memorist.store.spend_rows import (
-    DAY_SECONDS,
     UNRUN_OUTCOMES,
     BlockedWork,
     budget_transaction,
-    count_fruitless_runs,
     epoch_day,
     lift_hold,
     list_holds,
@@ -109,12 +107,7 @@ class BudgetGovernor:
             replace(
                 read_budget_usage(self._database, now, session=self._session, model=model),
                 fruitless=count_fruitless_runs(
-                    self._database,
-                    work.label,
-                    model,
-                    since=epoch_day(now) * DAY_SECONDS,
-                    limit=self._settings.fruitless_runs,
-                    is_near=is_near_model(model),
+                    self._database, work.label, model, now, self._settings
                 ),
             ),
             self._settings,

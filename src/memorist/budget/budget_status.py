@@ -24,11 +24,12 @@ from memorist.budget.budget_caps import (
     format_time_left,
     next_utc_midnight,
 )
+from memorist.budget.fruitless_runs import LABELS_THAT_CHANGE
 from memorist.budget.work_priority import CAP_SHARES
 from memorist.core.messages import Usage
 from memorist.forks.fork_spec import ForkLimits
 from memorist.settings import SpendSettings
-from memorist.store.spend_rows import LABELS_THAT_CHANGE, BlockedWork, ProviderHold, WorkKindUsage
+from memorist.store.spend_rows import BlockedWork, ProviderHold, WorkKindUsage
 
 MIN_JUDGED_RUNS = 3
 """Runs from which on it is said that nothing of them stood. Our choice: one or two are chance."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections.abc import Iterator
-from itertools import takewhile
 from typing import Literal
 
 from msgspec import Struct
@@ -30,9 +29,6 @@ CLOCK_LENIENCE_SECONDS = 60.0
 back since, and it is ignored: otherwise one made while the clock was a year ahead would block for a
 year.
 """
-
-LABELS_THAT_CHANGE = ("session_memory", "magic_docs", "compact")
-"""Work that is begun only when there is something to change."""
 
 UNRUN_OUTCOMES = (ForkOutcome.REPLACED, ForkOutcome.BLOCKED)
 """Outcomes of receipts without a reservation."""
@@ -161,40 +157,6 @@ def add_receipt(database: sqlite3.Connection, session: str, receipt: Receipt) ->
 def usage_on_day(database: sqlite3.Connection, day: int) -> ResourceAmount:
     """Resources used by all work on a day."""
     return _sum_usage(database, "day", str(day))
-
-
-def count_fruitless_runs(
-    database: sqlite3.Connection, label: str, model: str, *, since: float, limit: int, is_near: bool
-) -> int:
-    """How many of the newest runs of this label and model ended in a row without anything that
-    stood, from a time in seconds since the epoch on; at most `limit`.
-
-    For notes, documents and summaries a run that changed nothing is one; extraction, dreams and the
-    stages of past sessions often rightly change nothing. A cancelled run, a failed one and one that never ran say nothing of the answers.
-    One that took too long does where the model `is_near`: it is too slow for that work, and no
-    provider's bad hour.
-    """
-    fruitless = [ForkOutcome.OVER_LIMIT, ForkOutcome.LOOPED]
-    if label in LABELS_THAT_CHANGE:
-        fruitless.append(ForkOutcome.UNCHANGED)
-    if is_near:
-        fruitless.append(ForkOutcome.TIMED_OUT)
-    rows = database.execute(
-        "select outcome, requests from receipts where label = ? and model = ? and started >= ? "
-        "order by number desc limit ?",
-        (label, model, since, 2 * limit),
-    ).fetchall()
-    ran = [
-        row["outcome"]
-        for row in rows
-        if row["requests"]
-        and (
-            row["outcome"] in fruitless
-            or row["outcome"]
-            not in (ForkOutcome.CANCELLED, ForkOutcome.FAILED, ForkOutcome.TIMED_OUT)
-        )
-    ]
-    return sum(1 for _ in takewhile(fruitless.__contains__, ran[:limit]))
 
 
 def usage_in_session(database: sqlite3.Connection, session: str) -> ResourceAmount:
