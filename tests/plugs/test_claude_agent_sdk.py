@@ -164,6 +164,38 @@ async def test_the_story(tmp_path: Path, project: Path) -> None:
     assert not [event for event in told if isinstance(event, ConversationCompacted | AdapterFailed)]
 
 
+@pytest.mark.covers("IN-1", "SF-2")
+async def test_users_of_one_server_share_nothing(tmp_path: Path, project: Path) -> None:
+    """One engine, one project, hooks for each user: what alice accepted is shown to alice alone,
+    also by hooks whose engine had rested and was closed meanwhile.
+    """
+    shown: dict[str, bool] = {}
+    with (
+        ScriptedServer(model, strict=False) as server,
+        EngineThread(home=tmp_path / "home") as engine,
+    ):
+        for name, user, text in (
+            ("a1", "alice", CORRECTION),
+            ("b1", "bob", LATER),
+            ("a2", "alice", LATER),
+        ):
+            begun = len(shown_in(server, ""))
+            async with (
+                MemoristHooks(user=user, attached=engine) as memorist,
+                ClaudeSDKClient(memorist.options(options(server, project))) as client,
+            ):
+                await say(client, text)
+                assert memorist.store.path.is_relative_to(engine.home(user))
+            alice = await engine.arun(lambda: engine.open_engine("alice"))
+            memory = alice.memory(str(project))
+            for proposal in memory.list_proposals():
+                memory.accept(proposal.id)
+            shown[name] = any(shown_in(server, LESSON)[begun:])
+
+    assert not engine.engine.memory(str(project)).headers()
+    assert shown == {"a1": True, "b1": False, "a2": True}
+
+
 @pytest.mark.covers("IN-1")
 async def test_a_session_is_resumed_from_the_store_alone(tmp_path: Path, project: Path) -> None:
     """After Claude Code's own file is gone, the conversation goes on from memorist's."""

@@ -33,6 +33,7 @@ from plugs.story import (
     read_page,
     run_story,
     settings,
+    tell_users_apart,
     words,
 )
 
@@ -147,12 +148,13 @@ class Conversation:
             enabled_toolsets=more.pop("toolsets", ["harbour"]),
             skip_context_files=True,
             session_id=session,
+            user_id=world.user or None,
             **more,
         )
         self.history: list[dict[str, Any]] = []
         self.server = world.server
 
-    def say(self, text: str) -> str:
+    def say(self, text: str | list[JsonObject]) -> str:
         result = self.agent.run_conversation(text, conversation_history=self.history)
         self.history = result["messages"]
         return str(result["final_response"])
@@ -201,6 +203,38 @@ def test_large_results_are_read_once(tmp_path: Path, home: Path) -> None:
 def test_streams_that_are_stopped_lose_nothing(tmp_path: Path, home: Path) -> None:
     """The person stops each answer at its first words."""
     leave_streams(Hermes(home), tmp_path)
+
+
+@pytest.mark.covers("IN-1", "SF-2")
+def test_users_of_one_gateway_share_nothing(tmp_path: Path, home: Path) -> None:
+    """By the user whom the gateway names to its memory provider."""
+    tell_users_apart(Hermes(home), tmp_path)
+
+
+@pytest.mark.covers("IN-1")
+def test_a_picture_goes_out_as_it_came(tmp_path: Path, home: Path) -> None:
+    """Also beside what memorist shows, and with the next request."""
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+    told: list[object] = []
+    with (
+        ScriptedServer(Reader(0)) as server,
+        EngineThread(home=tmp_path / "home", settings=settings(), listener=told.append) as engine,
+    ):
+        seeing = WITH | {"model": CONFIG["model"] | {"supports_vision": True}}
+        install(home, {"attached": engine, "project": tmp_path}, seeing)
+        talk = Conversation(World(server=server, project=tmp_path, attached=engine), "one")
+        talk.say([{"type": "text", "text": CORRECTION}, picture])
+        talk.say(LATER)
+        talk.close()
+
+    sent = [
+        [part for message in request.body["messages"] for part in message["content"]]
+        for request in server.received
+        if any("image_url" in str(message) for message in request.body.get("messages", ()))
+    ]
+    assert len(sent) == 2
+    assert all(parts.count(picture) == 1 for parts in sent)
+    assert not [event for event in told if type(event).__name__ == "AdapterFailed"]
 
 
 def test_hermes_finds_the_provider_in_its_folder(home: Path, tmp_path: Path) -> None:
@@ -441,9 +475,10 @@ def test_a_session_goes_on_under_another_id_only_after_a_compaction(tmp_path: Pa
             provider.initialize(
                 session, hermes_home="/srv/hermes", platform="telegram", user_id=user
             )
-        projects = [shared.conversation(session).project for session in ("e", "f", "g")]
+        names = [shared.conversation(session).name for session in ("e", "f", "g")]
 
-    assert projects[0] == projects[2] != projects[1]
+    assert [name.user for name in names] == ["telegram:ada", "telegram:eve", "telegram:ada"]
+    assert {name.project for name in names} == {"/srv/hermes"}
 
 
 def test_nothing_is_remembered_of_subagents_and_timers(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from claude_agent_sdk import (
 from memorist.adapters.claude_session_store import MemoristSessionStore
 from memorist.adapters.conversation import EngineFailure
 from memorist.adapters.engine_thread import EngineArguments, EngineThread, open_engine_thread
+from memorist.engine.engine import Memorist
 from memorist.errors import FormatError
 from memorist.events import AdapterFailed
 from memorist.hooks.hook_event import Client, HookEvent, UnknownHookEvent, parse_hook_event
@@ -70,9 +71,10 @@ _log = logging.getLogger("memorist.adapters")
 
 class HookOptions(TypedDict, total=False):
     """`home`, `model` and `settings` as for `Memorist`, or `attached`, an engine shared by several
-    adapters.
+    adapters. `user` is any text that names whose memory it is; empty for the home's own.
     """
 
+    user: str
     home: str | os.PathLike[str] | None
     model: str | Model | None
     settings: Settings | None
@@ -80,7 +82,7 @@ class HookOptions(TypedDict, total=False):
 
 
 class MemoristHooks:
-    """Hooks for any number of clients and queries. Takes `HookOptions`.
+    """Hooks for any number of clients and queries of one user. Takes `HookOptions`.
 
     A memory belongs to the project of the folder that a session began in (`cwd`). The hooks raise
     nothing: an error is logged once for each event and kind, passed to the listener as
@@ -89,6 +91,7 @@ class MemoristHooks:
 
     def __init__(self, **options: Unpack[HookOptions]) -> None:
         given = options.pop("attached", None)
+        self.user = options.pop("user", "")
         engine = EngineArguments()
         for name in ("home", "model", "settings"):
             if options.get(name) is not None:
@@ -97,7 +100,8 @@ class MemoristHooks:
         self._owns = given is None
         self.session = ""
         """Id of the session of the last event."""
-        self._sessions: HookSessionPool | None = None
+        self._sessions: tuple[Memorist, HookSessionPool] | None = None
+        """The user's engine, and the sessions that it has open."""
         self._open_sessions: dict[str, HookEvent] = {}
         """The newest event of each session that has not ended."""
         self._reported_failures: set[tuple[str, str]] = set()
@@ -112,7 +116,7 @@ class MemoristHooks:
         """For `ClaudeAgentOptions(session_store=…)`: sessions are stored in the home folder and can
         be resumed from it alone.
         """
-        return MemoristSessionStore(self.attached.engine.layout.home / STORE_FILE)
+        return MemoristSessionStore(self.attached.home(self.user) / STORE_FILE)
 
     def options(self, options: ClaudeAgentOptions | None = None) -> ClaudeAgentOptions:
         """Return the options with memorist's hooks after those that they already have."""
@@ -163,20 +167,29 @@ class MemoristHooks:
 
     async def _collect_answer(self, event: HookEvent, seconds: float) -> HookAnswer:
         """What to show at an event."""
-        if self._sessions is None:
-            self._sessions = HookSessionPool(
-                self.attached.engine,
-                lambda event, _, error: self._report_failure(event.hook_event_name, error),
-            )
+        sessions = await self._open_session_pool()
         first = event.session_id not in self._open_sessions
         self._open_sessions[event.session_id] = event
         parts: list[HookAnswer] = []
         if first and event.hook_event_name == "UserPromptSubmit":
             start = msgspec.structs.replace(event, hook_event_name="SessionStart", source="startup")
-            parts.append(await self._sessions.answer(CLIENT, start, event.cwd, seconds))
-        parts.append(await self._sessions.answer(CLIENT, event, event.cwd, NOTES_SHARE * seconds))
+            parts.append(await sessions.answer(CLIENT, start, event.cwd, seconds))
+        parts.append(await sessions.answer(CLIENT, event, event.cwd, NOTES_SHARE * seconds))
         text = fit_texts([OutputText(part.text) for part in parts], CLIENT)
         return HookAnswer(text, parts[-1].notice)
+
+    async def _open_session_pool(self) -> HookSessionPool:
+        """The sessions of the user's engine: a new one after it rested and was closed."""
+        engine = await self.attached.open_engine(self.user)
+        if self._sessions is None or self._sessions[0] is not engine:
+            self._sessions = (
+                engine,
+                HookSessionPool(
+                    engine,
+                    lambda event, _, error: self._report_failure(event.hook_event_name, error),
+                ),
+            )
+        return self._sessions[1]
 
     def _report_failure(self, point: str, error: BaseException) -> None:
         mark = (point, type(error).__name__)
@@ -197,10 +210,11 @@ class MemoristHooks:
 
     async def _end_sessions(self) -> None:
         """End all sessions. Runs in the engine's thread."""
-        sessions, self._sessions = self._sessions, None
+        known, self._sessions = self._sessions, None
         open_sessions, self._open_sessions = self._open_sessions, {}
-        if sessions is None:
+        if known is None:
             return
+        _, sessions = known
         for event in open_sessions.values():
             end = msgspec.structs.replace(event, hook_event_name="SessionEnd")
             await sessions.answer(CLIENT, end, event.cwd, 0.0)

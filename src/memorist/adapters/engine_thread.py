@@ -33,6 +33,7 @@ from memorist.events import Event, EventListener
 from memorist.flags.flag_lookup import FlagSource
 from memorist.ports import Clock, FileSystem, HostInfo, Model
 from memorist.settings import Settings
+from memorist.store.home_layout import home_name
 from memorist.system import SystemClock
 
 Result = TypeVar("Result")
@@ -248,6 +249,18 @@ class EngineThread:
             host=host,
             listener=self.listener,
         )
+
+    async def open_engine(self, user: str) -> Memorist:
+        """The engine of a user; for an empty name the home's own. Runs in the engine's thread.
+
+        Ask for it each time: a user's engine is closed when it rests. Raises as `Memorist` does.
+        """
+        return await self._open_users().engine(user) if user else self._engine
+
+    def home(self, user: str) -> Path:
+        """The folder of a user's data; for an empty name the engine's own."""
+        own = self._engine.layout.home
+        return own / USERS_FOLDER / home_name(user) if user else own
 
     def _open_users(self) -> Tenants:
         """The homes of users, with the settings and the model of the engine."""

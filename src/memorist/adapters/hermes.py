@@ -75,7 +75,12 @@ class MemoristMemoryProvider(MemoryProvider):
         """Begin a session. Nothing is written for sessions of subagents and timers."""
         self.session = session_id
         self._writes = kwargs.get("agent_context", "primary") == "primary"
-        self._owner = str(kwargs.get("hermes_home", "")), str(kwargs.get("user_id") or "")
+        user = str(kwargs.get("user_id_alt") or kwargs.get("user_id") or "")
+        platform = str(kwargs.get("platform") or "")
+        self._owner = (
+            str(kwargs.get("hermes_home", "")),
+            f"{platform}:{user}" if user and platform else user,
+        )
         if self._writes:
             self.shared.begin_session(session_id, *self._owner)
 
@@ -315,8 +320,8 @@ def plugin(
     does, it shares one engine.
 
     Args:
-        project: folder that memories belong to; without it they belong to Hermes' profile, or to
-            the user of a gateway.
+        project: folder that memories belong to; without it they belong to Hermes' profile. Each
+            user of a gateway has memories of their own.
         fetch: offer the model a tool that fetches back what was removed.
         attached: a shared engine; without it one is opened with the arguments of `Memorist`, on
             first use.

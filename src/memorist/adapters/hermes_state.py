@@ -20,7 +20,6 @@ from memorist.adapters.conversation import HostConversation
 from memorist.adapters.engine_thread import EngineArguments, EngineThread, open_engine_thread
 from memorist.adapters.message_map import MessageMap
 from memorist.core.messages import JsonObject
-from memorist.store.home_layout import folder_name
 
 _WIRE_KEYS = ("role", "content", "tool_calls", "tool_call_id", "name")
 """Keys of a Hermes message that go over the wire; the rest (times, ids, the prepared text of a
@@ -46,8 +45,8 @@ class HermesState:
         self._attached = attached
         self._engine = engine
         self._attach_lock = threading.Lock()
-        self._projects: dict[str, str] = {}
-        """Projects of the sessions that are remembered."""
+        self._owners: dict[str, tuple[str, str]] = {}
+        """User and project of the sessions that are remembered."""
         self._histories: dict[str, list[JsonObject]] = {}
         self._hooked_sessions: set[str] = set()
         self._first_ids: dict[str, str] = {}
@@ -64,13 +63,12 @@ class HermesState:
             return self._attached
 
     def begin_session(self, session: str, home: str, user: str) -> None:
-        """Begin a session with a user. It belongs to the configured project; else to the user of a
-        gateway, or to the whole profile.
+        """Begin a session of a gateway's user, or of nobody in particular (empty). It belongs to
+        the configured project, else to the profile.
 
         Other sessions (subagents, timers) are not remembered.
         """
-        apart = f"/hermes-users/{folder_name(home)}/{folder_name(user)}" if user else home
-        self._projects[session] = apart if self._project is None else str(self._project)
+        self._owners[session] = user, home if self._project is None else str(self._project)
 
     def end_session(self, session: str) -> None:
         """Drop a session that is over from memory."""
@@ -85,9 +83,8 @@ class HermesState:
     def conversation(self, session: str) -> HostConversation:
         """The conversation of a session of Hermes."""
         first = self._first_ids.get(session, session)
-        return self.attached.conversation(
-            first, project=self._projects.get(first, ""), format=FORMAT
-        )
+        user, project = self._owners.get(first, ("", ""))
+        return self.attached.conversation(first, user=user, project=project, format=FORMAT)
 
     def history(self, session: str) -> list[JsonObject]:
         """The last known history of a session."""
