@@ -75,6 +75,22 @@ def test_the_inline_limit_is_nine_tenths_of_the_window() -> None:
     assert compute_inline_limit(272_000) == InlineLimit(244_800, 258_400)
 
 
+@pytest.mark.covers("CP-12")
+def test_the_inline_limit_leaves_room_for_the_output_that_a_request_asks_for() -> None:
+    """Many servers refuse a request whose input and output do not fit the window together; where
+    nothing is asked for, or little, the usual shares hold.
+    """
+
+    def limits(**request: int) -> CompactionThresholds:
+        chosen = CompactionSettings(family="rollout", window=32_000)
+        return thresholds_for({"model": "m", **request}, Settings(compaction=chosen))
+
+    assert limits().blocking == limits(max_tokens=1_000).blocking == 30_400
+    assert limits(max_tokens=8_000).blocking == 24_000
+    assert limits(max_tokens=8_000).auto < 24_000
+    assert limits(max_tokens=64_000).blocking == 16_000
+
+
 @pytest.mark.covers("CP-18")
 @pytest.mark.parametrize("family", ["file-native", "rollout"])
 def test_by_price_nothing_is_forced_while_a_reply_still_fits(family: Any) -> None:

@@ -76,9 +76,12 @@ class InlineLimit(Struct, frozen=True):
     usable: int
 
 
-def compute_inline_limit(window: int) -> InlineLimit:
-    """The limits of a window: compaction at 90 % of it; 95 % of it is usable."""
-    return InlineLimit(auto=window * 9 // 10, usable=window * 95 // 100)
+def compute_inline_limit(window: int, output: int = 0) -> InlineLimit:
+    """The limits of a window: compaction at 90 % of it; 95 % of it is usable. Less where a request
+    asks for more `output` than the rest, as many servers refuse what does not fit together.
+    """
+    usable = min(window * 95 // 100, max(window // 2, window - output))
+    return InlineLimit(auto=min(window * 9 // 10, usable * 18 // 19), usable=usable)
 
 
 DEFAULT_OUTPUT = 8_192
@@ -93,14 +96,15 @@ def thresholds_for(
     """
     known = find_price(request, settings.models.prices) or ModelPrice()
     asked = next((value for name in OUTPUT_LIMIT_KEYS if (value := request.get(name))), None)
-    output = asked if isinstance(asked, int) and asked > 0 else known.max_output or DEFAULT_OUTPUT
+    named = asked if isinstance(asked, int) and asked > 0 else 0
+    output = named or known.max_output or DEFAULT_OUTPUT
     window = find_window(request, settings.models, learned)
     output = min(output, window // 4) if learned or known.window is None else output
     limits = compute_thresholds(window, output, settings.compaction)
     if settings.compaction.family != "file-native":
         # The rollout family counts from the whole window: 90 % of it, at most 95 % in use (codex.md
-        # section 2.1).
-        inline = compute_inline_limit(min(window, settings.compaction.window or window))
+        # section 2.1), where no output limit is named.
+        inline = compute_inline_limit(min(window, settings.compaction.window or window), named)
         limits = replace(limits, auto=inline.auto, base=inline.auto, blocking=inline.usable)
     given = settings.compaction
     # A provider that compacts does so from `auto` on, and needs the room above it.
