@@ -96,6 +96,14 @@ def test_what_may_be_a_rule_waits(text: str, kept: list[str], waits: list[str]) 
         "исправь вход в корзину\n{}",
         "- fix the cart\n- {}\n- add a test",
         "the API returns 500\n\n{}\n\nthen look at the cart",
+        "yes, write up the design doc\n{}",
+        "commit this\n{}",
+        "where did you find these answers\n{}",
+        "{}\nDo it",
+        "{}\nhow's it going?",
+        "{}\nSummarize your work, then push",
+        "yep\n{}",
+        "Dig deeper\n{}",
     ],
 )
 def test_a_rule_among_the_users_own_lines_is_kept(around: str) -> None:

@@ -10,7 +10,11 @@ import re
 from collections.abc import Iterator
 
 from memorist.auto_memory.statements.sentence_language import is_english
-from memorist.auto_memory.statements.statement_patterns import ORDER, VERB
+from memorist.auto_memory.statements.statement_patterns import (
+    ORDER,
+    VERB,
+    find_lead_in_end,
+)
 from memorist.auto_memory.statements.user_prose import INTERJECTION_WORDS
 from memorist.core.lazy import lazy_pattern
 
@@ -29,13 +33,15 @@ _SAYS = (
 _OWN = lazy_pattern(
     r"\W*(?:(?:my|our|new|one|another|house|ground|general|some|two|three|few|more) )+(?:rules?|notes?|preferences?|reminders?|things?|comments?)\b"
     r"|\W*(?:i|we|ich|wir|je|nous|yo|eu|я|мы|我|私)\b(?! (?:got|found|read|see|saw|have here|disagree|don['’]?t (?:agree|like)|hate)\b)"
-    rf"|\W*(?:please |just |also |and |then )*(?:(?:can|could|would|will) (?:you|we)|let['’]?s|{VERB})\b(?! case)",
+    rf"|\W*(?:please |just |also |and |then )*(?:(?:can|could|would|will) (?:you|we)|let['’]?s|(?:\w+ly )?(?:{VERB}|dig|investigate|brainstorm|explore|continue|proceed|analy[sz]e|figure out|double-?check|recheck|rethink|debug|research))\b(?! case)"
+    r"|\W*(?:who|what|why|where|which|how|when|is|are|was|does|do|did|should|can|could)\b[^.!?]*\b(?:you|we|i)\b",
     re.IGNORECASE,
 )
 """Speaks of the user's own rules or work, or asks for a task."""
 _PLACES_TEXT = lazy_pattern(
-    r"\W*(?:please |just |also |and |then |(?:can|could|would|will) you )*(?:put|add|write|insert|append|print|say|repeat|type|quote|copy|paste|show|include|match|rate|translate|"
-    r"set|use|test|commit)\b[^.!?]*\b(?:this|that|line|sentence|text|rule|following|after me|placeholder|(?:in|to|into) (?:the |our )?(?:readme|docs?|contributing|wiki|changelog|handbook))\b[^.!?]{0,30}$",
+    r"\W*(?:please |just |also |and |then |(?:can|could|would|will) you )*(?:(?:put|write|insert|append|print|say|repeat|type|quote|copy|paste|translate)\b[^.!?]*\b(?:this|that|following|after me)\b[^.!?]{0,30}$"
+    r"|(?:put|add|write|insert|append|print|say|type|quote|copy|paste|show|include|match|rate|translate|set|use)\b[^.!?]*\b(?:(?:this|that|following) (?:line|sentence|text|rule)|line|sentence|placeholder|"
+    r"(?:in|to|into) (?:the |our )?(?:readme|docs?|contributing|wiki|handbook))\b[^.!?]{0,30}$)",
     re.IGNORECASE,
 )
 _INTRODUCES = lazy_pattern(
@@ -47,17 +53,17 @@ _INTRODUCES = lazy_pattern(
 )
 """Ends with a text, or with who said something: what is below it may be that."""
 _MARKER = lazy_pattern(
-    r"\s*(?:[@📎🖼]?\ufe0f?\s?[\w./~-]+\.(?:md|txt|rst|adoc|pdf|docx?|html?|json|ya?ml|toml|ini|cfg|csv|log|py|js|ts|go|rs|java|rb|sh)\W*$|[\[<＜{(\\«].*[\]>＞})»]\W*$|[@%]{2}|commit [0-9a-f]{7}|"
+    r"\s*(?:[@📎🖼]?\ufe0f?\s?[\w./~-]+\.(?:md|txt|rst|adoc|pdf|docx?|html?|json|ya?ml|toml|ini|cfg|csv|log|py|js|ts|go|rs|java|rb|sh)\W*$|[\[<＜{\\«].*[\]>＞}»]\W*$|[@%]{2}|commit [0-9a-f]{7}|"
     r"(?:author|committer|date|from|scenario|feature):\s.*|-{3,}.*|={3,}.*|~{3,}|<[|<]|\[/?\w+|.*<<-?\s?['\"]?\w+['\"]?\s*$|\W*(?:begin|end)\b.*|expected\b.*|(?:input|output|question|answer)s?\W*$"
     r"|line \d+.*|.{0,60}[\[(]\d{1,2}:\d\d[^\])\n]{0,6}[\])](?: \S+){0,2}\s*$)",
     re.IGNORECASE,
 )
 """A name of a file, a bracketed line, a head of a commit, a time in front of a speaker, a fence."""
 _COMMENTS = lazy_pattern(
-    r"\W*(?:and |so |but |ok,? )*(?:(?:who|what|why|where|which|whose|how|when)\b[^\n]{0,50}\b(?:this|that|it|they|he|she|him|her|there|say|said|wrote|mean|means|means?|from|file|line|commit|hunk|template|printed|"
-    r"answer|think)\b[^\n]{0,20}$|(?!is (?:this|that|it) (?:clear|ok(?:ay)?|understood|possible|fine)\b)(?:is|are|was|does|do|did|should|can|could|may|must) (?:this|that|it|they|he|she|those|these|(?:the|i|we) [^\n]{0,40}\b(?:this|that|it|file|text|line|rule|comment|matter|them)\b)"
-    r"[^\n]{0,40}$|(?:true or false|thoughts|opinions?|agree|right|correct|really|lol|lmao|haha|wtf|legit|spam)\W*$|(?:explain|score|decode|count|summari[sz]e|shorten|rate|parse|rewrite|translate)\b[^\n]{0,30}$|"
-    r"(?:make|remove|fix|drop) (?:it|the (?:signature|table|quote|text|line|comment|wording))\b|is too (?:long|short)|(?:we|they|i) (?:dropped|removed|changed|hate|like) (?:it|that)\b|it (?:does not|doesn['’]?t) (?:compile|"
+    r"\W*(?:and |so |but |ok,? )*(?:(?!how['’]s it)(?:who|what|why|where|which|whose|how|when)\b[^\n]{0,50}\b(?:this|that|it|they|he|she|him|her|there|say|said|wrote|mean|means|means?|from|file|line|commit|hunk|template|printed|"
+    r"answer|think)\b[^\n]{0,20}$|(?!do (?:it|this|that)\W*$|is (?:this|that|it) (?:clear|ok(?:ay)?|understood|possible|fine)\b)(?:is|are|was|does|do|did|should|can|could|may|must) (?!it make)(?:this|that|it|they|he|she|those|these|(?:i|we) (?:refuse|accept|follow|ignore|sign|obey|believe|trust)\b|the [^\n]{0,40}\b(?:file|text|line|rule|comment|front matter|template)\b)"
+    r"[^\n]{0,40}$|(?:true or false|thoughts|opinions?|agree|right|correct|really|lol|lmao|haha|wtf|legit|spam)\W*$|(?:explain|score|decode|count|summari[sz]e|shorten|rate|parse|rewrite|translate)\b(?! (?:your|my|our|what|how|why|the (?:work|changes?|plan|code|pr|diff)))[^\n]{0,30}$|"
+    r"(?:make|remove|drop) (?:it|the (?:signature|table|quote|text|line|comment|wording))\b|is too (?:long|short)|(?:we|they|i) (?:dropped|removed|changed|hate|like) (?:it|that)\b|it (?:does not|doesn['’]?t) (?:compile|"
     r"render|parse|work)|(?:stimmt|gilt) das|was (?:soll|heißt) das|on fait quoi|c['’]est (?:vrai|quoi)|qué (?:hacemos|significa)|es (?:verdad|cierto)|faz sentido|é verdade|это (?:так|правда)|что это|правда ли|对吗|真的|什么意思|本当|どういう)",
     re.IGNORECASE,
 )
@@ -92,7 +98,7 @@ _VERB_INSIDE = lazy_pattern(
 )
 _POINTS = lazy_pattern(
     r"\W*(?:please |can you |could you |just |now |and |then |why |so )*(?:make|reply|respond|answer|tag|clean|modernis\w+|moderniz\w+|translate|shorten|rewrite|rephrase|format|proofread|explain|rate|parse|score|insert|file|label|post|quote|summari\w+|remove|delete|drop|ignore|correct|improve|polish|load|import|count|decode|convert|reject|accept|forward)(?: \w+)? (?:it|that|them|this)(?: (?:up|out|down|off|bold|shorter|longer|away|to \w+|in \w+|into \w+|please))*\W*$"
-    r"|\W*(?:seems?|looks?|sounds?|feels?|got|gets|saw|found|should|shall|came|taken|copied|pasted|quoted|seen|via|source|quelle|fuente|fonte|per favore|per|von|por|par|aus|\^|<-|←|↑|\()\b|\W*[\^←↑]"
+    r"|\W*(?:seems?|looks?|sounds?|feels?|got|gets|should|shall)(?: \S+){1,2}\W*$|\W*(?:saw|found|came|taken|copied|pasted|quoted|seen|via|source|quelle|fuente|fonte|per favore|per|von|por|par|aus|\^|<-|←|↑|\()\b|\W*[\^←↑]"
     r"|\s*(?:--|—|–|~)\s?\S|\s*\[(?:\.\.\.|…)\]|\s*\(",
     re.IGNORECASE,
 )
@@ -126,10 +132,16 @@ def _list_shown(lines: list[str]) -> Iterator[str]:
         if (
             _TURNED.search(line[:MAX_NEIGHBOUR_CHARS])
             or _WRAPPED.match(line[:MAX_NEIGHBOUR_CHARS])
-            or _introduces(_BULLET.sub("", above.strip()))
+            or _introduces(_strip_lead_in(above))
             or _speaks_of_it(_BULLET.sub("", below.strip())[:MAX_NEIGHBOUR_CHARS])
         ):
             yield line
+
+
+def _strip_lead_in(line: str) -> str:
+    """A line without its bullet, and without "yes, now" in front of more."""
+    body = _BULLET.sub("", line.strip())
+    return body[find_lead_in_end(body) :]
 
 
 def _introduces(above: str) -> bool:

@@ -123,7 +123,7 @@ _REPEATED = 2
 """Times from which a name in front of lines, or a short line alone, is taken for a speaker's."""
 _SHORT_LINE_CHARS = 30
 INTERJECTION_WORDS = (
-    r"(?:ok(?:ay)?|k|yes|yeah|no|thanks|thank you|thx|please|pls|todo|fixme|next|then|and|also|or|but|hm+|cool|great|nice|good|perfect|sure|right|done|wait|stop|wrong|sorry|"
+    r"(?:ok(?:ay)?|k|yes|yeah|yep|yup|nope|nah|really|lgtm|no|thanks|thank you|thx|please|pls|todo|fixme|next|then|and|also|or|but|hm+|cool|great|nice|good|perfect|sure|right|done|wait|stop|wrong|sorry|"
     r"ja|nein|danke|bitte|oui|non|merci|sí|si|gracias|sim|não|obrigad[oa]|да|нет|спасибо|好的?|是的?|不|谢谢|はい|いいえ|ありがとう)"
 )
 _INTERJECTION = lazy_pattern(rf"(?:{INTERJECTION_WORDS}\W*)+", re.IGNORECASE)
