@@ -129,7 +129,8 @@ def test_every_place_names_this_version_and_the_same_server() -> None:
     wheel = bundle["server"]["entry_point"]
     arguments = bundle["server"]["mcp_config"]["args"]
 
-    versions = {each["version"] for each in (plugin, registry, package, bundle)}
+    for_codex = read("plugin/.codex-plugin/plugin.json")
+    versions = {each["version"] for each in (plugin, for_codex, registry, package, bundle)}
     assert versions == {memorist.__version__}
     assert wheel == f"memorist-{memorist.__version__}-py3-none-any.whl"
     assert wheel in arguments[1]

@@ -381,7 +381,7 @@ def test_commands_for_the_user_come_and_go(user: Path) -> None:
     said("install", "codex")
     claude = {path.name for path in (own.parent / "memorist").iterdir()}
     skills = {path.name: path for path in (user / ".codex" / "skills").iterdir()}
-    shipped = Path(__file__).parents[2] / "plugin" / "commands"
+    shipped = Path(__file__).parents[2] / "plugin" / "claude-commands"
 
     assert {f"{name}.md" for name in ("remember", "forget", "summary", "dream")} <= claude
     assert {f"memorist-{name.removesuffix('.md')}" for name in claude - {"notes.md"}} == set(skills)
@@ -399,6 +399,36 @@ def test_commands_for_the_user_come_and_go(user: Path) -> None:
     assert settings(user) == before
     assert not (own.parent / "memorist").exists()
     assert not (user / ".codex" / "skills").exists()
+
+
+@pytest.mark.covers("IN-2")
+def test_the_plugin_brings_codex_what_an_installation_brings(user: Path) -> None:
+    """The same commands as skills, which only the user calls; and no folder `commands`, of which
+    Codex makes skills of its own that the model may call.
+    """
+    said("install", "codex")
+    plugin = Path(__file__).parents[2] / "plugin"
+    shipped = plugin / "codex-skills"
+    manifest = json.loads((plugin / ".codex-plugin" / "plugin.json").read_text("utf-8"))
+    program = shlex.join(find_launch_command(user / ".memorist").arguments)
+    installed = user / ".codex" / "skills"
+    skills = {
+        path.relative_to(installed).as_posix().removeprefix("memorist-"): path.read_text("utf-8")
+        .replace(program, "memorist")
+        .replace("name: memorist-off", "name: 'off'")  # bare, it is the boolean of YAML
+        .replace("name: memorist-", "name: ")
+        .replace("$memorist-", "$memorist:")
+        for path in installed.rglob("*.*")
+    }
+
+    assert {
+        path.relative_to(shipped).as_posix(): path.read_text("utf-8")
+        for path in shipped.rglob("*.*")
+    } == skills
+    assert "behind `$memorist:remember` in" in skills["remember/SKILL.md"]
+    assert "allow_implicit_invocation: false" in skills["off/agents/openai.yaml"]
+    assert "./codex-skills/" in manifest["skills"]
+    assert not (plugin / "commands").exists()
 
 
 @pytest.mark.parametrize("command", ["install", "uninstall"])

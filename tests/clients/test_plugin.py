@@ -4,6 +4,7 @@ marketplace.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -20,6 +21,7 @@ pytestmark = pytest.mark.real_client
 ROOT = Path(__file__).parents[2]
 TOLD = "Remember that invoices are kept in the folder ledger, one file for each year."
 WORDS = "kept in the folder ledger"
+COMMAND = "Call the tool `memory_write` of the server memorist once."
 
 
 @pytest.fixture
@@ -37,10 +39,10 @@ def test_claude_code_installs_the_plugin_and_remembers(
     claude_program: Path, tmp_path: Path
 ) -> None:
     """It finds no fault in the plugin, and what is told in one session is in the first request of
-    the next one. Removing the plugin leaves no settings behind.
+    the next one; a command reaches the model. Removing the plugin leaves no settings behind.
     """
     home = tmp_path / "home" / ".memorist"
-    with ScriptedServer((Say(text="Noted."), Say(text="In ledger."))) as server:
+    with ScriptedServer((Say(text="Noted."), Say(text="In ledger."), Say(text="Kept."))) as server:
         agent = PluggedClaude(claude_program, tmp_path, server, home)
 
         def plugin(*words: str) -> None:
@@ -55,6 +57,8 @@ def test_claude_code_installs_the_plugin_and_remembers(
             agent.again(str(uuid4()))
             agent.ask("Where are the invoices?")
             assert any(WORDS in text for text in agent.texts(server.received[-1].body))
+            agent.ask("/memorist:remember that ledgers are yearly")
+            assert COMMAND in json.dumps(server.received[-1].body)
         finally:
             end(home)
         plugin("uninstall", "memorist@memorist")
@@ -64,9 +68,11 @@ def test_claude_code_installs_the_plugin_and_remembers(
 
 @pytest.mark.usefixtures("on_path")
 def test_codex_installs_the_same_plugin_and_remembers(codex_program: Path, tmp_path: Path) -> None:
-    """Codex reads the marketplace of Claude Code, and runs the plugin's hooks."""
+    """Codex reads the marketplace of Claude Code, and runs the plugin's hooks. The commands are
+    skills there, which the user calls by name, and the model is not offered.
+    """
     home = tmp_path / "home" / ".memorist"
-    with ScriptedServer((Say(text="Noted."), Say(text="In ledger."))) as server:
+    with ScriptedServer((Say(text="Noted."), Say(text="In ledger."), Say(text="Kept."))) as server:
         agent = PluggedCodex(codex_program, tmp_path, server, home)
         config = agent._home / "config.toml"
         config.write_text(
@@ -84,8 +90,13 @@ def test_codex_installs_the_same_plugin_and_remembers(codex_program: Path, tmp_p
             agent.again()
             agent.ask("Where are the invoices?")
             assert any(WORDS in text for text in agent.texts(server.received[-1].body))
+            offered = json.dumps(server.received[-1].body)
+            agent.ask("$memorist:remember that ledgers are yearly")
+            assert COMMAND in json.dumps(server.received[-1].body)
         finally:
             end(home)
+        assert "memorist:memorist" in offered
+        assert not [each for each in ("memorist:off", "source-command") if each in offered]
         plugin("remove", "memorist@memorist")
         plugin("marketplace", "remove", "memorist")
         assert "memorist" not in config.read_text("utf-8")
