@@ -18,8 +18,9 @@ from memorist.budget.budget_governor import BudgetGovernor, record_rate_limits
 from memorist.budget.budget_status import DueWork, render_budget_status
 from memorist.cli import status_command as status_module
 from memorist.cli.main import memorist_group
-from memorist.cli.status_command import DueContext, read_status
+from memorist.cli.status_command import read_status
 from memorist.core.messages import Usage
+from memorist.engine.due_work import DueContext
 from memorist.engine.engine import Memorist
 from memorist.forks.fork_spec import ForkLimits, ForkOutcome, ForkSpec, NoTools, Receipt
 from memorist.models.rate_limits import RateLimitReport

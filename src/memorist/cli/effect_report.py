@@ -10,7 +10,7 @@ import click
 from msgspec import Struct
 
 from memorist.cli import output
-from memorist.cli.sessions_command import list_known_sessions
+from memorist.cli.command_environment import find_home
 from memorist.engine.memory_effect import (
     LEVEL,
     MIN_SESSIONS,
@@ -19,6 +19,7 @@ from memorist.engine.memory_effect import (
     estimate_effects,
     measure_session,
 )
+from memorist.engine.session_list import list_known_sessions
 from memorist.errors import UnreadableSession
 from memorist.formats.format_detection import read_session
 from memorist.store.database import Connection
@@ -49,7 +50,7 @@ def read_effect(database: Connection | None, folder: Path) -> EffectReport:
     StoreError.
     """
     drawn = {} if database is None else list_drawn_sessions(database)
-    files = {each.id: each.file for each in list_known_sessions(None)} if drawn else {}
+    files = {each.id: each.file for each in list_known_sessions(find_home(), None)} if drawn else {}
     groups: tuple[list[SessionMeasures], list[SessionMeasures]] = ([], [])
     for session, held_out in drawn.items():
         with contextlib.suppress(UnreadableSession):

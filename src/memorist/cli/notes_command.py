@@ -9,15 +9,16 @@ import click
 
 from memorist.auto_memory.memory_location import locate_project_root
 from memorist.cli import output
-from memorist.cli.command_environment import load_project_settings
+from memorist.cli.command_environment import find_home, load_project_settings
 from memorist.cli.recorded_sessions import SessionFile, find_recorded_session
-from memorist.cli.sessions_command import find_newest_notes, list_known_sessions
+from memorist.cli.sessions_command import find_newest_notes
 from memorist.compaction.offline_compaction import (
     build_structural_notes,
 )
 from memorist.compaction.recorded_window import read_recorded_window
 from memorist.core.prompt_templates import load_prompt
 from memorist.engine.engine import Memorist
+from memorist.engine.session_list import list_known_sessions
 from memorist.errors import NothingToDo, SessionInUse
 from memorist.formats.format_detection import read_session
 from memorist.session_memory.structural_notes import NotesBudget
@@ -67,7 +68,9 @@ def _find_newest_session() -> SessionFile:
         name, layout = find_newest_notes()
     except NothingToDo:
         recorded = [
-            each for each in list_known_sessions(locate_project_root(Path.cwd())) if each.file
+            each
+            for each in list_known_sessions(find_home(), locate_project_root(Path.cwd()))
+            if each.file
         ]
         if not recorded:
             raise

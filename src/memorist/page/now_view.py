@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memorist.cli.sessions_command import SessionEntry, list_known_sessions, read_kept_notes
+from memorist.cli.command_environment import find_home
 from memorist.core.sentences import shorten
+from memorist.engine.session_list import SessionEntry, list_known_sessions, read_kept_notes
 from memorist.errors import MemoristError
 from memorist.page.page_addresses import address_of
 from memorist.page.page_context import PageContext
@@ -40,7 +41,7 @@ FOLLOWED = 3
 
 def build_now(context: PageContext) -> PageView:
     """What runs, what was remembered last, and what waits."""
-    sessions = list_known_sessions(None)
+    sessions = list_known_sessions(find_home(), None)
     running = [each for each in sessions if context.now - each.updated < RUNNING_SECONDS]
     waiting = context.memory.list_proposals()
     blocks: list[PageBlock] = [

@@ -8,9 +8,15 @@ from contextlib import closing
 from functools import lru_cache
 from pathlib import Path
 
+from memorist.cli.command_environment import find_home
 from memorist.cli.context_command import ContextListing, ContextOptions, list_session_context
 from memorist.cli.search_command import sync_session_index
-from memorist.cli.sessions_command import (
+from memorist.context.context_pieces import ContextPiece
+from memorist.context.recorded_context import is_user_turn
+from memorist.core.messages import Message
+from memorist.core.sentences import shorten
+from memorist.engine.engine import Memorist
+from memorist.engine.session_list import (
     SessionEntry,
     find_outcomes,
     list_known_sessions,
@@ -18,11 +24,6 @@ from memorist.cli.sessions_command import (
     read_kept_notes,
     read_recording,
 )
-from memorist.context.context_pieces import ContextPiece
-from memorist.context.recorded_context import is_user_turn
-from memorist.core.messages import Message
-from memorist.core.sentences import shorten
-from memorist.engine.engine import Memorist
 from memorist.errors import InputError
 from memorist.page.page_addresses import PAGE_ROWS, address_of, list_pages
 from memorist.page.session_course import (
@@ -64,7 +65,7 @@ DEAREST = 8
 
 def build_sessions(query: str, page: int) -> PageView:
     """All sessions, newest first; with a query those whose title, project or words fit."""
-    everything = list_known_sessions(None)
+    everything = list_known_sessions(find_home(), None)
     found = [each for each in everything if _fits(each, query)]
     blocks: list[PageBlock] = [
         FormBlock(
@@ -99,7 +100,7 @@ def build_sessions(query: str, page: int) -> PageView:
 
 def list_session_rows(entries: Sequence[SessionEntry], heading: str, empty: str = "") -> TableBlock:
     """Sessions with what became of each, as far as that was extracted."""
-    outcomes = find_outcomes(each.id for each in entries)
+    outcomes = find_outcomes(find_home(), (each.id for each in entries))
     return TableBlock(
         heading=heading,
         columns=say_each("Last active", "What it was about", "Project", "Agent", "Outcome"),
@@ -162,7 +163,7 @@ def _build_passages(found: Sequence[PassageMatch]) -> TableBlock:
 
 def find_entry(id: str) -> SessionEntry:
     """The session with this id. Raises InputError."""
-    for each in list_known_sessions(None):
+    for each in list_known_sessions(find_home(), None):
         if each.id == id:
             return each
     raise InputError(f"no session {id} is known")
