@@ -26,15 +26,19 @@ from memorist.compaction.newest_messages import (
     keep_tail,
     keep_unanswered,
 )
+from memorist.compaction.session_memory_compaction import SessionNotes, compact_with_notes
 from memorist.core.messages import Message
+from memorist.core.prompt_templates import load_prompt
 from memorist.core.token_count import estimate_messages_tokens, estimate_text_tokens
 from memorist.engine.engine import Memorist
 from memorist.events import CompactionFailed, ConversationCompacted, Event
 from memorist.formats.codec_registry import find_codec
 from memorist.models.model_pricing import ModelPrice
 from memorist.models.model_settings import ModelSettings
+from memorist.session_memory.notes_template import compose_notes
 from memorist.settings import CompactionSettings, Settings
 
+TEMPLATE = load_prompt("session_memory/template")
 SUMMARY = "1. Request and intent: go on with the work."
 LEAST_BESIDE = 400
 """Tokens of a summary of one line, with the remarks around it."""
@@ -62,7 +66,18 @@ def _tail(conversation: MeasuredConversation, limit: int) -> CompactionResult:
     return keep_tail(conversation, estimate_needed_budget(conversation.messages, (), limit, 1.0))
 
 
+def _notes(conversation: MeasuredConversation, limit: int) -> CompactionResult:
+    notes = SessionNotes(
+        text=compose_notes(TEMPLATE, {"Session Title": "Read on", "Current State": "- Half read."}),
+        path="/s/notes.md",
+        template=TEMPLATE,
+        last_summarised=conversation.messages[len(conversation.messages) // 2].id,
+    )
+    return compact_with_notes(conversation, notes, _terms(limit))
+
+
 WAYS: dict[str, Way] = {
+    "session-memory": _notes,
     "structural": _structural,
     "tail": _tail,
     "full": lambda held, limit: compact_with_summary(held, SUMMARY, _terms(limit)),
