@@ -69,7 +69,7 @@ _COMMENTS = lazy_pattern(
 )
 """Asks or says something about the line above it."""
 _WRAPPED = lazy_pattern(
-    r"\s*(?:/\*|//|--\s|\{\{|<!--|%%|\.\. |[|<＜[]|REM\b|;;)|.*(?:\*/|\}\}|-->)\s*$|.*\s(?:--|—|–)\s?[^\s.]+ ?[(\[@].*\d.*$"
+    r"\s*(?:/\*|//|--\s|\{\{|<!--|%%|\.\. |[|<＜[]|REM\b|;;)|.*(?:\*/|\}\}|-->)\s*$|.*[.!。]\s*(?:->|→|=>)\s*[\w ]{1,20}$|.*[.!。]\s*\([^()\n]*\d{4}[^()\n]*\)\s*$|.*\s(?:--|—|–)\s?[^\s.]+ ?[(\[@].*\d.*$"
 )
 _OWN_HEADING = lazy_pattern(
     r"\W*(?:(?:my|our|the|some|a few|two|three|general|new|other|coding|code|team|project|house|one|another|more|last) )*(?:rules?|preferences?|style|tooling|tools|testing|tests|git|commits?|setup|stack|"
@@ -92,14 +92,14 @@ _TALK = lazy_pattern(
 """Begins as the user talks to the agent."""
 _VERB_INSIDE = lazy_pattern(
     r"\b(?:is|are|was|were|be|been|has|have|had|do|does|did|can|could|should|must|will|would|may|might|needs?|isn['’]t|aren['’]t|won['’]t|don['’]t|doesn['’]t|didn['’]t|can['’]t)\b(?!\W*$)"
-    r"|\w+['’](?:s|re|ve|ll) \w+ing\b|\b\w{3,}ed\b(?!\W*$)"
-    rf"|\w \w+s (?:on|in|at|to|when|with|for|the|an?|no|not|nothing|too|very|again|every|after|before|because|if|\d+)\b|^\W*\w+ (?:\w+ )?{VERB} ",
+    r"|\w+['’](?:s|re|ve|ll) \w+ing\b|\w \w{3,}ed\b(?!\W*$)"
+    rf"|\w \w+s (?:on|in|at|to|when|with|for|the|an?|no|not|nothing|too|very|again|every|after|before|because|if|\d+)\b|^\W*\w+s (?:\w+ )?{VERB} ",
     re.IGNORECASE,
 )
 _POINTS = lazy_pattern(
     r"\W*(?:please |can you |could you |just |now |and |then |why |so )*(?:make|reply|respond|answer|tag|clean|modernis\w+|moderniz\w+|translate|shorten|rewrite|rephrase|format|proofread|explain|rate|parse|score|insert|file|label|post|quote|summari\w+|remove|delete|drop|ignore|correct|improve|polish|load|import|count|decode|convert|reject|accept|forward)(?: \w+)? (?:it|that|them|this)(?: (?:up|out|down|off|bold|shorter|longer|away|to \w+|in \w+|into \w+|please))*\W*$"
     r"|\W*(?:seems?|looks?|sounds?|feels?|got|gets|should|shall)(?: \S+){1,2}\W*$|\W*(?:saw|found|came|taken|copied|pasted|quoted|seen|via|source|quelle|fuente|fonte|per favore|per|von|por|par|aus|\^|<-|←|↑|\()\b|\W*[\^←↑]"
-    r"|\s*(?:--|—|–|~)\s?\S|\s*\[(?:\.\.\.|…)\]|\s*\(",
+    r"|\W*not (?:my|mine|our|ours)\b|\s*(?:--|—|–|~)\s?\S|\s*\[(?:\.\.\.|…)\]|\s*\(",
     re.IGNORECASE,
 )
 """Says something of the line above without naming it, or whose it is."""
