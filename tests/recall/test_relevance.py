@@ -13,6 +13,7 @@ from memorist.recall.lexical_score import SearchEntry
 from memorist.recall.memory_selection import (
     MemoryMatch,
     explain_omission,
+    find_relevant,
     is_relevant,
     is_searchable,
     select_relevant,
@@ -118,6 +119,22 @@ def test_the_best_of_many_needs_more() -> None:
 
     assert is_relevant(match, 1, 10)
     assert not is_relevant(match, 1_000, 10)
+
+
+def test_what_all_memories_of_a_project_are_near_to_chooses_none() -> None:
+    """To "run git status" every memory of a project about git is near, and none is about it; where
+    one stands out, or a few that may be about one thing, they are shown.
+    """
+
+    def relevant(*nearness: float) -> list[float]:
+        matches = [MemoryMatch(path=f"{at}", score=1.0, nearness=at) for at in nearness]
+        found = find_relevant("run git status", matches, len(matches))
+        return [at for at in nearness if f"{at}" in found]
+
+    assert relevant(4.9, 4.8, 4.7, 4.6, 4.5, 4.4, 4.3) == []
+    assert relevant(4.9, 1.2, 1.1, 1.0, 0.9, 0.8) == [4.9]
+    assert relevant(4.9, 4.8, 4.7, 0.9, 0.8, 0.7) == [4.9, 4.8, 4.7]
+    assert relevant(4.9, 4.8, 4.7) == [4.9, 4.8, 4.7]
 
 
 def test_a_long_message_has_to_be_nearer_than_a_short_one() -> None:

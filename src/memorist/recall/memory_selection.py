@@ -46,6 +46,17 @@ evidence: the best of many is higher by chance.
 These were chosen on half the repositories of a set of paraphrases and of messages about
 something else (docs/ranking.md).
 """
+MAX_COMPARED = 6
+"""Memories from which the relevance needed rises no more with their number: the nearness of those
+beside the best then tells what many give by chance.
+"""
+ON_ONE_TOPIC = 4
+COMMON_SHARE = 0.6
+"""The share of the nearness of the next memory, after so many that may be near because they are
+about the same thing, that is taken off every memory's: in a project about git all are near to "run
+git status". Chosen on the folders of five repositories, whole and in parts of eight
+(docs/ranking.md).
+"""
 MAX_QUERY_CHARS = 4_000
 """Longest part of a message used as a query: its start. A pasted log would match everything."""
 
@@ -105,12 +116,27 @@ def find_relevant(query: str, matches: Sequence[MemoryMatch], compared: int) -> 
     and not far behind the best.
     """
     words = len(query.split())
-    floor = MIN_SHARE_OF_BEST * max(map(measure_relevance, matches), default=0.0)
+    common_nearness = measure_common_nearness(matches)
+    above = {match.path: _measure_above(match, common_nearness) for match in matches}
+    floor = MIN_SHARE_OF_BEST * max(above.values(), default=0.0)
     return frozenset(
         match.path
         for match in matches
-        if measure_relevance(match) >= floor and is_relevant(match, compared, words)
+        if above[match.path] >= floor and is_relevant(match, compared, words, common_nearness)
     )
+
+
+def measure_common_nearness(matches: Sequence[MemoryMatch]) -> float:
+    """How near a message is to the memories of a project whatever they say, by those that it found,
+    in standard deviations; 0 for a project of a few.
+    """
+    near = sorted((each.nearness for each in matches if each.nearness is not None), reverse=True)
+    return COMMON_SHARE * max(0.0, near[ON_ONE_TOPIC]) if len(near) > ON_ONE_TOPIC else 0.0
+
+
+def _measure_above(match: MemoryMatch, common_nearness: float) -> float:
+    """The relevance of a match without what the project's memories have in common."""
+    return measure_relevance(match) - (0.0 if match.nearness is None else common_nearness)
 
 
 def measure_relevance(match: MemoryMatch) -> float:
@@ -120,9 +146,11 @@ def measure_relevance(match: MemoryMatch) -> float:
     return match.nearness + WORD_SHARE * match.evidence
 
 
-def is_relevant(match: MemoryMatch, compared: int, message_words: int) -> bool:
-    """Whether a match among `compared` memories is more than chance for a message of so many
-    words.
+def is_relevant(
+    match: MemoryMatch, compared: int, message_words: int, common_nearness: float = 0.0
+) -> bool:
+    """Whether a match among `compared` memories, which all have that `common_nearness` to the
+    message, is more than chance for a message of so many words.
     """
     if (
         match.nearness is not None
@@ -130,31 +158,40 @@ def is_relevant(match: MemoryMatch, compared: int, message_words: int) -> bool:
         and any(map(is_uncommon, match.words))
     ):
         return True  # a name that the embedding may not know
-    return measure_relevance(match) >= measure_threshold(match, compared, message_words)
+    return measure_relevance(match) >= measure_threshold(
+        match, compared, message_words, common_nearness
+    )
 
 
-def measure_threshold(match: MemoryMatch, compared: int, message_words: int) -> float:
+def measure_threshold(
+    match: MemoryMatch, compared: int, message_words: int, common_nearness: float = 0.0
+) -> float:
     """The relevance from which a match is shown, in the unit of `measure_relevance`."""
     if match.nearness is None:
         return _measure_word_threshold(compared)
     length = MESSAGE_WORD_COST * min(message_words, MAX_COUNTED_WORDS)
-    return MIN_RELEVANCE + length + COMPARISON_COST * math.log(max(1, compared))
+    many = COMPARISON_COST * math.log(min(max(1, compared), MAX_COMPARED))
+    return MIN_RELEVANCE + length + many + common_nearness
 
 
 def _measure_word_threshold(compared: int) -> float:
     return MIN_WORD_EVIDENCE + WORD_COMPARISON_COST * math.log(max(1, compared))
 
 
-def explain_omission(query: str, match: MemoryMatch, compared: int) -> str:
-    """Explain why a match among `compared` memories, all active, is not shown for the query."""
+def explain_omission(
+    query: str, match: MemoryMatch, compared: int, common_nearness: float = 0.0
+) -> str:
+    """Explain why a match among `compared` memories, all active, is not shown for the query, to
+    which all have that `common_nearness`.
+    """
     words = len(query.split())
     common = ", ".join(match.words) or "no word"
-    if is_relevant(match, compared, words):
+    if is_relevant(match, compared, words, common_nearness):
         return f"others come before it ({common})"
     unit = "nats" if match.nearness is None else "deviations"
     return (
         f"too little in common ({common}): {max(0.0, measure_relevance(match)):.1f} {unit} above "
-        f"chance, {measure_threshold(match, compared, words):.1f} needed"
+        f"chance, {measure_threshold(match, compared, words, common_nearness):.1f} needed"
     )
 
 
