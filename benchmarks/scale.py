@@ -35,6 +35,7 @@ from memorist.core.messages import JsonObject, Message, Origin, TextBlock
 from memorist.core.text_analysis import encode_text
 from memorist.engine.engine import Memorist
 from memorist.models.embedder import is_embedder_installed, shared_embedder
+from memorist.ports import WordVectors
 from memorist.recall.lexical_score import SearchEntry
 from memorist.recall.memory_search import FolderSearch
 from memorist.recall.passages import Passage
@@ -52,12 +53,19 @@ WORDS_MS, MEANING_MS = 15.0, 30.0
 """Goals for the 95th percentile, in milliseconds."""
 
 
+WORDS = 48
+"""Words of a memory that are compared, as many as are kept of a long one."""
+
+
 class _RandomVectors:
-    """Random unit vectors for turns, and the real model's for a query."""
+    """Random unit vectors for turns and memories and their words, and the real model's for a
+    query.
+    """
 
     def __init__(self) -> None:
         self._model = shared_embedder()
         self._random = Random(1)  # noqa: S311
+        self._words = [self._draw() for _ in range(1_000)]
 
     @property
     def name(self) -> str:
@@ -66,10 +74,22 @@ class _RandomVectors:
     def embed(self, texts: Sequence[str]) -> list[bytes]:
         if len(texts) == 1:
             return self._model.embed(texts)
+        return [self._draw() for _ in texts]
+
+    def embed_words(self, texts: Sequence[str]) -> list[WordVectors]:
+        if len(texts) == 1:
+            return self._model.embed_words(texts)
         return [
-            array("f", (self._random.gauss(0, 384**-0.5) for _ in range(384))).tobytes()
+            WordVectors(
+                self._draw(),
+                ("word",) * WORDS,
+                b"".join(self._random.choices(self._words, k=WORDS)),
+            )
             for _ in texts
         ]
+
+    def _draw(self) -> bytes:
+        return array("f", (self._random.gauss(0, 384**-0.5) for _ in range(384))).tobytes()
 
 
 def measure(data: Path) -> BenchResult:
