@@ -62,7 +62,7 @@ def encode_message(message: BaseMessage) -> JsonObject:
 
 def _encode_assistant(message: AIMessage) -> JsonObject:
     calls = [
-        _encode_call(call["id"], call["name"], _encode_json(call["args"]))
+        _encode_call(call["id"], call["name"], _ENCODE(call["args"]).decode())
         for call in message.tool_calls
     ]
     calls += [
@@ -81,10 +81,6 @@ def _encode_assistant(message: AIMessage) -> JsonObject:
 
 def _encode_call(id: str | None, name: str, arguments: str) -> JsonObject:
     return {"id": id or "", "type": "function", "function": {"name": name, "arguments": arguments}}
-
-
-def _encode_json(value: object) -> str:
-    return _ENCODE(value).decode()
 
 
 def _encode_content(content: str | Iterable[str | dict[str, Any]]) -> str | list[JsonObject]:

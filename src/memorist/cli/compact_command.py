@@ -124,15 +124,14 @@ def compact_command(**options: Any) -> None:  # noqa: ANN401 - click passes the 
         return
     outcome = _compact(recorded, source, options)
     if isinstance(outcome, UnchangedHistory):
-        outcome = (
-            CompactedHistory(
-                strategy="unchanged",
-                messages=recorded.messages,
-                tokens_before=_count_tokens(recorded),
-                tokens_after=_count_tokens(recorded),
-            )
-            if options["as_json"]
-            else _raise_nothing_to_do(outcome)
+        if not options["as_json"]:
+            raise NothingToDo(outcome.why)
+        tokens = _count_tokens(recorded)
+        outcome = CompactedHistory(
+            strategy="unchanged",
+            messages=recorded.messages,
+            tokens_before=tokens,
+            tokens_after=tokens,
         )
     if options["target"] and not options["dry_run"]:
         _write(options["target"], recorded, outcome)
@@ -140,10 +139,6 @@ def compact_command(**options: Any) -> None:  # noqa: ANN401 - click passes the 
         output.print_json(_result_object(recorded, outcome))
     else:
         _print_result(recorded, outcome, quiet=options["dry_run"])
-
-
-def _raise_nothing_to_do(outcome: UnchangedHistory) -> CompactedHistory:
-    raise NothingToDo(outcome.why)
 
 
 def _print_clearing_edit(recorded: RecordedWindow, *, as_json: bool) -> None:

@@ -89,7 +89,7 @@ def handoff_command(
         path, arguments = _write_resumable(text, target)
     else:
         path = _write_handoff(text, found.name, Path(target) if client is None else None)
-        arguments = (_first_prompt(path),)
+        arguments = (f"Read {path} and take up the work that it hands over.",)
     command = "" if client is None else shlex.join((client, *arguments))
     if as_json:
         output.print_json(
@@ -169,10 +169,6 @@ def _write_resumable(text: str, target: str) -> tuple[Path, tuple[str, ...]]:
     if not DiskFiles().create(path, written.data):
         raise InputError(f"{path} exists already")
     return path, written.arguments
-
-
-def _first_prompt(path: Path) -> str:
-    return f"Read {path} and take up the work that it hands over."
 
 
 def _open_client(program: str, arguments: Sequence[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -66,7 +66,8 @@ def match_utterances(
         shared: Counter[int] = Counter(number for word in mine for number in positions[word])
         near = [number for number, count in shared.items() if count >= MIN_SHARED_WORDS]
         scores = sorted(
-            ((_score(mine & said_words[number], weight), number) for number in near), reverse=True
+            ((sum(weight[word] for word in mine & said_words[number]), number) for number in near),
+            reverse=True,
         )
         ranked += [
             (score, number, topic.path) for score, number in scores[:MAX_UTTERANCES_PER_MEMORY]
@@ -76,10 +77,6 @@ def match_utterances(
         if len(chosen) < MAX_UTTERANCES:
             chosen.setdefault(number, path)
     return tuple((utterances[number], path) for number, path in chosen.items())
-
-
-def _score(shared: frozenset[str], weight: Mapping[str, float]) -> float:
-    return sum(weight[word] for word in shared)
 
 
 def _significant_words(text: str) -> list[str]:

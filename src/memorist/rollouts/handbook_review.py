@@ -220,7 +220,9 @@ class _HandbookReview:
         )
 
     def _group(self, draft: HandbookSection, reworded: HandbookSection) -> HandbookSection:
-        if reworded.raw == (draft.raw or None) or _is_same_group(draft, reworded):
+        if reworded.raw == (draft.raw or None) or replace(draft, raw="") == replace(
+            reworded, raw=""
+        ):
             return draft
         known = {name: draft.entries(name) for name in ENTRY_LISTS}
         if any(
@@ -383,10 +385,6 @@ def _renumber_tasks(
         replace(entry, works=tuple(sorted({joined.get(number, number) for number in entry.works})))
         for entry in entries
     )
-
-
-def _is_same_group(draft: HandbookSection, reworded: HandbookSection) -> bool:
-    return replace(draft, raw="") == replace(reworded, raw="")
 
 
 def _is_covered(entry: HandbookEntry, reworded: Sequence[HandbookEntry]) -> bool:

@@ -94,13 +94,9 @@ def read_own_entries(
     for entry in entries:
         if is_copy and isinstance(entry, Message):
             other = next(copied, None)
-            is_copy = other is not None and _is_same_message(entry, other)
+            is_copy = other is not None and (entry.role, entry.blocks) == (other.role, other.blocks)
         if not is_copy or isinstance(entry, SessionHead):
             yield entry
-
-
-def _is_same_message(one: Message, other: Message) -> bool:
-    return (one.role, one.blocks) == (other.role, other.blocks)
 
 
 def read_live_entries(lines: RecordedLines) -> Iterator[TranscriptEntry]:

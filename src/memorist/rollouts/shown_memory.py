@@ -96,7 +96,7 @@ def render_summary_view(
     cut = fit_summary(small, view.tokens, _count_tokens)
     if not (_count_shown(cut) or cut.profile):
         return None
-    plain = _render_summary(cut)
+    plain = _strip_empty_headings(render_memory_summary(cut))
     values = {
         "folder": view.folder,
         "summary": plain,
@@ -116,10 +116,6 @@ def render_summary_view(
 
 def _count_tokens(text: str) -> int:
     return estimate_text_tokens(_strip_empty_headings(text))
-
-
-def _render_summary(summary: MemorySummary) -> str:
-    return _strip_empty_headings(render_memory_summary(summary))
 
 
 def _strip_empty_headings(text: str) -> str:

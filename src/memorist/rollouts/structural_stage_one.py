@@ -214,7 +214,7 @@ def build_structural_result(task_log: TaskLogBuilder, thread: Rollout) -> StageO
             task_group=project_name(thread),
             outcome=combine_outcomes([task.outcome for task in tasks]),
             cwd=thread.cwd or UNKNOWN_FOLDER,
-            keywords=_collect_keywords(tasks),
+            keywords=tuple(dict.fromkeys(word for task in tasks for word in task.keywords))[:20],
             tasks=tuple(tasks),
         )
     )
@@ -485,10 +485,6 @@ def _describe_tasks(tasks: Sequence[RawMemoryTask]) -> str:
     names = [shorten(task.name, 80) for task in tasks if task.name]
     more = f" (and {len(names) - 3} more)" if len(names) > 3 else ""
     return shorten("; ".join(names[:3]), 260) + more
-
-
-def _collect_keywords(tasks: Sequence[RawMemoryTask]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(word for task in tasks for word in task.keywords))[:20]
 
 
 def slugify(name: str) -> str:
