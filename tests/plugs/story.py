@@ -58,6 +58,8 @@ CORRECTION = (
     "No, always use pnpm in this repo, never npm. Our lock file is shared with the design team."
 )
 LESSON = "always use pnpm in this repo, never npm"
+PERSONAL = "Please always answer me in German, in all my projects."
+PERSONAL_LESSON = "answer me in German"
 LATER = "Add the package left-pad, please."
 EVERYTHING = frozenset({"notes", "compaction", "recall", "extraction"})
 
@@ -352,7 +354,7 @@ def _large_tool() -> Callable[[int], str]:
 
 def tell_users_apart(plug: Plug, folder: Path) -> None:
     """One server, one project, two users: what alice said is shown to alice alone, in her next
-    conversation too.
+    conversation too; also what she wants in every project.
     """
     project, told = folder / "shared", Told()
     (project / ".git").mkdir(parents=True)
@@ -362,6 +364,7 @@ def tell_users_apart(plug: Plug, folder: Path) -> None:
         attached(folder / "server", plug, told) as engine,
     ):
         for user, session, text in (
+            ("alice", "a0", PERSONAL),
             ("alice", "a1", CORRECTION),
             ("bob", "b1", LATER),
             ("alice", "a2", LATER),
@@ -372,8 +375,16 @@ def tell_users_apart(plug: Plug, folder: Path) -> None:
             talk.say(text)
             talk.close()
             requests = server.received[begun:]
-            shown[session] = any(LESSON in words(request.body) for request in requests)
-    assert shown == {"a1": True, "b1": False, "a2": True}, shown
+            shown[session] = tuple(
+                any(lesson in words(request.body) for request in requests)
+                for lesson in (PERSONAL_LESSON, LESSON)
+            )
+    assert shown == {
+        "a0": (True, False),
+        "a1": (True, True),
+        "b1": (False, False),
+        "a2": (True, True),
+    }, shown
     assert not told.failures(), told.failures()
 
 

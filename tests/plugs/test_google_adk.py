@@ -54,9 +54,10 @@ from memorist.adapters.google_adk import (
     MemoristMemory,
     MemoristPlugin,
     MemoristSummarizer,
-    project_for_user,
+    owner_for_user,
 )
 from memorist.adapters.google_adk_messages import AdkContentMap
+from memorist.adapters.run_identity import RunOwner
 from memorist.testing.provider_server import ScriptedServer
 from memorist.testing.steps import Say
 from plugs.gemini import GeminiGateway
@@ -94,10 +95,12 @@ class Conversation:
         plugins: list[BasePlugin] = (
             []
             if world.attached is None
-            # With a project all users of the app share its memories, as the page says.
+            # Where the story names no user, the app is an agent of one person's own machine.
             else [
                 MemoristPlugin(
-                    project=None if world.user else world.project, attached=world.attached
+                    project=world.project,
+                    user=None if world.user else "",
+                    attached=world.attached,
                 )
             ]
         )
@@ -351,14 +354,29 @@ def test_a_reply_has_the_ids_that_its_calls_have_in_the_next_request() -> None:
 def test_users_are_kept_apart_whatever_their_names_are(
     app: str, user: str, other_app: str, other_user: str
 ) -> None:
-    """Without a project two users share one only when app and user are the same; no name leads out
-    of the folder.
+    """Two have one memory only when app and user are the same, and an app without a project has one
+    of its own; no name leads out of the folder.
     """
-    one, other = project_for_user(None, app, user), project_for_user(None, other_app, other_user)
+    one = owner_for_user(None, None, app, user)
+    other = owner_for_user(None, None, other_app, other_user)
 
-    assert (one == other) == ((app, user) == (other_app, other_user))
-    assert len(Path(one).parts) == 4
-    assert ".." not in Path(one).parts
+    assert (one.user == other.user) == ((app, user) == (other_app, other_user))
+    assert (one.project == other.project) == (app == other_app)
+    assert len(Path(one.project).parts) == 3
+    assert ".." not in Path(one.project).parts
+
+
+def test_a_function_names_the_user_and_nobody_is_remembered_as_nobody() -> None:
+    """Several apps of one person share a memory where the program says so."""
+    known = {"ada": "Ada Lovelace"}
+
+    def person(app: str, name: str) -> str:
+        del app
+        return known.get(name, "")
+
+    assert owner_for_user(person, "/srv/shop", "a", "ada") == RunOwner("Ada Lovelace", "/srv/shop")
+    assert owner_for_user(person, "/srv/shop", "b", "eve") == RunOwner("", "")
+    assert owner_for_user("", "/srv/shop", "a", "ada") == RunOwner("", "/srv/shop")
 
 
 def world(server: ScriptedServer, attached: EngineThread | None, project: Path) -> World:

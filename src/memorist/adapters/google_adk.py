@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Unpack
+from urllib.parse import quote
 
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.invocation_context import InvocationContext
@@ -31,6 +32,7 @@ from memorist.adapters.chat_messages import FORMAT, content_text
 from memorist.adapters.conversation import HostConversation
 from memorist.adapters.engine_thread import EngineArguments, EngineThread, open_engine_thread
 from memorist.adapters.google_adk_messages import AdkContentMap
+from memorist.adapters.run_identity import RunOwner
 from memorist.adapters.wire_reply import is_too_long_error
 from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.core.messages import JsonObject
@@ -48,21 +50,36 @@ _MAX_RESULTS = 10
 _log = logging.getLogger("memorist.adapters")
 
 
-def project_for_user(project: str | Path | None, app: str, user: str) -> str:
-    """The project that memories belong to: the given one, or one for each user of each app, by a
-    path that does not exist on disk.
+AdkUser = str | Callable[[str, str], str]
+"""A user, or a function that finds it for ADK's names of an app and its user."""
+
+
+def owner_for_user(
+    user: AdkUser | None, project: str | Path | None, app: str, name: str
+) -> RunOwner:
+    """Whose memory ADK's user `name` of `app` has: by default one for each user of each app.
+
+    A project that is not given is the app's own, a path that does not exist on disk. What the
+    function `user` raises reaches ADK; where it finds nobody, nothing is remembered across
+    sessions.
     """
-    if project is not None:
-        return str(project)
-    return f"/adk-users/{folder_name(app)}/{folder_name(user)}"
+    root = f"/adk-apps/{folder_name(app)}" if project is None else str(project)
+    if user is None:
+        return RunOwner(f"{quote(name, safe='')}@{quote(app, safe='')}", root)
+    if isinstance(user, str):
+        return RunOwner(user, root)
+    found = user(app, name)
+    return RunOwner(found, root) if found else RunOwner("", "")
 
 
 class MemoristPlugin(BasePlugin):
     """Notes, compaction, recall and extraction for every agent of an app or runner.
 
     Args:
-        project: folder that memories and sessions belong to; without it each user of each app has
-            their own.
+        project: folder that memories and sessions belong to; without it they belong to the app.
+        user: whose memory it is: a text, or a function of ADK's names of app and user; by default
+            each user of each app has memories of their own. Empty: the home's own memory, which all
+            users share with other agents on this machine.
         name: the plugin's name in ADK.
         attached: a shared engine, which is not closed with the plugin; without it one is opened
             with the arguments of `Memorist`.
@@ -75,12 +92,14 @@ class MemoristPlugin(BasePlugin):
         self,
         *,
         project: str | Path | None = None,
+        user: AdkUser | None = None,
         name: str = "memorist",
         attached: EngineThread | None = None,
         **engine: Unpack[EngineArguments],
     ) -> None:
         super().__init__(name=name)
         self._project = project
+        self._user = user
         self._owns = attached is None
         self.attached = open_engine_thread(attached, engine)
         """The engine."""
@@ -94,8 +113,9 @@ class MemoristPlugin(BasePlugin):
     def conversation(self, *, app: str, user: str, session: str, agent: str) -> HostConversation:
         """Return the conversation of one agent in one of ADK's sessions."""
         self.session = f"{session}/{agent}"
+        owner = owner_for_user(self._user, self._project, app, user)
         return self.attached.conversation(
-            self.session, project=project_for_user(self._project, app, user), format=FORMAT
+            self.session, user=owner.user, project=owner.project, format=FORMAT
         )
 
     def _conversation(self, context: CallbackContext) -> HostConversation:
@@ -199,10 +219,12 @@ class MemoristMemory(BaseMemoryService):
         self,
         *,
         project: str | Path | None = None,
+        user: AdkUser | None = None,
         attached: EngineThread | None = None,
         **engine: Unpack[EngineArguments],
     ) -> None:
         self._project = project
+        self._user = user
         self.attached = open_engine_thread(attached, engine)
 
     async def add_session_to_memory(self, session: Session) -> None:
@@ -234,8 +256,9 @@ class MemoristMemory(BaseMemoryService):
         )
         if not given.message_map.items:
             return
+        owner = owner_for_user(self._user, self._project, app, user)
         conversation = self.attached.conversation(
-            f"{id}/memory", project=project_for_user(self._project, app, user), format=FORMAT
+            f"{id}/memory", user=owner.user, project=owner.project, format=FORMAT
         )
         await conversation.aprepare({"model": "", "messages": given.message_map.items})
         await conversation.aend_turn()
@@ -247,17 +270,19 @@ class MemoristMemory(BaseMemoryService):
         """Return the memories that are relevant to the query, best first; none when memorist
         fails.
         """
-        project = project_for_user(self._project, app_name, user_id)
+        owner = owner_for_user(self._user, self._project, app_name, user_id)
+        if not owner.project:
+            return SearchMemoryResponse(memories=[])
         try:
-            entries = await self.attached.arun(lambda: self._search(project, query))
+            entries = await self.attached.arun(lambda: self._search(owner, query))
         except MemoristError as error:
             _log.warning("memorist could not search its memories: %s", error)
             entries = []
         return SearchMemoryResponse(memories=entries)
 
-    async def _search(self, project: str, query: str) -> list[MemoryEntry]:
-        engine = self.attached.engine
-        memory = engine.memory(project)
+    async def _search(self, owner: RunOwner, query: str) -> list[MemoryEntry]:
+        engine = await self.attached.open_engine(owner.user)
+        memory = engine.memory(owner.project)
         reachable = ReachableMemory(memory)
         search = open_memory_search(memory, engine.settings.recall)
         try:
