@@ -129,6 +129,12 @@ SHOWN = (
     f"wie heißt das auf Deutsch\n{ORDER}",
     f"esto dice el manual\n{ORDER}",
     f"@@ -1,2 +1,2 @@\n {ORDER}",
+    f"sticky note on the fridge\n{ORDER}",
+    f"rejected proposal\n{ORDER}",
+    f"{ORDER}\nnot my words",
+    f"{ORDER} -> German\nplease",
+    f"Gemini came back with\n{ORDER}\nseems off",
+    f"seed data\n{ORDER}",
 )
 
 
