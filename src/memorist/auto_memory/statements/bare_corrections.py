@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from memorist.auto_memory.statements.shown_lines import find_shown_lines
 from memorist.auto_memory.statements.statement_filters import (
     is_question,
     is_reported_speech,
@@ -53,9 +54,11 @@ def find_bare_corrections(message: Message) -> tuple[Statement, ...]:
 def _corrections_in(typed: str) -> Iterator[tuple[str, str]]:
     if typed.startswith(("!", "/")) or is_text_job(typed):
         return
+    shown = find_shown_lines(typed)
     for sentence in split_prose_sentences(typed):
         if (
             sentence.in_list
+            or any(sentence.text in line for line in shown)
             or is_question(sentence.masked)
             or is_reported_speech(sentence.masked)
             or is_unfit_for_memory(_OF_NOW.sub("", sentence.masked))

@@ -179,10 +179,7 @@ def _score_waiting(sentence: ProseSentence, typed: str, reply_before: str) -> fl
         return 0.0
     if classify_fact(sentence) is not None and not is_text_job(typed):
         return 0.0
-    if _is_labelled(sentence) or (
-        find_statement_in_sentence(sentence) is not None
-        and (is_form(typed) or find_shown_lines(typed))
-    ):
+    if _is_labelled(sentence) or _may_be_others(sentence, typed):
         return 0.0
     masked = sentence.masked[start:]
     if (
@@ -195,6 +192,18 @@ def _score_waiting(sentence: ProseSentence, typed: str, reply_before: str) -> fl
     ):
         return NEVER_WAITS
     return max(score_sentence(sentence, typed, reply_before), score_written_rule(sentence, typed))
+
+
+def _may_be_others(sentence: ProseSentence, typed: str) -> bool:
+    """Whether a sentence states something for certain, if it is the user's: it is in a form, or its
+    neighbours show it.
+    """
+    statement = find_statement_in_sentence(sentence)
+    return (
+        statement is not None
+        and statement[0] != "forget"
+        and (is_form(typed) or bool(find_shown_lines(typed)))
+    )
 
 
 def _is_labelled(sentence: ProseSentence) -> bool:
