@@ -387,3 +387,15 @@ def test_a_name_to_be_filled_in_is_among_the_users_words() -> None:
     assert any(
         each.startswith("The user put it right: ") and "<till name>" in each for each in found
     )
+
+
+def test_a_plan_of_the_client_is_no_keyword() -> None:
+    """Its name is made of words by chance."""
+    talk = asked().edit("/home/dev/.claude/plans/giggly-doodling-toast.md")
+    log = TaskLogBuilder()
+    for each in talk.agent("The tills round each line of their report.").entries:
+        log.add(each)
+    (task,) = build_structural_result(log, THREAD).memory.tasks
+
+    assert task.keywords
+    assert "giggly-doodling-toast.md" not in task.keywords

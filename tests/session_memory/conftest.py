@@ -35,6 +35,11 @@ class Told:
         self.words.append(text)
         return self._add("user", Origin.INJECTED, TextBlock(text))
 
+    def summary(self, text: str) -> Told:
+        """A summary of what came before, as a client puts it."""
+        self.words.append(text)
+        return self._add("user", Origin.SUMMARY, TextBlock(text))
+
     def says(self, text: str) -> Told:
         self.words.append(text)
         return self._add("assistant", Origin.MODEL, TextBlock(text))

@@ -273,6 +273,22 @@ def test_announcements_and_questions_are_no_learnings(session: Any, words: str) 
     assert words not in notes["Learnings"] + notes["Codebase and System Documentation"]
 
 
+def test_what_a_client_puts_around_its_summaries_is_no_note(session: Any) -> None:
+    """What the summary says of the project stays."""
+    session.summary(
+        "This session is being continued from a previous conversation that ran out of context. "
+        "The summary below covers the earlier portion of the conversation.\n\nSummary:\n"
+        "The importer in `src/orders.py` reads `orders.csv` row by row, since the file is large.\n\n"
+        "Recent messages are preserved verbatim."
+    )
+    session.user("Now rename the desk in src/desk.py.").says("The desk is renamed.")
+
+    notes = session.notes()["Codebase and System Documentation"]
+
+    assert "`src/orders.py` reads" in notes
+    assert not [each for each in ("continued from", "below covers", "verbatim") if each in notes]
+
+
 def test_a_version_number_is_no_name(session: Any) -> None:
     """`1.4.1` does not make `.4.1`."""
     session.user("note it").edits(

@@ -154,6 +154,7 @@ MAX_SLUG_CHARACTERS = 60
 _PLAN = lazy_pattern(r"(?:please )?implement (?:the|this) (?:following )?plan:?\s*", re.IGNORECASE)
 _HEADING = lazy_pattern(r"#+\s*(?:plan:|fix:)?\s*(.+?)(?: ## | # |$)", re.IGNORECASE)
 _LINK = lazy_pattern(r"https?://\S*?([\w.-]+(?::\d+)?(?:/[\w.-]+){0,2})/?(?:[?#]\S*)?(?=\s|$)")
+_PLAN_FOLDER = "/.claude/plans/"
 _MARKDOWN_LINK = lazy_pattern(r"\[([^\[\]\n]+)\]\([^\s()]+\)")
 _LEAD = lazy_pattern(
     r"(?:(?:ok(?:ay)?|so|hey|hi|hello|well|and|now|also|please|pls|great|yes|thanks)"
@@ -370,7 +371,11 @@ def _join_requests(bullets: Sequence[MemoryBullet]) -> list[MemoryBullet]:
 
 def _find_keywords(note: TaskRecord, cwd: str) -> tuple[str, ...]:
     """Words by which a later search would find the task: changed files, then the user's names."""
-    files = [display_path(path, cwd).rsplit("/", 1)[-1] for path in list(note.edited)[:8]]
+    files = [
+        display_path(path, cwd).rsplit("/", 1)[-1]
+        for path in list(note.edited)[:8]
+        if _PLAN_FOLDER not in path  # its files have names by chance
+    ]
     named = [
         word
         for each in note.requests

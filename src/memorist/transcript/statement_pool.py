@@ -212,13 +212,23 @@ def _statement_order(candidate: StatementCandidate) -> int:
     return candidate.order
 
 
+_SUMMARY_FRAME = lazy_pattern(
+    r"(?:if you need specific details from before|this session is being continued from"
+    r"|the (?:summary below|conversation is summarized below)|recent messages are preserved"
+    r"|(?:please )?continue (?:the conversation|with the last task)"
+    r"|another language model started to solve)",
+    re.IGNORECASE,
+)
+"""What a client puts around every summary."""
+
+
 def classify_sentence(source: str, text: str) -> str:
     """The source, refined by how the sentence begins; empty for what is not worth keeping."""
     if source == SAID:
         if _REACTION.match(text):
             return ""
         return INTENT if _INTENT.match(text) else SAID
-    if source == EARLIER and text.startswith("If you need specific details from before"):
+    if source == EARLIER and _SUMMARY_FRAME.match(text):
         return ""
     if source == THOUGHT and (text.endswith("?") or _MUSING.match(text)):
         return ""
