@@ -4,6 +4,8 @@ cured nothing.
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from memorist.rollouts.structural_stage_one import build_structural_result
@@ -254,6 +256,32 @@ def test_an_answer_stands_with_its_question() -> None:
     assert "The user answered “Which rounding should the tills use?” → Half to even" in entries(
         talk.edit().agent("Done.")
     )
+
+
+def test_answers_belong_to_the_questions_that_they_name() -> None:
+    """Codex gives them by id, in any order; an option may come with a note, and a question back
+    decides nothing.
+    """
+    questions = [
+        {"id": "callers", "question": "Where do the callers of the till live?"},
+        {"id": "shape", "question": "What shape has the address of the till?"},
+        {"id": "rounding", "question": "Which rounding should the till use?"},
+    ]
+    answers = {
+        "rounding": {"answers": ["Half to even", "user_note: as in the report"]},
+        "shape": {"answers": ["A name of its own"]},
+        "callers": {"answers": ["What would that mean for the code?"]},
+    }
+    talk = asked().call(
+        "request_user_input", {"questions": questions}, json.dumps({"answers": answers})
+    )
+
+    found = [each for each in entries(talk.edit().agent("Done.")) if "answered" in each]
+
+    assert sorted(found) == [
+        "The user answered “What shape has the address of the till?” → A name of its own",
+        "The user answered “Which rounding should the till use?” → Half to even; as in the report",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,7 @@ from memorist.transcript.tool_actions import (
     TaskListAction,
     TaskUpdateAction,
     ToolAction,
+    list_questions_by_id,
 )
 from memorist.transcript.typed_replies import find_typed_replies, parse_client_action
 
@@ -131,7 +132,8 @@ class EvidenceRowBuilder:
             if isinstance(action, AskUserAction | ProposePlanAction)
             else "file"
         )
-        outcome = parse_call_outcome(result, kind, result_head_and_tail(result))
+        ends = result_head_and_tail(result)
+        outcome = parse_call_outcome(result, kind, ends, list_questions_by_id(action))
         if outcome.user_text and (outcome.rejected or kind == "ask"):
             how = "Refused: " if outcome.rejected else "Answered: "
             row = _build_row(message, EvidenceTier.USER, f"{how}{outcome.user_text}")

@@ -41,6 +41,7 @@ from memorist.transcript.tool_actions import (
     CommandAction,
     ProposePlanAction,
     ToolAction,
+    list_questions_by_id,
     parse_tool_action,
 )
 from memorist.transcript.transcript_ledger import TranscriptLedger, describe_tool_action
@@ -391,7 +392,7 @@ class TaskLogBuilder:
         if call is None:
             return
         ends = result_head_and_tail(result)
-        outcome = parse_call_outcome(result, call.kind, ends)
+        outcome = parse_call_outcome(result, call.kind, ends, list_questions_by_id(call.action))
         if isinstance(call.action, CommandAction) and outcome.ok is not False:
             self._on_opening(call.action.command, message.line)
         self._name_opened("\n".join(ends))
@@ -417,9 +418,7 @@ class TaskLogBuilder:
             )
         else:
             lines = [line.strip() for line in outcome.user_text.split("\n") if line.strip()]
-            answers = [
-                line for line in _name_questions(lines, action) if not _NON_DECISION.search(line)
-            ]
+            answers = [line for line in lines if not _NON_DECISION.search(line)]
             self.current_task.decided = [
                 *self.current_task.decided,
                 *(_build_bullet(f"The user answered {line}", message) for line in answers),
@@ -484,18 +483,6 @@ class TaskLogBuilder:
             self.current_task.edit_order = self.order
             if change.path in edited or len(edited) < MAX_LOGGED_FILES:
                 edited[change.path] = edited.get(change.path, 0) + 1
-
-
-def _name_questions(answers: list[str], action: ToolAction) -> list[str]:
-    """The answers, each with its question, where the client's result names none."""
-    asked = action.questions if isinstance(action, AskUserAction) else ()
-    if not asked or any(" → " in each for each in answers):
-        return answers
-    if len(asked) == 1:
-        answers = ["; ".join(answers)]
-    if len(asked) != len(answers):
-        return answers
-    return [f"“{shorten(q, 180)}” → {a}" for q, a in zip(asked, answers, strict=True)]
 
 
 _NON_DECISION = re.compile(

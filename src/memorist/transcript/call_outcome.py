@@ -158,19 +158,27 @@ def _clean_answer(text: str) -> str:
     return text
 
 
-def parse_call_outcome(result: ToolResult, kind: str, ends: tuple[str, str]) -> CallOutcome:
+def parse_call_outcome(
+    result: ToolResult,
+    kind: str,
+    ends: tuple[str, str],
+    asked: tuple[tuple[str, str], ...] = (),
+) -> CallOutcome:
     """The outcome of a call. `kind` is that of `shell.classify_command`, `file` for a file tool,
-    `ask` for questions and plans; `ends` is from `answer_ends`.
+    `ask` for questions and plans; `ends` is from `answer_ends`, `asked` from
+    `list_questions_by_id`.
     """
-    return _parse_outcome(*ends, kind, is_error=result.is_error)
+    return _parse_outcome(*ends, kind, asked, is_error=result.is_error)
 
 
 @lru_cache(OUTCOME_CACHE_SIZE)
-def _parse_outcome(head: str, tail: str, kind: str, *, is_error: bool) -> CallOutcome:
+def _parse_outcome(
+    head: str, tail: str, kind: str, asked: tuple[tuple[str, str], ...], *, is_error: bool
+) -> CallOutcome:
     if is_error and _REJECTED.search(head[:400]):
         return CallOutcome(ok=False, rejected=True, user_text=_refusal_words(head))
     if kind == "ask":
-        return CallOutcome(ok=not is_error, user_text=parse_user_answers(head))
+        return CallOutcome(ok=not is_error, user_text=parse_user_answers(head, asked))
     found = _EXIT_CODE.search(head[:300]) or (
         _EXIT_CODE.search(tail[-300:]) if head.startswith('{"output"') else None
     )
@@ -323,12 +331,20 @@ def _refusal_words(head: str) -> str:
     return words.partition("\n\nNote: The user's next message")[0].strip()
 
 
-def parse_user_answers(text: str) -> str:
+def parse_user_answers(text: str, asked: tuple[tuple[str, str], ...] = ()) -> str:
     """The user's answers in the result of a question tool, as `question → answer` lines; empty
-    where there are none; Codex names no questions.
+    where there are none. Codex names no questions but their ids, in any order: an answer whose id
+    is not among `asked` stands alone.
     """
     if text.lstrip().startswith("{"):
-        return "\n".join(read_answer_list(text))
+        questions = dict(asked)
+        return "\n".join(
+            f"“{_quote_line(questions[id])}” → {'; '.join(words)}"
+            if questions.get(id)
+            else "\n".join(words)
+            for id, words in _read_answers(text).items()
+            if words
+        )
     pairs = _ANSWERED_QUESTION.findall(text)
     return "\n".join(
         f"“{_quote_line(question)}” → {answer.strip()}" for question, answer in pairs[:8]
@@ -347,13 +363,15 @@ def read_answer_list(text: str) -> list[str]:
     """The answers in Codex's result, `{"answers": {ID: {"answers": [TEXT, …]}}}`; empty for any
     other text.
     """
+    return [words for each in _read_answers(text).values() for words in each]
+
+
+def _read_answers(text: str) -> dict[str, list[str]]:
     try:
         answers = msgspec.json.decode(text, type=_AnswersObject).answers
     except msgspec.DecodeError:
-        return []
-    return [
-        words
-        for each in answers.values()
-        for answer in each.answers
-        if (words := answer.removeprefix(_NOTE_MARK).strip())
-    ]
+        return {}
+    return {
+        id: [words for answer in each.answers if (words := answer.removeprefix(_NOTE_MARK).strip())]
+        for id, each in answers.items()
+    }

@@ -92,6 +92,8 @@ class AskUserAction(Struct, frozen=True):
     """Asks the user."""
 
     questions: tuple[str, ...]
+    ids: tuple[str, ...] = ()
+    """Codex's id of each question, by which its result names the answers; empty for others."""
 
 
 class ProposePlanAction(Struct, frozen=True):
@@ -265,7 +267,7 @@ def _parse_dialogue_action(name: str, inputs: JsonObject) -> ToolAction | None:
             cut_text(inputs.get("taskId")),
         )
     if name in ("askuserquestion", "request_user_input", "question"):
-        return AskUserAction(_parse_questions(inputs.get("questions")))
+        return _parse_questions(inputs.get("questions"))
     if name in ("exitplanmode", "exit_plan_mode"):
         return ProposePlanAction(cut_text(inputs.get("plan")) or cut_text(inputs.get("summary")))
     if name in _AGENT_TOOLS:
@@ -294,11 +296,23 @@ def _parse_tasks(value: object) -> tuple[TaskItem, ...]:
     return tuple(TaskItem(text[:200], status) for text, status in pairs if text)
 
 
-def _parse_questions(value: object) -> tuple[str, ...]:
+def _parse_questions(value: object) -> AskUserAction:
     items = (
         [item for item in value[:8] if isinstance(item, dict)] if isinstance(value, list) else []
     )
-    return tuple(text for item in items if (text := cut_text(item.get("question"))[:300]))
+    asked = [
+        (text, cut_text(item.get("id")))
+        for item in items
+        if (text := cut_text(item.get("question"))[:300])
+    ]
+    return AskUserAction(tuple(text for text, _ in asked), tuple(id for _, id in asked))
+
+
+def list_questions_by_id(action: ToolAction | None) -> tuple[tuple[str, str], ...]:
+    """The questions that a call asks the user, each behind its id."""
+    if not isinstance(action, AskUserAction):
+        return ()
+    return tuple(zip(action.ids, action.questions, strict=False))
 
 
 def _parse_unknown_tool(name: str, inputs: JsonObject) -> ToolAction:

@@ -42,6 +42,7 @@ from memorist.transcript.tool_actions import (
     TaskListAction,
     TaskUpdateAction,
     ToolAction,
+    list_questions_by_id,
     parse_tool_action,
 )
 from memorist.transcript.touched_files import SessionFiles, parse_git_status
@@ -150,7 +151,7 @@ class WorkRecord:
             return
         self.background.on_tool_result(result, describe_tool_action(call.action))
         ends = result_head_and_tail(result)
-        outcome = parse_call_outcome(result, call.kind, ends)
+        outcome = parse_call_outcome(result, call.kind, ends, list_questions_by_id(call.action))
         if outcome.rejected:
             self._record_refusal(call.action, outcome)
             return
