@@ -17,6 +17,7 @@ from memorist.recall.passages import (
     Passage,
     PassageMatch,
     describe_outcome,
+    excerpt_around,
     render_passages,
     select_passages,
     split_answer,
@@ -195,3 +196,14 @@ def test_an_answer_is_split_without_loss(answer: str, size: int) -> None:
     assert all(0 < len(part) <= size for part in parts)
     assert len(parts) <= MAX_ANSWER_PARTS
     assert len(parts) == MAX_ANSWER_PARTS or "".join(reversed(parts)) == answer
+
+
+def test_an_excerpt_begins_with_a_sentence_and_not_within_a_name() -> None:
+    """The dot of `.entire/settings.json` ends none."""
+    text = (
+        "It was read twice. The file .entire/settings.json wins over the flag. " + "Then more. " * 9
+    )
+
+    found = excerpt_around(text, ["entir", "set", "flag"], 60)
+
+    assert found.strip() == "The file .entire/settings.json wins over the flag. Then mor"

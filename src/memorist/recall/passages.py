@@ -236,7 +236,11 @@ def excerpt_around(text: str, words: Collection[str], limit: int) -> str:
     """The part of a text, at most `limit` characters, that holds most of the words."""
     if len(text) <= limit:
         return text
-    ends = (at + 1 for at, letter in enumerate(text[:-1]) if letter in ".!?\n")
+    ends = (
+        at + 1
+        for at, letter in enumerate(text[:-1])
+        if letter in "\n。！？" or (letter in ".!?" and text[at + 1].isspace())
+    )
     parts = (text[start : start + limit] for start in (0, *ends))
     return max(parts, key=lambda part: sum(key in words for key in set(list_search_keys(part))))
 
