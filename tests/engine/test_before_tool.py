@@ -284,6 +284,37 @@ async def test_a_memory_that_names_the_file_is_shown_before_it_is_changed(tmp_pa
         await engine.close()
 
 
+@pytest.mark.covers("PS-2")
+async def test_a_file_of_a_common_name_is_the_one_that_the_memory_was_written_about(
+    tmp_path: Path,
+) -> None:
+    """Each package has a `package.json`; what names it without a folder is about the root's."""
+    engine = open_home(tmp_path)
+    project = tmp_path / "shop"
+    for folder in (project, project / "web"):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "package.json").write_text("{}")
+    notes = "".join(f"\n\nLine {number} of what was measured then." for number in range(20))
+    engine.memory(str(project)).add(
+        f"Dependencies in package.json are pinned exactly.{notes}",
+        kind=MemoryKind.PROJECT,
+        name="pins",
+        description="which versions are allowed",
+    )
+    session = engine.observe_session("now", project=str(project))
+    await session.opening_texts()
+    edits = [
+        {"file_path": str(folder / "package.json"), "old_string": "a", "new_string": "b"}
+        for folder in (project / "web", project)
+    ]
+    other, own = (session.before_tool(ToolUse("", "Edit", edit)) for edit in edits)
+    await session.close()
+    await engine.close()
+
+    assert other == []
+    assert "pinned exactly" in "".join(own)
+
+
 @pytest.mark.covers("PS-2", "IN-2")
 async def test_a_patch_that_codex_tells_its_hooks_of_names_its_file(tmp_path: Path) -> None:
     """Codex gives a hook the text of a patch as `command`, and the model as `input`."""

@@ -59,6 +59,17 @@ class ProjectFiles:
         self._tracked: tuple[int, dict[str, str]] = (0, {})
         """Git's index: its modification time, and the blob of each path."""
 
+    def find_path(self, path: str) -> str:
+        """The path from the project's root of a file that is named from there or from the root of
+        the disk; empty for one outside.
+        """
+        if self._root is None:
+            return ""
+        try:
+            return (self._root / path).resolve().relative_to(self._root.resolve()).as_posix()
+        except (OSError, ValueError):
+            return ""
+
     def find_anchors(self, text: str) -> tuple[MemoryAnchor, ...]:
         """The anchors of a text: files and commands that it names and that are there."""
         if self._root is None:

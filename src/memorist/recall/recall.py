@@ -289,7 +289,10 @@ class MemoryRecall:
         with contextlib.suppress(InputError, FileNotFoundError):
             owner, name = self._reachable.locate(memory)
             topic = owner.folder.read_topic(name)
-            return mentions_file(f"{topic.name}\n{topic.description}\n{topic.body}", path)
+            if mentions_file(f"{topic.name}\n{topic.description}\n{topic.body}", path):
+                return True
+            files = {each.name for each in read_anchors(topic) if each.kind == "file"}
+            return owner.project_files.find_path(path) in files
         return False
 
     def _show_memories(
