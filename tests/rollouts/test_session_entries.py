@@ -190,6 +190,8 @@ def test_a_pull_request_that_was_not_opened_is_no_entry() -> None:
         "Committed as `19780ba`.",
         "Done. Committed as `19780ba` on `rounding`.",
         "On a clean till it works.",
+        "I can write up what the southern tills do with the sums of their lines.",
+        "The sums of the southern tills have a page of their own, if you want to open it.",
         "Happy to rephrase the question about the southern tills if it was framed wrong.",
         "It is worth a quick check whether the southern tills print their sums twice.",
         "Reload the report of the southern tills in your browser, the page has the sums now.",
@@ -405,6 +407,15 @@ def test_an_address_in_a_name_is_short_and_whole(words: str, name: str) -> None:
     (task,) = build_structural_result(log, THREAD).memory.tasks
 
     assert task.name == name
+
+
+def test_a_tag_around_the_agents_plan_is_no_word_of_it() -> None:
+    """Codex puts one around the plan that it proposes."""
+    plan = "<proposed_plan>\nThe tills round each line of their report.\n</proposed_plan>"
+    found = entries(asked().agent(plan))
+
+    assert any("round each line" in each for each in found)
+    assert not any("proposed_plan" in each for each in found)
 
 
 def test_a_name_to_be_filled_in_is_among_the_users_words() -> None:

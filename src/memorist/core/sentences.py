@@ -54,12 +54,14 @@ _MARKDOWN_LINK = lazy_pattern(r"!?\[([^\]\n]+)\]\((?:[^()\s]|\([^()\s]*\))+\)")
 
 
 _HTML_TAG = lazy_pattern(
-    r"</[a-z][\w-]*\s*>|<[a-z][\w-]*\s[^<>\n]*=[^<>\n]*>"
+    r"\A<[a-z][\w-]*>|</[a-z][\w-]*\s*>|<[a-z][\w-]*\s[^<>\n]*=[^<>\n]*>"
     r"|<(?:a|b|big|blockquote|br|center|code|dd|del|details|div|dl|dt|em|h[1-6]|hr|i|img|ins|kbd|li"
     r"|ol|p|picture|pre|q|s|samp|small|source|span|strong|sub|summary|sup|svg|t[dhr]|table|tbody"
     r"|thead|u|ul|var|video|wbr)\s*/?>"
 )
-"""A tag of HTML; `<strategy name>` is what a person writes for a name to be filled in."""
+"""A tag of HTML, or one that opens a line; `<strategy name>` is what a person writes for a name to
+be filled in.
+"""
 
 
 _SENTENCE_END = lazy_pattern(

@@ -91,7 +91,8 @@ _OFFERS = lazy_pattern(
     r"|\bsay (?:the word|if you)\b|\bhard refresh\b"
     r"|\b(?:reload|refresh) the\b.*\b(?:page|browser|tab)\b"
     r"|\bhappy to\b|\bworth (?:a|another) (?:quick |closer |second )?(?:check|look|glance)\b"
-    r"|^\W*i (?:can['’]t|cannot) .*\bmyself\b",
+    r"|^\W*i (?:can['’]t|cannot) .*\bmyself\b|\bif you (?:want|like|prefer|wish)\b"
+    r"|^\W*i (?:can|could) (?:also |then |now )?(?:write|add|open|draft|prepare|make|do)\b",
     re.IGNORECASE,
 )
 _PASSES_AWAY = lazy_pattern(
