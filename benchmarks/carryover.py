@@ -36,7 +36,7 @@ from memorist.compaction.compaction_result import CompactedHistory, RemovedItem
 from memorist.compaction.inline_compaction import retain_user_messages
 from memorist.compaction.newest_messages import find_tail_start
 from memorist.compaction.offline_compaction import OfflineOptions, compact_offline
-from memorist.compaction.recorded_window import RecordedWindow
+from memorist.compaction.window_at_message import RecordedWindow
 from memorist.core.messages import (
     Block,
     JsonObject,

@@ -19,7 +19,6 @@ from memorist.compaction.offline_compaction import (
     compact_offline,
     measure_replaced,
 )
-from memorist.compaction.recorded_window import RecordedWindow, read_recorded_window
 from memorist.compaction.summary_parser import UnusableSummary
 from memorist.compaction.summary_review import (
     MIN_EXTRACT_TOKENS,
@@ -27,6 +26,7 @@ from memorist.compaction.summary_review import (
     review_summary,
     rewrite_with_review,
 )
+from memorist.compaction.window_at_message import RecordedWindow, read_recorded_window
 from memorist.core.prompt_templates import load_prompt
 from memorist.formats.format_detection import read_session
 from memorist.settings import CompactionSettings

@@ -12,10 +12,10 @@ from memorist.compaction.cached_microcompact import (
     ClearingBoundary,
     PinnedResults,
     add_clearing_edit,
+    add_old_results,
     build_clearing_edit,
     confirm_clearing,
     drop_stale_pins,
-    pin_old_results,
 )
 from memorist.compaction.compaction_result import CompactedHistory, UnchangedHistory
 from memorist.compaction.microcompact import (
@@ -177,7 +177,7 @@ def test_the_edit_clears_the_wanted_results_and_never_a_newer_one(*, counts_excl
     history = work(4).runs("t1", LONG, "Task")
     for number in range(4, 8):
         history.runs(f"c{number}", LONG)
-    pinned = pin_old_results(PinnedResults(), history.messages, 5)
+    pinned = add_old_results(PinnedResults(), history.messages, 5)
     assert pinned.ids == ("c0", "c1", "c2")
 
     for _ in range(3):
@@ -196,7 +196,7 @@ def test_the_local_messages_stay_and_the_host_s_own_edits_hold() -> None:
     alone.
     """
     history = work(8)
-    pinned = pin_old_results(PinnedResults(), history.messages, 5)
+    pinned = add_old_results(PinnedResults(), history.messages, 5)
     thinking = {"type": "clear_thinking_20251015", "keep": "all"}
     body: dict[str, Any] = {
         "model": "m",
@@ -224,7 +224,7 @@ def test_the_boundary_comes_with_the_reply_that_confirms() -> None:
     """Nothing before, nothing for an empty list, the difference to the running total after, and
     nothing twice.
     """
-    pinned = pin_old_results(PinnedResults(), work(8).messages, 5)
+    pinned = add_old_results(PinnedResults(), work(8).messages, 5)
 
     def reply(tokens: int) -> dict[str, Any]:
         edit = {
@@ -239,7 +239,7 @@ def test_the_boundary_comes_with_the_reply_that_confirms() -> None:
     first, boundary = confirm_clearing(pinned, reply(700))
     assert boundary == ClearingBoundary(("c0", "c1", "c2"), 700)
     assert confirm_clearing(first, reply(700)) == (first, None)
-    more = pin_old_results(first, work(10).messages, 5)
+    more = add_old_results(first, work(10).messages, 5)
     assert more.waiting == ("c3", "c4")
     assert confirm_clearing(more, reply(1_100))[1] == ClearingBoundary(("c3", "c4"), 400)
 
@@ -248,7 +248,7 @@ def test_the_boundary_comes_with_the_reply_that_confirms() -> None:
 def test_a_new_history_forgets_the_pins_that_have_no_object() -> None:
     """After clearing by time the provider has nothing left to clear."""
     history = work(8)
-    pinned = pin_old_results(PinnedResults(), history.messages, 5)
+    pinned = add_old_results(PinnedResults(), history.messages, 5)
     done = clear_when_idle(history.messages, now=HOUR, last_reply=0.0, settings=SETTINGS)
     assert isinstance(done, CompactedHistory)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memorist.compaction.provider_compaction import (
+from memorist.compaction.provider_edit_format import (
     AppliedEdit,
     ProviderSummary,
     read_anthropic_compaction,

@@ -12,7 +12,7 @@ from compaction.histories import STEPS, WORD, History, told
 from memorist.compaction.compaction_prompts import load_compaction_prompts
 from memorist.compaction.compaction_result import CompactedHistory, CompactionStrategy
 from memorist.compaction.offline_compaction import OfflineOptions, compact_offline
-from memorist.compaction.recorded_window import RecordedWindow
+from memorist.compaction.window_at_message import RecordedWindow
 from memorist.context.message_normalization import UNLIMITED_TOKENS, normalize_history
 from memorist.core.messages import MISSING_OUTPUT, Message
 from memorist.core.prompt_templates import load_prompt

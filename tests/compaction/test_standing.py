@@ -19,7 +19,7 @@ from memorist.compaction.compaction_result import (
 )
 from memorist.compaction.conversation_preamble import PREAMBLE_ID, reattach_preamble, split_preamble
 from memorist.compaction.measured_history import measure_conversation
-from memorist.compaction.recorded_window import read_recorded_window
+from memorist.compaction.window_at_message import read_recorded_window
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.engine.engine import Memorist
 from memorist.formats import transcript_format

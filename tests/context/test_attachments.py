@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.compaction.recorded_window import read_recorded_window
+from memorist.compaction.window_at_message import read_recorded_window
 from memorist.context.context_pieces import ContextPiece
 from memorist.context.recorded_attachments import (
     HIDDEN_KINDS,

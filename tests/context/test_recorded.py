@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from memorist.compaction.recorded_window import read_recorded_window
+from memorist.compaction.window_at_message import read_recorded_window
 from memorist.context.context_pieces import recount_tokens
 from memorist.context.context_tags import SCAFFOLD_TABLE
 from memorist.context.recorded_context import (

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.compaction.recorded_window import RecordedWindow
+from memorist.compaction.window_at_message import RecordedWindow
 from memorist.context.context_tags import (
     FILE_NATIVE_ROWS,
     ROLLOUT_ROWS,

@@ -57,7 +57,7 @@ from memorist.auto_memory.memory_manifest import (
     is_memory_file,
 )
 from memorist.auto_memory.project_files import ProjectFiles
-from memorist.auto_memory.purge_journal import PurgeEntry, PurgeJournal, describe_purged
+from memorist.auto_memory.purge_journal import PurgeEntry, PurgeJournal, build_purge_entry
 from memorist.auto_memory.statements.statement_scope import reaches_every_project
 from memorist.auto_memory.team_memory import (
     TEAM_PREFIX,
@@ -695,7 +695,7 @@ class AutoMemory:
                 f"`log` show what there is"
             )
         return self.purge_journal.add(
-            describe_purged(path, self.read_versions(path)) for path in paths
+            build_purge_entry(path, self.read_versions(path)) for path in paths
         )
 
     def purge(self, paths: Sequence[str], clean: Callable[[bytes], bytes] = bytes) -> int:

@@ -26,7 +26,7 @@ class PurgeEntry(Struct, frozen=True):
     sessions: tuple[str, ...] = ()
 
 
-def describe_purged(path: str, versions: Sequence[Topic]) -> PurgeEntry:
+def build_purge_entry(path: str, versions: Sequence[Topic]) -> PurgeEntry:
     """The entry of a memory with these versions."""
     return PurgeEntry(
         path,

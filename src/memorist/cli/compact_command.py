@@ -16,8 +16,8 @@ from memorist.cli.command_environment import find_home, load_project_settings
 from memorist.cli.recorded_sessions import find_recorded_session
 from memorist.compaction.cached_microcompact import (
     PinnedResults,
+    add_old_results,
     build_clearing_edit,
-    pin_old_results,
 )
 from memorist.compaction.compaction_prompts import load_compaction_prompts
 from memorist.compaction.compaction_result import (
@@ -33,10 +33,10 @@ from memorist.compaction.offline_compaction import (
     find_token_factor,
     measure_replaced,
 )
-from memorist.compaction.recorded_window import RecordedWindow, find_text, read_recorded_window
 from memorist.compaction.summary_parser import UnusableSummary
 from memorist.compaction.summary_request import request_summary
 from memorist.compaction.summary_review import SummaryReview, review_summary, rewrite_with_review
+from memorist.compaction.window_at_message import RecordedWindow, find_text, read_recorded_window
 from memorist.context.message_normalization import UNLIMITED_TOKENS, normalize_history
 from memorist.core.messages import Message
 from memorist.core.prompt_templates import load_prompt
@@ -144,7 +144,7 @@ def compact_command(**options: Any) -> None:  # noqa: ANN401 - click passes the 
 def _print_clearing_edit(recorded: RecordedWindow, *, as_json: bool) -> None:
     """What cached microcompact would ask Anthropic to clear."""
     keep = load_project_settings().compaction.micro_keep
-    pinned = pin_old_results(PinnedResults(), recorded.messages, keep)
+    pinned = add_old_results(PinnedResults(), recorded.messages, keep)
     edit = build_clearing_edit(pinned, recorded.messages)
     if edit is None:
         raise NothingToDo("No tool result is old enough to be cleared.")

@@ -18,7 +18,7 @@ from msgspec import Struct, structs
 from memorist.cli import output
 from memorist.cli.command_environment import read_environment
 from memorist.cli.memory.memory_commands import open_project_memory
-from memorist.compaction.recorded_window import read_recorded_window
+from memorist.compaction.window_at_message import read_recorded_window
 from memorist.config import load_settings
 from memorist.context.assembly import assemble_first_context, build_memory_section
 from memorist.context.context_comparison import PieceChange, compare_pieces

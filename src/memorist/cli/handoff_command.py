@@ -18,7 +18,7 @@ from memorist.cli import output
 from memorist.cli.command_environment import find_home
 from memorist.cli.recorded_sessions import SessionFile, find_recorded_session
 from memorist.compaction.handoff import HandoffSource, render_handoff
-from memorist.compaction.recorded_window import read_recorded_window
+from memorist.compaction.window_at_message import read_recorded_window
 from memorist.core.prompt_templates import load_prompt
 from memorist.core.token_count import estimate_text_tokens
 from memorist.errors import InputError

@@ -15,7 +15,7 @@ from memorist.cli.sessions_command import find_newest_notes
 from memorist.compaction.offline_compaction import (
     build_structural_notes,
 )
-from memorist.compaction.recorded_window import read_recorded_window
+from memorist.compaction.window_at_message import read_recorded_window
 from memorist.core.prompt_templates import load_prompt
 from memorist.engine.engine import Memorist
 from memorist.engine.session_list import list_known_sessions

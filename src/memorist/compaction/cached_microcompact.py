@@ -15,7 +15,7 @@ from memorist.compaction.microcompact import (
     find_old_results,
     is_compactable,
 )
-from memorist.compaction.provider_compaction import (
+from memorist.compaction.provider_edit_format import (
     CLEAR_EDIT,
     EDITING_BETA,
     ProviderRequest,
@@ -48,7 +48,7 @@ class ClearingBoundary(Struct, frozen=True):
     tokens: int
 
 
-def pin_old_results(pinned: PinnedResults, messages: Sequence[Message], keep: int) -> PinnedResults:
+def add_old_results(pinned: PinnedResults, messages: Sequence[Message], keep: int) -> PinnedResults:
     """Add the results that are old by now. Returns the same object when there are none."""
     known = set(pinned.ids)
     new = tuple(name for name in find_old_results(messages, keep) if name not in known)
@@ -65,7 +65,7 @@ def renew_pins(
     """The pins of the next request: results that have grown old join at once, or as soon as
     `compaction.micro_cached_results` of them wait, since each change costs the cache behind it.
     """
-    more = pin_old_results(pinned, messages, settings.micro_keep)
+    more = add_old_results(pinned, messages, settings.micro_keep)
     waiting = len(more.ids) - len(pinned.ids)
     return more if at_once or waiting >= settings.micro_cached_results else pinned
 

@@ -27,7 +27,7 @@ from memorist.compaction.quoted_words import (
     STILL_AT_WORK,
     find_handed_over_state,
 )
-from memorist.compaction.recorded_window import RecordedWindow
+from memorist.compaction.window_at_message import RecordedWindow
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Block, Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.core.prompt_templates import render_template

@@ -31,8 +31,8 @@ from memorist.compaction.measured_history import (
 )
 from memorist.compaction.newest_messages import close_open_calls, keep_tail, pair_tool_calls
 from memorist.compaction.oldest_rounds import ensure_user_first
-from memorist.compaction.recorded_window import RecordedWindow
 from memorist.compaction.session_memory_compaction import SessionNotes
+from memorist.compaction.window_at_message import RecordedWindow
 from memorist.core.messages import Message
 from memorist.core.token_count import estimate_messages_tokens, token_factor
 from memorist.session_memory.notes_template import merge_structural_notes

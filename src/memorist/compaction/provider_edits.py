@@ -14,7 +14,7 @@ from memorist.compaction.cached_microcompact import (
     drop_stale_pins,
     renew_pins,
 )
-from memorist.compaction.provider_compaction import (
+from memorist.compaction.provider_edit_format import (
     ProviderRequest,
     ProviderSummary,
     read_anthropic_compaction,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from memorist.compaction.recorded_window import RecordedWindow
+from memorist.compaction.window_at_message import RecordedWindow
 from memorist.context.context_pieces import ContextPiece, build_piece
 from memorist.context.context_tags import find_row, identify_row, split_by_rows
 from memorist.context.recorded_attachments import attachment_kind, scaffold_tag_and_reason

@@ -38,7 +38,7 @@ from memorist.dream.dream_model_task import (
     fit_material,
     match_utterances,
 )
-from memorist.dream.dream_review import ModelChanges, max_retired_memories, review_model_changes
+from memorist.dream.dream_review import ReviewedChanges, max_retired_memories, review_model_changes
 from memorist.dream.dream_workspace import (
     DreamWorkspace,
     PreparedDream,
@@ -74,7 +74,7 @@ COMPLETED_OUTCOMES = (ForkOutcome.CHANGED, ForkOutcome.UNCHANGED)
 class _DreamForkResult(Struct, frozen=True, kw_only=True):
     """The result of the model's part."""
 
-    changes: ModelChanges = ModelChanges()
+    changes: ReviewedChanges = ReviewedChanges()
     said: str = ""
     failed: str = ""
     evidence: WriteEvidence = WriteEvidence()
@@ -334,7 +334,7 @@ class Dream(SessionExtension):
 
     def _review_fork(
         self, overlay: OverlayFiles, prepared: PreparedDream, material: FittedMaterial
-    ) -> ModelChanges:
+    ) -> ReviewedChanges:
         """Review what the model did, apart from what rules had done before it."""
         folder = self._runtime.files.resolve(self._layout.folder)
         ruled, before = prepared.files_after_rules(), prepared.snapshot.data
@@ -413,7 +413,7 @@ async def _run_uninterrupted(
         raise
 
 
-def _correct_receipt(receipt: Receipt, model: ModelChanges, dreamt: DreamReport) -> Receipt:
+def _correct_receipt(receipt: Receipt, model: ReviewedChanges, dreamt: DreamReport) -> Receipt:
     """Correct the receipt to what was really written of the fork's work (FK-8).
 
     A retired memory has no bytes left, whatever the fork left of it.

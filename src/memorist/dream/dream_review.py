@@ -34,7 +34,7 @@ MIN_RETIRED_LIMIT = 3
 """At least this many may be retired, even in a small folder."""
 
 
-class ModelChanges(Struct, frozen=True, kw_only=True):
+class ReviewedChanges(Struct, frozen=True, kw_only=True):
     """The reviewed changes of a model."""
 
     changes: tuple[MemoryChange, ...] = ()
@@ -56,7 +56,7 @@ def review_model_changes(
     settings: DreamSettings,
     check: LineCheck,
     sessions: str = "",
-) -> ModelChanges:
+) -> ReviewedChanges:
     """Sort the differences between the folder (`before`: every memory) and the copy.
 
     `changed` maps each path to its old and new bytes in the copy; `check` knows what the model was
@@ -111,9 +111,9 @@ def review_model_changes(
         _folder_words(before), _folder_words(after), settings
     )
     return (
-        ModelChanges(refused=refused)
+        ReviewedChanges(refused=refused)
         if refused
-        else ModelChanges(
+        else ReviewedChanges(
             changes=(*written, *removed),
             questions=tuple(asked),
             acts=tuple(acts),

@@ -30,7 +30,7 @@ from memorist.dream.dream_journal import (
 )
 from memorist.dream.dream_preview import journal_path, render_diff
 from memorist.dream.dream_questions import load_asked_marks, save_asked_marks
-from memorist.dream.dream_review import ModelChanges
+from memorist.dream.dream_review import ReviewedChanges
 from memorist.dream.memory_conflicts import DreamRemark, InstructionSource
 from memorist.dream.memory_snapshot import MemorySnapshot, snapshot_memory
 from memorist.dream.past_evidence import (
@@ -148,7 +148,7 @@ def prepare_dream(
 
 def apply_dream(
     workspace: DreamWorkspace,
-    model: ModelChanges,
+    model: ReviewedChanges,
     evidence: WriteEvidence,
     *,
     dry_run: bool = False,
@@ -178,7 +178,7 @@ class _DreamWriter:
         self,
         workspace: DreamWorkspace,
         memory: AutoMemory,
-        model: ModelChanges,
+        model: ReviewedChanges,
         behind: WriteEvidence,
         events: list[Event],
     ) -> None:

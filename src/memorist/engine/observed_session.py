@@ -158,7 +158,7 @@ class ObservedSession:
         index = self._memory.index_message()
         if index is not None:
             texts.append(index.text)
-        if self._pins is not None and (pinned := self._pins.take_text()):
+        if self._pins is not None and (pinned := self._pins.take_missing_pins()):
             texts.append(pinned)
         past = ""
         if self._rollout_memory is not None:
@@ -185,7 +185,7 @@ class ObservedSession:
         if self._pins is not None:
             if pinned := read_pinned_text(prompt):
                 self._pins.pin(pinned)
-            texts += filter(None, [self._pins.take_text()])
+            texts += filter(None, [self._pins.take_missing_pins()])
         if self._session_recall is not None:
             said = self._session_recall.recall(strip_host_markup(prompt))
             texts += [said] if said and said not in self._shown.texts else []

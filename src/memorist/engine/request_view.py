@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from memorist.compaction.cache_breakpoints import add_breakpoints, find_host_breakpoints
 from memorist.compaction.compaction_request import CompactionOutcome, CompactionRequest
 from memorist.compaction.compactor import Compactor
-from memorist.compaction.recorded_window import find_text
+from memorist.compaction.window_at_message import find_text
 from memorist.core.messages import JsonObject, Message, Origin, ToolResult
 from memorist.engine.host_history import COMPARED_ENTRIES, HistoryUpdate, HostEntry, HostHistory
 from memorist.engine.view_window import RolledBackTurns, ViewWindow

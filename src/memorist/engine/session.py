@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from memorist.compaction.compaction_request import CompactionOutcome, CompactionRequest
 from memorist.compaction.compaction_result import CompactionStrategy
-from memorist.compaction.provider_compaction import ProviderSummary
+from memorist.compaction.provider_edit_format import ProviderSummary
 from memorist.compaction.provider_edits import ProviderEdits
 from memorist.compaction.summary_parser import UnusableSummary
 from memorist.compaction.thresholds import thresholds_for

@@ -17,7 +17,7 @@ from memorist.auto_memory.write_evidence import (
     find_quoted_messages,
     normalize_for_comparison,
 )
-from memorist.compaction.recorded_window import find_text
+from memorist.compaction.window_at_message import find_text
 from memorist.core.messages import Message, Origin
 from memorist.errors import InputError, NothingToDo, UnreadableSession
 from memorist.ports import FileSystem

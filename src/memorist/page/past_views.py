@@ -180,7 +180,7 @@ def _past_row(each: Rollout, extract: StoredExtract | None) -> PageRow:
     )
 
 
-def change_past(id: str, *, take_in: bool) -> str:
+def set_past_session_use(id: str, *, take_in: bool) -> str:
     """Leave a past session out of memory, or take it in again, and say what was done."""
     with_past_state(
         lambda past: set_memory_mode(

@@ -261,7 +261,7 @@ def _change(action: str, fields: dict[str, str]) -> str:
     if action == "sync":
         return health_views.sync_own_machines()
     if action in {"leave-out", "take-in"}:
-        return past_views.change_past(fields["id"], take_in=action == "take-in")
+        return past_views.set_past_session_use(fields["id"], take_in=action == "take-in")
     with _open_context(fields) as context:
         return change_memory(context, action, fields)
 

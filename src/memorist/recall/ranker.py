@@ -51,7 +51,7 @@ from memorist.recall.search_query import (
 )
 from memorist.recall.word_chance import WORD_RATES, measure_entry_evidence
 from memorist.recall.word_index import BATCH_ENTRIES, WordIndex
-from memorist.recall.word_nearness import WordNearness, keep_content_words
+from memorist.recall.word_nearness import WordNearness, pack_content_word_vectors
 
 # Semantic similarity of entries and query: vectors by number, and fusion with the lexical score.
 
@@ -156,7 +156,7 @@ def embed_cohort(embedder: Embedder) -> CohortVectors:
             embedder.embed(COHORT_MESSAGES),
             [each.whole for each in words] or embedder.embed(COHORT_MEMORIES),
             [embedder.embed(texts) for texts in COHORT_LANGUAGES],
-            list(map(keep_content_words, words)),
+            list(map(pack_content_word_vectors, words)),
         )
     return _COHORT_VECTORS[embedder.name]
 
@@ -551,7 +551,7 @@ class Ranker:
         if self._compares_words and isinstance(embedder, WordEmbedder):
             found = embedder.embed_words(texts)
             vectors = [each.whole for each in found]
-            words = dict(zip(fingerprints, map(keep_content_words, found), strict=True))
+            words = dict(zip(fingerprints, map(pack_content_word_vectors, found), strict=True))
         else:
             vectors = embedder.embed(texts)
         kept = dict(zip(fingerprints, map(quantize_vector, vectors), strict=True))

@@ -36,7 +36,7 @@ Rows = Any
 """A numpy array with one vector a row. numpy is an extra."""
 
 
-def keep_content_words(text: WordVectors) -> bytes:
+def pack_content_word_vectors(text: WordVectors) -> bytes:
     """The vectors of a text's words without the commonest, each number as a whole one from -127 to
     127 in one byte; of all its words where it has no others.
     """
@@ -58,7 +58,7 @@ def _read_rows(text: WordVectors) -> Rows:
 
 class WordNearness:
     """Measures texts against what unrelated memories (`cohort`) give for the same question. Texts
-    are the bytes of `keep_content_words`.
+    are the bytes of `pack_content_word_vectors`.
     """
 
     def __init__(self, cohort: Sequence[bytes]) -> None:
