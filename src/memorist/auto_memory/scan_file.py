@@ -90,7 +90,8 @@ class ScanFile:
             return
         self._files.write(self._layout.scan_state, msgspec.json.encode(scan))
         facts = self._files.facts(self._layout.scan_state)
-        remove_if_exists(self._files, self._layout.scan_changes)
+        if self._files.facts(self._layout.scan_changes) is not None:
+            remove_if_exists(self._files, self._layout.scan_changes)
         self._whole = None if facts is None else (facts, scan)
         self._latest = (None, scan)
 
