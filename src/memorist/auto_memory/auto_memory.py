@@ -53,9 +53,9 @@ from memorist.auto_memory.memory_index import MemoryIndex
 from memorist.auto_memory.memory_manifest import (
     MAX_FILE_BYTES,
     MemoryHeader,
-    is_index_file,
     is_memory_file,
 )
+from memorist.auto_memory.memory_undo import find_undoable_change, plan_undo
 from memorist.auto_memory.project_files import ProjectFiles
 from memorist.auto_memory.purge_journal import PurgeEntry, PurgeJournal, build_purge_entry
 from memorist.auto_memory.statements.statement_scope import reaches_every_project
@@ -95,7 +95,7 @@ from memorist.core.text_analysis import encode_text
 from memorist.errors import InputError, NothingToDo, WriteConflict
 from memorist.events import Event, MemoryChanged, MemoryNeedsReview, MemoryRefused
 from memorist.ports import Clock, FileSystem
-from memorist.safety.secrets import redact, redact_bytes
+from memorist.safety.secrets import redact
 from memorist.settings import AutoMemorySettings
 from memorist.store.disk_files import read_if_exists
 from memorist.store.home_layout import MemoryLayout
@@ -729,25 +729,11 @@ class AutoMemory:
         owner = self._find_change_owner(id_prefix)
         if owner is not self:
             return owner.undo(id_prefix, dry_run=dry_run)
-        recorded = self.find_undoable_change(id_prefix)
+        self.folder.refresh()
+        recorded = find_undoable_change(self.folder.history, id_prefix)
         if dry_run:
             return recorded
-        history = self.folder.history
-        before = history.find_parent_id(recorded.id)
-        changes = []
-        for path in recorded.paths:
-            if is_index_file(path):
-                continue
-            now, then = self._read_present(path), history.read_file(path, recorded.id)
-            if (now and redact_bytes(now)) != then:
-                raise WriteConflict(
-                    f"{path} was changed again since; undo the later change first, or edit the file"
-                )
-            changes.append(
-                MemoryChange(
-                    path=path, before=now, after=history.read_file(path, before) if before else None
-                )
-            )
+        changes = plan_undo(self.folder.history, recorded, self._read_present)
         why = ChangeReason(actor="undo", what=render_headline("undo", recorded.why.what))
         self.folder.apply_changes(changes, why, undoes=recorded.id)
         return recorded
@@ -759,25 +745,9 @@ class AutoMemory:
         newest: dict[AutoMemory, float] = {}
         for each in (self, self.everywhere):
             with contextlib.suppress(InputError, NothingToDo):
-                newest[each] = each.find_undoable_change(id_prefix).at
+                each.folder.refresh()
+                newest[each] = find_undoable_change(each.folder.history, id_prefix).at
         return max(newest, key=newest.__getitem__, default=self)
-
-    def find_undoable_change(self, id_prefix: str = "") -> RecordedChange:
-        """Return the change that `undo` would revert."""
-        self.folder.refresh()
-        if id_prefix:
-            return self.folder.history.find_change(id_prefix)
-        undone: set[str] = set()
-        for each in self.folder.history.iter_changes():
-            if each.undoes and each.id not in undone:
-                undone.add(each.undoes)
-            elif (
-                not each.undoes
-                and each.id not in undone
-                and not all(map(is_index_file, each.paths))
-            ):
-                return each
-        raise NothingToDo("there is no change of memory to take back")
 
     def _read_present(self, path: str) -> bytes | None:
         return read_if_exists(self._files, self.layout.folder / path)
