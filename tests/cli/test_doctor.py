@@ -603,3 +603,26 @@ def test_the_text_shows_each_finding_with_its_cure(home: Path) -> None:
 
     assert f"WRONG  others on this machine can look into {home}\n       chmod 700 {home}\n" in shown
     assert f"MENDED others on this machine can look into {home}: closed to others\n" in fixed
+
+
+@pytest.mark.covers("WD-7")
+def test_a_memory_that_waits_is_named_with_the_command_that_shows_it(
+    home: Path, tmp_path: Path
+) -> None:
+    """Who does not know of the inbox would think that what they said was forgotten."""
+    reviewing = Settings(home=str(home), auto_memory=AutoMemorySettings(policy="review"))
+
+    async def talk() -> None:
+        async with Memorist(model="structural", settings=reviewing) as engine:
+            session = await engine.open("talk-2", project=str(tmp_path / "shop"))
+            said = {"role": "user", "content": "Remember that we always indent with tabs."}
+            await session.prepare({"model": "m", "max_tokens": 10, "messages": [said]})
+            await session.close()
+
+    asyncio.run(talk())
+
+    status, found = examine()
+
+    (waiting,) = [each for each in found if "waits for your yes or no" in each["what"]]
+    assert (status, waiting["state"]) == (0, "note")
+    assert waiting["mend"] == f"in {tmp_path / 'shop'}: memorist memory inbox"

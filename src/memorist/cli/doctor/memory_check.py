@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from memorist.auto_memory.history_objects import compute_blob_id
+from memorist.auto_memory.inbox import Inbox
 from memorist.auto_memory.memory_file import parse_topic
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.memory_index import list_pointer_targets
 from memorist.auto_memory.memory_location import parse_directory_setting, read_project_record
 from memorist.auto_memory.memory_manifest import INDEX_NAME, MAX_FILE_BYTES
 from memorist.auto_memory.purge_journal import PurgeJournal
+from memorist.auto_memory.team_memory import is_shared
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext, pluralize
 from memorist.cli.doctor.database_check import open_read_only
 from memorist.cli.doctor.fault_repair import FIX_COMMAND, repair_or_report
@@ -59,6 +61,21 @@ def check_memories(context: DoctorContext) -> Iterator[CheckResult]:
         yield from wrong
         if not wrong:
             yield CheckResult("good", f"{where.folder}: files, history and index agree")
+        yield from _check_inbox(where)
+
+
+def _check_inbox(where: MemoryLayout) -> Iterator[CheckResult]:
+    """Report what waits for the user; what waits of a team's is reported with the team."""
+    waiting = [each for each in Inbox(where, FILES).list_proposals() if not is_shared(each.path)]
+    if waiting:
+        known = read_project_record(FILES, where)
+        there = f"in {known.root}: " if known is not None else ""
+        waits = "memory waits" if len(waiting) == 1 else "memories wait"
+        yield CheckResult(
+            "note",
+            f"{where.folder}: {len(waiting):,} {waits} for your yes or no and are not shown",
+            f"{there}memorist memory inbox",
+        )
 
 
 def _check_folder(
