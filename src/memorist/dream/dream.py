@@ -425,6 +425,13 @@ def _correct_receipt(receipt: Receipt, model: ReviewedChanges, dreamt: DreamRepo
     files = tuple(
         replace(file, after=None) if kept[path] == "retired" else file for file, path in written
     )
+    refused = (
+        *model.dropped,
+        *dreamt.refused,
+        *((("it", model.refused),) if model.refused else ()),
+    )
+    said = (receipt.said, *(f"({path} was dropped: {why})" for path, why in refused))
+    receipt = replace(receipt, said="\n".join(filter(None, said)))
     return (
         replace(receipt, files=files, outcome=ForkOutcome.CHANGED)
         if files

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from memorist.core.messages import JsonObject
-from memorist.forks.json_answer import find_json_object
+from memorist.forks.json_answer import find_json_object, find_object_with, list_objects_with
 from memorist.forks.written_edits import TextEdits
 
 
@@ -28,10 +28,43 @@ class AnswerForm(Struct, frozen=True, kw_only=True):
 
 def read_form(form: AnswerForm, text: str) -> TextEdits:
     """The edits of an answer to a form."""
+    before, bracket, items = text.partition("[")
+    if bracket and "{" in items and "{" not in before:
+        end = items.rfind("]") + 1
+        text = f'{{"items": [{items[:end] if end else items}}}'
     answer = find_json_object(text)
     if answer is None:
         return TextEdits((), ("The answer holds no JSON object.",))
-    return form.read(answer)
+    return read_answer(form, answer)
+
+
+def read_answer(form: AnswerForm, answer: JsonObject) -> TextEdits:
+    """The edits of the object of an answer, with another object around the form or its keys spelled
+    otherwise. Entries of the form's one list count under whatever key they are.
+    """
+    keys = list(form.schema.get("properties", answer))
+    found = find_object_with(answer, *keys)
+    if found is None and (entry := _entry_keys(form)):
+        found = {keys[0]: entries} if (entries := list_objects_with(answer, *entry)) else None
+    if found is None and answer:
+        names = ", ".join(f"`{key}`" for key in keys)
+        return TextEdits((), (f"The answer has none of the keys that it should have: {names}.",))
+    return form.read(found or {})
+
+
+def _entry_keys(form: AnswerForm) -> list[str]:
+    """The keys of an entry, of a form that is one list of objects; none of any other."""
+    match list(form.schema.get("properties", {}).values()):
+        case [{"items": {"required": [*keys]}}]:
+            return keys
+        case _:
+            return []
+
+
+def list_objects(value: object) -> list[JsonObject]:
+    """The objects of a list that a model filled in; one object counts as a list of it."""
+    given = value if isinstance(value, list) else [value]
+    return [each for each in given if isinstance(each, dict)]
 
 
 def list_texts(value: object) -> list[str]:

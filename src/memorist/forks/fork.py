@@ -11,6 +11,7 @@ from functools import cache
 import msgspec
 from msgspec import Struct
 
+from memorist.core.leading_thought import strip_thought
 from memorist.core.messages import JsonObject, Message, ToolUse, Usage
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.errors import FormatError, ModelError, ModelTimeout, StoreError
@@ -105,6 +106,8 @@ class _ForkTurn(Struct, frozen=True, kw_only=True):
     keys: frozenset[tuple[str, str]] = frozenset()
     changed: bool = False
     succeeded: bool = True
+    dropped: tuple[str, ...] = ()
+    """What was left out of an answer whose other edits were made."""
 
     @property
     def is_final(self) -> bool:
@@ -209,14 +212,21 @@ class _ForkRun:
                 return ForkOutcome.TIMED_OUT if late else ForkOutcome.OVER_LIMIT
             reply = await self._send(spec, body)
             turn = await _apply_reply(reply, way, spec.form, executor, wire)
+            self.statement = "\n".join(
+                (self.statement, *(f"(Dropped: {each}.)" for each in turn.dropped))
+            )
             seen.update(turn.keys)
             if turn.is_final or (spec.one_round and turn.changed and turn.succeeded):
                 return None
             if max(seen.values(), default=0) >= spec.limits.repeats:
-                self.statement = (
-                    f"It made the same call {spec.limits.repeats} times with the same result."
+                self.statement = " ".join(
+                    (
+                        f"It made the same call {spec.limits.repeats} times with the same result.",
+                        *turn.failures[:1],
+                    )
                 )
-                return ForkOutcome.LOOPED
+                # Each caller judges what was written before, also beside edits that never applied.
+                return None if turn.failures and executor.changes() else ForkOutcome.LOOPED
             report = _render_report(turn, texts)
             tail = (
                 wire.build_user_messages(report, turn.tool_results)
@@ -348,6 +358,7 @@ async def _apply_reply(
         keys=frozenset(keys),
         changed=any(result.changed for result in results),
         succeeded=not failures and not any(result.is_error for result in results),
+        dropped=edits.dropped,
     )
 
 
@@ -389,8 +400,13 @@ def _parse_text_edits(
 
 
 def _reply_text(reply: Reply) -> str:
-    return "\n".join(
-        message.text for message in reply.messages if message.role == "assistant" and message.text
+    """What the model says, without what it thought: an edit that it only weighed is none."""
+    return strip_thought(
+        "\n".join(
+            message.text
+            for message in reply.messages
+            if message.role == "assistant" and message.text
+        )
     )
 
 

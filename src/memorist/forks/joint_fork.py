@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from memorist.core.messages import JsonObject, Usage
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.errors import StoreError
-from memorist.forks.answer_form import AnswerForm
+from memorist.forks.answer_form import AnswerForm, read_answer
 from memorist.forks.fork_spec import ForkOutcome, ForkSpec, ForkStart, NoTools, Receipt
 from memorist.forks.tool_executor import ToolExecutor
 from memorist.forks.written_edits import TextEdits
@@ -131,7 +131,7 @@ async def _run_joined(
 async def _make_edits(each: _JoinedFork, answer: JsonObject, receipt: Receipt) -> Receipt:
     """Make the edits of one fork's part of the answer."""
     given = answer.get(each.spec.label)
-    edits = each.form.read(given if isinstance(given, dict) else {})
+    edits = read_answer(each.form, given if isinstance(given, dict) else {})
     problems = list(edits.problems)
     try:
         executor = ToolExecutor(each.spec.permission, each.files, each.spec.known_files)

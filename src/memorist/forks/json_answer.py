@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import deque
+from collections.abc import Sequence
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject
@@ -28,14 +29,54 @@ def find_json_object(text: str) -> JsonObject | None:
     return _close_cut_object(text) or found
 
 
-def find_object_with(value: object, key: str) -> JsonObject | None:
-    """The object that has this key, in an answer or in what is wrapped around it."""
+def find_object_with(value: object, *keys: str) -> JsonObject | None:
+    """The object that has one of these keys, in an answer or in what is wrapped around it: lists,
+    objects, a call's arguments, an object written as a text. Keys in another case, or joined by
+    other marks, come back as they are spelled here.
+    """
+    if isinstance(value, dict) and (found := _respell_keys(value, keys)):
+        return found
+    nested = (find_object_with(each, *keys) for each in _list_nested(value))
+    return next(filter(None, nested), None)
+
+
+def list_objects_with(value: object, *keys: str) -> list[JsonObject]:
+    """All objects that have every one of these keys, in an answer or in what is wrapped around
+    them.
+    """
     if isinstance(value, dict):
-        if key in value:
+        found = _respell_keys(value, keys)
+        if all(key in found for key in keys):
+            return [found]
+    return [found for each in _list_nested(value) for found in list_objects_with(each, *keys)]
+
+
+def _list_nested(value: object) -> list[object]:
+    match value:
+        case dict():
+            return list(value.values())
+        case list():
             return value
-        value = list(value.values())
-    nested = value if isinstance(value, list) else []
-    return next(filter(None, (find_object_with(each, key) for each in nested)), None)
+        case str() if "{" in value:
+            return [find_json_object(value)]
+        case _:
+            return []
+
+
+def _respell_keys(value: JsonObject, keys: Sequence[str]) -> JsonObject:
+    """The object with its keys as they are spelled here, of those that are; empty without any."""
+    spelled = {_plain_key(key): key for key in keys}
+    given = {
+        spelled[plain]: each for key, each in value.items() if (plain := _plain_key(key)) in spelled
+    }
+    return given | {key: value[key] for key in keys if key in value}
+
+
+def _plain_key(key: str) -> str:
+    return _KEY_MARKS.sub("", key).casefold()
+
+
+_KEY_MARKS = lazy_pattern(r"[\W_]+")
 
 
 def _find_largest(text: str) -> tuple[JsonObject | None, bool]:

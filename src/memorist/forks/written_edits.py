@@ -28,6 +28,10 @@ class TextEdits(Struct, frozen=True):
     problems: tuple[str, ...] = ()
     reads: tuple[ReadFileCall, ...] = ()
     """Files that the model asks to be shown before it goes on."""
+    dropped: tuple[str, ...] = ()
+    """Pieces left out beside edits that stand, one sentence each: the model is not asked again, and
+    the receipt says so.
+    """
 
 
 _TAG = lazy_pattern(r"<(/?)(edit|write|old|new)((?:\s[^<>]*)?)>")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from memorist.core.messages import JsonObject
-from memorist.forks.answer_form import AnswerForm
+from memorist.forks.answer_form import AnswerForm, list_objects
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement
 from memorist.forks.written_edits import TextEdits
 from memorist.magic_docs.document_header import MagicDocHeader
@@ -27,9 +27,10 @@ def build_document_form(
 
     def read(answer: JsonObject) -> TextEdits:
         text, problems = contents, []
-        changes = answer.get("changes")
-        for change in changes if isinstance(changes, list) else ():
-            given = change if isinstance(change, dict) else {}
+        for given in list_objects(answer.get("changes")):
+            if not isinstance(given.get("new"), str):
+                problems.append("a change has no text under `new`; to take a line out, it is empty")
+                continue
             section, old, new = (str(given.get(key) or "").strip("\n") for key in _FIELDS)
             section, new = _split_heading(text, section, new)
             changed = (
@@ -40,7 +41,9 @@ def build_document_form(
             else:
                 problems.append(f"no one line reads “{old[:80]}”, or there is no such section")
         edit = EditFileCall(path, (TextReplacement(contents, text),))
-        return TextEdits(() if text == contents else (edit,), tuple(problems[:1]))
+        if text == contents:
+            return TextEdits((), tuple(problems[:1]))
+        return TextEdits((edit,), dropped=tuple(problems))
 
     text: JsonObject = {"type": "string"}
     own, reasons = render_demands(header, prompts, refused)

@@ -7,11 +7,11 @@ ended the stream. Unknown events are ignored, unknown fields are kept.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 import msgspec
 
+from memorist.core.leading_thought import find_thought
 from memorist.core.messages import JsonObject
 from memorist.models.call_failure import CallFailure, failure_from_error
 
@@ -182,15 +182,6 @@ def _complete_choice(index: int, choice: JsonObject) -> JsonObject:
     return {"index": index, **choice, "message": message}
 
 
-_THOUGHT = re.compile(
-    r"\s*<(?P<tag>think|thinking|reasoning)>(?P<thought>.*?)(?:</(?P=tag)>|\Z)\s*", re.DOTALL
-)
-_UNOPENED_THOUGHT = re.compile(
-    r"(?P<thought>.*?)^[ \t]*</(?:think|thinking|reasoning)>[ \t]*$\s*", re.DOTALL | re.MULTILINE
-)
-"""Thoughts whose opening mark stood at the end of the prompt, as some chat templates have it."""
-
-
 def separate_thoughts(body: JsonObject) -> JsonObject:
     """The reply with what its model thought apart from what it says.
 
@@ -201,18 +192,9 @@ def separate_thoughts(body: JsonObject) -> JsonObject:
     for choice in body.get("choices") or ():
         message = choice.get("message") or {}
         said = message.get("content")
-        found = _find_thought(said) if isinstance(said, str) else None
+        found = find_thought(said) if isinstance(said, str) else None
         if found is not None and isinstance(said, str):
             thought = f"{message.get('reasoning_content') or ''}{found['thought']}"
             message = message | {"content": said[found.end() :], "reasoning_content": thought}
         choices.append({**choice, "message": message} if found else choice)
     return {**body, "choices": choices} if choices else body
-
-
-def _find_thought(said: str) -> re.Match[str] | None:
-    found = _THOUGHT.match(said) or _UNOPENED_THOUGHT.match(said)
-    if found is None or found.re is _THOUGHT:
-        return found
-    # An answer about such marks quotes them: in code, or with the opening one.
-    quotes = "<think" in found["thought"] or "<reason" in found["thought"]
-    return None if quotes or found["thought"].count("```") % 2 else found

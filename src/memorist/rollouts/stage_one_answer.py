@@ -102,7 +102,9 @@ def _parse_loose_answer(body: str) -> StageOneAnswer | None:
 
 def _parse_repaired_answer(body: str) -> StageOneAnswer | None:
     """An answer with comments, trailing commas or single quotes, or inside another object."""
-    found = find_object_with(find_json_object(body), "raw_memory")
+    found = find_object_with(
+        find_json_object(body), "raw_memory", "rollout_summary", "rollout_slug"
+    )
     try:
         return None if found is None else msgspec.convert(found, StageOneAnswer)
     except msgspec.ValidationError:
