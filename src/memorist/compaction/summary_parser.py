@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
+from memorist.forks.json_answer import find_json_object
 from memorist.formats.request_codec import CUT_OFF_REASONS, FINISHED_REASONS
 
 ERROR_LENGTH = 400
@@ -125,7 +126,7 @@ def parse_summary(
     )
     if body is None:
         return UnusableSummary("The summary was cut off before its end.")
-    body = _BLANK_LINES.sub("\n\n", _LOOSE_TAG.sub("", body)).strip()
+    body = _unwrap_json(_BLANK_LINES.sub("\n\n", _LOOSE_TAG.sub("", body)).strip())
     return body or UnusableSummary("The summary is empty.")
 
 
@@ -159,6 +160,23 @@ def _find_summary_body(text: str, *, finished: bool) -> str | None:
     if closing is not None:
         return text[opening.end() : closing.start()]
     return text[opening.end() :] if finished else None
+
+
+def _unwrap_json(text: str) -> str:
+    """The text of a summary that a model wrote as one JSON object, fenced or not: its one text, or
+    its texts under their keys. Any other text as it is.
+    """
+    if not _WHOLE_OBJECT.fullmatch(text):
+        return text
+    found = find_json_object(text) or {}
+    texts = {key: value.strip() for key, value in found.items() if isinstance(value, str)}
+    if not texts or len(texts) < len(found):
+        return text
+    named = "\n\n".join(f"{key}:\n{value}" for key, value in texts.items())
+    return named if len(texts) > 1 else next(iter(texts.values()))
+
+
+_WHOLE_OBJECT = lazy_pattern(r"(?:```\w*\s*)*\{.*\}(?:\s*```)*", re.DOTALL)
 
 
 class CheckedSummary(Struct, frozen=True):
