@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist
@@ -114,6 +115,27 @@ async def test_a_part_that_is_missing_or_cut_leaves_the_others(answer: str) -> N
     )
 
     assert [each.outcome for each in receipts] == [ForkOutcome.CHANGED, ForkOutcome.UNCHANGED]
+
+
+@pytest.mark.covers("FK-8")
+async def test_each_part_is_read_like_an_answer_of_its_own() -> None:
+    """With another object around it, or its keys spelled otherwise; the receipt names what a part
+    drops beside its edits, and the keys that another part does not have.
+    """
+    answer = {"notes": {"answer": {"Lines": ["a"]}}, "memories": {"rows": ["c"]}}
+    model = ScriptedModel([Say(text=msgspec.json.encode(answer).decode())], format="openai_chat")
+    spec = build_spec("notes")
+    assert spec.form is not None
+    read = spec.form.read
+    form = replace(spec.form, read=lambda given: replace(read(given), dropped=("a line is cut",)))
+
+    (notes, memories), _ = await run_together(
+        model, InMemoryFiles(), replace(spec, form=form), build_spec("memories")
+    )
+
+    assert (notes.outcome, notes.said) == (ForkOutcome.CHANGED, "a line is cut")
+    assert memories.outcome is ForkOutcome.UNCHANGED
+    assert "none of the keys that it should have: `lines`" in memories.said
 
 
 @pytest.mark.covers("FK-8")

@@ -131,8 +131,9 @@ async def _run_joined(
 async def _make_edits(each: _JoinedFork, answer: JsonObject, receipt: Receipt) -> Receipt:
     """Make the edits of one fork's part of the answer."""
     given = answer.get(each.spec.label)
-    edits = read_answer(each.form, given if isinstance(given, dict) else {})
-    problems = list(edits.problems)
+    given = given if isinstance(given, dict) else {"entries": given} if given else {}
+    edits = read_answer(each.form, given)
+    problems = [*edits.problems, *edits.dropped]
     try:
         executor = ToolExecutor(each.spec.permission, each.files, each.spec.known_files)
         for call in edits.calls:
