@@ -36,6 +36,8 @@ _TEXT_JOB = re.compile(
     r"\b(?:translat\w+|proof-?read|paraphrase|rephrase|reword|summari[sz]e|transcribe|pretend|role-?play|"
     r"imagine (?:you|that)|act as|play the|what (?:does|do|is meant by)\b[^.?!\n]{0,40}\bmeans?|explain what|"
     r"(?:is|are|was) (?:a )?(?:bad|wrong|terrible|stupid|poor|false) (?:ideas?|advice|examples?|rules?)|"
+    r"(?:use|given|using|based on|answer\w* (?:from|with|by)|according to) (?:only |just )?the (?:following|provided|retrieved|given) (?:\w+ of )?"
+    r"(?:context|information|documents?|passages?|excerpts?|sources?|search results?|files?|snippets?|notes?)|"
     r"for example|examples? of|never do (?:the following|this)|übersetz\w*|fasse\b|traduis\w*|tradui[rs]\w*|"
     r"traduc\w+|traduz\w*|résum\w*|resume[zr]|resum[ae](?= (?:est[aeo]|el|la|los|las|o|a|isso|isto)\b))\b|перевед\w*|翻译|翻譯|譯成|译成|润色|总结一下|要約|訳して|번역",
     re.IGNORECASE,

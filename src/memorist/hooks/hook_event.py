@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from memorist.core.messages import JsonObject
+from memorist.formats.host_markup import strip_host_markup
 from memorist.formats.transcript_format import repair_line
 from memorist.hooks.hook_protocol import KNOWN_EVENTS
 
@@ -39,6 +40,13 @@ class HookEvent(Struct, frozen=True, kw_only=True):
     tool_input: JsonObject = {}
     turn_id: str | None = None
     model: str | None = None
+    agent_id: str = ""
+    """Of an event within a subagent: which one."""
+
+    @property
+    def typed_prompt(self) -> str:
+        """What the user typed of the prompt; empty for what another sender wrote."""
+        return "" if self.agent_id else strip_host_markup(self.prompt)
 
 
 class _RawHookEvent(Struct, frozen=True, kw_only=True):
@@ -58,6 +66,7 @@ class _RawHookEvent(Struct, frozen=True, kw_only=True):
     tool_input: msgspec.Raw = msgspec.Raw()
     turn_id: msgspec.Raw = msgspec.Raw()
     model: msgspec.Raw = msgspec.Raw()
+    agent_id: msgspec.Raw = msgspec.Raw()
 
 
 class UnknownHookEvent(Struct, frozen=True):

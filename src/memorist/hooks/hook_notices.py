@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from memorist.core.sentences import shorten
 from memorist.events import Event, MemoryChanged, MemoryNeedsReview
+from memorist.hooks.hook_event import Client
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.secrets import redact
 
@@ -57,6 +58,12 @@ def render_pin_notice(text: str) -> str:
     """Say that a text stays in sight for the session."""
     shown = strip_hidden_characters(shorten(redact(text).text, _MAX_QUOTED_CHARS))
     return f"memorist: keeps “{shown}” in sight for this session"
+
+
+def render_shown_wish_notice(client: Client) -> str:
+    """Say that a line of a prompt asks for no memory, and was taken for a quotation."""
+    command = "$memorist-off" if client == "codex" else "/memorist:off"
+    return f"memorist: memory stays on; if you want none in this session: {command}"
 
 
 def render_off_notice(why: str) -> str:

@@ -9,7 +9,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from memorist.auto_memory.statements.session_wishes import asks_for_no_memory, read_pinned_text
+from memorist.auto_memory.statements.session_wishes import (
+    asks_for_no_memory,
+    may_ask_for_no_memory,
+    read_pinned_text,
+)
 from memorist.core.messages import Message, ToolUse
 from memorist.engine.engine import Memorist
 from memorist.engine.observed_session import ObservedSession
@@ -17,7 +21,12 @@ from memorist.engine.session_pool import PoolLimits, SessionPool
 from memorist.errors import MemoristError, UnreadableSession
 from memorist.events import Event, MemoryChanged, MemoryNeedsReview
 from memorist.hooks.hook_event import Client, HookEvent
-from memorist.hooks.hook_notices import NOTICE_EVENTS, render_notice, render_pin_notice
+from memorist.hooks.hook_notices import (
+    NOTICE_EVENTS,
+    render_notice,
+    render_pin_notice,
+    render_shown_wish_notice,
+)
 from memorist.hooks.hook_texts import (
     render_context,
     render_restored_notes,
@@ -116,7 +125,7 @@ class HookSession:
                 return await self._answer_start(event.source, seconds)
             case "UserPromptSubmit":
                 return render_context(
-                    await self._session.recall_for_prompt(event.prompt), self._client
+                    await self._session.recall_for_prompt(event.typed_prompt), self._client
                 )
             case "PreToolUse":
                 call = ToolUse("", event.tool_name, event.tool_input)
@@ -144,10 +153,13 @@ class HookSession:
             with contextlib.suppress(MemoristError):  # the work after the answer reports it
                 await self.read_new_records()
         events, self._events = self._events, []
-        pinned = ""
-        if event.hook_event_name == "UserPromptSubmit":
-            pinned = read_pinned_text(event.prompt)
-        notices = (render_notice(events), render_pin_notice(pinned) if pinned else "")
+        typed = event.typed_prompt if event.hook_event_name == "UserPromptSubmit" else ""
+        pinned = read_pinned_text(typed)
+        notices = (
+            render_notice(events),
+            render_pin_notice(pinned) if pinned else "",
+            render_shown_wish_notice(self._client) if may_ask_for_no_memory(typed) else "",
+        )
         return " · ".join(filter(None, notices))
 
     async def _answer_start(self, source: str, seconds: float) -> str:
@@ -314,7 +326,9 @@ class HookSessionPool:
             return HookAnswer("")
         async with contextlib.AsyncExitStack() as hold:
             session = await hold.enter_async_context(self._pool.use(key, open_session))
-            if event.hook_event_name == "UserPromptSubmit" and asks_for_no_memory(event.prompt):
+            if event.hook_event_name == "UserPromptSubmit" and asks_for_no_memory(
+                event.typed_prompt
+            ):
                 session.turn_memory_off()
                 self._off.add(event.session_id)
                 return HookAnswer(render_context([OFF_CONTEXT], client), OFF_NOTICE)

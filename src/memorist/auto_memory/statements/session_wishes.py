@@ -5,7 +5,12 @@ from __future__ import annotations
 import re
 
 from memorist.auto_memory.statements.required_words import holds_required_word
-from memorist.auto_memory.statements.user_prose import split_prose_sentences
+from memorist.auto_memory.statements.shown_lines import find_shown_lines
+from memorist.auto_memory.statements.user_prose import (
+    ProseSentence,
+    is_text_job,
+    split_prose_sentences,
+)
 from memorist.auto_memory.write_evidence import cut_others_words, extract_user_text
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message
@@ -97,15 +102,37 @@ _PIN_AROUND = lazy_pattern(
 
 
 def asks_for_no_memory(typed: str) -> bool:
-    """Whether a typed text says that nothing of this session is to be remembered."""
+    """Whether a typed text says that nothing of this session is to be remembered: in the user's own
+    talk, not in a line that the text shows.
+    """
     if _OFF_COMMAND.fullmatch(typed.strip()):
         return True
     if not holds_required_word(_OFF_TEXT, typed):
         return False
-    return any(
-        _OFF.fullmatch(sentence.masked.strip())
-        for sentence in split_prose_sentences(cut_others_words(typed).strip())
+    return any(_OFF.fullmatch(each.masked.strip()) for each in _split_own_sentences(typed))
+
+
+def may_ask_for_no_memory(typed: str) -> bool:
+    """Whether a typed text has a sentence that asks for no memory, whoever's words it is."""
+    return holds_required_word(_OFF_TEXT, typed) and any(
+        _OFF.fullmatch(each.masked.strip()) for each in split_prose_sentences(typed.strip())
     )
+
+
+def _split_own_sentences(typed: str) -> list[ProseSentence]:
+    """The sentences of a typed text that are the user's own talk. Beside a text to work on, a letter
+    or a form it is the first one at most, and only at the very beginning.
+    """
+    shown = find_shown_lines(typed, fragments_introduce=False)
+    text = cut_others_words(typed).strip()
+    own = [
+        sentence
+        for sentence in split_prose_sentences(text)
+        if not any(sentence.text in line for line in shown)
+    ]
+    if is_text_job(typed):
+        return [sentence for sentence in own[:1] if text.startswith(sentence.text)]
+    return own
 
 
 def wants_no_memory(message: Message) -> bool:
@@ -120,12 +147,14 @@ def read_pinned_text(typed: str) -> str:
         return ""
     match = _PIN.match(text)
     if match is not None:
+        if not text.startswith(("/", "$", "[")) and text.splitlines()[0] in find_shown_lines(text):
+            return ""
         return text[match.end() :].strip()[:MAX_PIN_CHARS]
     match = _PIN_AROUND.fullmatch(text)
     if match is not None:
         return match["text"][:MAX_PIN_CHARS]
     text = cut_others_words(typed).strip()
-    sentences = list(split_prose_sentences(text))
+    sentences = _split_own_sentences(typed)
     if len(sentences) > 1 and _PIN.fullmatch(sentences[-1].masked.strip()):
         return text[: text.rfind(sentences[-1].text)].strip()[:MAX_PIN_CHARS]
     return ""

@@ -33,7 +33,7 @@ _SAYS = (
 _OWN = lazy_pattern(
     r"\W*(?:(?:my|our|new|one|another|house|ground|general|some|two|three|few|more) )+(?:rules?|notes?|preferences?|reminders?|things?|comments?)\b"
     r"|\W*(?:i|we|ich|wir|je|nous|yo|eu|я|мы|我|私)\b(?! (?:got|found|read|see|saw|have here|disagree|don['’]?t (?:agree|like)|hate)\b)"
-    rf"|\W*(?:please |just |also |and |then )*(?:(?:can|could|would|will) (?:you|we)|let['’]?s|(?:\w+ly )?(?:{VERB}|dig|investigate|brainstorm|explore|continue|proceed|analy[sz]e|figure out|double-?check|recheck|rethink|debug|research))\b(?! case)"
+    rf"|\W*(?:please |just |also |and |then )*(?:(?:can|could|would|will) (?:you|we)|let['’]?s|(?:\w+ly )?(?:{VERB}|dig|investigate|brainstorm|explore|continue|proceed|analy[sz]e|figure out|double-?check|recheck|rethink|debug|research))\b(?! (?:case|sentence|phrase|input|string|message|prompt|line|utterance))"
     r"|\W*(?:who|what|why|where|which|how|when|is|are|was|does|do|did|should|can|could)\b[^.!?]*\b(?:you|we|i)\b",
     re.IGNORECASE,
 )
@@ -41,7 +41,10 @@ _OWN = lazy_pattern(
 _PLACES_TEXT = lazy_pattern(
     r"\W*(?:please |just |also |and |then |(?:can|could|would|will) you )*(?:(?:put|write|insert|append|print|say|repeat|type|quote|copy|paste|translate)\b[^.!?]*\b(?:this|that|following|after me)\b[^.!?]{0,30}$"
     r"|(?:put|add|write|insert|append|print|say|type|quote|copy|paste|show|include|match|rate|translate|set|use)\b[^.!?]*\b(?:(?:this|that|following) (?:line|sentence|text|rule)|line|sentence|placeholder|"
-    r"(?:in|to|into) (?:the |our )?(?:readme|docs?|contributing|wiki|handbook))\b[^.!?]{0,30}$)",
+    r"(?:in|to|into) (?:the |our )?(?:readme|docs?|contributing|wiki|handbook))\b[^.!?]{0,30}$"
+    r"|[^.!?]*\b(?:where|in which|when|if) (?:\w+ ){1,3}(?:says?|said|writes?|wrote|types?|typed|sends?|sent|asks?|asked)\W*$"
+    r"|[^.!?]*\b(?:what|who|where|why|is|are|does|do|did|should)\b[^.!?]*\b(?:this|these|the following) (?:lines?|sentences?|texts?|rules?|paragraphs?|quotes?|messages?|e?-?mails?|instructions?|wording|sign)\b"
+    r"[^.!?]{0,40}\?\W*$)",
     re.IGNORECASE,
 )
 _INTRODUCES = lazy_pattern(
@@ -68,6 +71,10 @@ _COMMENTS = lazy_pattern(
     re.IGNORECASE,
 )
 """Asks or says something about the line above it."""
+_OF_A_FAILURE = lazy_pattern(
+    r"\bth(?:is|e) (?:error|exception|bug|failure|crash|stack ?trace|traceback)\b", re.IGNORECASE
+)
+"""Asks about a failure, which no rule or wish above it is."""
 _WRAPPED = lazy_pattern(
     r"\s*(?:/\*|//|--\s|\{\{|<!--|%%|\.\. |[|<＜[]|REM\b|;;)|.*(?:\*/|\}\}|-->)\s*$|.*[.!。]\s*(?:->|→|=>)\s*[\w ]{1,20}$|.*[.!。]\s*\([^()\n]*\d{4}[^()\n]*\)\s*$|.*\s(?:--|—|–)\s?[^\s.]+ ?[(\[@].*\d.*$"
 )
@@ -85,6 +92,7 @@ _NEUTRAL = lazy_pattern(
 """A number, an address, a path, a fence: it says nothing of the line beside it."""
 _TALK = lazy_pattern(
     rf"\W*(?:{INTERJECTION_WORDS}|btw|fyi|hi|hey|hello|dear|hallo|hola|salut|bonjour|olá|oi|moin|привет|你好|お世話)(?:\W|$)"
+    r"|\W*(?:before (?:we|i|you)|one more thing|heads.?up|by the way|first of all|quick (?:note|question))\b"
     rf"|\W*(?:(?:please|pls|just|also|and|then|now|so|but|well|actually|ok(?:ay)?|no|yes|first|next|finally)[\s,]+)*(?:(?:can|could|would|will) (?:you|we|i)|let['’]?s|{ORDER}|from now on|in (?:the )?future|"
     r"remember|i|we|my|our|you|it|there|ich|wir|du|je|nous|on|tu|yo|eu|nós|a gente|я|мы|ты|我|我们|你|私|僕)\b",
     re.IGNORECASE,
@@ -117,22 +125,29 @@ MAX_LINES = 100
 """Lines at the beginning and at the end of a message that are looked at."""
 
 
-def find_shown_lines(text: str) -> frozenset[str]:
+def find_shown_lines(text: str, *, fragments_introduce: bool = True) -> frozenset[str]:
     """The lines of a typed text that the line above introduces or the one below speaks of, or that
-    stand beside one that is no talk of the user's; and those that a program's mark wraps.
+    stand beside one that is no talk of the user's; and those that a program's mark wraps. The line
+    above a list introduces all of its items. `fragments_introduce` false leaves out what only stands
+    below a line that is no sentence, such as a heading of the user's own.
     """
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) > 2 * MAX_LINES:
         lines = lines[:MAX_LINES] + lines[-MAX_LINES:]
-    return frozenset(_list_shown(lines))
+    return frozenset(_list_shown(lines, fragments_introduce))
 
 
-def _list_shown(lines: list[str]) -> Iterator[str]:
+def _list_shown(lines: list[str], fragments_introduce: bool) -> Iterator[str]:
+    lead = ""
     for above, line, below in zip(["", *lines], lines, [*lines[1:], ""], strict=False):
+        if not _BULLET.match(above.lstrip()):
+            lead = above
+        in_list = lead is not above and _BULLET.match(line.lstrip()) is not None
         if (
             _TURNED.search(line[:MAX_NEIGHBOUR_CHARS])
             or _WRAPPED.match(line[:MAX_NEIGHBOUR_CHARS])
-            or _introduces(_strip_lead_in(above))
+            or _introduces(_strip_lead_in(above), fragments_introduce)
+            or (in_list and _introduces(_strip_lead_in(lead), fragments_introduce))
             or _speaks_of_it(_BULLET.sub("", below.strip())[:MAX_NEIGHBOUR_CHARS])
         ):
             yield line
@@ -144,20 +159,20 @@ def _strip_lead_in(line: str) -> str:
     return body[find_lead_in_end(body) :]
 
 
-def _introduces(above: str) -> bool:
-    """Whether a line shows the one below it, or is no talk of the user's."""
+def _introduces(above: str, fragments_introduce: bool) -> bool:
+    """Whether a line shows the one below it, or is no talk of the user's where that counts."""
     if not 0 < len(above) <= MAX_NEIGHBOUR_CHARS:
         return False
     if _MARKER.match(above) or _PLACES_TEXT.match(above):
         return True
     if _NEUTRAL.match(above) or _OWN_HEADING.match(above) or _OWN.match(above):
         return False
-    return _INTRODUCES.search(above) is not None or not _is_talk(above)
+    return _INTRODUCES.search(above) is not None or (fragments_introduce and not _is_talk(above))
 
 
 def _speaks_of_it(below: str) -> bool:
     """Whether a line asks or says something about the one above it, or whose that is."""
-    if _NEUTRAL.match(below):
+    if _NEUTRAL.match(below) or _OF_A_FAILURE.search(below):
         return False
     return _COMMENTS.match(below) is not None or _POINTS.match(below) is not None
 
