@@ -15,13 +15,14 @@ from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist
 from memorist.forks import joint_fork
 from memorist.forks.fork_spec import ForkOutcome, Receipt
+from memorist.session_memory import session_notes
 from memorist.settings import (
     AutoMemorySettings,
     MagicDocsSettings,
     SessionMemorySettings,
     Settings,
 )
-from memorist.testing import Say, ScriptedModel
+from memorist.testing import Hang, Say, ScriptedModel
 
 TYPED = (
     "No floats in money.py, please. The timetable of the ferry is kept in docs/ferry.md, because "
@@ -205,3 +206,33 @@ async def test_the_entries_of_a_list_count_under_any_key(
     kept, _ = await run_turn(tmp_path, way, json.dumps(answer or {key: entries[0]}))
 
     assert ADDED[way] in kept
+
+
+@pytest.mark.covers("SM-9")
+async def test_a_model_that_hangs_at_the_close_leaves_the_notes_that_structure_proves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The close waits for a bounded time, and the notes are no empty template afterwards."""
+    monkeypatch.setattr(session_notes, "CLOSE_SECONDS", 0.05)
+    settings = Settings(
+        home=str(tmp_path / "home"),
+        session_memory=SessionMemorySettings(start_tokens=10, growth_tokens=1),
+        auto_memory=AutoMemorySettings(enabled=False),
+    )
+    model = ScriptedModel(lambda _: Hang(), strict=False)
+    async with Memorist(model=model, settings=settings) as engine:
+        session = await engine.open("s", project=str(tmp_path))
+        asked: JsonObject = {"role": "user", "content": TYPED}
+        await session.prepare({"model": "claude-made-up", "max_tokens": 9, "messages": [asked]})
+        await session.observe(
+            {
+                "role": "assistant",
+                "content": [{"type": "text", "text": REPLIED}],
+                "stop_reason": "end_turn",
+                "usage": {"input_tokens": 900, "output_tokens": 20},
+            }
+        )
+        await session.end_turn()
+        await asyncio.wait_for(session.close(), 10)
+
+        assert "No floats in money.py" in (session.notes or "")

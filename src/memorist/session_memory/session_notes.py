@@ -278,7 +278,12 @@ class SessionMemory(SessionExtension):
         before = self._ensure_notes()
         if self._runtime.model is not None:
             spec = self._fork_spec(self._runtime.model, before, due, parent, asked=asked)
-            receipt = await self._run_fork(self._runtime.model, spec)
+            try:
+                receipt = await self._run_fork(self._runtime.model, spec)
+            except asyncio.CancelledError:
+                # A close that waited long enough: what structure proves is not lost with the model.
+                self._write_structural(self._read_file() or before, due, upto)
+                raise
             if receipt.outcome is not ForkOutcome.BLOCKED:
                 reviewed = await self._review_edit(before, receipt, spec)
                 stands = self._accept_edit(reviewed, due, upto)
@@ -296,9 +301,12 @@ class SessionMemory(SessionExtension):
         return self._read_file() or self._prompts.template
 
     async def _update_structurally(self, before: str, due: NotesDue, upto: str) -> None:
+        await asyncio.sleep(0)  # it takes some milliseconds for a long history
+        self._write_structural(before, due, upto)
         await asyncio.sleep(0)
-        derived = self._structural_sections()  # some milliseconds for a long history
-        await asyncio.sleep(0)
+
+    def _write_structural(self, before: str, due: NotesDue, upto: str) -> None:
+        derived = self._structural_sections()
         for _ in range(MAX_CONFLICTS):
             if before != self._last_structural:
                 self._written_bodies = find_written_sections(before, self._prompts.template)
