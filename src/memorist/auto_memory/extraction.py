@@ -44,13 +44,12 @@ from memorist.auto_memory.statement_changes import (
 )
 from memorist.auto_memory.statements.bare_corrections import find_bare_corrections
 from memorist.auto_memory.statements.statement_parser import Statement, find_statements
-from memorist.auto_memory.statements.user_prose import announces_text
+from memorist.auto_memory.statements.user_prose import announces_text, extract_user_text
 from memorist.auto_memory.statements.waiting_statements import find_waiting_statements
 from memorist.auto_memory.write_evidence import (
     MIN_QUOTE_WORDS,
     collect_typed_evidence,
     collect_write_evidence,
-    extract_user_text,
     normalize_for_comparison,
     split_script_words,
 )

@@ -13,13 +13,13 @@ from memorist.auto_memory.statements.shown_lines import find_shown_lines
 from memorist.auto_memory.statements.statement_filters import is_reported_speech
 from memorist.auto_memory.statements.user_prose import (
     extract_prose_lines,
+    extract_user_text,
     find_quotations,
     find_sentence_ends,
     mask_quotations,
 )
 from memorist.core.lazy import lazy_pattern
-from memorist.core.messages import DocumentBlock, Message, Origin, TextBlock, UnknownBlock
-from memorist.formats.host_markup import strip_host_markup
+from memorist.core.messages import DocumentBlock, Message, Origin, UnknownBlock
 from memorist.transcript.typed_replies import with_typed_replies
 
 # The user's own words in a typed message, without quotations, pasted text and reported speech
@@ -328,18 +328,6 @@ def _attached_texts(message: Message) -> list[str]:
         elif isinstance(value, list):
             pending += value
     return [text for text in found if " " in text]
-
-
-def extract_user_text(message: Message) -> str:
-    """Return what the user typed in a message; empty for a message that is not the user's."""
-    if message.origin is not Origin.USER:
-        return ""
-    parts = [
-        strip_host_markup(block.text)
-        for block in message.blocks
-        if isinstance(block, TextBlock) and block.origin in (None, Origin.USER)
-    ]
-    return "\n".join(part.strip() for part in parts if part.strip())
 
 
 def collect_typed_evidence(session: str, message: Message) -> WriteEvidence:

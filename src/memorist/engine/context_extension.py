@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from memorist.auto_memory.write_evidence import extract_user_text
+from memorist.auto_memory.statements.user_prose import extract_user_text
 from memorist.context.assembly import (
     FolderContext,
     HostContext,

@@ -13,7 +13,7 @@ from statistics import NormalDist, fmean, variance
 
 from msgspec import Struct
 
-from memorist.auto_memory.write_evidence import extract_user_text
+from memorist.auto_memory.statements.user_prose import extract_user_text
 from memorist.core.messages import Message
 from memorist.formats.transcript_format import TranscriptEntry
 from memorist.rollouts.message_effects import MessageAct, classify_message

@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
-from memorist.auto_memory.write_evidence import extract_own_words, extract_user_text
+from memorist.auto_memory.statements.user_prose import extract_user_text
+from memorist.auto_memory.write_evidence import extract_own_words
 from memorist.core.messages import (
     RECALL_ID_PREFIX,
     ROLLOUT_MEMORY_ID_PREFIX,

@@ -11,7 +11,7 @@ from itertools import islice
 import msgspec
 from msgspec import Struct
 
-from memorist.auto_memory.write_evidence import extract_user_text
+from memorist.auto_memory.statements.user_prose import extract_user_text
 from memorist.core.messages import Message
 from memorist.core.sentences import shorten
 from memorist.errors import UnreadableSession

@@ -13,8 +13,9 @@ from msgspec import Struct, field
 from memorist.auto_memory.quotation_proof import find_proven_statements
 from memorist.auto_memory.relative_dates import make_dates_absolute
 from memorist.auto_memory.statements.statement_parser import Statement
+from memorist.auto_memory.statements.user_prose import extract_user_text
 from memorist.auto_memory.statements.waiting_statements import find_waiting_statements
-from memorist.auto_memory.write_evidence import cut_others_words, extract_user_text
+from memorist.auto_memory.write_evidence import cut_others_words
 from memorist.core.apply_patch import FileEdit
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse

@@ -18,11 +18,14 @@ from memorist.auto_memory.statements.statement_filters import (
 )
 from memorist.auto_memory.statements.statement_kind import choose_memory_kind
 from memorist.auto_memory.statements.statement_parser import Statement
-from memorist.auto_memory.statements.user_prose import is_text_job, split_prose_sentences
+from memorist.auto_memory.statements.user_prose import (
+    extract_user_text,
+    is_text_job,
+    split_prose_sentences,
+)
 from memorist.auto_memory.value_correction import read_value_correction
 from memorist.core.lazy import lazy_pattern
-from memorist.core.messages import Message, Origin, TextBlock
-from memorist.formats.host_markup import strip_host_markup
+from memorist.core.messages import Message, Origin
 
 _REFUSAL = lazy_pattern(
     r"(?:no|nope|nah|actually|ok(?:ay)?|update|correction|nein|korrektur|non|correctif|corrección|não|correção|нет|уточнение|不|不对)\s*[,:.!–—，。-]+\s*",
@@ -38,17 +41,10 @@ def find_bare_corrections(message: Message) -> tuple[Statement, ...]:
     """
     if message.origin is not Origin.USER or message.role not in {"user", "developer"}:
         return ()
-    found = []
-    for block in message.blocks:
-        if isinstance(block, TextBlock) and (block.origin or message.origin) is Origin.USER:
-            found += [
-                Statement(
-                    "correction", choose_memory_kind(text), text, quote, message.id, certain=False
-                )
-                for text, quote in _corrections_in(strip_host_markup(block.text).strip())
-                if quote in block.text
-            ]
-    return tuple(found)
+    return tuple(
+        Statement("correction", choose_memory_kind(text), text, quote, message.id, certain=False)
+        for text, quote in _corrections_in(extract_user_text(message))
+    )
 
 
 def _corrections_in(typed: str) -> Iterator[tuple[str, str]]:

@@ -8,10 +8,11 @@ from memorist.auto_memory.statements.required_words import holds_required_word
 from memorist.auto_memory.statements.shown_lines import find_shown_lines
 from memorist.auto_memory.statements.user_prose import (
     ProseSentence,
+    extract_user_text,
     is_text_job,
     split_prose_sentences,
 )
-from memorist.auto_memory.write_evidence import cut_others_words, extract_user_text
+from memorist.auto_memory.write_evidence import cut_others_words
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message
 

@@ -47,13 +47,13 @@ from memorist.auto_memory.statements.user_prose import (
     LONG_MESSAGE_CHARS,
     MAX_SENTENCE_CHARS,
     ProseSentence,
+    extract_user_text,
     is_text_job,
     mask_quotations,
     split_prose_sentences,
 )
 from memorist.core.lazy import lazy_pattern
-from memorist.core.messages import Message, Origin, TextBlock
-from memorist.formats.host_markup import strip_host_markup
+from memorist.core.messages import Message, Origin
 
 MAX_STATEMENTS = 8
 """Statements taken from one message at most; longer lists of rules belong in an instruction file.
@@ -174,15 +174,12 @@ def find_statements(message: Message) -> tuple[Statement, ...]:
     if message.origin is not Origin.USER or message.role not in {"user", "developer"}:
         return ()
     found: dict[tuple[str, str], Statement] = {}
-    for block in message.blocks:
-        if not isinstance(block, TextBlock) or (block.origin or message.origin) is not Origin.USER:
-            continue
-        for act, text, quote in list_statements(strip_host_markup(block.text)):
-            if quote in block.text and len(found) < MAX_STATEMENTS:
-                found.setdefault(
-                    (act, text.casefold()),
-                    Statement(act, choose_memory_kind(text), text, quote, message.id),
-                )
+    for act, text, quote in list_statements(extract_user_text(message)):
+        if len(found) < MAX_STATEMENTS:
+            found.setdefault(
+                (act, text.casefold()),
+                Statement(act, choose_memory_kind(text), text, quote, message.id),
+            )
     return tuple(found.values())
 
 

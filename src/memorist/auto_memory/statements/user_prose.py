@@ -15,6 +15,8 @@ from msgspec import Struct
 
 from memorist.auto_memory.statements.statement_patterns import NEGATION, VERB
 from memorist.core.lazy import lazy_pattern
+from memorist.core.messages import Message, Origin, TextBlock
+from memorist.formats.host_markup import strip_host_markup
 
 MAX_SENTENCE_CHARS = 400
 """Characters of the longest sentence that is read as a statement; longer ones are descriptions or
@@ -211,6 +213,20 @@ def _is_dialogue(typed: str) -> bool:
         and not _INTERJECTION.fullmatch(line.strip())
     )
     return any(count >= _REPEATED for each in (names, alone) for count in each.values())
+
+
+def extract_user_text(message: Message) -> str:
+    """Return what the user typed in a message, all its parts as one text; empty for a message that
+    is not the user's.
+    """
+    if message.origin is not Origin.USER:
+        return ""
+    parts = [
+        strip_host_markup(block.text)
+        for block in message.blocks
+        if isinstance(block, TextBlock) and block.origin in (None, Origin.USER)
+    ]
+    return "\n".join(part.strip() for part in parts if part.strip())
 
 
 def announces_text(typed: str) -> bool:

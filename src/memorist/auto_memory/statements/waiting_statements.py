@@ -37,14 +37,14 @@ from memorist.auto_memory.statements.unconfirmed_score import score_sentence
 from memorist.auto_memory.statements.user_prose import (
     MAX_SENTENCE_CHARS,
     ProseSentence,
+    extract_user_text,
     is_form,
     is_text_job,
     split_prose_sentences,
 )
 from memorist.auto_memory.statements.written_rule_score import score_written_rule
 from memorist.core.lazy import lazy_pattern
-from memorist.core.messages import Message, Origin, TextBlock
-from memorist.formats.host_markup import strip_host_markup
+from memorist.core.messages import Message, Origin
 
 MIN_WAITING_CHARS = 16
 """Characters of the shortest sentence that waits by its score alone: less is a fragment. A Chinese or
@@ -109,16 +109,12 @@ def find_waiting_statements(message: Message, reply_before: str = "") -> tuple[S
     if message.origin is not Origin.USER or message.role not in {"user", "developer"}:
         return ()
     found: dict[str, Statement] = {}
-    for block in message.blocks:
-        if not isinstance(block, TextBlock) or (block.origin or message.origin) is not Origin.USER:
-            continue
-        for act, text, quote in _waiting_in_text(strip_host_markup(block.text), reply_before):
-            if quote in block.text and len(found) < MAX_STATEMENTS:
-                kind = choose_memory_kind(text)
-                found.setdefault(
-                    text.casefold(),
-                    Statement(act, kind, text, quote, message.id, certain=False),
-                )
+    for act, text, quote in _waiting_in_text(extract_user_text(message), reply_before):
+        if len(found) < MAX_STATEMENTS:
+            kind = choose_memory_kind(text)
+            found.setdefault(
+                text.casefold(), Statement(act, kind, text, quote, message.id, certain=False)
+            )
     return tuple(found.values())
 
 
