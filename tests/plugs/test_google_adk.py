@@ -428,18 +428,22 @@ def test_the_memory_service_finds_what_one_user_said_and_no_other(tmp_path: Path
 @pytest.mark.filterwarnings("ignore:.*EXPERIMENTAL:UserWarning")
 def test_adks_own_compaction_can_have_its_summary_from_memorist(tmp_path: Path) -> None:
     """After each turn ADK asks for a summary of the turn, keeps it in its session, and shows it in
-    the place of the events.
+    the place of the events. Nothing of any user is learnt by it.
     """
     with ScriptedServer(Reader(4)) as server, EngineThread(home=tmp_path / "home") as engine:
         config = EventsCompactionConfig(
-            summarizer=MemoristSummarizer(attached=engine), compaction_interval=1, overlap_size=0
+            summarizer=MemoristSummarizer(project=tmp_path, attached=engine),
+            compaction_interval=1,
+            overlap_size=0,
         )
         talk = Conversation(world(server, None, tmp_path), "s", compaction=config)
-        talk.say(TASK)
+        talk.say(f"{TASK}\n\n{CORRECTION}")
         session: Any = talk.loop.run(talk.sessions.get_session(session_id="s", **USER))
         talk.say("And what else?")
         talk.close()
+        learnt = engine.engine.memory(str(tmp_path)).headers()
 
+    assert learnt == [], "a summary belongs to no user"
     assert [bool(event.actions.compaction) for event in session.events].count(True) == 1
     assert TASK in words(server.received[-1].body)
     assert len(server.received[-1].body["messages"]) < len(server.received[-2].body["messages"])

@@ -37,6 +37,7 @@ from memorist.adapters.wire_reply import is_too_long_error
 from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.core.messages import JsonObject
 from memorist.errors import MemoristError
+from memorist.ports import HostInfo
 from memorist.recall.memory_search import open_memory_search
 from memorist.recall.reachable_memory import ReachableMemory
 from memorist.store.home_layout import folder_name
@@ -311,8 +312,8 @@ class MemoristSummarizer(BaseEventsSummarizer):
     `EventsCompactionConfig(summarizer=MemoristSummarizer(), …)`.
 
     Needed only where ADK should compact the sessions that it stores; the plugin compacts requests
-    by itself. Takes the arguments of the plugin except its name; `project` only decides where its
-    files are.
+    by itself. Takes the arguments of the plugin except its name and the user; `project` only
+    decides where its files are.
     """
 
     def __init__(
@@ -333,8 +334,12 @@ class MemoristSummarizer(BaseEventsSummarizer):
         items = given.message_map.items
         if not items:
             return None
+        # ADK does not say whose events they are, so nothing of them is learnt or recalled.
         conversation = self.attached.conversation(
-            f"adk-events-{events[0].id}-{events[-1].id}", project=self._project, format=FORMAT
+            f"adk-events-{events[0].id}-{events[-1].id}",
+            project=self._project,
+            format=FORMAT,
+            host=HostInfo(main=False),
         )
         try:
             sent = await _compact_request(conversation, {"model": "", "messages": items})
