@@ -74,6 +74,33 @@ async def test_a_user_sees_at_once_what_was_remembered_changed_and_forgotten(
     assert shown[9].startswith("memorist: forgot “")
 
 
+@pytest.mark.covers("IN-2", "AM-10")
+async def test_the_start_of_a_session_says_what_waits_for_the_user(tmp_path: Path) -> None:
+    """Also after a resume; not where the client only compacts, and not once it is decided."""
+    home = tmp_path / "home"
+    await turns(home, "claude-code", ClaudeFile(), "no emojis please")
+    said = {source: await started(home, source) for source in ("startup", "resume", "compact")}
+    for file in home.rglob("inbox/*.json"):
+        file.unlink()
+
+    waits = "memorist: 1 memory waits for your yes or no · memorist memory inbox"
+    assert said == {"startup": waits, "resume": waits, "compact": ""}
+    assert await started(home, "startup") == ""
+
+
+async def started(home: Path, source: str) -> str:
+    """The notice at the start of another session of the same project."""
+    async with Memorist(model="structural", settings=Settings(home=str(home))) as engine:
+        engine.starts_workers = False
+        pool = HookSessionPool(engine, lambda event, client, error: pytest.fail(str(error)))
+        event = HookEvent(
+            session_id="s2", cwd=FOLDER, hook_event_name="SessionStart", source=source
+        )
+        answer = await pool.answer("claude-code", event, "", 20.0)
+        await pool.close()
+    return answer.notice
+
+
 async def test_notices_can_be_switched_off(tmp_path: Path) -> None:
     """The setting `hooks.notices` makes the client silent; the memory is kept all the same."""
     shown = await turns(

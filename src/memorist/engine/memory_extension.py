@@ -88,6 +88,12 @@ class MemoryExtension(SessionExtension):
         self.extraction, self._pending_query = None, None
         self._retired_recall, self.recall = self.recall, None
 
+    def count_waiting(self) -> int:
+        """Number of memories that wait for the user's yes or no: of this project, and of what holds
+        in every project. Zero where nothing is extracted.
+        """
+        return 0 if self.extraction is None else len(self.extraction.memory.list_proposals())
+
     @property
     def _is_scanned(self) -> bool:
         return self._initial_scan is None or self._initial_scan.is_done

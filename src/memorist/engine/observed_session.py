@@ -170,6 +170,10 @@ class ObservedSession:
             )
         return [*texts, *filter(None, [past])]
 
+    def count_waiting(self) -> int:
+        """Number of memories that wait for the user's yes or no."""
+        return self._memory.count_waiting()
+
     def on_history_replaced(self) -> None:
         """The agent compacted its conversation, or began a new one: what was shown is gone."""
         self._log.extensions.on_history_replaced("compacted")

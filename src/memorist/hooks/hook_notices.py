@@ -38,6 +38,14 @@ def render_notice(events: Sequence[Event]) -> str:
     return strip_hidden_characters(" · ".join([line, *ways]))
 
 
+def render_waiting_notice(count: int) -> str:
+    """Say at the start of a session what waits in the inbox; empty where nothing does."""
+    if not count:
+        return ""
+    waits = "1 memory waits" if count == 1 else f"{count:,} memories wait"
+    return f"memorist: {waits} for your yes or no · memorist memory inbox"
+
+
 def _describe_change(change: MemoryChanged) -> str:
     verb, _, what = change.what.partition(": ")
     said, _, replaced = what.partition("; in place of ")

@@ -26,6 +26,7 @@ from memorist.hooks.hook_notices import (
     render_notice,
     render_pin_notice,
     render_shown_wish_notice,
+    render_waiting_notice,
 )
 from memorist.hooks.hook_texts import (
     render_context,
@@ -53,6 +54,9 @@ READ_AFTER_BYTES = 256 * 1024
 the turn.
 """
 
+
+WITHIN_SESSION = ("compact", "clear")
+"""Sources of a SessionStart at which the client goes on with an empty history."""
 
 OFF_CONTEXT = (
     "[memorist] The user turned memory off for this session: use none of memorist's tools in it."
@@ -155,7 +159,9 @@ class HookSession:
         events, self._events = self._events, []
         typed = event.typed_prompt if event.hook_event_name == "UserPromptSubmit" else ""
         pinned = read_pinned_text(typed)
+        begins = event.hook_event_name == "SessionStart" and event.source not in WITHIN_SESSION
         notices = (
+            render_waiting_notice(self._session.count_waiting()) if begins else "",
             render_notice(events),
             render_pin_notice(pinned) if pinned else "",
             render_shown_wish_notice(self._client) if may_ask_for_no_memory(typed) else "",
@@ -163,7 +169,7 @@ class HookSession:
         return " · ".join(filter(None, notices))
 
     async def _answer_start(self, source: str, seconds: float) -> str:
-        if source in ("compact", "clear"):
+        if source in WITHIN_SESSION:
             self._session.on_history_replaced()
         texts = await self._session.opening_texts()
         if source != "compact":
