@@ -16,12 +16,12 @@ def read_environment() -> Mapping[str, str]:
     return os.environ
 
 
-def load_project_settings(model: str | None = None) -> Settings:
-    """The settings in force in the working folder, with another model if one is given. Raises
-    SettingsError.
+def load_project_settings(model: str | None = None, *, project: Path | None = None) -> Settings:
+    """The settings in force in a project, by default that of the working folder, with another
+    model if one is given. Raises SettingsError.
     """
     caller = {"model": model} if model else None
-    return load_settings(os.environ, project=Path.cwd(), caller=caller).settings
+    return load_settings(os.environ, project=project or Path.cwd(), caller=caller).settings
 
 
 def load_user_settings() -> Settings:

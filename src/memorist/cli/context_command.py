@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from itertools import groupby, takewhile
 from pathlib import Path
 from typing import Any
@@ -16,19 +14,10 @@ import msgspec
 from msgspec import Struct, structs
 
 from memorist.cli import output
-from memorist.cli.command_environment import read_environment
+from memorist.cli.command_environment import load_project_settings
 from memorist.cli.memory.memory_commands import open_project_memory
-from memorist.compaction.window_at_message import read_recorded_window
-from memorist.config import load_settings
-from memorist.context.assembly import assemble_first_context, build_memory_section
-from memorist.context.context_comparison import PieceChange, compare_pieces
-from memorist.context.context_pieces import (
-    ContextPiece,
-    ContextSection,
-    OmittedSource,
-    recount_tokens,
-)
-from memorist.context.context_snapshot import load_first_context
+from memorist.context.context_comparison import PieceChange
+from memorist.context.context_pieces import ContextPiece
 from memorist.context.context_tags import SCAFFOLD_TABLE
 from memorist.context.environment import NetworkAccess
 from memorist.context.host_permissions import (
@@ -37,95 +26,14 @@ from memorist.context.host_permissions import (
     SANDBOX_MODES,
     HostPermissions,
 )
-from memorist.context.recorded_attachments import AttachmentReader
-from memorist.context.recorded_context import (
-    CONVERSATION_PARTS,
-    build_recorded_pieces,
-    detect_family,
-    find_last_model,
-    find_turn,
+from memorist.context.recorded_context import CONVERSATION_PARTS
+from memorist.engine.context_listing import (
+    ContextListing,
+    list_first_context,
+    list_recorded_context,
 )
-from memorist.context.rollback import drop_rolled_back
-from memorist.core.messages import REINJECTED_ID_PREFIXES, Message
-from memorist.core.token_count import token_factor
-from memorist.engine.request_view import InjectedMessage, SavedEntry
-from memorist.errors import StoreError, UsageError
-from memorist.formats.format_detection import read_session
-from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
-from memorist.models.context_window import DEFAULT_WINDOW
-from memorist.models.model_pricing import ModelPrice, find_price
-from memorist.recall.recall import load_recall_prompts
-from memorist.recall.shown_index import read_shown_index
-from memorist.rollouts.rollout_memory import render_rollout_memory
-from memorist.rollouts.summary_composition import SUMMARY_FILE
-from memorist.runtime import Runtime
-from memorist.settings import Family, Settings
-from memorist.skills.skill import load_skill_prompts
-from memorist.skills.skill_catalogue import build_catalogue, list_left_out_skills, wrap_catalogue
-from memorist.skills.skill_discovery import discover_skills, find_skill_locations
-from memorist.store.disk_files import DiskFiles
-from memorist.store.home_layout import SessionLayout
-from memorist.store.transcript_reader import LineFile
-
-# Restore a recording to what its model saw.
-
-
-def add_shown_messages(entries: Iterable[TranscriptEntry], path: Path) -> list[TranscriptEntry]:
-    """The entries of the recording at `path`, without rolled-back turns; for memorist's own
-    transcripts, with injected messages.
-
-    What was injected before a compaction is no longer known; unreadable files add nothing.
-    """
-    layout = SessionLayout(path.parent)
-    left = drop_rolled_back(entries)
-    return (
-        list(_interleave(left, _shown_messages(layout)))
-        if path.name == layout.transcript.name
-        else left
-    )
-
-
-def _shown_messages(layout: SessionLayout) -> dict[str, list[Message]]:
-    """Injected messages, by the id of the message they follow."""
-    found: dict[str, list[Message]] = {}
-    anchors: dict[str, str] = {}
-    for each in _read_shown(layout):
-        anchor = anchors.get(each.after, each.after)
-        anchors[each.message.id] = anchor
-        found.setdefault(anchor, []).append(each.message)
-    return found
-
-
-def _read_shown(layout: SessionLayout) -> Iterator[InjectedMessage]:
-    """Injected messages of the saved window, then the later ones."""
-    last = ""
-    with contextlib.suppress(FileNotFoundError, StoreError, msgspec.DecodeError):
-        for kept in msgspec.json.decode(DiskFiles().read(layout.window), type=list[SavedEntry]):
-            if kept.own is not None and kept.own.id.startswith(REINJECTED_ID_PREFIXES):
-                yield InjectedMessage(last, kept.own)
-            last = kept.id
-    with contextlib.suppress(FileNotFoundError, StoreError):
-        for line in DiskFiles().read(layout.injected_messages).splitlines():
-            with contextlib.suppress(msgspec.DecodeError):  # a torn last line
-                yield msgspec.json.decode(line, type=InjectedMessage)
-
-
-def _interleave(
-    entries: list[TranscriptEntry], added: dict[str, list[Message]]
-) -> Iterator[TranscriptEntry]:
-    """The entries with the injected messages after each, from the last compaction on.
-
-    A compaction counts messages without injected ones, so none are added before it.
-    """
-    turn_start = max(
-        (at for at, entry in enumerate(entries) if isinstance(entry, CompactionBoundary)),
-        default=-1,
-    )
-    for at, entry in enumerate(entries):
-        yield entry
-        if isinstance(entry, Message) and at > turn_start:
-            yield from added.pop(entry.id, ())
-
+from memorist.errors import UsageError
+from memorist.settings import Family
 
 _LATER_TAGS = {"recommended_plugins", "local-command-caveat"}
 """The first tag of each family that belongs to the user's side or comes later."""
@@ -186,13 +94,7 @@ def context_command(**options: object) -> None:
     Example: memorist context .
     """
     call = msgspec.convert(options, ContextOptions)
-    where = call.path if call.path.is_dir() else Path()
-    settings = load_settings(read_environment(), project=where.resolve()).settings
-    found = (
-        _folder_listing(call, settings)
-        if call.path.is_dir()
-        else list_session_context(call, settings.context.family)
-    )
+    found = _list_folder(call) if call.path.is_dir() else _list_session(call)
     output.print_json(_listing_object(found)) if call.as_json else _print_listing(call.path, found)
 
 
@@ -209,26 +111,7 @@ class ContextOptions(Struct, frozen=True, kw_only=True):
     as_json: bool = False
 
 
-class ContextListing(Struct, frozen=True, kw_only=True):
-    """The pieces to list. `before` holds those of the turn before, if the two are compared."""
-
-    family: Family
-    turn: int
-    model: str
-    """The model whose tokens are counted; empty if unknown."""
-    pieces: Sequence[ContextPiece]
-    left_out: Sequence[OmittedSource] = ()
-    before: Sequence[ContextPiece] | None = None
-
-    @property
-    def changed(self) -> tuple[PieceChange, ...]:
-        """Each piece and whether it was added, removed or stayed; all stay if nothing is
-        compared.
-        """
-        return compare_pieces(self.pieces if self.before is None else self.before, self.pieces)
-
-
-def _folder_listing(call: ContextOptions, settings: Settings) -> ContextListing:
+def _list_folder(call: ContextOptions) -> ContextListing:
     if call.turn is not None:
         raise UsageError("--turn is of a recorded session; a folder has only its first context")
     if call.diff:
@@ -236,26 +119,35 @@ def _folder_listing(call: ContextOptions, settings: Settings) -> ContextListing:
             "--diff compares two turns of a recorded session; a folder has only its first "
             "context, and nothing before it"
         )
-    family = call.family or settings.context.family
-    if family != "rollout" and (call.approval, call.sandbox) != (None, None):
-        raise UsageError(
-            "--approval and --sandbox apply to the rollout family only; add --family rollout"
-        )
     folder = call.path.absolute() if call.path != Path() else Path.cwd()
-    skills, missed = _skill_sections(folder, family, call.model, settings)
-    context = assemble_first_context(
-        folder,
-        family,
-        Runtime(settings=settings),
-        host_sections=(*_memory_sections(folder, family, settings), *skills),
-        permissions=_host_permissions(call),
-    )
-    return ContextListing(
-        family=family,
-        turn=1,
+    with open_project_memory(project=folder) as (engine, _):
+        family = call.family or engine.settings.context.family
+        if family != "rollout" and (call.approval, call.sandbox) != (None, None):
+            raise UsageError(
+                "--approval and --sandbox apply to the rollout family only; add --family rollout"
+            )
+        return list_first_context(
+            engine,
+            folder,
+            family=family,
+            model=call.model,
+            permissions=_host_permissions(call),
+        )
+
+
+def _list_session(call: ContextOptions) -> ContextListing:
+    if (call.approval, call.sandbox) != (None, None):
+        raise UsageError(
+            "--approval and --sandbox are for the first context of a folder; a recorded "
+            "session has its own"
+        )
+    return list_recorded_context(
+        call.path,
+        default_family=load_project_settings().context.family,
+        family=call.family,
+        turn=call.turn,
         model=call.model,
-        pieces=recount_tokens(context.pieces, call.model),
-        left_out=(*context.left_out, *missed),
+        compares=call.diff,
     )
 
 
@@ -278,123 +170,24 @@ def _host_permissions(call: ContextOptions) -> HostPermissions:
     )
 
 
-def _skill_sections(
-    folder: Path, family: Family, model: str, settings: Settings
-) -> tuple[tuple[ContextSection, ...], tuple[OmittedSource, ...]]:
-    """The skill catalogue of the folder, within its share of the model's window, and the skills
-    left out of it.
-    """
-    found = discover_skills(
-        find_skill_locations(folder, read_environment(), settings.home), settings.skills
-    )
-    known = find_price({"model": model}, settings.models.prices) or ModelPrice()
-    window = min(settings.compaction.window or sys.maxsize, known.window or DEFAULT_WINDOW)
-    catalogue = build_catalogue(
-        found.skills,
-        family,
-        load_skill_prompts(),
-        settings.skills,
-        window=window,
-        factor=_factor(model),
-    )
-    limit = f"{settings.skills.share:.0%} of a window of {window:,} tokens"
-    section = wrap_catalogue(catalogue, family, limit)
-    return () if section is None else (section,), list_left_out_skills(
-        found.skills, catalogue, found.problems, limit
-    )
-
-
-def _memory_sections(folder: Path, family: Family, settings: Settings) -> Iterator[ContextSection]:
-    """The memory of past sessions and the memory index, as far as a session in the folder would be
-    shown them.
-    """
-    with open_project_memory(project=folder) as (engine, memory):
-        if settings.uses_rollouts and (text := render_rollout_memory(engine.runtime, str(folder))):
-            source = str(engine.layout.rollouts / SUMMARY_FILE)
-            section = build_memory_section(text, source, family)
-            yield structs.replace(section, why="memory of past sessions")
-        if settings.uses_auto_memory and settings.recall.enabled:
-            shown = read_shown_index(memory, load_recall_prompts())
-            if shown is not None:
-                yield build_memory_section(shown.text, str(memory.layout.index), family)
-
-
-FIRST_CONTEXT_FILE = "context.json"
-"""The first context beside a transcript of memorist's own, if memorist assembled it."""
-
-
-def list_session_context(call: ContextOptions, otherwise: Family) -> ContextListing:
-    """What a recorded session's model was shown when a turn began, with the turn before if asked.
-
-    Raises InputError for a turn that the session has not, UsageError for options of a folder.
-    """
-    if (call.approval, call.sandbox) != (None, None):
-        raise UsageError(
-            "--approval and --sandbox are for the first context of a folder; a recorded "
-            "session has its own"
-        )
-    entries = add_shown_messages(read_session(LineFile(call.path)), call.path)
-    number, at = find_turn(AttachmentReader().insert_attachments(entries), call.turn)
-    attachments = AttachmentReader()
-    recorded = read_recorded_window(attachments.insert_attachments(entries), at)
-    family = call.family or detect_family(recorded.head, otherwise)
-    model = call.model or find_last_model(recorded)
-    first = load_first_context(DiskFiles(), call.path.with_name(FIRST_CONTEXT_FILE), family) or ()
-    pieces = recount_tokens((*first, *build_recorded_pieces(recorded, family)), model)
-    turn = number if at else number + 1
-    before = (
-        recount_tokens((*(first if turn > 1 else ()), *_turn_before(entries, turn, family)), model)
-        if call.diff
-        else None
-    )
-    return ContextListing(
-        family=family,
-        turn=number,
-        model=model,
-        pieces=pieces,
-        left_out=attachments.left_out(),
-        before=before,
-    )
-
-
-def _turn_before(
-    entries: Sequence[TranscriptEntry], turn: int, family: Family
-) -> tuple[ContextPiece, ...]:
-    """The context when the previous turn began; empty for the first turn."""
-    if turn <= 1:
-        return ()
-    at = find_turn(AttachmentReader().insert_attachments(entries), turn - 1)[1]
-    return build_recorded_pieces(
-        read_recorded_window(AttachmentReader().insert_attachments(entries), at), family
-    )
-
-
 def _listing_object(found: ContextListing) -> dict[str, Any]:
     whole: dict[str, Any] = {
         "family": found.family,
         "turn": found.turn,
         "model": found.model or None,
-        "factor": _factor(found.model),
+        "factor": found.factor,
         "items": [
             _piece_object(each) | ({} if found.before is None else {"change": each.change})
             for each in found.changed
         ],
-        "tokens": sum(each.tokens for each in found.pieces),
+        "tokens": found.tokens,
         "left_out": [{"source": each.source, "why": each.why} for each in found.left_out],
     }
     return whole if found.before is None else whole | _changed_tokens(found)
 
 
-def _factor(model: str) -> float:
-    return token_factor(model) if model else 1.0
-
-
 def _changed_tokens(found: ContextListing) -> dict[str, int]:
-    """Tokens that were added, and that were removed."""
-    return {
-        name: sum(each.piece.tokens for each in found.changed if each.change == name)
-        for name in ("added", "gone")
-    }
+    return {"added": found.count_changed("added"), "gone": found.count_changed("gone")}
 
 
 def _piece_object(each: PieceChange) -> dict[str, Any]:
@@ -412,14 +205,11 @@ def _print_listing(folder: Path, found: ContextListing) -> None:
         else f"The context at turn {found.turn}"
     )
     counted = (
-        f"counted for {output.make_readable(found.model)}: bytes / 4 × {_factor(found.model):g}"
+        f"counted for {output.make_readable(found.model)}: bytes / 4 × {found.factor:g}"
         if found.model
         else "bytes / 4; --model counts for a model"
     )
-    click.echo(
-        f"{what}, {found.family} family: about {sum(each.tokens for each in found.pieces):,} "
-        f"tokens ({counted})"
-    )
+    click.echo(f"{what}, {found.family} family: about {found.tokens:,} tokens ({counted})")
     if found.before is not None:
         sums = _changed_tokens(found)
         click.echo(

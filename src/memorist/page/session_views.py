@@ -9,12 +9,12 @@ from functools import lru_cache
 from pathlib import Path
 
 from memorist.cli.command_environment import find_home
-from memorist.cli.context_command import ContextListing, ContextOptions, list_session_context
 from memorist.cli.search_command import sync_session_index
 from memorist.context.context_pieces import ContextPiece
 from memorist.context.recorded_context import is_user_turn
 from memorist.core.messages import Message
 from memorist.core.sentences import shorten
+from memorist.engine.context_listing import ContextListing, list_recorded_context
 from memorist.engine.engine import Memorist
 from memorist.engine.session_list import (
     SessionEntry,
@@ -184,12 +184,13 @@ def build_session(engine: Memorist, id: str, turn: int | None) -> PageView:
     """One session as its model saw it when a turn began; without a turn at its end."""
     entry = find_entry(id)
     course = read_course(entry)
-    listing = list_session_context(
-        ContextOptions(path=Path(entry.file), turn=turn, diff=True),
-        engine.settings.context.family,
+    listing = list_recorded_context(
+        Path(entry.file),
+        default_family=engine.settings.context.family,
+        turn=turn,
+        compares=True,
     )
-    number = listing.turn
-    total = sum(each.tokens for each in listing.pieces)
+    number, total = listing.turn, listing.tokens
     blocks: list[PageBlock] = [
         NumberBlock(pairs=_session_numbers(entry, course, total)),
         *_turn_forms(id, turn or number, course),

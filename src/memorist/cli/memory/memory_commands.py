@@ -49,9 +49,9 @@ def open_project_memory(
     directory: Path | None = None, project: Path | None = None
 ) -> Iterator[tuple[Memorist, AutoMemory]]:
     """Open the engine and a memory: of a project's folder (by default the working folder), or the
-    named memory folder.
+    named memory folder. The settings are those of the project.
     """
-    settings = load_project_settings()
+    settings = load_project_settings(project=project)
     if directory is not None:
         settings = replace(
             settings,
