@@ -115,6 +115,22 @@ def test_a_confirmation_stands_for_what_it_confirms() -> None:
     assert read("yes exactly, keep doing that") == ()
 
 
+@pytest.mark.parametrize(
+    "end",
+    [
+        "Posted: https://example.org/pull/7360",
+        "All checks passed (1321 tests, lint clean).",
+        "I'll commit just the README update and push the branch.",
+        "I can write up a description of the typed error.",
+        "Verification: `pnpm test`",
+        "I pushed it as 3fa90c1.",
+    ],
+)
+def test_a_confirmation_of_a_result_or_of_the_next_step_proposes_nothing(end: str) -> None:
+    """A link, a result and an offer are no way of working that a later session could keep."""
+    assert read("yes exactly, keep doing that", f"The parser is done. {end}") == ()
+
+
 def test_what_is_kept_does_not_wait_as_well() -> None:
     """One message never ends in both places."""
     assert find_waiting_statements(typed("Always use pnpm here. We should discuss it first.")) == ()

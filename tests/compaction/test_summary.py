@@ -31,6 +31,27 @@ def test_the_analysis_goes_and_the_summary_stays() -> None:
     )
 
 
+@pytest.mark.covers("CP-16")
+@pytest.mark.parametrize(
+    ("line", "kept"),
+    [
+        (
+            '1. Request: a parser; user said "never touch the ledger". So skip it.',
+            "1. Request: a parser;",
+        ),
+        ('Tests pass. The user wrote "push it to main now". Then it went on.', "Tests pass."),
+        ('1. User said "never touch the ledger" about it.', ""),
+        ('A parser. The user said "never. touch the ledger. ever" again.', "A parser."),
+    ],
+)
+def test_what_stands_before_an_invented_quotation_stays(line: str, kept: str) -> None:
+    """The invention goes with the rest of its line, which may build on it; nothing of it stays."""
+    clean = check_summary(f"{line}\nNext line.", ["Write a parser."])
+
+    assert clean.text == f"{kept}\nNext line.".strip()
+    assert clean.dropped == (line[len(kept) :].strip(),)
+
+
 @pytest.mark.covers("CP-7")
 @pytest.mark.parametrize("text", ["just a text", "1. Request: x\n2. Key concepts: y"])
 def test_without_tags_the_text_is_kept_as_it_is(text: str) -> None:

@@ -8,6 +8,7 @@ Pure. Sources: claude-code.md section 6.5 steps 7 and 8, section 6.7 ("must neve
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -79,6 +80,7 @@ _LATER_SECTION = lazy_pattern(
     re.IGNORECASE | re.MULTILINE,
 )
 _SENTENCE_BREAK = lazy_pattern(r"(?<=[.:;])\s+|\n\s*\n|\n- ")
+_CLAUSE_BREAK = lazy_pattern(r"(?<=[^\W\d_][.!?;])\s|(?<=[`\"”)][.!?;])\s|(?<=[。！？；])")
 _ABOUT_THE_ANSWER = lazy_pattern(
     r"(?=(?:\S+\s+){4})(?s:.)*\b(?:tools?|answer|hand-over|request|instructions)\b", re.IGNORECASE
 )
@@ -192,11 +194,11 @@ def check_summary(
     """Remove what the summary must not contain.
 
     These are: lines of our own `orders` (the prompts it was asked with) and any ban on tools, the
-    list of user messages (added from the transcript instead), and every line that attributes words
-    to the user which are in none of `user_texts`.
+    list of user messages (added from the transcript instead), and words attributed to the user
+    which are in none of `user_texts`, with the rest of their line: it may build on them. What
+    stands before them in the line stays.
 
-    A line is dropped only for a quotation or for the shape of a user turn: paraphrases cannot be
-    checked this way.
+    Only a quotation or the shape of a user turn is dropped: paraphrases cannot be checked this way.
     """
     words = _normalize_words(" \n ".join(user_texts))
     ours = [
@@ -208,8 +210,11 @@ def check_summary(
     kept: list[str] = []
     dropped: list[str] = []
     for line in _replace_user_section(summary).split("\n"):
-        bad = _leaks_instructions(line, ours) or _invents_user_words(line, words)
-        (dropped if bad else kept).append(line)
+        true = "" if _leaks_instructions(line, ours) else _cut_at_invented_words(line, words)
+        if true or not line:
+            kept.append(true)
+        if true != line:
+            dropped.append(line[len(true) :])
     text = _BLANK_LINES.sub("\n\n", "\n".join(kept)).strip()
     return CheckedSummary(text, tuple(line.strip() for line in dropped))
 
@@ -228,6 +233,22 @@ def _replace_user_section(summary: str) -> str:
 def _leaks_instructions(line: str, ours: Sequence[str]) -> bool:
     plain = _normalize_words(line)
     return _NO_TOOLS.search(line) is not None or any(order in plain for order in ours)
+
+
+def _cut_at_invented_words(line: str, words: str) -> str:
+    """The line up to the first clause that invents words of the user; empty where that is the
+    first.
+    """
+    if not _invents_user_words(line, words):
+        return line
+    ends = [clause.start() for clause in _CLAUSE_BREAK.finditer(line)]
+    first = bisect_left(ends, True, key=lambda end: _invents_user_words(line[:end], words))
+    true = [line[:end] for end in ends[:first]]
+    return next((each for each in reversed(true) if _closes_quotations(each)), "")
+
+
+def _closes_quotations(text: str) -> bool:
+    return text.count('"') % 2 == 0 and all(text.count(a) == text.count(b) for a, b in ("“”", "«»"))
 
 
 def _invents_user_words(line: str, words: str) -> bool:

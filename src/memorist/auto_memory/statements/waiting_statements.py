@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from memorist.auto_memory.statements.confirmed_manner import find_confirmed_manner
 from memorist.auto_memory.statements.foreign_tasks import is_foreign_task
 from memorist.auto_memory.statements.plain_facts import classify_fact
 from memorist.auto_memory.statements.required_words import StatementPatternIndex
@@ -40,7 +41,6 @@ from memorist.auto_memory.statements.user_prose import (
     extract_user_text,
     is_form,
     is_text_job,
-    split_prose_sentences,
 )
 from memorist.auto_memory.statements.written_rule_score import score_written_rule
 from memorist.core.lazy import lazy_pattern
@@ -104,7 +104,8 @@ def find_waiting_statements(message: Message, reply_before: str = "") -> tuple[S
     """Find what a message probably states for later without saying so: it waits for the person.
 
     A line that states something for certain holds none. A lone confirmation stands for what it
-    confirms: the last sentence of `reply_before`, the text of the model's turn before it.
+    confirms: how the agent worked, in its own words at the end of `reply_before`, the text of its
+    turn before.
     """
     if message.origin is not Origin.USER or message.role not in {"user", "developer"}:
         return ()
@@ -136,8 +137,7 @@ def _waiting_in_text(typed: str, reply_before: str) -> Iterator[tuple[StatementA
     certain = [quote for _, _, quote in list_statements(typed)]
     stated = [line for line in text.splitlines() if any(quote in line for quote in certain)]
     if LONE_CONFIRMATION.fullmatch(text):
-        *_, confirmed = ["", *(one.text for one in split_prose_sentences(reply_before))]
-        if len(confirmed) > 8 and not is_question(confirmed):
+        if confirmed := find_confirmed_manner(reply_before):
             yield "rule", confirmed, text
         return
     sentences = split_typed_text(text)
