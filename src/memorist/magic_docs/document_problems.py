@@ -1,14 +1,78 @@
-"""What is wrong with a Magic Doc on disk: secrets, planted orders, paths that lead nowhere."""
+"""The Magic Docs of a project, and what is wrong with one: why it is not kept, secrets, planted
+orders, paths that lead nowhere.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
+from msgspec import Struct
+
 from memorist.magic_docs.document_check import find_new_paths, read_document
-from memorist.magic_docs.document_files import DocumentScope
+from memorist.magic_docs.document_files import DocumentScope, find_documents, inspect_document
+from memorist.magic_docs.document_header import find_header
 from memorist.safety.hidden_characters import find_hidden_characters
 from memorist.safety.prompt_injection import find_injection_rules
 from memorist.safety.secrets import find_secrets
+
+
+class DocumentReport(Struct, frozen=True, kw_only=True):
+    """A Magic Doc of a project; `problems` say why it is not kept, or what is wrong with it."""
+
+    path: str
+    title: str = ""
+    instruction: str = ""
+    bytes: int = 0
+    problems: tuple[str, ...] = ()
+
+
+def list_documents(scope: DocumentScope) -> list[DocumentReport]:
+    """List every Magic Doc of a project, by path, each with the reason why it is not kept, if any.
+
+    Raises StoreError.
+    """
+    found = []
+    for document in find_documents(scope):
+        data = scope.files.read(document.path)
+        unreadable = read_document(data, scope.max_bytes)
+        reasons = (document.why, unreadable if isinstance(unreadable, str) else "")
+        found.append(_report(document.path, data, tuple(filter(None, reasons))))
+    return found
+
+
+def check_documents(scope: DocumentScope, paths: Iterable[Path] = ()) -> list[DocumentReport]:
+    """Check files as Magic Docs, or all Magic Docs of a project; paths are absolute.
+
+    Raises StoreError.
+    """
+    return [
+        _check_document(scope, path)
+        for path in tuple(paths) or [document.path for document in find_documents(scope)]
+    ]
+
+
+def _check_document(scope: DocumentScope, path: Path) -> DocumentReport:
+    try:
+        data = scope.files.read(path)
+    except FileNotFoundError:
+        return DocumentReport(path=str(path), problems=("it is not there",))
+    document = inspect_document(scope, str(path))
+    missing = find_missing_paths(scope, path, "", data.decode("utf-8", "replace"))
+    problems = (
+        document.why if document is not None else "",
+        *find_document_problems(data, scope.max_bytes),
+        *(f"it names {name}, which is not there" for name in missing),
+    )
+    return _report(path, data, tuple(filter(None, problems)))
+
+
+def _report(path: Path, data: bytes, problems: tuple[str, ...]) -> DocumentReport:
+    header = find_header(data.decode("utf-8", "replace"))
+    title, instruction = ("", "") if header is None else (header.title, header.instruction)
+    return DocumentReport(
+        path=str(path), title=title, instruction=instruction, bytes=len(data), problems=problems
+    )
 
 
 def find_missing_paths(
