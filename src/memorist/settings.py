@@ -778,7 +778,7 @@ def environment_layer(environment: Mapping[str, str]) -> SettingsLayer:
         if not name.startswith(ENVIRONMENT_PREFIX) or name in RESERVED_VARIABLES:
             continue
         path = name[len(ENVIRONMENT_PREFIX) :].lower().split("__")
-        if not _is_setting(path) and path != ["compaction", "by_price"]:
+        if not is_setting(path) and path != ["compaction", "by_price"]:
             raise SettingsError(
                 f"the environment variable {name} names no setting; `memorist config show` "
                 f"lists them"
@@ -790,7 +790,8 @@ def environment_layer(environment: Mapping[str, str]) -> SettingsLayer:
     return SettingsLayer("environment", values)
 
 
-def _is_setting(path: Sequence[str]) -> bool:
+def is_setting(path: Sequence[str]) -> bool:
+    """Whether section and key, or a key alone, name a setting."""
     kind: Any = Settings
     for part in path:
         fields = (
@@ -826,7 +827,7 @@ def resolve_settings(layers: Sequence[SettingsLayer]) -> ResolvedSettings:
             values = {key: value for key, value in values.items() if key in PROJECT_SECTIONS}
         values, remarks = _modernize(layer.name, values)
         notes += remarks
-        _validate(layer.name, values)
+        validate_values(layer.name, values)
         _merge_values(merged, values, layer.name, sources, ())
     return ResolvedSettings(
         msgspec.convert(merged, Settings, strict=False), sources, tuple(ignored), tuple(notes)
@@ -853,9 +854,11 @@ def _modernize(name: str, values: dict[str, Any]) -> tuple[dict[str, Any], list[
     return {**values, "compaction": now}, notes
 
 
-def _validate(name: str, values: dict[str, Any]) -> None:
-    if not values:
-        return
+def validate_values(name: str, values: dict[str, Any]) -> Settings:
+    """The settings with these values and the defaults of all others; `name` is their source.
+
+    Raises SettingsError.
+    """
     try:
         found = msgspec.convert(values, Settings, strict=False)
     except (msgspec.ValidationError, UnicodeEncodeError) as error:
@@ -868,6 +871,7 @@ def _validate(name: str, values: dict[str, Any]) -> None:
     wrong = next(_find_out_of_range(given, ()), None)
     if wrong is not None:
         raise SettingsError(f"{name}: {wrong}; no setting is a number below 0")
+    return found
 
 
 def _find_out_of_range(value: object, path: tuple[str, ...]) -> Iterator[str]:

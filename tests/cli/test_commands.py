@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from memorist.cli.main import memorist_group
 from memorist.store.transcript_writer import hold_writer_lock
 from support.program import run_program
 
@@ -311,3 +313,44 @@ def test_an_error_shows_its_traceback_only_when_asked(tmp_path: Path) -> None:
     assert (plain.returncode, debug.returncode) == (1, 1)
     assert "Traceback" not in plain.stderr
     assert "Traceback" in debug.stderr
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("add x", "memorist memory add"),
+        ("remember x", "memorist memory add"),
+        ("forget x", "memorist memory forget"),
+        ("list", "memorist memory list"),
+        ("undo", "memorist memory undo"),
+        ("find x", "search"),
+        ("help", "memorist --help"),
+        ("version", "memorist --version"),
+        ("memory ls", "list"),
+        ("memory rm x", "forget"),
+        ("memroy list", "memory"),
+    ],
+)
+def test_a_word_that_is_no_command_is_answered_with_the_one_that_is_meant(
+    typed: str, meant: str
+) -> None:
+    """What newcomers type before they have read anything."""
+    made = CliRunner().invoke(memorist_group, typed.split())
+
+    assert made.exit_code == 2
+    assert f"Did you mean '{meant}'" in made.stderr
+
+
+def test_sentences_need_no_quotes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To remember, to recall and to search."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MEMORIST_HOME", str(tmp_path / "home"))
+
+    def say(typed: str) -> str:
+        return CliRunner().invoke(memorist_group, typed.split(), catch_exceptions=False).output
+
+    say("memory add Use pnpm, never npm, in this repository")
+
+    assert "Use pnpm, never npm" in say("recall should I use npm or pnpm")
+    assert "use-pnpm" in say("search pnpm repository")
+    assert "use-pnpm" in say("memory search pnpm repository")

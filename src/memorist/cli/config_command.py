@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import click
@@ -9,12 +10,32 @@ from msgspec import Struct
 
 from memorist.cli import output
 from memorist.cli.command_environment import read_environment
-from memorist.config import load_settings
-from memorist.errors import UsageError
+from memorist.config import (
+    MAX_SETTINGS_BYTES,
+    PROJECT_FILE,
+    find_project_file,
+    load_settings,
+)
+from memorist.errors import InputError, SettingsError, UsageError
 from memorist.flags.flag_file import open_flags_file
 from memorist.flags.flag_lookup import Flags
 from memorist.flags.flag_overrides import apply_all_flags
-from memorist.settings import Settings, flatten_settings
+from memorist.platforms.regular_files import read_regular
+from memorist.rollouts.session_sources import find_repository_root
+from memorist.settings import (
+    Settings,
+    environment_layer,
+    flatten_settings,
+    is_setting,
+    resolve_settings,
+)
+from memorist.settings_file import (
+    assign_setting,
+    may_stand_in_project,
+    parse_setting,
+    remove_setting,
+)
+from memorist.store.disk_files import DiskFiles
 from memorist.store.state_database import redact_password
 
 # Read the feature flags of the flags file, for commands that show settings.
@@ -46,9 +67,14 @@ def read_flag_values(settings: Settings) -> FlagValues:
         flags.close()
 
 
+_PROJECT_OPTION = click.option(
+    "--project", "of_project", is_flag=True, help="In the project's file instead of your own."
+)
+
+
 @click.group()
 def config_group() -> None:
-    """The settings: see them and where each value comes from."""
+    """The settings: see and change them, and where each value comes from."""
 
 
 @config_group.command("show")
@@ -70,7 +96,7 @@ def config_show_command(names: tuple[str, ...], source: bool, as_json: bool) -> 
         "shared_sessions": redact_password(resolved.settings.shared_sessions),
     }
     values = _select_settings(values, names)
-    sources = {key: resolved.sources.get(key, "default") for key in values}
+    sources = {key: _find_source(resolved.sources, key) for key in values}
     if as_json:
         output.print_json(
             {
@@ -88,6 +114,92 @@ def config_show_command(names: tuple[str, ...], source: bool, as_json: bool) -> 
         click.echo(f"ignored: {line}", err=True)
     for line in resolved.notes:
         click.echo(f"note: {line}", err=True)
+
+
+@config_group.command("set", context_settings={"ignore_unknown_options": True})
+@click.argument("name")
+@click.argument("value")
+@_PROJECT_OPTION
+def config_set_command(name: str, value: str, of_project: bool) -> None:
+    """Write the setting NAME into your settings file. Comments and other lines stay.
+
+    Example: memorist config set session_memory.growth_tokens 8000
+    """
+    parsed = parse_setting(name, value)
+    path = _settings_path(name, of_project=of_project)
+    _edit_file(path, lambda text: assign_setting(text, name, parsed))
+    click.echo(f"{name} = {parsed!r} in {path}")
+    _report_override(name, path)
+
+
+@config_group.command("unset")
+@click.argument("name")
+@_PROJECT_OPTION
+def config_unset_command(name: str, of_project: bool) -> None:
+    """Take the setting NAME out of your settings file, so that it has its default again.
+
+    Example: memorist config unset session_memory.growth_tokens
+    """
+    if not is_setting(name.split(".")):
+        raise SettingsError(f"there is no setting {name!r}; `memorist config show` lists them")
+    path = _settings_path(name, of_project=of_project)
+    changed = _edit_file(path, lambda text: remove_setting(text, name))
+    click.echo(f"{name} is taken out of {path}" if changed else f"{path} does not set {name}")
+    _report_override(name, path)
+
+
+def _settings_path(name: str, *, of_project: bool) -> Path:
+    """The user's settings file, or with `of_project` that of the project."""
+    from_environment = resolve_settings([environment_layer(read_environment())]).settings
+    own = Path(from_environment.home).expanduser() / "config.toml"
+    if not of_project:
+        return own
+    if not may_stand_in_project(name):
+        raise SettingsError(
+            f"a project's file may not set {name}: a repository that you cloned must not choose it"
+        )
+    root = Path(find_repository_root(str(Path.cwd())))
+    return find_project_file(Path.cwd(), own) or root / PROJECT_FILE
+
+
+def _edit_file(path: Path, edit: Callable[[str], str]) -> bool:
+    """Write the edited text; False if nothing changes. Raises InputError that names the file."""
+    path = path.resolve()  # a link to a file among one's other settings stays one
+    try:
+        before = read_regular(path, MAX_SETTINGS_BYTES)
+    except FileNotFoundError:
+        before = b""
+    except OSError as error:
+        raise InputError(f"the settings file {path} cannot be read: {error}") from error
+    try:
+        edited = edit(before.decode("utf-8")).encode()
+    except (InputError, UnicodeDecodeError) as error:
+        raise InputError(f"the settings file {path}: {error}") from error
+    if edited == before:
+        return False
+    files = DiskFiles()
+    if before or not files.create(path, edited):
+        files.write(path, edited, expect=before)
+    return True
+
+
+def _report_override(name: str, path: Path) -> None:
+    """Say which other source the value comes from, where one goes before the file."""
+    try:
+        resolved = load_settings(read_environment(), project=Path.cwd())
+    except SettingsError as error:
+        click.echo(f"note: not in force yet: {error}", err=True)
+        return
+    source = resolved.sources.get(name, "")
+    if source and source != str(path):
+        value = flatten_settings(resolved.settings)[name]
+        click.echo(f"note: here it is {value!r}, from {source}, which goes before", err=True)
+
+
+def _find_source(sources: Mapping[str, str], key: str) -> str:
+    """Where a value comes from; for a table, such as prices, the source of its first entry."""
+    inner = (source for name, source in sources.items() if _is_below(name, key))
+    return next(inner, "default")
 
 
 def _select_settings(values: dict[str, object], names: tuple[str, ...]) -> dict[str, object]:

@@ -18,6 +18,7 @@ from memorist.auto_memory.memory_location import read_project_record
 from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings
+from memorist.cli.command_group import words_argument
 from memorist.cli.install_command import find_launch_command
 from memorist.cli.memory.memory_commands import confirm
 from memorist.dream.daily_log import DailyLogs
@@ -198,7 +199,7 @@ def dream_archive_command(as_json: bool) -> None:
 
 
 @dream_group.command("log")
-@click.argument("text")
+@words_argument("text")
 @output.JSON_OPTION
 def dream_log_command(text: str, as_json: bool) -> None:
     """Add TEXT to today's log of this project: one line, with the time. The next dream of a model

@@ -13,7 +13,6 @@ from memorist.cli.project_overview import print_project_facts
 from memorist.cli.rollouts.rollouts_sync_command import (
     format_some,
     print_sync_report,
-    sessions_option,
     sync_with_progress,
     with_past_sessions,
 )
@@ -23,9 +22,24 @@ from memorist.rollouts.extraction_cost import estimate_extraction_cost
 from memorist.rollouts.session_sources import AGENTS
 from memorist.rollouts.sync_outcome import RolloutSyncReport
 
+_NAMED = "memorist.import.sessions"
+
+
+def _keep_named(context: click.Context, _option: click.Parameter, named: tuple[Path, ...]) -> None:
+    context.meta[_NAMED] = named
+
 
 @click.command("import")
-@sessions_option
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path, exists=True))
+@click.option(
+    "--sessions",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True),
+    metavar="PATH",
+    help="The same as PATHS.",
+    callback=_keep_named,
+    expose_value=False,
+)
 @click.option(
     "--from",
     "agents",
@@ -49,14 +63,15 @@ from memorist.rollouts.sync_outcome import RolloutSyncReport
     "--json", "as_json", is_flag=True, help="Print one JSON object instead of text; needs --yes."
 )
 def import_sessions_command(
-    named: Sequence[Path],
+    paths: Sequence[Path],
     agents: Sequence[str],
     max_age_days: int | None,
     model: str | None,
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Find your own sessions of other agents and remember them.
+    """Find your own sessions of other agents and remember them; PATHS are folders of sessions, or
+    single ones.
 
     Of Claude Code, Codex, Copilot CLI, Gemini CLI, opencode and pi, and of Cursor when named. Shows
     what was found and what it would cost with the model, and asks. Sessions are never changed; they
@@ -68,7 +83,11 @@ def import_sessions_command(
         raise click.UsageError("--json needs --yes: a script cannot be asked")
 
     async def work(past: RolloutPipeline) -> RolloutSyncReport | None:
-        chosen = [*named, *(each for name in agents for each in past.list_agent_folders(name))]
+        chosen = [
+            *paths,
+            *click.get_current_context().meta[_NAMED],
+            *(each for name in agents for each in past.list_agent_folders(name)),
+        ]
         plan = past.plan_sync(chosen, ANY_AGE_DAYS if max_age_days is None else max_age_days)
         if not as_json:
             click.echo("\n".join(describe_import(plan, past)))

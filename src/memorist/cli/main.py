@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from difflib import get_close_matches
 from importlib import import_module
 from typing import ClassVar
 
@@ -14,48 +13,22 @@ import click
 from click.shell_completion import get_completion_class
 
 from memorist import __version__
+from memorist.cli.command_group import SYNONYMS, CommandGroup
 from memorist.errors import MemoristError, UsageError
-
-# A click group that imports its commands on demand, so that no command waits for the imports of
-# another.
-
-
-class LazyGroup(click.Group):
-    """Subclasses map each command name to `module:object` in `command_paths`."""
-
-    command_paths: ClassVar[Mapping[str, str]] = {}
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """All command names, sorted."""
-        return sorted({*super().list_commands(ctx), *self.command_paths})
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; a mistyped name fails with the names that come close."""
-        try:
-            return super().resolve_command(ctx, args)
-        except click.UsageError as error:
-            close = get_close_matches(args[0], self.list_commands(ctx), n=3)
-            if not close:
-                raise
-            said = f"{error.message} Did you mean {', '.join(close)}?"
-            raise click.UsageError(said, error.ctx) from None
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the command of that name; None if there is none."""
-        home = self.command_paths.get(cmd_name)
-        if home is None:
-            return super().get_command(ctx, cmd_name)
-        module, _, name = home.partition(":")
-        found = getattr(import_module(module), name)
-        return found if isinstance(found, click.Command) else None
-
 
 CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-class MemoristCommands(LazyGroup):
+OTHER_WORDS = {
+    "help": "memorist --help",
+    "init": "memorist setup",
+    "settings": "memorist config show",
+    "version": "memorist --version",
+}
+"""What users type at first, and what does it here."""
+
+
+class MemoristCommands(CommandGroup):
     """All commands of `memorist`, loaded on demand."""
 
     command_paths: ClassVar[Mapping[str, str]] = {
@@ -90,6 +63,16 @@ class MemoristCommands(LazyGroup):
         "uninstall": "memorist.cli.install_command:uninstall_command",
         "worker": "memorist.cli.worker_command:worker_command",
     }
+
+    def suggest(self, ctx: click.Context, word: str) -> list[str]:
+        """Also the commands of `memorist memory`: `memorist add` is typed before one knows them."""
+        if word in OTHER_WORDS:
+            return [OTHER_WORDS[word]]
+        of_memory: click.Group = import_module("memorist.cli.memory.memory_group").memory_group
+        name = SYNONYMS.get(word, word)
+        if name in of_memory.commands and name not in self.command_paths:
+            return [f"memorist memory {name}"]
+        return super().suggest(ctx, word)
 
 
 _STAYING_COMMANDS = ("daemon", "hook", "mcp", "proxy", "ui", "worker")

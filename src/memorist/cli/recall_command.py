@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from memorist.cli import output
+from memorist.cli.command_group import words_argument
 from memorist.cli.memory.memory_commands import (
     open_project_memory,
 )
@@ -20,7 +21,7 @@ MAX_NEAREST = 2
 
 
 @click.command()
-@click.argument("query")
+@words_argument("query")
 @click.option(
     "--memory-dir",
     type=click.Path(path_type=Path, file_okay=False),

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from memorist.cli import output
+from memorist.cli.command_group import words_argument
 from memorist.cli.memory.memory_commands import open_project_memory
 from memorist.cli.rollouts.rollouts_group import load_rollout_settings
 from memorist.core.sentences import shorten
@@ -54,7 +55,7 @@ def sync_session_index(*, everywhere: bool = False) -> SessionIndex:
 
 
 @click.command()
-@click.argument("query")
+@words_argument("query")
 @click.option(
     "--limit",
     type=click.IntRange(1, 100),

@@ -21,8 +21,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
+from memorist.core import toml_edit
 from memorist.errors import InputError, StoreError, WriteConflict
-from memorist.hooks import hook_protocol, toml_edit
+from memorist.hooks import hook_protocol
 from memorist.hooks.hook_event import Client
 from memorist.hooks.json_edit import (
     JsonNode,

@@ -414,8 +414,8 @@ def check_background_model(context: DoctorContext) -> Iterator[CheckResult]:
             "only what you say outright is remembered. Off without one: notes in a model's words, "
             "memories of what you only implied, summaries by a model, dreams that merge what says "
             "the same in other words",
-            'Only if you want them: model = "anthropic:NAME" (or openai:NAME, local) in '
-            f"{context.layout.home / 'config.toml'}; the caps of `spend` hold.",
+            "Only if you want them: memorist config set model anthropic:NAME (or openai:NAME, "
+            "local); the caps of `spend` hold.",
         )
         return
     yield CheckResult("good", f"the model {name} is set up (it was not called)")

@@ -31,6 +31,7 @@ from memorist.auto_memory.team_memory import TEAM_PREFIX, is_shared
 from memorist.auto_memory.write_result import FormerTopic, WriteResult
 from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings
+from memorist.cli.command_group import words_argument
 from memorist.cli.memory.client_counterparts import ClientCounterparts, find_client_counterparts
 from memorist.engine.engine import Memorist
 from memorist.engine.memory_purge import purge_memory
@@ -224,7 +225,7 @@ def describe_succession(topic: Topic, former: FormerTopic | None) -> Iterator[st
 
 
 @click.command("search")
-@click.argument("query")
+@words_argument("query")
 @click.option(
     "--limit", type=click.IntRange(min=1), default=10, show_default=True, help="Memories to show."
 )
@@ -257,7 +258,7 @@ def memory_search_command(query: str, limit: int, as_json: bool) -> None:
 
 
 @click.command("add")
-@click.argument("text")
+@words_argument("text")
 @click.option(
     "--kind", type=KIND_CHOICE, default=None, help="What the memory is about. [default: guessed]"
 )

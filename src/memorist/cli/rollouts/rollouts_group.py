@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings
-from memorist.cli.main import LazyGroup
+from memorist.cli.command_group import CommandGroup, words_argument
 from memorist.engine.rollout_store import RolloutStore, open_rollout_store
 from memorist.errors import NothingToDo
 from memorist.rollouts.handbook import EVERYWHERE
@@ -39,7 +39,7 @@ from memorist.system import SystemClock
 T = TypeVar("T")
 
 
-class RolloutsCommands(LazyGroup):
+class RolloutsCommands(CommandGroup):
     """All commands of `memorist rollouts`, loaded on demand."""
 
     command_paths: ClassVar[dict[str, str]] = {
@@ -331,7 +331,7 @@ def rollouts_leave_out_command(thread: str, take_in: bool) -> None:
 
 
 @click.command("note")
-@click.argument("text")
+@words_argument("text")
 @click.option("--here", is_flag=True, help="It holds for this project only. [default: everywhere]")
 def rollouts_note_command(text: str, here: bool) -> None:
     """Note something for later sessions: shown at once, merged at the next consolidation.

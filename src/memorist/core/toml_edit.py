@@ -60,7 +60,8 @@ def find_toml_tables(lines: Sequence[str], path: TomlPath) -> list[TomlTable]:
     headers = [
         (number, found) for number, line in enumerate(lines) if (found := _parse_header(line))
     ]
-    ends = [*(number for number, _ in headers[1:]), len(lines)]
+    starts = [number for number, _ in headers]
+    ends = [*starts[1:], len(lines)] if starts else []
     return [
         TomlTable(found, start, _last_value_line(lines, start, end))
         for (start, found), end in zip(headers, ends, strict=True)
@@ -117,7 +118,7 @@ def rewrite_toml_table(text: str, table: TomlTable, assignments: str, keys: Coll
     end = "\r\n" if "\r\n" in text else "\n"
     kept = "".join(
         each
-        for each in _split_statements(lines[table.start + 1 : table.end])
+        for each in split_toml_statements(lines[table.start + 1 : table.end])
         if not set(parse_toml(each)) & set(keys)
     )
     return "".join(
@@ -125,7 +126,7 @@ def rewrite_toml_table(text: str, table: TomlTable, assignments: str, keys: Coll
     )
 
 
-def _split_statements(lines: Sequence[str]) -> list[str]:
+def split_toml_statements(lines: Sequence[str]) -> list[str]:
     """Group the lines of a table into statements that parse alone: a list may span several lines.
 
     Raises InputError.
