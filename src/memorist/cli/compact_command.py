@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from memorist.cli import output
 from memorist.cli.command_environment import find_home, load_project_settings
-from memorist.cli.recorded_sessions import find_recorded_session
 from memorist.compaction.cached_microcompact import (
     PinnedResults,
     add_old_results,
@@ -41,6 +40,7 @@ from memorist.context.message_normalization import UNLIMITED_TOKENS, normalize_h
 from memorist.core.messages import Message
 from memorist.core.prompt_templates import load_prompt
 from memorist.engine.background_runtime import open_background_runtime
+from memorist.engine.recorded_session import find_recorded_session
 from memorist.errors import InputError, NothingToDo, UsageError
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.format_detection import read_session
@@ -109,7 +109,7 @@ def compact_command(**options: Any) -> None:  # noqa: ANN401 - click passes the 
 
     Example: memorist compact session.jsonl --budget 8000
     """
-    source = find_recorded_session(options["session"]).path
+    source = find_recorded_session(find_home(), options["session"]).path
     recorded = read_recorded_window(read_session(LineFile(source)), options["at"])
     if options["wanted"]:
         click.echo(_full_text(recorded, options["wanted"]))

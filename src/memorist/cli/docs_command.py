@@ -10,9 +10,9 @@ from pathlib import Path
 import click
 
 from memorist.cli import output
-from memorist.cli.command_environment import load_project_settings
-from memorist.cli.recorded_sessions import find_recorded_session
+from memorist.cli.command_environment import find_home, load_project_settings
 from memorist.engine.document_update import UpdatedDocuments, update_documents
+from memorist.engine.recorded_session import find_recorded_session
 from memorist.errors import NothingToDo
 from memorist.magic_docs.document_files import DocumentScope
 from memorist.magic_docs.document_problems import check_documents, list_documents
@@ -103,7 +103,7 @@ def docs_update_command(
     Example: memorist docs update docs/architecture.md
     """
     settings = load_project_settings(model)
-    found = find_recorded_session(session)
+    found = find_recorded_session(find_home(), session)
     asked = open_model(model or settings.model, settings.models)
     if asked is None:
         raise NothingToDo(
@@ -117,7 +117,7 @@ def docs_update_command(
                 _open_scope(project),
                 files,
                 found.path,
-                session=found.name,
+                session=found.id,
                 settings=settings,
                 model=asked,
             )

@@ -10,29 +10,18 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import get_args
-from uuid import uuid4
 
 import click
 
 from memorist.cli import output
-from memorist.cli.command_environment import find_home
-from memorist.cli.recorded_sessions import SessionFile, find_recorded_session
-from memorist.compaction.handoff import HandoffSource, render_handoff
-from memorist.compaction.window_at_message import read_recorded_window
-from memorist.core.prompt_templates import load_prompt
+from memorist.cli.command_environment import find_home, read_environment
 from memorist.core.token_count import estimate_text_tokens
+from memorist.engine.recorded_session import find_recorded_session
+from memorist.engine.session_handoff import render_session_handoff, write_resumable_session
 from memorist.errors import InputError
-from memorist.formats.format_detection import read_session
-from memorist.formats.resumable_session import (
-    MAX_FOLDER_NAME,
-    ResumableClient,
-    render_resumable_session,
-)
-from memorist.formats.transcript_format import FORMAT_TITLES
-from memorist.session_memory.notes_template import find_written_sections
-from memorist.store.disk_files import DiskFiles, read_if_exists
-from memorist.store.home_layout import SessionLayout, folder_name
-from memorist.store.transcript_reader import LineFile
+from memorist.formats.resumable_session import ResumableClient
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import folder_name
 from memorist.system import SystemClock
 
 CLIENT_PROGRAMS = {"claude-code": "claude", "codex": "codex"}
@@ -83,18 +72,25 @@ def handoff_command(
     if client is None and (opens or resumable):
         option = "--open" if opens else "--resumable"
         raise InputError(f"{option} needs one of {', '.join(CLIENT_PROGRAMS)} behind --to")
-    found = find_recorded_session(session)
-    text = _render_session(found, budget)
+    found = find_recorded_session(find_home(), session)
+    text = render_session_handoff(found, budget)
     if resumable:
-        path, arguments = _write_resumable(text, target)
+        written = write_resumable_session(
+            text,
+            next(each for each in get_args(ResumableClient) if each == target),
+            folder=Path.cwd(),
+            environment=read_environment(),
+            at=datetime.fromtimestamp(SystemClock().now(), UTC),
+        )
+        path, arguments = written.path, written.arguments
     else:
-        path = _write_handoff(text, found.name, Path(target) if client is None else None)
+        path = _write_handoff(text, found.id, Path(target) if client is None else None)
         arguments = (f"Read {path} and take up the work that it hands over.",)
     command = "" if client is None else shlex.join((client, *arguments))
     if as_json:
         output.print_json(
             {
-                "session": found.name,
+                "session": found.id,
                 "path": str(path),
                 "tokens": estimate_text_tokens(text),
                 "command": command,
@@ -110,30 +106,6 @@ def handoff_command(
         _open_client(client, (text,) if direct else arguments)
 
 
-def _render_session(found: SessionFile, budget: int) -> str:
-    recorded = read_recorded_window(read_session(LineFile(found.path)))
-    kind = recorded.head.format if recorded.head else "memorist"
-    return render_handoff(
-        HandoffSource(
-            recorded=recorded,
-            agent=f"a session of {FORMAT_TITLES.get(kind, kind)}",
-            transcript=str(found.path),
-            notes=_read_written_notes(found.layout),
-        ),
-        load_prompt("compaction/handoff"),
-        budget,
-    )
-
-
-def _read_written_notes(layout: SessionLayout | None) -> str:
-    """What a model wrote into the notes; what structure gives is made anew."""
-    raw = (read_if_exists(DiskFiles(), layout.notes) if layout else None) or b""
-    bodies = find_written_sections(
-        raw.decode("utf-8", "replace"), load_prompt("session_memory/template")
-    )
-    return "\n".join(f"### {title}\n{body}" for title, body in bodies.items() if body)
-
-
 def _write_handoff(text: str, name: str, chosen: Path | None) -> Path:
     """Write the hand-over to the chosen new file, or to memorist's home."""
     if chosen is None:
@@ -144,31 +116,6 @@ def _write_handoff(text: str, name: str, chosen: Path | None) -> Path:
     if not DiskFiles().create(chosen.absolute(), text.encode()):
         raise InputError(f"{chosen} exists already; name a new file")
     return chosen.absolute()
-
-
-def _write_resumable(text: str, target: str) -> tuple[Path, tuple[str, ...]]:
-    """Write a new session file for this folder among the client's own; where it is, and the
-    arguments by which the client resumes it.
-    """
-    clients: tuple[ResumableClient, ...] = get_args(ResumableClient)
-    client = next(each for each in clients if each == target)
-    cwd = os.path.realpath(Path.cwd())
-    if client == "claude-code" and len(cwd) > MAX_FOLDER_NAME:
-        raise InputError(
-            "the path of this folder is too long for Claude Code to find a session by it; "
-            "hand over without --resumable"
-        )
-    home = Path(os.environ.get("HOME") or "~").expanduser()
-    folders = {
-        "claude-code": os.environ.get("CLAUDE_CONFIG_DIR") or home / ".claude",
-        "codex": os.environ.get("CODEX_HOME") or home / ".codex",
-    }
-    moment = datetime.fromtimestamp(SystemClock().now(), UTC)
-    written = render_resumable_session(client, text, id=uuid4(), cwd=cwd, at=moment)
-    path = Path(folders[client], written.path).absolute()
-    if not DiskFiles().create(path, written.data):
-        raise InputError(f"{path} exists already")
-    return path, written.arguments
 
 
 def _open_client(program: str, arguments: Sequence[str]) -> None:

@@ -16,8 +16,8 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 
 from memorist import replay
 from memorist.cli import output
-from memorist.cli.command_environment import load_project_settings, read_environment
-from memorist.cli.recorded_sessions import find_recorded_session
+from memorist.cli.command_environment import find_home, load_project_settings, read_environment
+from memorist.engine.recorded_session import find_recorded_session
 from memorist.errors import InputError, UnreadableSession
 from memorist.replay.replay import ReplayOptions, ReplayResult, replay_files
 from memorist.replay.replay_results import SessionRecord
@@ -146,7 +146,7 @@ def _find_files(names: tuple[str, ...]) -> list[Path]:
                 )
             found += inside
         else:
-            found.append(find_recorded_session(name).path)
+            found.append(find_recorded_session(find_home(), name).path)
     return found
 
 

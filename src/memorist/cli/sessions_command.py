@@ -12,11 +12,6 @@ from memorist.cli import output
 from memorist.cli.command_environment import find_home
 from memorist.core.sentences import shorten
 from memorist.engine.session_list import list_known_sessions
-from memorist.errors import NothingToDo
-from memorist.mcp_server.project_sessions import ProjectSessions
-from memorist.store.database import open_database
-from memorist.store.disk_files import DiskFiles
-from memorist.store.home_layout import SessionLayout
 
 TITLE_CHARACTERS = 90
 """Characters of a title on one line of a terminal. Our choice."""
@@ -51,19 +46,3 @@ def sessions_command(everywhere: bool, limit: int, as_json: bool) -> None:
         click.echo("no session of this folder is known yet; --all shows those of others")
     elif len(found) > limit:
         click.echo(f"{len(found) - limit:,} older ones: --limit {len(found)}")
-
-
-def find_newest_notes() -> tuple[str, SessionLayout]:
-    """Id and folder of the newest session of this folder that has notes. Raises NothingToDo."""
-    home = find_home()
-    if not home.database.exists():
-        raise NothingToDo("no session is known yet; `memorist setup` joins your agent")
-    database = open_database(home.database)
-    try:
-        sessions = ProjectSessions(
-            locate_project_root(Path.cwd()), files=DiskFiles(), database=lambda: database
-        )
-        found, _ = sessions.find_notes("")
-    finally:
-        database.close()
-    return found.id, found.layout

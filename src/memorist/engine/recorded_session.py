@@ -1,0 +1,148 @@
+"""A session by the name that its user gives: a file, an id, the start of an id, or memorist's
+folder of it; and the notes that are kept or can be made of it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from memorist.auto_memory.memory_location import locate_project_root
+from memorist.compaction.offline_compaction import build_structural_notes
+from memorist.compaction.window_at_message import read_recorded_window
+from memorist.core.prompt_templates import load_prompt
+from memorist.engine.session_list import list_known_sessions
+from memorist.errors import InputError, NothingToDo
+from memorist.formats.format_detection import read_session
+from memorist.session_memory.structural_notes import NotesBudget
+from memorist.store.database import open_database
+from memorist.store.disk_files import DiskFiles, read_if_exists
+from memorist.store.home_layout import Layout, SessionLayout
+from memorist.store.rollout_rows import list_rollouts
+from memorist.store.session_rows import find_session_folders
+from memorist.store.state_database import SqliteState
+from memorist.store.transcript_reader import LineFile
+from memorist.system import SystemClock
+
+
+class RecordedSession(Struct, frozen=True):
+    """Where a session is recorded: its file, and memorist's folder of it, if any."""
+
+    id: str
+    path: Path
+    """The client's own file where it is known, else memorist's transcript; it may not exist."""
+    layout: SessionLayout | None = None
+
+
+def find_recorded_session(home: Layout, name: str) -> RecordedSession:
+    """Find where a session is recorded, by a file, an id, the start of an id, or memorist's own
+    folder of it.
+
+    Raises InputError where none or several are called so, and StoreError.
+    """
+    path = Path(name).expanduser()
+    if path.is_file() or (_names_file(path) and not path.is_dir()):
+        return RecordedSession(path.stem, path.absolute())
+    past = None if path.is_dir() else _find_past(home, name)
+    if past is not None:
+        return past
+    id, layout = _find_own(home, name)
+    return RecordedSession(id, layout.transcript, layout)
+
+
+def find_newest_session(home: Layout, folder: Path) -> RecordedSession:
+    """The newest session of the project in this folder that has notes, else the newest that is
+    recorded.
+
+    Raises NothingToDo, StoreError.
+    """
+    known = list_known_sessions(home, locate_project_root(folder))
+    with_notes = next((each for each in known if each.notes), None)
+    if with_notes is not None:
+        layout = SessionLayout(Path(with_notes.folder))
+        return RecordedSession(with_notes.id, layout.transcript, layout)
+    recorded = next((each for each in known if each.file), None)
+    if recorded is not None:
+        return RecordedSession(recorded.id, Path(recorded.file))
+    raise NothingToDo(
+        "no session of this project has notes yet"
+        if home.database.exists()
+        else "no session is known yet; `memorist setup` joins your agent"
+    )
+
+
+def read_session_notes(session: RecordedSession) -> str:
+    """The notes that memorist keeps of a session; empty where it keeps none. Raises StoreError."""
+    raw = read_if_exists(DiskFiles(), session.layout.notes) if session.layout else None
+    return (raw or b"").decode("utf-8", "replace")
+
+
+def build_session_notes(session: RecordedSession, budget: NotesBudget) -> str:
+    """The notes that a recording proves, made now and not kept.
+
+    Raises InputError where it holds no message, and StoreError.
+    """
+    recorded = read_recorded_window(read_session(LineFile(session.path)))
+    return build_structural_notes(recorded, load_prompt("session_memory/template"), budget)
+
+
+def _names_file(path: Path) -> bool:
+    """Whether a name can only be that of a file: ids have neither folders nor endings."""
+    return len(path.parts) > 1 or bool(path.suffix)
+
+
+def _find_past(home: Layout, name: str) -> RecordedSession | None:
+    """The one session file of a client whose id begins so, with memorist's folder where it has
+    notes of it; None where memorist knows none.
+
+    Raises InputError where several do.
+    """
+    if not home.database.exists():
+        return None
+    database = open_database(home.database)
+    try:
+        rollouts = list_rollouts(SqliteState(database, SystemClock().now))
+        folders = dict(find_session_folders(database, name))
+    finally:
+        database.close()
+    fitting = [each for each in rollouts if each.id.startswith(name)]
+    exact = [each for each in fitting if each.id == name] or fitting
+    if len(exact) > 1:
+        some = ", ".join(each.id for each in exact[:5])
+        raise InputError(
+            f"{len(exact)} sessions begin with {name!r} ({some} …); give more of the id"
+        )
+    if not exact or not Path(exact[0].path).is_file():
+        return None
+    folder = folders.get(exact[0].id)
+    layout = None if folder is None else SessionLayout(Path(folder))
+    return RecordedSession(exact[0].id, Path(exact[0].path), layout)
+
+
+def _find_own(home: Layout, name: str) -> tuple[str, SessionLayout]:
+    """Id and folder of the session given by its id, the start of its id, or its folder.
+
+    Raises InputError.
+    """
+    folder = Path(name)
+    if folder.is_dir():
+        return folder.resolve().name, SessionLayout(folder.resolve())
+    if not home.database.exists():
+        raise InputError(f"there is no file {name!r}, and {home.home} knows no session yet")
+    database = open_database(home.database)
+    try:
+        found = find_session_folders(database, name)
+    finally:
+        database.close()
+    exact = [row for row in found if row[0] == name] or found
+    if not exact:
+        raise InputError(
+            f"{name!r} is no file, and no session's id begins so; memorist sessions lists them"
+        )
+    if len(exact) > 1:
+        some = ", ".join(row[0] for row in exact[:5])
+        raise InputError(
+            f"{len(exact)} sessions begin with {name!r} ({some} …); give more of the id"
+        )
+    return exact[0][0], SessionLayout(Path(exact[0][1]))

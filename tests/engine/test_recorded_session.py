@@ -1,0 +1,53 @@
+"""A recorded session that a program names as its user would: its notes, and its hand-over."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from memorist import Memorist
+from memorist.engine.recorded_session import (
+    build_session_notes,
+    find_newest_session,
+    find_recorded_session,
+    read_session_notes,
+)
+from memorist.engine.session_handoff import render_session_handoff, write_resumable_session
+from memorist.errors import InputError, NothingToDo
+from memorist.session_memory.structural_notes import NotesBudget
+
+
+@pytest.mark.covers("SM-1")
+async def test_a_program_finds_a_session_reads_its_notes_and_hands_it_over(tmp_path: Path) -> None:
+    """By the start of its id, or as the newest of its project; the kept notes and those made of the
+    recording hold what was asked, and so does the file that another client resumes.
+    """
+    said = {"role": "user", "content": "Mend the rounding of the totals in the till."}
+    async with Memorist(home=tmp_path / "home", model="structural") as engine:
+        home = engine.layout
+        with pytest.raises(NothingToDo, match="no session is known yet"):
+            find_newest_session(home, tmp_path)
+        session = await engine.open("till-1", project=str(tmp_path))
+        await session.prepare({"model": "m", "max_tokens": 10, "messages": [said]})
+        await session.summarise()
+
+    found, newest = find_recorded_session(home, "till"), find_newest_session(home, tmp_path)
+    kept, made = read_session_notes(found), build_session_notes(found, NotesBudget())
+    text = render_session_handoff(found, 2_000)
+    written = write_resumable_session(
+        text,
+        "codex",
+        folder=tmp_path,
+        environment={"CODEX_HOME": str(tmp_path / "codex")},
+        at=datetime(2026, 11, 26, tzinfo=UTC),
+    )
+    with pytest.raises(InputError, match="no session's id begins so"):
+        find_recorded_session(home, "shop")
+
+    assert (
+        (found.id, found.path) == (newest.id, newest.path) == ("till-1", session.layout.transcript)
+    )
+    for each in (kept, made, text, written.path.read_text("utf-8")):
+        assert "rounding of the totals" in each
