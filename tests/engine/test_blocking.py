@@ -10,7 +10,7 @@ import pytest
 
 import memorist
 from memorist import Memorist, Settings
-from memorist.errors import FormatError, NothingToDo, UsageError
+from memorist.errors import FormatError, InputError, NothingToDo, UsageError
 from memorist.events import Event, FileRead
 
 REPLY: dict[str, Any] = {
@@ -47,6 +47,49 @@ def test_a_script_keeps_notes_and_memories_without_a_loop(tmp_path: Path) -> Non
 
     assert "pnpm" in str(sent)
     assert events
+
+
+def test_memory_is_used_without_a_conversation(tmp_path: Path) -> None:
+    """Added, searched, taken out and brought back; another project knows nothing of it."""
+    shop, other = tmp_path / "shop", tmp_path / "other"
+    shop.mkdir()
+    other.mkdir()
+    with Memorist(settings=Settings(home=str(tmp_path / "home"))) as engine:
+        memory = engine.memory(str(shop))
+        memory.add("Use pnpm, never npm")
+        written = memory.add("The oncall runbook is at https://wiki.example.net/oncall")
+        query = "how do we install packages with npm?"
+
+        (found,) = engine.search(query, project=str(shop)).memories
+        assert found.path == "use-pnpm-never-npm.md"
+        assert not engine.search(query, project=str(other))
+        memory.forget([found.path])
+        assert not engine.search(query, project=str(shop))
+        memory.undo()
+        assert engine.search(query, project=str(shop)).memories == (found,)
+        with pytest.raises(InputError):
+            memory.add("  ")
+        assert {each.kind for each in memory.headers()} == {"feedback", "reference"}
+        assert written.paths == ("the-oncall-runbook-is-at-https-wiki-example-net-oncall.md",)
+
+    with Memorist(settings=Settings(home=str(tmp_path / "home"))) as engine:
+        session = engine.open("b", project=str(shop))
+        assert "pnpm" in str(session.prepare(request("How do I install packages with npm?")))
+
+
+async def test_past_sessions_are_searched_without_one(tmp_path: Path) -> None:
+    """What was said in a session, once it is indexed; with `async` by the same name."""
+    project = tmp_path / "shop"
+    project.mkdir()
+    async with Memorist(settings=Settings(home=str(tmp_path / "home"))) as engine:
+        async with await engine.open("a", project=str(project)) as session:
+            await session.prepare(request("Round half cents up in the invoice, please."))
+            await session.observe(REPLY)
+            await session.end_turn()
+            await session.summarise()
+        found = engine.search("how are half cents rounded in the invoice", project=str(project))
+
+    assert any("half cents" in each.text for each in found.sections)
 
 
 def test_errors_reach_the_caller(tmp_path: Path) -> None:

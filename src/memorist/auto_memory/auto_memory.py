@@ -58,6 +58,7 @@ from memorist.auto_memory.memory_manifest import (
 from memorist.auto_memory.memory_undo import find_undoable_change, plan_undo
 from memorist.auto_memory.project_files import ProjectFiles
 from memorist.auto_memory.purge_journal import PurgeEntry, PurgeJournal, build_purge_entry
+from memorist.auto_memory.statements.statement_kind import choose_memory_kind
 from memorist.auto_memory.statements.statement_scope import reaches_every_project
 from memorist.auto_memory.team_memory import (
     TEAM_PREFIX,
@@ -641,9 +642,18 @@ class AutoMemory:
             path = f"{plain.removesuffix('.md')}-{number}.md"
         return path
 
-    def add(self, text: str, *, kind: MemoryKind, name: str, description: str) -> WriteResult:
-        """Add a memory written by the user."""
-        path = self.find_free_path(name)
+    def add(
+        self, text: str, *, kind: MemoryKind | None = None, name: str = "", description: str = ""
+    ) -> WriteResult:
+        """Add a memory written by the user. What is not given follows from the text: the kind by
+        its words, name and description from its beginning. Raises InputError for an empty text.
+        """
+        if not text.strip():
+            raise InputError("there is no text to remember")
+        first = " ".join(text.split())
+        kind = kind or MemoryKind(choose_memory_kind(first))
+        description = description or first[:150]
+        path = self.find_free_path(name or first[:60])
         topic = create_topic(
             path,
             kind=kind,
@@ -667,8 +677,13 @@ class AutoMemory:
             ChangeReason(actor="user", what=f"edit: {path}"),
         )
 
-    def forget(self, paths: Sequence[str], reason: ChangeReason) -> WriteResult:
-        """Delete memories; the history keeps them, and `undo` restores them."""
+    def forget(self, paths: Sequence[str], reason: ChangeReason | None = None) -> WriteResult:
+        """Delete memories, by default on the user's behalf; the history keeps them, and `undo`
+        restores them. Raises InputError for a path that is none.
+        """
+        reason = reason or ChangeReason(
+            actor="user", what=render_headline("forget", ", ".join(paths))
+        )
         changes = [
             MemoryChange(
                 path=path, before=encode_text(self.folder.read_topic(path).text()), after=None

@@ -17,6 +17,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
 
+from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.compaction.compaction_request import CompactionOutcome
 from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.context.assembly import HostContext
@@ -215,6 +216,14 @@ class AsyncEngine(Protocol):
         """Open a session."""
         ...
 
+    def memory(self, project: str) -> AutoMemory:
+        """The memory of a project."""
+        ...
+
+    def search(self, query: str, *, project: str, limit: int = 10) -> SearchResults:
+        """Search all that is kept of a project."""
+        ...
+
     async def close(self) -> None:
         """Close every open session, and the engine."""
         ...
@@ -230,6 +239,17 @@ class BlockingMemorist:
         self.engine = engine
         """The engine itself; its coroutines belong to the loop of this object."""
         self._loop = LoopThread()
+        self._memories: list[AutoMemory] = []
+
+    def memory(self, project: str) -> AutoMemory:
+        """As `Memorist.memory`: the memory of a project, for the thread that asks for it."""
+        memory = self._loop.call(lambda: self.engine.memory(project).clone_for_thread())
+        self._memories.append(memory)
+        return memory
+
+    def search(self, query: str, *, project: str, limit: int = 10) -> SearchResults:
+        """As `Memorist.search`: all that is kept of a project. Raises StoreError."""
+        return self._loop.call(lambda: self.engine.search(query, project=project, limit=limit))
 
     def open(
         self,
@@ -261,3 +281,5 @@ class BlockingMemorist:
                 self._loop.run(self.engine.close)
             finally:
                 self._loop.stop()
+                for memory in self._memories:
+                    memory.close()

@@ -16,9 +16,11 @@ waiting for a model.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import sqlite3
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
@@ -36,6 +38,7 @@ from memorist.dream.dream import Dream
 from memorist.dream.project_dream import open_dream
 from memorist.engine.blocking_engine import BlockingMemorist
 from memorist.engine.context_extension import ContextExtension
+from memorist.engine.history_search import HistorySearch, SearchResults
 from memorist.engine.long_term_memory import keeps_auto_memory, learns_from_sessions
 from memorist.engine.memory_extension import MemoryExtension, open_memory_extension
 from memorist.engine.memory_holdout import draw_holdout
@@ -62,12 +65,19 @@ from memorist.extensions import SessionExtension
 from memorist.flags.flag_file import open_flags_file
 from memorist.flags.flag_lookup import Flags, FlagSource
 from memorist.magic_docs.magic_docs import MagicDocs
+from memorist.models.embedder import find_embedder
 from memorist.models.model_choice import open_model
 from memorist.models.rate_limits import RateLimitReport, subscribe_to_rate_limits
 from memorist.ports import Clock, FileSystem, HostInfo, Model
-from memorist.recall.memory_search import FolderSearch, MemorySearch
+from memorist.recall.memory_search import FolderSearch, MemorySearch, open_memory_search
+from memorist.recall.memory_selection import MAX_QUERY_CHARS
+from memorist.recall.session_index import SessionIndex
 from memorist.rollouts.rollout_memory import RolloutMemoryExtension
-from memorist.rollouts.session_sources import default_source_folders, has_recordings
+from memorist.rollouts.session_sources import (
+    default_source_folders,
+    find_repository_root,
+    has_recordings,
+)
 from memorist.runtime import HeavyRunner, Runtime, SessionContext
 from memorist.safety.secrets import conceal_id
 from memorist.session_memory.session_notes import SessionMemory, load_notes_prompts
@@ -538,6 +548,28 @@ class Memorist:
             settings=settings,
             database=self.database,
         )
+
+    def search(self, query: str, *, project: str, limit: int = 10) -> SearchResults:
+        """Search all that is kept of a project, by any folder of its repository, without a session:
+        memories, the team's, past sessions as far as they are indexed, notes and the memory of past
+        sessions; at most `limit` of each. Raises StoreError.
+        """
+        recall = self.settings.recall
+        path = self.layout.session_index
+        root = find_repository_root(project)
+        with contextlib.ExitStack() as opened:
+            index = None
+            if path.exists():
+                embedder = find_embedder(wanted=recall.embeddings)
+                index = opened.enter_context(closing(SessionIndex(path, embedder=embedder)))
+            memories = open_memory_search(self.memory(project), recall, wait_for_embeddings=True)
+            return HistorySearch(
+                self.layout,
+                self.database,
+                root=root,
+                memories=opened.enter_context(closing(memories)).search,
+                sessions=partial(index.search, project=root) if index else None,
+            ).search(query[:MAX_QUERY_CHARS], limit)
 
     async def close(self) -> None:
         """Close every open session, the flags and the model. May be called twice."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from memorist.compaction.compaction_request import CompactionOutcome, CompactionRequest
 from memorist.compaction.compaction_result import CompactionStrategy
@@ -552,3 +552,9 @@ class Session:
             if self._share is not None:
                 await self._share.close()
             self._on_close(self)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()

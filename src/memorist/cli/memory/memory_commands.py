@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.anchors import describe_changes, read_anchors
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
-from memorist.auto_memory.memory_changes import ChangeReason, render_headline
 from memorist.auto_memory.memory_file import (
     MemoryKind,
     Topic,
@@ -26,7 +25,6 @@ from memorist.auto_memory.memory_location import find_moved_projects, rebind_mem
 from memorist.auto_memory.memory_manifest import sort_newest_first
 from memorist.auto_memory.named_memory import find_named_memory
 from memorist.auto_memory.stale_memories import StaleMemory, confirm_memories, find_stale_memories
-from memorist.auto_memory.statements.statement_kind import choose_memory_kind
 from memorist.auto_memory.team_memory import TEAM_PREFIX, is_shared
 from memorist.auto_memory.write_result import FormerTopic, WriteResult
 from memorist.cli import output
@@ -35,7 +33,7 @@ from memorist.cli.command_group import words_argument
 from memorist.cli.memory.client_counterparts import ClientCounterparts, find_client_counterparts
 from memorist.engine.engine import Memorist
 from memorist.engine.memory_purge import purge_memory
-from memorist.errors import InputError, NothingToDo
+from memorist.errors import NothingToDo
 from memorist.recall.memory_search import open_memory_search
 from memorist.recall.reachable_memory import ReachableMemory
 from memorist.store.disk_files import DiskFiles
@@ -279,18 +277,15 @@ def memory_add_command(
     Example: memorist memory add "Use pnpm, never npm"
     """
     words = (sys.stdin.read() if text == "-" else text).strip()
-    if not words:
-        raise InputError("there is no text to remember")
-    first = " ".join(words.split())
     with open_project_memory() as (_, memory):
         if everywhere and memory.everywhere is None:
             raise NothingToDo("auto_memory.everywhere is off: nothing reaches beyond its project")
         target = memory.everywhere if everywhere and memory.everywhere is not None else memory
         written = target.add(
             words,
-            kind=MemoryKind(kind or choose_memory_kind(first)),
-            name=name or first[:60],
-            description=description or first[:150],
+            kind=MemoryKind(kind) if kind else None,
+            name=name,
+            description=description,
         )
         print_write_result(written, "remembered for every project" if everywhere else "remembered")
 
@@ -390,8 +385,7 @@ def memory_forget_command(paths: tuple[str, ...], hard: bool, yes: bool) -> None
                 confirm(f"Forget {named} for good, with every copy in the history?", yes=yes)
                 _print_forgotten(engine, owner, owned)
                 continue
-            why = ChangeReason(actor="user", what=render_headline("forget", named))
-            print_write_result(owner.forget(owned, why), "forgotten")
+            print_write_result(owner.forget(owned), "forgotten")
 
 
 def _print_forgotten(engine: Memorist, memory: AutoMemory, paths: Sequence[str]) -> None:
