@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from memorist.errors import ModelUnavailable, StoreError
-from memorist.rollouts.job_worker import JobEvent, JobFinished, WorkerPace
+from memorist.rollouts.job_worker import JobDeferred, JobEvent, JobFinished, WorkerPace
 from memorist.rollouts.shared_worker import run_shared_worker
 from memorist.store.dead_workers import release_dead_leases
 from memorist.store.extract_rows import delete_all_extracts, list_extracts, prune_extracts
@@ -287,6 +287,8 @@ async def test_once_ends_when_all_that_can_be_begun_is_done(address: str) -> Non
     ]
     assert all(each.selected for each in list_extracts(state))
     assert len(list_extracts(state)) == 5
+    deferred = [each for each in told if isinstance(each, JobDeferred)]
+    assert len(deferred) == len(set(deferred)) <= 1, "the cooldown is told once"
     state.close()
 
 

@@ -428,6 +428,21 @@ def test_a_name_to_be_filled_in_is_among_the_users_words() -> None:
     )
 
 
+@pytest.mark.covers("SF-2")
+def test_a_short_token_of_a_command_is_no_keyword() -> None:
+    """The option before it shows what it is; a keyword stands alone."""
+    words = "Run deploy --token s3cr3tX9 --client-secret Q7w8E9 --host api.example.com for tills."
+    log = TaskLogBuilder()
+    for each in asked(words).agent("The tills are deployed by deploy.sh.").entries:
+        log.add(each)
+    result = build_structural_result(log, THREAD)
+
+    assert "api.example.com" in result.memory.tasks[0].keywords
+    assert not {"cr3tX9", "s3cr3tX9", "Q7w8E9"} & {
+        word for task in result.memory.tasks for word in task.keywords
+    }
+
+
 def test_a_plan_of_the_client_is_no_keyword() -> None:
     """Its name is made of words by chance."""
     talk = asked().edit("/home/dev/.claude/plans/giggly-doodling-toast.md")

@@ -129,6 +129,23 @@ def test_a_secret_is_read_where_it_was_once_missed(situation: str) -> None:
     assert sum(secret in redact(text).text for text, secret in drawn) <= 2
 
 
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("deploy --token s3cr3tX9 --host api", "s3cr3tX9"),
+        ("tool --api-key ab9k12345", "ab9k12345"),
+        ("set --client-secret=Q7w8E9", "Q7w8E9"),
+        ("--max-tokens 4096 --secret db-credentials-v2 --auth oauth2", ""),
+        ("--token-file ./a.b1 --token $TOK3N --tokenizer qwen2.5", ""),
+    ],
+)
+def test_a_short_value_behind_an_option_for_secrets_is_one(text: str, secret: str) -> None:
+    """However short: names of secrets, files, variables and other options stay."""
+    assert redact(text).text == (
+        text.replace(secret, "[redacted: assigned-secret]") if secret else text
+    )
+
+
 @pytest.mark.parametrize("part", range(8))
 def test_each_rule_takes_its_secrets_out_in_every_context(part: int) -> None:
     """In .env files, JSON, shells, prose, code, YAML, escaped text and Chinese."""

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+
+from msgspec.structs import replace
 
 from memorist.platforms.processes import name_process
 from memorist.rollouts.job_worker import (
+    JobDeferred,
+    JobEvent,
     JobFinished,
     WorkerDependencies,
     WorkerPace,
@@ -41,6 +46,8 @@ async def run_shared_worker(
     `running` allows. Jobs still running at the stop are released. Raises StoreError.
     """
     worker = name_process()
+    if once:
+        dependencies = replace(dependencies, on_event=_tell_deferred_once(dependencies.on_event))
     dependencies.state.register_worker(worker)
     queue = JobQueue(
         address,
@@ -70,6 +77,20 @@ async def run_shared_worker(
     finally:
         stopping.cancel()
         await queue.close()
+
+
+def _tell_deferred_once(on_event: Callable[[JobEvent], None]) -> Callable[[JobEvent], None]:
+    """A listener that is told once of a job that has to wait, however often a run asks for it."""
+    told = set[JobEvent]()
+
+    def tell(event: JobEvent) -> None:
+        if isinstance(event, JobDeferred):
+            if event in told:
+                return
+            told.add(event)
+        on_event(event)
+
+    return tell
 
 
 async def enqueue_due_jobs(dependencies: WorkerDependencies, queue: JobQueue) -> None:

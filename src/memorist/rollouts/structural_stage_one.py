@@ -42,6 +42,7 @@ from memorist.rollouts.session_lessons import (
     choose_lessons,
 )
 from memorist.rollouts.task_log import CHECKS, SHIPPING, TaskLogBuilder, TaskRecord, UserRequest
+from memorist.safety.secrets import redact
 from memorist.session_memory.structural_notes import RESULTS_SECTION, TASK_SECTION
 from memorist.session_memory.work_notes import ERRORS_SECTION, MENDED
 from memorist.store.extract_rows import RolloutExtract
@@ -370,7 +371,11 @@ def _join_requests(bullets: Sequence[MemoryBullet]) -> list[MemoryBullet]:
 
 
 def _find_keywords(note: TaskRecord, cwd: str) -> tuple[str, ...]:
-    """Words by which a later search would find the task: changed files, then the user's names."""
+    """Words by which a later search would find the task: changed files, then the user's names.
+
+    A secret is found by the words before it: a name of the whole text is none that redaction took
+    out of it.
+    """
     files = [
         display_path(path, cwd).rsplit("/", 1)[-1]
         for path in list(note.edited)[:8]
@@ -379,8 +384,10 @@ def _find_keywords(note: TaskRecord, cwd: str) -> tuple[str, ...]:
     named = [
         word
         for each in note.requests
+        for redacted in [redact(each.text).text]
         for word in analyze_text(each.text).names
-        if "," not in word
+        if word in redacted
+        and "," not in word
         and len(word) < MAX_KEYWORD_CHARACTERS
         and "://" not in word
         and not re.match(r"\.\.+[^/]", word)  # words after a pause: `ok..then`

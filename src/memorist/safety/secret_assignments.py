@@ -20,10 +20,12 @@ from memorist.safety.secret_tables import find_column_secrets
 from memorist.safety.secret_values import (
     REDACTION_MARK,
     count_character_kinds,
+    count_random_characters,
     is_password_like,
     is_placeholder,
     is_random_looking,
     is_reference_or_placeholder,
+    is_typed_password,
     is_uuid,
 )
 
@@ -271,8 +273,25 @@ def _is_drawn_key(one: _AssignedValue, value: str, name: str) -> bool:
     )
 
 
+MIN_OPTION_RANDOM = 4
+"""Characters outside words and numbers that make the value of a command's option a secret, however
+short it is: nothing but a secret stands behind `--token`. Names of secrets (`db-credentials-v2`)
+have none. Our choice.
+"""
+
+
+def _is_option_secret(kind: KeyKind, value: str, name: str) -> bool:
+    return (
+        name.startswith("--")
+        and kind in {"password", "secret"}
+        and is_typed_password(value)
+        and count_random_characters(value) >= MIN_OPTION_RANDOM
+    )
+
+
 def _is_drawn(kind: KeyKind, one: _AssignedValue, value: str, name: str) -> bool:
-    if len(value) < MIN_LENGTHS[kind] or " " in value.strip():
+    is_option = _is_option_secret(kind, value, name)
+    if " " in value.strip() or (len(value) < MIN_LENGTHS[kind] and not is_option):
         return False
     if is_uuid(value):
         return (
@@ -285,4 +304,5 @@ def _is_drawn(kind: KeyKind, one: _AssignedValue, value: str, name: str) -> bool
         return False
     if kind == "key" and not _is_drawn_key(one, value, name):
         return False
-    return is_password_like(value) if kind in {"password", "pass"} else is_random_looking(value)
+    looks_drawn = is_password_like if kind in {"password", "pass"} else is_random_looking
+    return is_option or looks_drawn(value)
