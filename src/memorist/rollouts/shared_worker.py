@@ -81,13 +81,13 @@ async def run_shared_worker(
 
 def _tell_deferred_once(on_event: Callable[[JobEvent], None]) -> Callable[[JobEvent], None]:
     """A listener that is told once of a job that has to wait, however often a run asks for it."""
-    told = set[JobEvent]()
+    seen = set[JobEvent]()
 
     def tell(event: JobEvent) -> None:
         if isinstance(event, JobDeferred):
-            if event in told:
+            if event in seen:
                 return
-            told.add(event)
+            seen.add(event)
         on_event(event)
 
     return tell
