@@ -463,3 +463,16 @@ def test_a_command_in_the_users_own_words_is_neither_emptied_nor_removed(
     said(command, "codex")
 
     assert own.read_text() == "In my own words."
+
+
+def test_leaving_without_a_name_takes_memorist_out_of_every_agent(user: Path) -> None:
+    """Each file as it was; where no agent is joined, that is said."""
+    before = settings(user)
+    said("install", "claude-code")
+    said("install", "codex")
+    assert settings(user) != before
+
+    said("uninstall")
+
+    assert settings(user) == before
+    assert "no coding agent is joined here" in str(run("uninstall").exception)

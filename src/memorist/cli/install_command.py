@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,13 @@ from msgspec import Struct
 from memorist.cli.command_environment import read_environment
 from memorist.cli.hook_commands import HOME_OPTION, end_daemon, resolve_home
 from memorist.config import load_settings
-from memorist.errors import InputError, SettingsError, UsageError
+from memorist.errors import InputError, NothingToDo, SettingsError, UsageError
 from memorist.hooks.agent_programs import (
     AGENT_NAMES,
     AGENTS,
     AgentName,
     SettingsScope,
+    find_joined_agents,
     find_settings_files,
 )
 from memorist.hooks.hook_install import (
@@ -54,7 +55,6 @@ EXTRA_HINT = "the MCP server needs the extra `mcp`: pip install 'memorist[mcp]'"
 def _common_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that both commands take."""
     for option in (
-        click.argument("client", metavar="AGENT", type=click.Choice(AGENT_NAMES)),
         click.option(
             "--user/--project",
             "user",
@@ -75,6 +75,7 @@ def _common_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.command("install")
+@click.argument("client", metavar="AGENT", type=click.Choice(AGENT_NAMES))
 @_common_options
 @click.option(
     "--each-tool",
@@ -152,11 +153,12 @@ def plan_join(
 
 
 @click.command("uninstall")
+@click.argument("clients", metavar="[AGENT]...", nargs=-1, type=click.Choice(AGENT_NAMES))
 @_common_options
 def uninstall_command(
-    client: AgentName, user: bool, dry_run: bool, mcp: bool | None, home: Path | None
+    clients: Sequence[AgentName], user: bool, dry_run: bool, mcp: bool | None, home: Path | None
 ) -> None:
-    """Take memorist out of the settings of a coding agent.
+    """Take memorist out of the settings of coding agents; without AGENT of all that are joined.
 
     Where nobody changed a file since, it is as it was before, byte for byte; else only what
     memorist put there goes. A file that cannot be understood is left alone and named at the end.
@@ -167,15 +169,14 @@ def uninstall_command(
     """
     where = _home_for_uninstall(home)
     plugging = HookInstaller(where, DiskFiles())
-    found = find_settings_files(
-        client,
-        build_settings_scope(user=user),
-        find_launch_command(where),
-        {},
-        mcp=mcp is not False,
-    )
     scope, program = build_settings_scope(user=user), find_launch_command(where)
-    found += [*find_command_files(client, scope, program), *find_retired_files(client, scope)]
+    named = clients or [each.name for each in find_joined_agents(scope)]
+    if not named:
+        raise NothingToDo("no coding agent is joined here")
+    found: list[SettingsFile] = []
+    for client in dict.fromkeys(named):
+        found += find_settings_files(client, scope, program, {}, mcp=mcp is not False)
+        found += [*find_command_files(client, scope, program), *find_retired_files(client, scope)]
     changes, refused = [], []
     for target in found:
         try:

@@ -62,7 +62,7 @@ MEANING_HINT = (
 AFTER_SETUP = (
     "See:   memorist            what is known here\n"
     "Undo:  memorist memory undo\n"
-    "Leave: memorist uninstall AGENT   (each file as it was, byte for byte)"
+    "Leave: memorist uninstall   (each file as it was, byte for byte)"
 )
 
 
