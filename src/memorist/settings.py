@@ -528,7 +528,7 @@ class SkillsSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """False finds, lists and injects none."""
     roots: tuple[str, ...] = ()
     """Further folders to search, as the user's own."""
-    off: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
     """Names of skills, or paths of a SKILL.md or its folder, that are left out."""
     share: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.02
     """Part of the context window that the catalogue may take, frame included: 0 to 1."""
@@ -838,11 +838,25 @@ _TRUE_TEXTS = frozenset({"1", "true"})
 
 
 def _modernize(name: str, values: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """The values with old spellings of `compaction` replaced, and a note on each."""
-    section = values.get("compaction")
-    if not isinstance(section, dict):
-        return values, []
-    now, notes = dict(section), []
+    """The values with old spellings replaced, and a note on each."""
+    now, notes = dict(values), list[str]()
+    for key, modernize in (("compaction", _modernize_compaction), ("skills", _modernize_skills)):
+        if isinstance(section := values.get(key), dict):
+            now[key], remarks = modernize(name, dict(section))
+            notes += remarks
+    return now, notes
+
+
+def _modernize_skills(name: str, now: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    if "off" not in now:
+        return now, []
+    off = now.pop("off")
+    now.setdefault("excluded", off)
+    return now, [f"{name}: skills.off is now skills.excluded"]
+
+
+def _modernize_compaction(name: str, now: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    notes = []
     if now.get("family") == "file_native":
         now["family"] = "file-native"
         notes.append(f'{name}: compaction.family = "file_native" is now spelled "file-native"')
@@ -851,7 +865,7 @@ def _modernize(name: str, values: dict[str, Any]) -> tuple[dict[str, Any], list[
         schedule = "price" if by_price else "threshold"
         now.setdefault("schedule", schedule)
         notes.append(f'{name}: compaction.by_price is now compaction.schedule = "{schedule}"')
-    return {**values, "compaction": now}, notes
+    return now, notes
 
 
 def validate_values(name: str, values: dict[str, Any]) -> Settings:

@@ -106,7 +106,7 @@ async def test_a_holder_that_does_not_hand_over_is_named_at_once(tmp_path: Path)
         held = await first.open("s")
         with pytest.raises(SessionInUse, match="close that session first"):
             await second.open("s")
-        held.offer()
+        held.allow_takeover()
         with pytest.raises(SessionInUse):
             second._open_log("s", "", "anthropic", held._log.context.host, None, None)
         wanted = held.is_wanted

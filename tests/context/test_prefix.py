@@ -12,7 +12,7 @@ from memorist.context.prefix_check import PrefixChecker
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.formats.transcript_format import CompactionBoundary, TurnRollback
 from memorist.replay.broken_prefixes import PrefixTracker
-from memorist.testing import check_prefix, only_grows
+from memorist.testing import assert_prefix_grows, check_prefix
 
 MARK = {"cache_control": {"type": "ephemeral"}}
 
@@ -37,7 +37,7 @@ FIRST, SECOND = body(user("one")), body(user("one"), user("two"))
 @pytest.mark.covers("CX-8")
 def test_requests_that_extend_each_other_pass() -> None:
     """Cache marks may move, and a text may be written as a string or as one block."""
-    with only_grows() as sent:
+    with assert_prefix_grows() as sent:
         assert sent(body(user("one", **MARK))) is None
         assert sent(body({"role": "user", "content": "one"}, user("two", **MARK))) is None
 
@@ -115,7 +115,7 @@ def test_a_test_fails_with_the_difference() -> None:
     check_prefix([FIRST, body(user("one"), tools=[])], except_for={"tools"})
 
     def fails() -> None:
-        with only_grows() as sent:
+        with assert_prefix_grows() as sent:
             sent(SECOND)
             sent(FIRST)
             raise KeyError

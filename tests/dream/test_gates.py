@@ -17,7 +17,7 @@ from memorist.dream.dream_gates import (
     GateOpen,
     HostConditions,
     NeedsScan,
-    SessionActivity,
+    SessionFileInfo,
     judge_gates,
     select_new_sessions,
 )
@@ -216,11 +216,11 @@ def test_only_other_sessions_of_the_main_agent_count() -> None:
     in front.
     """
     seen = [
-        SessionActivity(id="new", changed=30.0),
-        SessionActivity(id="old", changed=20.0),
-        SessionActivity(id="before", changed=10.0),
-        SessionActivity(id="mine", changed=30.0),
-        SessionActivity(id="sub", changed=30.0, subagent=True),
+        SessionFileInfo(id="new", changed=30.0),
+        SessionFileInfo(id="old", changed=20.0),
+        SessionFileInfo(id="before", changed=10.0),
+        SessionFileInfo(id="mine", changed=30.0),
+        SessionFileInfo(id="sub", changed=30.0, subagent=True),
     ]
 
     assert select_new_sessions(seen, current="mine", since=10.0) == ("old", "new")

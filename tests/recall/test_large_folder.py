@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from memorist.auto_memory import folder_glance
+from memorist.auto_memory import folder_change_detector
 from memorist.auto_memory.memory_file import MemoryKind
 from memorist.engine.engine import Memorist
 from memorist.engine.observed_session import ObservedSession
@@ -24,8 +24,8 @@ from memorist.settings import RecallSettings, Settings
 @pytest.fixture
 def few_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three files count as many, and each prompt is followed by a look at each of them."""
-    monkeypatch.setattr(folder_glance, "MIN_GLANCE_FILES", 3)
-    monkeypatch.setattr(folder_glance, "SECOND_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(folder_change_detector, "MIN_DETECTOR_FILES", 3)
+    monkeypatch.setattr(folder_change_detector, "RELIST_SECONDS", 0.0)
 
 
 def open_engine(folder: Path) -> Memorist:
@@ -95,7 +95,7 @@ async def test_a_rule_replaces_one_that_was_edited_a_moment_ago(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the user says is not lost because a file that it replaces is not as it was last seen."""
-    monkeypatch.setattr(folder_glance, "SECOND_LOOK_SECONDS", 1_000.0)
+    monkeypatch.setattr(folder_change_detector, "RELIST_SECONDS", 1_000.0)
     engine = open_engine(tmp_path)
     folder = add_memories(engine, tmp_path)
     session = await engine.open("s", project=str(tmp_path))

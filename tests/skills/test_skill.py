@@ -307,16 +307,18 @@ def test_the_systems_own_folders_report_no_problems_and_follow_no_links(tmp_path
 
 
 def test_skills_are_turned_off_by_name_path_or_all(project: Path) -> None:
-    """`skills.off` and `skills.enabled`."""
+    """`skills.excluded` and `skills.enabled`."""
     first, second = write(project, ".agents/skills/a"), write(project, ".agents/skills/b")
     write(project, ".agents/skills/c")
     places = SkillLocations(project=str(project), cwd=str(project), system=())
 
     assert [
         each.name
-        for each in discover_skills(places, SkillsSettings(off=("a", str(second.parent)))).skills
+        for each in discover_skills(
+            places, SkillsSettings(excluded=("a", str(second.parent)))
+        ).skills
     ] == ["c"]
-    assert discover_skills(places, SkillsSettings(off=("b", "c", str(first)))).skills == ()
+    assert discover_skills(places, SkillsSettings(excluded=("b", "c", str(first)))).skills == ()
     assert discover_skills(places, SkillsSettings(enabled=False)) == DiscoveredSkills()
 
 

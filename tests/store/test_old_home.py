@@ -95,13 +95,18 @@ def test_sessions_notes_and_rollouts_of_an_old_home_are_read(home: Path) -> None
 
 
 def test_old_spellings_of_settings_are_read(home: Path) -> None:
-    """`file_native` and `by_price` are what they were, and a session of then goes on."""
+    """`file_native`, `by_price` and `skills.off` are what they were, and a session of then goes
+    on.
+    """
+    config = home / "config.toml"
+    config.write_text(config.read_text("utf-8") + '\n[skills]\noff = ["deploy"]\n', "utf-8")
     shown = said(home, "config", "show")
 
     values = {line.split()[0]: line.split()[-1] for line in shown.splitlines() if line.strip()}
     assert values["compaction.family"] == "'file-native'"
     assert values["compaction.schedule"] == "'price'"
     assert values["session_memory.tool_calls"] == "2"
+    assert "deploy" in values["skills.excluded"]
     assert "error" not in said(home, "doctor").lower()
 
 

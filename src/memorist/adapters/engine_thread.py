@@ -226,7 +226,7 @@ class EngineThread:
     async def _open_offered(self, conversation: HostConversation) -> Session:
         """Open the session of a conversation; another worker of the server gets it on asking."""
         session = await self._open_session(conversation)
-        session.offer()
+        session.allow_takeover()
         return session
 
     async def _open_session(self, conversation: HostConversation) -> Session:

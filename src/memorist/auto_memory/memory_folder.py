@@ -13,7 +13,7 @@ from typing import Self
 import msgspec
 from msgspec.structs import replace
 
-from memorist.auto_memory.folder_glance import FolderGlance
+from memorist.auto_memory.folder_change_detector import FolderChangeDetector
 from memorist.auto_memory.history_objects import compute_blob_id
 from memorist.auto_memory.history_rewrite import HistoryRewrite
 from memorist.auto_memory.memory_changes import (
@@ -108,9 +108,9 @@ class ScannedFolder:
         """Files that were read and judged before the lock was taken."""
         self._scanned_once: bool | None = None
         """Within `scan_once`: whether the folder was scanned. None outside of it."""
-        self._glance = FolderGlance(files, layout.folder, clock)
-        self._may_glance = False
-        """Within `scan_once` at a prompt: whether a glance may stand in for the scan."""
+        self._changes = FolderChangeDetector(files, layout.folder, clock)
+        self._trusts_folder_times = False
+        """Within `scan_once` at a prompt: whether the times of folders may replace the scan."""
         self._listed: tuple[FolderScan, dict[str, MemoryHeader], dict[str, str]] | None = None
         """The headers and marks of a scan by path, once made."""
 
@@ -167,7 +167,7 @@ class ScannedFolder:
         Where the disk takes no writes, what changed is known to this object alone, and recorded in
         a minute or with the next change.
         """
-        if self._scanned_once or (self._may_glance and self._glance.is_unchanged()):
+        if self._scanned_once or (self._trusts_folder_times and self._changes.is_unchanged()):
             return ScanDifference((), ())
         found = self.find_unscanned()
         is_paused = self._clock.monotonic() < self._recorded_from
@@ -196,19 +196,20 @@ class ScannedFolder:
     def scan_once(self, *, at_prompt: bool = False) -> Iterator[None]:
         """Scan the folder only once within this context, however often it is queried.
 
-        Where somebody waits `at_prompt`, or the last look was a moment ago, a folder of many files
-        is only glanced at, and looked at in a thread afterwards: what was changed in place
-        meanwhile is known at the next prompt, or when `rescan_if_changed` is asked about it.
+        Where somebody waits `at_prompt`, or the files were listed a moment ago, the times of the
+        folders tell whether many files changed, and a thread lists them afterwards: what was
+        changed in place meanwhile is known at the next prompt, or when `rescan_if_changed` is
+        asked about it.
         """
-        at_prompt = at_prompt or self._glance.is_recent
-        self._scanned_once, self._may_glance = False, at_prompt
+        at_prompt = at_prompt or self._changes.is_recent
+        self._scanned_once, self._trusts_folder_times = False, at_prompt
         try:
             yield
         finally:
-            self._scanned_once, self._may_glance = None, False
+            self._scanned_once, self._trusts_folder_times = None, False
             if at_prompt and self._scan is not None:
                 known = self._scan.files
-                self._glance.check_later(lambda: bool(compare_scan(known, self.list_entries())))
+                self._changes.check_later(lambda: bool(compare_scan(known, self.list_entries())))
 
     def rescan_if_changed(self, paths: Iterable[str]) -> bool:
         """Scan the folder where one of these files is not as the last scan saw it; returns whether
@@ -223,7 +224,7 @@ class ScannedFolder:
                 or seen.size != facts.size
                 or (seen.modified_ns != facts.modified_ns)
             ):
-                self._glance.forget()
+                self._changes.forget()
                 self._scanned_once = None if self._scanned_once is None else False
                 self.refresh()
                 return True
@@ -231,7 +232,7 @@ class ScannedFolder:
 
     def find_unscanned(self) -> ScanDifference:
         """Compare the folder with the last scan."""
-        return compare_scan(self._loaded_scan().files, self._glance.look(self.list_entries))
+        return compare_scan(self._loaded_scan().files, self._changes.list_files(self.list_entries))
 
     def refresh_in_batches(self, should_stop: Callable[[], bool]) -> bool:
         """Do the same as `refresh` for many new files, in batches.
@@ -513,7 +514,7 @@ class ScannedFolder:
 
     def close(self) -> None:
         """Close the history's files."""
-        self._glance.wait()
+        self._changes.wait()
         self.history.close()
 
 
@@ -595,8 +596,8 @@ class MemoryFolder(ScannedFolder):
             self._check_owner()
             self._check_owner = None
         with self._locked():
-            glances = self._may_glance and self._glance.is_unchanged()
-            found = ScanDifference((), ()) if glances else self.find_unscanned()
+            unlisted = self._trusts_folder_times and self._changes.is_unchanged()
+            found = ScanDifference((), ()) if unlisted else self.find_unscanned()
             if found:
                 self._apply_difference(self._loaded_scan(), found)
             real = [change for change in changes if change.before != change.after]
@@ -624,8 +625,8 @@ class MemoryFolder(ScannedFolder):
             id = self.history.record(written, reason, self._clock.now(), undoes=undoes)
             remove_if_exists(self._files, self.layout.pending_change)
             self._scan_file.save(self._loaded_scan())
-            if glances:
-                self._glance.accept_own_change()
+            if unlisted:
+                self._changes.accept_own_change()
             return id
 
     def _check_changes(self, changes: Sequence[MemoryChange]) -> None:

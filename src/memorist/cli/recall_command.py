@@ -14,7 +14,7 @@ from memorist.cli.memory.memory_commands import (
 )
 from memorist.engine.past_session_recall import find_past_words
 from memorist.recall.passages import describe_outcome, quote_passage
-from memorist.recall.recall_judgement import RecallJudgement, judge_recall
+from memorist.recall.recall_explanation import RecallExplanation, explain_recall
 
 MAX_NEAREST = 2
 """Memories named where none would be shown: whoever types the command asks on purpose."""
@@ -47,7 +47,7 @@ def recall_command(
     Example: memorist recall "run npm install" --why
     """
     with open_project_memory(memory_dir) as (engine, memory):
-        found = judge_recall(memory, engine.settings.recall, query, limit)
+        found = explain_recall(memory, engine.settings.recall, query, limit)
         past = () if memory_dir else find_past_words(engine.layout, str(Path.cwd()), query)
     heads = found.heads
     now = time.time()
@@ -95,7 +95,7 @@ def recall_command(
             _print_nearest(found, searchable=memory_dir is None)
 
 
-def _print_nearest(found: RecallJudgement, *, searchable: bool) -> None:
+def _print_nearest(found: RecallExplanation, *, searchable: bool) -> None:
     """Print what came nearest to being shown, and the command that searches without a threshold."""
     nearest = found.left_out[:MAX_NEAREST]
     if nearest:

@@ -66,7 +66,7 @@ class MessageAge(Struct, frozen=True):
     in_newest_turn: bool
 
 
-class ExtractHistory(Struct, frozen=True):
+class HistoryStatistics(Struct, frozen=True):
     """What the scoring needs to know of the whole history."""
 
     ages: Sequence[MessageAge]
@@ -91,12 +91,12 @@ class ExtractHistory(Struct, frozen=True):
     """Lines that the assistant wrote."""
 
 
-def build_extract_history(
+def collect_history_statistics(
     found: Sequence[SourceBlock],
     named: Sequence[set[str]],
     ages: Sequence[MessageAge],
     asked: set[str],
-) -> ExtractHistory:
+) -> HistoryStatistics:
     """Scan all blocks once; `named` holds the names of each, `asked` those in the user's newest
     text.
     """
@@ -128,7 +128,7 @@ def build_extract_history(
             if warmth:
                 hot[name] = hot.get(name, 0.0) + warmth
     heat = {name: min(1.0, warmth) / (spread[name] + 1) ** 0.5 for name, warmth in hot.items()}
-    return ExtractHistory(
+    return HistoryStatistics(
         ages,
         changed,
         changes,
@@ -169,7 +169,7 @@ def _count_lines(found: Iterable[SourceBlock]) -> tuple[dict[str, float], set[st
     return {line: log(count) for line, count in seen.items() if count > 1}, written
 
 
-def block_features(block: SourceBlock, history: ExtractHistory) -> list[float]:
+def block_features(block: SourceBlock, history: HistoryStatistics) -> list[float]:
     """Features of a whole block, in the order of `extract_weights.BLOCK_WEIGHTS`."""
     source = block.source
     when = history.ages[source.step - 1]
@@ -192,7 +192,7 @@ def block_features(block: SourceBlock, history: ExtractHistory) -> list[float]:
 
 
 def extract_features(
-    extract: Extract, own: set[str], history: ExtractHistory, parts: int
+    extract: Extract, own: set[str], history: HistoryStatistics, parts: int
 ) -> list[float]:
     """Features of an extract, one of `parts` of its block, with the names `own`; in the order of
     `extract_weights.EXTRACT_WEIGHTS`.
@@ -227,7 +227,7 @@ def extract_features(
     ]
 
 
-def _score_block(block: SourceBlock, history: ExtractHistory) -> float:
+def _score_block(block: SourceBlock, history: HistoryStatistics) -> float:
     """What the block itself adds to the logarithm of the score of each of its extracts."""
     kind = block.source.kind
     fitted: float = sum(map(mul, BLOCK_WEIGHTS[kind], block_features(block, history)))
@@ -235,7 +235,7 @@ def _score_block(block: SourceBlock, history: ExtractHistory) -> float:
 
 
 def choose_promising_blocks(
-    found: Sequence[SourceBlock], history: ExtractHistory, characters: int
+    found: Sequence[SourceBlock], history: HistoryStatistics, characters: int
 ) -> list[SourceBlock]:
     """The blocks with the highest scores before they are split, in order, until they hold so many
     characters.
@@ -251,7 +251,7 @@ def choose_promising_blocks(
 
 
 def score_extracts(
-    found: Iterable[SourceBlock], history: ExtractHistory
+    found: Iterable[SourceBlock], history: HistoryStatistics
 ) -> list[tuple[Extract, float]]:
     """The extracts of these blocks, each with its score."""
     scored: list[tuple[Extract, float]] = []

@@ -18,10 +18,10 @@ from memorist.compaction.conversation_preamble import STATE_TAG
 from memorist.compaction.extract_scores import (
     CLEARED_RESULT_TOKENS,
     EXPLORED_ROOMS,
-    ExtractHistory,
+    HistoryStatistics,
     MessageAge,
-    build_extract_history,
     choose_promising_blocks,
+    collect_history_statistics,
     score_extracts,
 )
 from memorist.compaction.history_extracts import (
@@ -271,7 +271,7 @@ class _SummaryMaterial(Struct, frozen=True, kw_only=True):
     blocks: list[SourceBlock]
     """Blocks of the messages that are removed."""
     names: list[NameUsage]
-    history: ExtractHistory
+    history: HistoryStatistics
     ledger: TranscriptLedger
     shown_text: str
     """Text of the messages that stay."""
@@ -398,7 +398,7 @@ class HistoryScan(Struct, frozen=True):
 
     blocks: list[SourceBlock]
     names: list[set[str]]
-    history: ExtractHistory
+    history: HistoryStatistics
 
 
 def scan_history(
@@ -420,7 +420,7 @@ def scan_history(
     names = [find_recognizable_names(block.text) for block in blocks]
     asked = find_recognizable_names(spoken[-1].text) if spoken else set()
     return HistoryScan(
-        blocks, names, build_extract_history(blocks, names, measure_ages(messages), asked)
+        blocks, names, collect_history_statistics(blocks, names, measure_ages(messages), asked)
     )
 
 

@@ -19,7 +19,7 @@ from memorist.compaction.extract_scores import (
     AGE_UNIT,
     ASSISTANT_KINDS,
     CLEARED_AGE_UNIT,
-    ExtractHistory,
+    HistoryStatistics,
     find_enclosing_name,
 )
 from memorist.compaction.extract_weights import NAME_WEIGHTS
@@ -74,7 +74,7 @@ def collect_names(found: Sequence[SourceBlock], named: Sequence[set[str]]) -> li
     return list(known.values())
 
 
-def name_features(name: NameUsage, history: ExtractHistory) -> list[float]:
+def name_features(name: NameUsage, history: HistoryStatistics) -> list[float]:
     """Features of a name, in the order of `extract_weights.NAME_WEIGHTS`."""
     text = name.text
     last = history.ages[name.step - 1]
@@ -109,7 +109,7 @@ def name_features(name: NameUsage, history: ExtractHistory) -> list[float]:
     ]
 
 
-def rank_names(names: Iterable[NameUsage], history: ExtractHistory) -> list[NameUsage]:
+def rank_names(names: Iterable[NameUsage], history: HistoryStatistics) -> list[NameUsage]:
     """The names, those most likely to be used again for what they cost first."""
     return [
         name
@@ -119,7 +119,7 @@ def rank_names(names: Iterable[NameUsage], history: ExtractHistory) -> list[Name
     ]
 
 
-def _value(name: NameUsage, history: ExtractHistory) -> float:
+def _value(name: NameUsage, history: HistoryStatistics) -> float:
     return (
         1
         / (1 + exp(-sum(map(mul, NAME_WEIGHTS, name_features(name, history)))))

@@ -3,7 +3,8 @@
 
 A provider serves from its cache a request that begins with the very same bytes as before: tools,
 system prompt, then the history. `PrefixChecker` takes request bodies of any of the three wire
-formats in the order in which they were sent; `memorist.testing.only_grows` asserts it in a test.
+formats in the order in which they were sent; `memorist.testing.assert_prefix_grows` asserts it in
+a test.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ from memorist.dream.dream_workspace import (
     apply_dream,
     prepare_dream,
 )
-from memorist.dream.past_evidence import PastSession, list_session_activity
+from memorist.dream.past_evidence import PastSession, list_session_files
 from memorist.errors import MemoristError, StoreError
 from memorist.events import DreamFailed, DreamFinished, Event
 from memorist.extensions import SessionExtension
@@ -180,7 +180,7 @@ class Dream(SessionExtension):
 
     async def _new_sessions(self, since: float) -> tuple[str, ...]:
         past = self._past_sessions()
-        seen = await asyncio.to_thread(list_session_activity, past, self._runtime.files)
+        seen = await asyncio.to_thread(list_session_files, past, self._runtime.files)
         return select_new_sessions(seen, current=self._context.id, since=since)
 
     async def has_new_material(self) -> bool:

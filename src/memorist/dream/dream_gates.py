@@ -41,7 +41,7 @@ class HostConditions(Struct, frozen=True, kw_only=True):
     """It is the main agent, not a subagent."""
 
 
-class SessionActivity(Struct, frozen=True, kw_only=True):
+class SessionFileInfo(Struct, frozen=True, kw_only=True):
     """A session of the project, by the metadata of its file."""
 
     id: str
@@ -90,7 +90,7 @@ class GateClosed(Struct, frozen=True):
 
 
 def select_new_sessions(
-    sessions: Iterable[SessionActivity], *, current: str, since: float
+    sessions: Iterable[SessionFileInfo], *, current: str, since: float
 ) -> tuple[str, ...]:
     """Return ids of the sessions that count, oldest change first: changed after `since`, not the
     current one, no subagents.

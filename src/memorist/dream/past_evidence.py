@@ -21,7 +21,7 @@ from memorist.auto_memory.write_evidence import (
 from memorist.context.agents_instructions import read_agents_files
 from memorist.context.claude_instructions import read_claude_files
 from memorist.core.messages import Message, Origin
-from memorist.dream.dream_gates import SessionActivity
+from memorist.dream.dream_gates import SessionFileInfo
 from memorist.dream.dream_model_task import UserUtterance
 from memorist.dream.memory_conflicts import InstructionSource
 from memorist.errors import MemoristError, StoreError
@@ -59,7 +59,7 @@ class PastEvidence(Struct, frozen=True, kw_only=True):
     evidence: WriteEvidence = WriteEvidence()
 
 
-def list_session_activity(past: Iterable[PastSession], files: FileSystem) -> list[SessionActivity]:
+def list_session_files(past: Iterable[PastSession], files: FileSystem) -> list[SessionFileInfo]:
     """Return when each session was last written to; those without a transcript are left out.
 
     Costs one stat each.
@@ -68,7 +68,7 @@ def list_session_activity(past: Iterable[PastSession], files: FileSystem) -> lis
     for each in past:
         facts = files.facts(SessionLayout(each.folder).transcript)
         if facts is not None and facts.is_file:
-            found.append(SessionActivity(id=each.id, changed=facts.modified_ns / 1e9))
+            found.append(SessionFileInfo(id=each.id, changed=facts.modified_ns / 1e9))
     return found
 
 
@@ -108,7 +108,7 @@ def read_past_evidence(
     """
     seen = {
         each.id: each.changed
-        for each in list_session_activity((each for each in past if each.id in chosen), files)
+        for each in list_session_files((each for each in past if each.id in chosen), files)
     }
     newest = sorted((each for each in past if each.id in seen), key=lambda each: -seen[each.id])[
         :MAX_PAST_SESSIONS

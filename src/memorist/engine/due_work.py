@@ -24,7 +24,7 @@ from memorist.dream.dream_gates import (
     select_new_sessions,
 )
 from memorist.dream.dream_lock import DreamLock
-from memorist.dream.past_evidence import PastSession, list_session_activity
+from memorist.dream.past_evidence import PastSession, list_session_files
 from memorist.errors import StoreError
 from memorist.rollouts.job_worker import build_claim_terms
 from memorist.rollouts.session_eligibility import judge_threads
@@ -178,7 +178,7 @@ def _open_gate(
     )
     verdict = judge_gates(known, context.settings.dream)
     if isinstance(verdict, NeedsScan):
-        seen = list_session_activity(sessions, DiskFiles())
+        seen = list_session_files(sessions, DiskFiles())
         verdict = judge_gates(
             replace(known, sessions=select_new_sessions(seen, current="", since=verdict.since)),
             context.settings.dream,

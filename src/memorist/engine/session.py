@@ -147,13 +147,16 @@ class Session:
         """Let nothing more be read, shown or written in this session, nor learned of it later."""
         self._turn_memory_off()
 
-    def offer(self) -> None:
-        """Let another process have the session when it asks: whoever holds it open looks at
+    def allow_takeover(self) -> None:
+        """Let another process take the session over when it asks: whoever holds it open looks at
         `is_wanted` between two calls, and closes it then.
         """
-        self._log.offer()
+        self._log.allow_takeover()
         if self._share is not None:
-            self._share.offer()
+            self._share.allow_takeover()
+
+    offer = allow_takeover
+    """Deprecated: the former name."""
 
     @property
     def is_wanted(self) -> bool:

@@ -130,9 +130,9 @@ class SessionLog:
             )
         )
 
-    def offer(self) -> None:
+    def allow_takeover(self) -> None:
         """Let go of the session when another process asks for it, see `is_wanted`."""
-        self._transcript.offer()
+        self._transcript.allow_takeover()
 
     @property
     def is_wanted(self) -> bool:

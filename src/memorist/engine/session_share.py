@@ -59,7 +59,7 @@ class SessionShare:
             self._is_leased = True
             self._saving = asyncio.ensure_future(self.release())
 
-    def offer(self) -> None:
+    def allow_takeover(self) -> None:
         """Let another process have the session when it asks for it."""
         self._is_offered = True
         self.save_soon()

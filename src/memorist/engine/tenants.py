@@ -222,7 +222,7 @@ class Tenants:
 
         async def open_session() -> _TenantSession:
             opened = await self.open(tenant, id, project=project, format=format, host=host)
-            opened.offer()
+            opened.allow_takeover()
             return _TenantSession(opened, options)
 
         async with self._sessions.use(

@@ -20,7 +20,7 @@ from memorist.page.page_addresses import PAGE_ROWS, address_of, list_pages
 from memorist.page.page_context import PageContext
 from memorist.recall.memory_search import FolderSearch
 from memorist.recall.passages import describe_outcome, quote_passage
-from memorist.recall.recall_judgement import judge_recall
+from memorist.recall.recall_explanation import explain_recall
 from memorist.store.memory_uses import MemoryUseTotal, list_uses
 from memorist.views.page_texts import say, say_each
 from memorist.views.view_blocks import (
@@ -368,7 +368,7 @@ def build_why(context: PageContext, message: str) -> PageView:
         )
     ]
     if message:
-        found = judge_recall(context.memory, context.engine.settings.recall, message, WHY_LIMIT)
+        found = explain_recall(context.memory, context.engine.settings.recall, message, WHY_LIMIT)
         heads = found.heads
         blocks += [
             TableBlock(

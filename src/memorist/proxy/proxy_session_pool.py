@@ -190,7 +190,7 @@ class ProxySessionPool:
                     or conversation.restored_project
                 )
             session = await self._homes.open(conversation, conversation.project)
-            session.offer()
+            session.allow_takeover()
             return session
 
         return self._pool.use(_conversation_key(conversation), open_session)

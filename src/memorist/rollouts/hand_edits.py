@@ -25,7 +25,7 @@ from memorist.rollouts.session_claims import (
 )
 from memorist.rollouts.session_location import group_folders
 from memorist.rollouts.summary_composition import MemorySummary, SummaryPart, summary_topic_key
-from memorist.rollouts.superseded_claims import claim_key
+from memorist.rollouts.superseded_claims import normalize_claim
 
 USER_PROFILE_MARK = "(by the user)"
 """Ends a profile that the user wrote or changed: no consolidation changes or drops it."""
@@ -112,7 +112,7 @@ def _new_topics(
             for line in lines
             if (text := line.strip().removeprefix("- ").strip())
         ]
-    return {(applies, claim_key(text)): HandbookEntry(text=text) for applies, text in found}
+    return {(applies, normalize_claim(text)): HandbookEntry(text=text) for applies, text in found}
 
 
 def add_user_entries(
@@ -162,14 +162,14 @@ def _removed_fingerprints(base: HandbookSection, present: HandbookSection | None
     dropped: set[str] = set()
     for name in ENTRY_LISTS:
         now = (
-            {claim_key(entry.text) for entry in present.entries(name)}
+            {normalize_claim(entry.text) for entry in present.entries(name)}
             if present is not None
             else set()
         )
         dropped |= {
             claim_fingerprint(base.title, entry.text)
             for entry in base.entries(name)
-            if claim_key(entry.text) not in now
+            if normalize_claim(entry.text) not in now
         }
     there = present.threads if present is not None else frozenset()
     sources = (source for work in base.works for source in work.sources)
@@ -185,7 +185,7 @@ def _summary_entries(
 ) -> dict[tuple[str, tuple[str, ...]], HandbookEntry]:
     """Return the entries of a part of the summary by place and claim."""
     entries = ((part.group, parse_entry(text, ())) for part in parts for text in part.entries)
-    return {(applies, claim_key(entry.text)): entry for applies, entry in entries}
+    return {(applies, normalize_claim(entry.text)): entry for applies, entry in entries}
 
 
 def _add_entries(
@@ -204,12 +204,14 @@ def _add_entries(
                 handbook, groups=(*handbook.groups, replace(section, **{into: (own,)}))
             )
         elif not any(
-            claim_key(each.text) == key and each.by != "sessions"
+            normalize_claim(each.text) == key and each.by != "sessions"
             for name in ENTRY_LISTS
             for each in group.entries(name)
         ):
             kept = {
-                name: tuple(each for each in group.entries(name) if claim_key(each.text) != key)
+                name: tuple(
+                    each for each in group.entries(name) if normalize_claim(each.text) != key
+                )
                 for name in ENTRY_LISTS
             }
             kept[into] = (own, *kept[into])
@@ -221,10 +223,14 @@ def _remove_entries(handbook: Handbook, removed: Iterable[tuple[str, tuple[str, 
     for applies, key in removed:
         group = handbook.find_group(applies)
         if group is not None and any(
-            claim_key(each.text) == key for name in ENTRY_LISTS for each in group.entries(name)
+            normalize_claim(each.text) == key
+            for name in ENTRY_LISTS
+            for each in group.entries(name)
         ):
             kept = {
-                name: tuple(each for each in group.entries(name) if claim_key(each.text) != key)
+                name: tuple(
+                    each for each in group.entries(name) if normalize_claim(each.text) != key
+                )
                 for name in ENTRY_LISTS
             }
             handbook = _replace_group(handbook, replace(group, raw="", **kept))

@@ -34,7 +34,7 @@ from memorist.rollouts.summary_composition import (
     find_summary_problem,
     parse_memory_summary,
 )
-from memorist.rollouts.superseded_claims import claim_key
+from memorist.rollouts.superseded_claims import normalize_claim
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.permission_claims import is_planted_order
 from memorist.safety.secrets import redact
@@ -276,10 +276,10 @@ class _HandbookReview:
         self, draft: HandbookSection, reworded: HandbookSection, name: EntryList
     ) -> Sequence[HandbookEntry]:
         everything = [entry for each in ENTRY_LISTS for entry in draft.entries(each)]
-        by_key = {claim_key(entry.text): entry for entry in everything}
+        by_key = {normalize_claim(entry.text): entry for entry in everything}
         found: dict[tuple[str, ...], HandbookEntry] = {}
         for entry in reworded.entries(name):
-            key = claim_key(entry.text)
+            key = normalize_claim(entry.text)
             known = by_key.get(key)
             claim = self._claim(entry, known, draft, everything)
             if claim is not None and key not in found:
@@ -391,8 +391,8 @@ def _is_covered(entry: HandbookEntry, reworded: Sequence[HandbookEntry]) -> bool
     """Tell whether a claim of the draft is among the model's: in its own words, or reworded on the
     same sessions.
     """
-    key = claim_key(entry.text)
-    same = [each for each in reworded if claim_key(each.text) == key]
+    key = normalize_claim(entry.text)
+    same = [each for each in reworded if normalize_claim(each.text) == key]
     if same or entry.by != "sessions":
         return any(each.by == entry.by for each in same)
     near = [

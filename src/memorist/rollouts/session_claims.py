@@ -30,7 +30,7 @@ from memorist.rollouts.raw_memory import (
 )
 from memorist.rollouts.rollout_summaries import format_timestamp
 from memorist.rollouts.session_location import group_title
-from memorist.rollouts.superseded_claims import claim_key
+from memorist.rollouts.superseded_claims import normalize_claim
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.permission_claims import grants_permission
@@ -158,7 +158,7 @@ def claim_fingerprint(title: str, text: str) -> str:
     """Fingerprint a claim in a place: it identifies what the user removed without keeping
     the text.
     """
-    return _fingerprint("entry", title, *claim_key(text))
+    return _fingerprint("entry", title, *normalize_claim(text))
 
 
 def session_fingerprint(title: str, thread: str, updated: str) -> str:

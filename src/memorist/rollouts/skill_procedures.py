@@ -16,7 +16,7 @@ from msgspec import Struct
 from memorist.core.front_matter import split_front_matter
 from memorist.core.yaml_text import dump_yaml
 from memorist.rollouts.session_location import group_title
-from memorist.rollouts.superseded_claims import claim_key
+from memorist.rollouts.superseded_claims import normalize_claim
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.permission_claims import grants_permission
@@ -99,12 +99,12 @@ def draft_procedures(rows: Sequence[RolloutExtract], paths: Mapping[str, str]) -
     files: dict[str, bytes] = {}
     for (where, commands), sessions in ranked:
         kept = {
-            claim_key(command)
+            normalize_claim(command)
             for path in files.values()
             for command in _COMMAND.findall(path.decode())
         }
         if len(files) < MAX_DRAFT_SKILLS and not all(
-            claim_key(command) in kept for command in commands
+            normalize_claim(command) in kept for command in commands
         ):
             path, text = _draft_skill(where, commands, sessions, paths)
             if not find_injection_rules(text) and path not in files:

@@ -36,7 +36,7 @@ from memorist.rollouts.session_claims import (
     session_fingerprint,
 )
 from memorist.rollouts.session_location import group_folders
-from memorist.rollouts.superseded_claims import claim_key, drop_superseded
+from memorist.rollouts.superseded_claims import drop_superseded, normalize_claim
 
 
 class ConsolidationReport(Struct, frozen=True, kw_only=True):
@@ -281,7 +281,7 @@ class _GroupUpdate:
         # An entry that names no session of its own stands as long as any session of its group does.
         loose = bool(survivors) or not self._stale
         lists: dict[str, tuple[HandbookEntry, ...]] = {}
-        numbers = {claim_key(work.title): work.number for work in works}
+        numbers = {normalize_claim(work.title): work.number for work in works}
         for name in ENTRY_LISTS:
             entries = self._build_entries(name, numbers, loose=loose)
             holding = drop_superseded(entries)
@@ -303,14 +303,14 @@ class _GroupUpdate:
             )
             for work in self._group.works
         ]
-        by_title = {claim_key(work.title): at for at, work in enumerate(works)}
+        by_title = {normalize_claim(work.title): at for at, work in enumerate(works)}
         for each in self._fresh:
             for done in each.tasks:
                 if done.group != self._group.title:
                     continue
-                at = by_title.get(claim_key(done.title))
+                at = by_title.get(normalize_claim(done.title))
                 if at is None:
-                    by_title[claim_key(done.title)] = len(works)
+                    by_title[normalize_claim(done.title)] = len(works)
                     works.append(
                         HandbookTask(
                             number=max((work.number for work in works), default=0) + 1,
@@ -336,13 +336,13 @@ class _GroupUpdate:
                 entry.by == "note" and (not entry.note or entry.note in self._notes)
             )
             left = replace(entry, support=support)
-            key = claim_key(entry.text)
+            key = normalize_claim(entry.text)
             if stands:
                 kept[key] = merge_entries(kept[key], left) if key in kept else left
             else:
                 orphans[key] = left
         for fact in self._fresh_entries(name, numbers):
-            key = claim_key(fact.text)
+            key = normalize_claim(fact.text)
             known = kept.get(key) or orphans.get(key)
             kept[key] = (
                 merge_entries(known, fact)
@@ -367,7 +367,9 @@ class _GroupUpdate:
             for fact in facts
             if not is_dropped_claim(self._given.dropped, title, fact.entry.text)
         ]
-        found = [replace(fact.entry, works=(numbers[claim_key(fact.title)],)) for fact in wanted]
+        found = [
+            replace(fact.entry, works=(numbers[normalize_claim(fact.title)],)) for fact in wanted
+        ]
         noted = [entry for entry in self._notes.values() if name == "preferences"]
         return [*found, *(entry for entry in noted if not self._holds_note(entry.note))]
 

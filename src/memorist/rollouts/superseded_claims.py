@@ -31,8 +31,8 @@ _NEGATING = frozenset({"not", "never", "不", "别", "勿"})
 
 
 @lru_cache(maxsize=16_384)
-def claim_key(text: str) -> tuple[str, ...]:
-    """Return a key that is equal for two texts of the same claim."""
+def normalize_claim(text: str) -> tuple[str, ...]:
+    """The words of a claim without what varies between its wordings; equal for two texts of one."""
     return rule_text_key(text) or (text.strip(),)
 
 

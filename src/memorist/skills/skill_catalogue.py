@@ -257,7 +257,7 @@ def _build_result(
     warnings = []
     if out:
         warnings.append(
-            f"{len(out)} skills are not listed for want of room; turn some off in skills.off, "
+            f"{len(out)} skills are not listed for want of room; name some in skills.excluded, "
             f"or raise skills.share"
         )
     if items and cut / len(items) > WARN_CUT_CHARS:

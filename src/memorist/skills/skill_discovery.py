@@ -130,7 +130,7 @@ class SkillDiscovery:
                 else:
                     skills.setdefault(found.path, _remark_outside_link(found, project))
         self._previous_cache = {}
-        off = set(self._settings.off)
+        off = set(self._settings.excluded)
         kept = [
             skill
             for skill in skills.values()

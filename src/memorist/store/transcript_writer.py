@@ -82,8 +82,8 @@ class TranscriptWriter:
     process id and is let go when the writer closes or its process ends, however it ends. A last
     line that a crash left unfinished is moved to `<name>.torn` on opening.
 
-    A holder that calls `offer` lets go on asking: who finds it held leaves a mark in the lock file,
-    and `is_wanted` tells the holder.
+    A holder that calls `allow_takeover` lets go on asking: who finds it held leaves a mark in the
+    lock file, and `is_wanted` tells the holder.
     """
 
     def __init__(self, path: Path, *, redacts: bool = False) -> None:
@@ -105,7 +105,7 @@ class TranscriptWriter:
             raise to_store_error("open", path, error) from error
         self._file = AppendedFile(descriptor, path)
 
-    def offer(self) -> None:
+    def allow_takeover(self) -> None:
         """Say that this holder lets go of the file when another process asks for it."""
         with suppress(OSError):
             write_at(self._lock, _OFFERED, _OFFER_OFFSET)

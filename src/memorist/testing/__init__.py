@@ -7,7 +7,7 @@ Nothing here needs the network or a key. `ScriptedModel` and `ScriptedServer` ta
 Elsewhere: the tests of memorist, in the folder `tests`.
 """
 
-from memorist.testing.assertions import check_prefix, only_grows
+from memorist.testing.assertions import assert_prefix_grows, check_prefix
 from memorist.testing.conformance import check_files, check_model
 from memorist.testing.frozen_clock import FrozenClock
 from memorist.testing.in_memory_files import InMemoryFiles
@@ -46,8 +46,8 @@ __all__ = [
     "ScriptedServer",
     "Step",
     "Think",
+    "assert_prefix_grows",
     "check_files",
     "check_model",
     "check_prefix",
-    "only_grows",
 ]

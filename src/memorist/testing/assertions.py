@@ -12,7 +12,9 @@ from memorist.core.messages import (
 
 
 @contextmanager
-def only_grows(*, except_for: Collection[PrefixDifferenceReason] = ()) -> Iterator[PrefixChecker]:
+def assert_prefix_grows(
+    *, except_for: Collection[PrefixDifferenceReason] = ()
+) -> Iterator[PrefixChecker]:
     """Yield a callable to call with the body of each request, in order; each must extend the
     previous one.
 
@@ -26,6 +28,10 @@ def only_grows(*, except_for: Collection[PrefixDifferenceReason] = ()) -> Iterat
         raise AssertionError("the prefix did not only grow: " + "; ".join(map(str, wrong)))
 
 
+only_grows = assert_prefix_grows
+"""Deprecated: the former name."""
+
+
 def check_prefix(
     bodies: Iterable[JsonObject], *, except_for: Collection[PrefixDifferenceReason] = ()
 ) -> None:
@@ -33,6 +39,6 @@ def check_prefix(
 
     Example: `check_prefix(request.body for request in server.received)`.
     """
-    with only_grows(except_for=except_for) as sent:
+    with assert_prefix_grows(except_for=except_for) as sent:
         for body in bodies:
             sent(body)

@@ -1,8 +1,9 @@
-"""A glance at a memory folder of many files: whether it is as it was when each file was looked at.
+"""Whether a memory folder of many files changed since its files were listed, told by the times of
+its folders alone.
 
-A look at each of ten thousand files takes longer than a prompt may wait. New, removed and replaced
-files change the time of their folder; a file that was changed in place does not, so a thread looks
-at each of them after the prompt was answered, and whoever reads single files asks about those.
+Listing ten thousand files takes longer than a prompt may wait. New, removed and replaced
+files change the time of their folder; a file that was changed in place does not, so a thread lists
+all of them after the prompt was answered, and whoever reads single files asks about those.
 """
 
 from __future__ import annotations
@@ -15,16 +16,14 @@ from pathlib import Path
 from memorist.errors import StoreError
 from memorist.ports import Clock, FileInfo, FileSystem
 
-MIN_GLANCE_FILES = 500
-"""Files from which a glance stands in for a look at each: fewer take some two milliseconds."""
-SECOND_LOOK_SECONDS = 5.0
-"""Shortest time between two looks at each file in the thread: prompts in quick succession share
-one.
-"""
+MIN_DETECTOR_FILES = 500
+"""Files from which the times of folders are trusted: fewer are listed in some two milliseconds."""
+RELIST_SECONDS = 5.0
+"""Shortest time between two listings in the thread: prompts in quick succession share one."""
 
 
-class FolderGlance:
-    """What is known since the last look at each file. Used from one thread, but for the thread of
+class FolderChangeDetector:
+    """What is known since the files were listed last. Used from one thread, but for the thread of
     its own.
     """
 
@@ -32,25 +31,25 @@ class FolderGlance:
         self._files = files
         self._folder = folder
         self._clock = clock
-        self._looked_at = -SECOND_LOOK_SECONDS
+        self._listed_at = -RELIST_SECONDS
         self._subfolders: frozenset[str] = frozenset(("",))
         self._marks: Mapping[str, int] | None = None
-        """Modification time of each folder before the last look; None where it cannot be told by
+        """Modification time of each folder before the last listing; None where it cannot be told by
         them whether something changed.
         """
         self._thread: threading.Thread | None = None
 
-    def look(
+    def list_files(
         self, list_entries: Callable[[], list[tuple[str, FileInfo]]]
     ) -> list[tuple[str, FileInfo]]:
-        """Look at each file by `list_entries`, and remember the times of their folders."""
+        """List the files by `list_entries`, and remember the times of their folders."""
         marks = self._read_marks()
         entries = list_entries()
-        self._looked_at = self._clock.monotonic()
+        self._listed_at = self._clock.monotonic()
         folders = frozenset(
             parent + slash for parent, slash, _ in (path.rpartition("/") for path, _ in entries)
         ) | {""}
-        enough = len(entries) >= MIN_GLANCE_FILES and folders == self._subfolders
+        enough = len(entries) >= MIN_DETECTOR_FILES and folders == self._subfolders
         self._subfolders = folders
         self._marks = marks if enough else None
         return entries
@@ -60,30 +59,32 @@ class FolderGlance:
         return {each: facts.modified_ns for each, facts in found.items() if facts is not None}
 
     def is_unchanged(self) -> bool:
-        """Whether nothing changed as far as can be told without a look at each file."""
+        """Whether nothing changed as far as can be told without listing the files."""
         return self._marks is not None and self._marks == self._read_marks()
 
     @property
     def is_recent(self) -> bool:
-        """Whether each file was looked at within the last `SECOND_LOOK_SECONDS`."""
-        return self._clock.monotonic() - self._looked_at < SECOND_LOOK_SECONDS
+        """Whether the files were listed within the last `RELIST_SECONDS`."""
+        return self._clock.monotonic() - self._listed_at < RELIST_SECONDS
 
     def forget(self) -> None:
-        """Have the next question answered by a look at each file."""
+        """Have the files listed for the next question."""
         self._marks = None
 
     def accept_own_change(self) -> None:
         """Remember the times of the folders after a write of our own to a folder that was unchanged
-        before. What another program wrote in the same moment is met by the look in the thread.
+        before. What another program wrote in the same moment is found by the thread.
         """
         self._marks = self._read_marks()
 
     def check_later(self, differs: Callable[[], bool]) -> None:
-        """Look at each file in a thread, after a glance; what differs is read at the next look."""
+        """List the files in a thread, where folders alone were asked; what differs is read at the
+        next listing.
+        """
         if self._marks is None or self.is_recent:
             return
         self.wait()
-        self._looked_at = self._clock.monotonic()
+        self._listed_at = self._clock.monotonic()
 
         def check() -> None:
             with contextlib.suppress(StoreError, FileNotFoundError):
@@ -91,7 +92,7 @@ class FolderGlance:
                     return
             self.forget()
 
-        self._thread = threading.Thread(target=check, name="memorist-second-look", daemon=True)
+        self._thread = threading.Thread(target=check, name="memorist-relist", daemon=True)
         self._thread.start()
 
     def wait(self) -> None:

@@ -20,7 +20,7 @@ from memorist.recall.reachable_memory import ReachableMemory
 from memorist.settings import RecallSettings
 
 
-class RecallJudgement(Struct, frozen=True, kw_only=True):
+class RecallExplanation(Struct, frozen=True, kw_only=True):
     """What a message would have shown, and what was found for it and is left out."""
 
     heads: Mapping[str, MemoryHeader]
@@ -30,9 +30,9 @@ class RecallJudgement(Struct, frozen=True, kw_only=True):
     """Path and reason, nearest first."""
 
 
-def judge_recall(
+def explain_recall(
     memory: AutoMemory, settings: RecallSettings, query: str, limit: int
-) -> RecallJudgement:
+) -> RecallExplanation:
     """Find what an agent would be reminded of by the message `query`, `limit` memories at most."""
     reachable = ReachableMemory(memory)
     heads = reachable.headers()
@@ -42,7 +42,7 @@ def judge_recall(
     common_nearness = measure_common_nearness(matches)
     picks = select_relevant(query, matches, heads, type(settings)(limit=limit))
     doubts = {pick.path: reachable.read(pick.path)[1] for pick in picks}
-    return RecallJudgement(
+    return RecallExplanation(
         heads=heads,
         shown=tuple(pick for pick in picks if not doubts[pick.path]),
         left_out=(
