@@ -293,9 +293,9 @@ class ContextSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Names that mark a project's root folder."""
     file_bytes: int = 4_194_304
     """Largest CLAUDE.md, rule or import in bytes; a larger one is left out whole."""
-    hops: int = 4
+    import_depth: int = 4
     """Longest chain of imports."""
-    files: int = 1_000
+    instruction_files: int = 1_000
     """Upper bound of instruction files read, against endless imports."""
     status_characters: int = 2_000
     """Characters of `git status` that are shown."""
@@ -834,25 +834,28 @@ def resolve_settings(layers: Sequence[SettingsLayer]) -> ResolvedSettings:
     )
 
 
+RENAMED_SETTINGS = {
+    ("skills", "off"): "excluded",
+    ("context", "files"): "instruction_files",
+    ("context", "hops"): "import_depth",
+}
+"""New names of settings, by section and old name; the old ones are read, with a note."""
+
 _TRUE_TEXTS = frozenset({"1", "true"})
 
 
 def _modernize(name: str, values: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """The values with old spellings replaced, and a note on each."""
     now, notes = dict(values), list[str]()
-    for key, modernize in (("compaction", _modernize_compaction), ("skills", _modernize_skills)):
-        if isinstance(section := values.get(key), dict):
-            now[key], remarks = modernize(name, dict(section))
-            notes += remarks
+    for (key, old), new in RENAMED_SETTINGS.items():
+        if isinstance(section := now.get(key), dict) and old in section:
+            rest = {name: value for name, value in section.items() if name != old}
+            now[key] = {new: section[old], **rest}
+            notes.append(f"{name}: {key}.{old} is now {key}.{new}")
+    if isinstance(section := now.get("compaction"), dict):
+        now["compaction"], remarks = _modernize_compaction(name, dict(section))
+        notes += remarks
     return now, notes
-
-
-def _modernize_skills(name: str, now: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    if "off" not in now:
-        return now, []
-    off = now.pop("off")
-    now.setdefault("excluded", off)
-    return now, [f"{name}: skills.off is now skills.excluded"]
 
 
 def _modernize_compaction(name: str, now: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:

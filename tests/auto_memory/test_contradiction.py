@@ -15,6 +15,7 @@ from memorist.auto_memory.contradiction import (
     compare_statement,
     remove_opposed,
 )
+from memorist.auto_memory.former_memories import find_former_topic
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
 from memorist.auto_memory.memory_file import (
     MemoryKind,
@@ -227,7 +228,7 @@ async def test_the_opposite_takes_the_place_of_a_memory_and_the_history_keeps_bo
     assert talk.bodies() == ["Never deploy on Fridays", "Use bun"]
     new = next(each for each in talk.memory.read_topics() if "bun" in each.body)
     assert new.provenance.replaces == ("yarn.md",)
-    former = talk.memory.find_former_topic("yarn")
+    former = find_former_topic(talk.memory, "yarn")
     assert former is not None
     assert former.successor == new.path
     assert "in place of yarn.md" in former.change.why.what

@@ -8,6 +8,7 @@ import pytest
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.contradiction import Agreement, compare_statement
+from memorist.auto_memory.former_memories import find_former_topic, list_former_paths
 from memorist.engine.engine import Memorist
 from memorist.settings import Settings
 
@@ -120,8 +121,8 @@ async def test_a_bare_correction_takes_the_place_of_the_memory_that_it_corrects(
         assert await talk.says("Please keep functions under 40 lines.", said) == [said]
         assert talk.memory.inbox.list_proposals() == []
         (new,) = talk.memory.read_topics()
-        assert new.provenance.replaces == talk.memory.list_former_paths()
-        former = talk.memory.find_former_topic(new.provenance.replaces[0])
+        assert new.provenance.replaces == list_former_paths(talk.memory)
+        former = find_former_topic(talk.memory, new.provenance.replaces[0])
         assert former is not None
         assert former.successor == new.path
 

@@ -17,12 +17,12 @@ from memorist.compaction.compaction_result import CompactedHistory, UnchangedHis
 from memorist.compaction.full_compaction import (
     MODEL_SUMMARY_ID,
     RewriteOptions,
-    build_summary_request,
     compact_with_summary,
 )
 from memorist.compaction.measured_history import fit_newest_texts, measure_conversation, user_text
 from memorist.compaction.newest_messages import find_unanswered_start
 from memorist.compaction.restored_content import RestorableContent, RestorableFile
+from memorist.compaction.summary_request import build_summary_request
 from memorist.core.messages import DocumentBlock, ImageBlock, Message, Origin, TextBlock, ToolResult
 from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens
 from memorist.formats.host_markup import detect_origin

@@ -356,7 +356,7 @@ def test_imports_without_end_stop_at_a_number_of_files() -> None:
     found = claude({"CLAUDE.md": " ".join(f"@{name}" for name in many), **many})
 
     assert len(found.loaded) == 1_000
-    assert "context.files" in found.left_out[-1].why
+    assert "context.instruction_files" in found.left_out[-1].why
 
 
 @pytest.mark.covers("CX-4")

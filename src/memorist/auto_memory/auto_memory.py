@@ -53,7 +53,6 @@ from memorist.auto_memory.memory_index import MemoryIndex
 from memorist.auto_memory.memory_manifest import (
     MAX_FILE_BYTES,
     MemoryHeader,
-    is_memory_file,
 )
 from memorist.auto_memory.memory_undo import find_undoable_change, plan_undo
 from memorist.auto_memory.project_files import ProjectFiles
@@ -85,7 +84,6 @@ from memorist.auto_memory.write_gate import (
     judge_change,
 )
 from memorist.auto_memory.write_result import (
-    FormerTopic,
     ReconciledChanges,
     WriteResult,
     add_everywhere,
@@ -573,63 +571,6 @@ class AutoMemory:
             each.path == path for each in self.purge_journal.load()
         )
 
-    def move(self, name: str, *, everywhere: bool) -> WriteResult:
-        """Have a memory hold in every project of the user, or in this one alone.
-
-        Raises InputError where it is there already, or none has that name; NothingToDo where the
-        settings turn memory of every project off.
-        """
-        if self.everywhere is None:
-            raise NothingToDo("auto_memory.everywhere is off: nothing reaches beyond its project")
-        source, path = self.locate(name)
-        target = self.everywhere if everywhere else self
-        topic = source.folder.read_topic(path)
-        if source is target:
-            raise InputError(
-                f"{path} already holds {'in every project' if everywhere else 'here alone'}"
-            )
-        if is_shared(path):
-            raise InputError(f"{path} is the team's; only what is yours alone can be moved")
-        reason = ChangeReason(actor="user", what=render_headline("move", topic.description or path))
-        free = target.find_free_path(path.rsplit("/", 1)[-1].removesuffix(".md"))
-        change = MemoryChange(path=free, before=None, after=encode_text(topic.text()))
-        written = target.write([change], reason)
-        if not (written.refused or written.proposals):
-            source.forget([path], reason)
-        return add_everywhere(WriteResult(), written, EVERYWHERE_PREFIX) if everywhere else written
-
-    def find_former_topic(self, name: str) -> FormerTopic | None:
-        """The memory that this folder once had under a path, with or without `.md`; None where the
-        history has none.
-        """
-        for path in dict.fromkeys((name, f"{name.removesuffix('.md')}.md", make_file_name(name))):
-            change = next(iter(self.folder.history.log(path, 1)), None)
-            if change is None or self._read_present(path) is not None:
-                continue
-            parent = self.folder.history.find_parent_id(change.id)
-            data = self.folder.history.read_file(path, parent) if parent else None
-            if data is not None:
-                return FormerTopic(
-                    parse_topic(path, data), change, self._find_successor(path, change)
-                )
-        return None
-
-    def list_former_paths(self) -> tuple[str, ...]:
-        """Paths of the memories that this folder once had, the one removed last first."""
-        named = dict.fromkeys(
-            path for change in self.folder.history.iter_changes() for path in change.paths
-        )
-        return tuple(
-            path for path in named if is_memory_file(path) and self._read_present(path) is None
-        )
-
-    def _find_successor(self, path: str, change: RecordedChange) -> str:
-        for other in change.paths:
-            data = self.folder.history.read_file(other, change.id)
-            if data is not None and path in parse_topic(other, data).provenance.replaces:
-                return other
-        return ""
-
     def find_free_path(self, name: str) -> str:
         """Find an unused path for a new memory of this name, numbered where the plain one
         exists.
@@ -748,7 +689,7 @@ class AutoMemory:
         recorded = find_undoable_change(self.folder.history, id_prefix)
         if dry_run:
             return recorded
-        changes = plan_undo(self.folder.history, recorded, self._read_present)
+        changes = plan_undo(self.folder.history, recorded, self.read_present)
         why = ChangeReason(actor="undo", what=render_headline("undo", recorded.why.what))
         self.folder.apply_changes(changes, why, undoes=recorded.id)
         return recorded
@@ -764,7 +705,8 @@ class AutoMemory:
                 newest[each] = find_undoable_change(each.folder.history, id_prefix).at
         return max(newest, key=newest.__getitem__, default=self)
 
-    def _read_present(self, path: str) -> bytes | None:
+    def read_present(self, path: str) -> bytes | None:
+        """What the folder holds under a path; None for no file. Raises StoreError."""
         return read_if_exists(self._files, self.layout.folder / path)
 
     def list_proposals(self) -> list[Proposal]:
@@ -793,7 +735,7 @@ class AutoMemory:
         owner, given = self.find_proposal(id_prefix)
         if owner is not self:
             return owner.accept(given.id, text)
-        now = self._read_present(given.path)
+        now = self.read_present(given.path)
         change = given.to_change(now, text)
         if is_already_applied(change, now):
             self.inbox.remove(given)

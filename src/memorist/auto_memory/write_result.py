@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.contradiction import Reconciliation
 from memorist.auto_memory.inbox import Proposal
-from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, RecordedChange
-from memorist.auto_memory.memory_file import Topic, parse_topic
+from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
+from memorist.auto_memory.memory_file import parse_topic
 from memorist.auto_memory.write_gate import AcceptedChange, NeedsReview, RefusedChange
 from memorist.safety.secrets import redact_bytes
 
@@ -27,17 +27,6 @@ class WriteResult(Struct, frozen=True, kw_only=True):
     """What was removed from the written files, and what was known already."""
     replaced: tuple[str, ...] = ()
     """Paths of the memories in whose place a new one came."""
-
-
-class FormerTopic(Struct, frozen=True):
-    """A memory that is no longer in the folder."""
-
-    topic: Topic
-    """As it was last."""
-    change: RecordedChange
-    """The change that took it out."""
-    successor: str
-    """Path of the memory that came in its place; empty where none did."""
 
 
 class ReconciledChanges:

@@ -24,7 +24,6 @@ from memorist.compaction.compaction_result import (
     CompactionStrategy,
     UnchangedHistory,
 )
-from memorist.compaction.full_compaction import build_summary_request
 from memorist.compaction.measured_history import measure_conversation, user_text
 from memorist.compaction.offline_compaction import (
     OfflineOptions,
@@ -33,7 +32,7 @@ from memorist.compaction.offline_compaction import (
     measure_replaced,
 )
 from memorist.compaction.summary_parser import UnusableSummary
-from memorist.compaction.summary_request import request_summary
+from memorist.compaction.summary_request import build_summary_request, request_summary
 from memorist.compaction.summary_review import SummaryReview, review_summary, rewrite_with_review
 from memorist.compaction.window_at_message import RecordedWindow, find_text, read_recorded_window
 from memorist.context.message_normalization import UNLIMITED_TOKENS, normalize_history

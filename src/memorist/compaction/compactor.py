@@ -48,8 +48,6 @@ from memorist.compaction.economics import TokenRates, price_per_token
 from memorist.compaction.extractive_summary import build_extractive_summary
 from memorist.compaction.full_compaction import (
     RewriteOptions,
-    SummaryRequest,
-    build_summary_request,
     restore_missing_items,
 )
 from memorist.compaction.measured_history import (
@@ -69,16 +67,20 @@ from memorist.compaction.oldest_rounds import ensure_user_first, opening_message
 from memorist.compaction.profitable_edits import (
     CostState,
     ReplaceableHistory,
-    edits_by_price,
     find_profitable_edit,
     is_price_check_due,
 )
 from memorist.compaction.restored_content import find_announcements, gather_restorable_content
 from memorist.compaction.session_memory_compaction import SessionNotes
 from memorist.compaction.summary_parser import UnusableSummary
-from memorist.compaction.summary_request import COMPACTION_LABEL, request_summary
+from memorist.compaction.summary_request import (
+    COMPACTION_LABEL,
+    SummaryRequest,
+    build_summary_request,
+    request_summary,
+)
 from memorist.compaction.summary_review import SummaryReview, review_summary, rewrite_with_review
-from memorist.compaction.thresholds import CompactionThresholds
+from memorist.compaction.thresholds import CompactionThresholds, edits_by_price
 from memorist.compaction.tool_result_budget import (
     OffloadDecisions,
     apply_result_budget,

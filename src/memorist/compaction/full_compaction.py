@@ -1,4 +1,4 @@
-"""Full compaction: the summary request, and the history built from the summary (CP-7, CP-16). Pure.
+"""Full compaction: the history that is built from a model's summary (CP-7, CP-16). Pure.
 
 Sources: claude-code.md sections 6.5 and 6.7. The model is asked for an analysis and nine sections;
 the sixth, the user's messages, is written here from the transcript, so that a summary can neither
@@ -24,7 +24,6 @@ from memorist.compaction.compaction_result import (
 from memorist.compaction.measured_history import (
     LONG_UTTERANCE_TOKENS,
     MeasuredConversation,
-    find_last_summary,
     fit_newest_texts,
     user_text,
 )
@@ -42,20 +41,13 @@ from memorist.compaction.restored_content import (
 from memorist.compaction.summary_parser import check_summary
 from memorist.core.messages import (
     REINJECTED_ID_PREFIXES,
-    Block,
-    DocumentBlock,
-    ImageBlock,
     Message,
     Origin,
     TextBlock,
-    ToolResult,
 )
 from memorist.core.prompt_templates import render_template
 from memorist.core.token_count import estimate_messages_tokens, estimate_text_tokens
 from memorist.settings import CompactionSettings
-
-IMAGE_PLACEHOLDER = "[image]"
-DOCUMENT_PLACEHOLDER = "[document]"
 
 MODEL_SUMMARY_ID = "memorist-summary"
 """Id of the message that replaces the earlier conversation."""
@@ -78,46 +70,6 @@ SHOWN_DROPPED_CHARACTERS = 80
 """Characters of a dropped line that its record shows."""
 
 
-class SummaryRequest(Struct, frozen=True):
-    """The request for a summary: the history, and the user message after it. A fork sends only the
-    text in addition to the parent's request.
-    """
-
-    messages: tuple[Message, ...]
-    text: str
-
-
-def build_summary_request(
-    conversation: MeasuredConversation,
-    texts: CompactionPrompts,
-    instructions: str = "",
-    *,
-    hand_over: bool = False,
-) -> SummaryRequest:
-    """The history from the last summary on, with placeholders for images and documents, and without
-    items that an earlier compaction restored; and the request for a summary or a hand-over.
-    """
-    start = max(0, find_last_summary(conversation.messages))
-    kept = tuple(
-        _replace_media(message)
-        for message in conversation.messages[start:]
-        if not is_restored(message)
-    )
-    added = (
-        render_template(
-            texts.full_instructions, {"instructions": instructions.strip()}, strict=True
-        )
-        if instructions.strip()
-        else ""
-    )
-    if hand_over:
-        return SummaryRequest(kept, f"{texts.inline}\n\n{added}".strip())
-    return SummaryRequest(
-        kept,
-        render_template(texts.full, {"instructions": f"\n{added}\n" if added else ""}, strict=True),
-    )
-
-
 def is_restored(message: Message) -> bool:
     """Whether a message was inserted by an earlier compaction, or beside the conversation, and will
     be rebuilt.
@@ -125,37 +77,6 @@ def is_restored(message: Message) -> bool:
     return message.origin is Origin.INJECTED and (
         message.text.startswith(RESTORED_PREFIX) or message.id.startswith(REINJECTED_ID_PREFIXES)
     )
-
-
-def _replace_media(message: Message) -> Message:
-    if not any(
-        isinstance(block, ImageBlock | DocumentBlock | ToolResult) for block in message.blocks
-    ):
-        return message
-    blocks = tuple(_replace_media_block(block) for block in message.blocks)
-    return message if blocks == message.blocks else replace(message, blocks=blocks)
-
-
-def _replace_media_block(block: Block) -> Block:
-    match block:
-        case ImageBlock():
-            return TextBlock(IMAGE_PLACEHOLDER)
-        case DocumentBlock():
-            return TextBlock(DOCUMENT_PLACEHOLDER)
-        case ToolResult(content=content) if any(
-            isinstance(part, ImageBlock | DocumentBlock) for part in content
-        ):
-            parts = tuple(
-                TextBlock(IMAGE_PLACEHOLDER)
-                if isinstance(part, ImageBlock)
-                else TextBlock(DOCUMENT_PLACEHOLDER)
-                if isinstance(part, DocumentBlock)
-                else part
-                for part in content
-            )
-            return replace(block, content=parts)
-        case _:
-            return block
 
 
 def render_user_texts(

@@ -20,7 +20,7 @@ from memorist.compaction.economics import (
 )
 from memorist.compaction.measured_history import MeasuredConversation
 from memorist.compaction.microcompact import CLEARED_TEXT, find_old_results
-from memorist.compaction.thresholds import CompactionThresholds
+from memorist.compaction.thresholds import CompactionThresholds, edits_by_price
 from memorist.core.messages import Message, Origin
 from memorist.core.token_count import estimate_text_tokens
 from memorist.settings import CompactionSettings
@@ -48,11 +48,6 @@ the model still sees it need not fetch.
 
 PRICE_CHECK_GROWTH = 5_000
 """Growth in tokens after which pricing is repeated, so that it costs little."""
-
-
-def edits_by_price(settings: CompactionSettings) -> bool:
-    """Whether edits are made as soon as they save money, and not only when the window demands."""
-    return settings.schedule == "price"
 
 
 def is_price_check_due(

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from memorist.core.json_answer import find_json_object
 from memorist.core.lazy import lazy_pattern
-from memorist.forks.json_answer import find_json_object
 from memorist.formats.request_codec import CUT_OFF_REASONS, FINISHED_REASONS
 
 ERROR_LENGTH = 400

@@ -1,5 +1,5 @@
-"""Asking a model for a summary of the conversation, by a fork that shares the prompt cache; what is
-too long for its window is shortened and asked again (CP-7).
+"""What a model is asked for a summary of the conversation, and asking it, by a fork that shares the
+prompt cache; what is too long for its window is shortened and asked again (CP-7).
 """
 
 from __future__ import annotations
@@ -8,14 +8,26 @@ import math
 from functools import partial
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.compaction.compact_instructions import render_compact_instructions
+from memorist.compaction.compaction_prompts import CompactionPrompts
 from memorist.compaction.compaction_result import UnchangedHistory
-from memorist.compaction.full_compaction import SummaryRequest
+from memorist.compaction.full_compaction import is_restored
+from memorist.compaction.measured_history import MeasuredConversation, find_last_summary
 from memorist.compaction.oldest_rounds import drop_oldest_rounds
 from memorist.compaction.summary_parser import UnusableSummary, parse_summary
-from memorist.core.messages import JsonObject, Message
+from memorist.core.messages import (
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    JsonObject,
+    Message,
+    TextBlock,
+    ToolResult,
+)
+from memorist.core.prompt_templates import render_template
 from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens, token_factor
 from memorist.errors import ContextTooLong
 from memorist.forks.fork_request import shares_prefix
@@ -27,6 +39,9 @@ from memorist.runtime import Runtime
 from memorist.settings import CompactionSettings
 
 COMPACTION_LABEL = "compact"
+
+IMAGE_PLACEHOLDER = "[image]"
+DOCUMENT_PLACEHOLDER = "[document]"
 
 
 MAX_SUMMARY_TOKENS = 20_000
@@ -41,6 +56,77 @@ conversation.
 
 SIZE_MARGIN = 0.95
 """Share of the window's room that is filled after a refusal told the true size of a request."""
+
+
+class SummaryRequest(Struct, frozen=True):
+    """The request for a summary: the history, and the user message after it. A fork sends only the
+    text in addition to the parent's request.
+    """
+
+    messages: tuple[Message, ...]
+    text: str
+
+
+def build_summary_request(
+    conversation: MeasuredConversation,
+    texts: CompactionPrompts,
+    instructions: str = "",
+    *,
+    hand_over: bool = False,
+) -> SummaryRequest:
+    """The history from the last summary on, with placeholders for images and documents, and without
+    items that an earlier compaction restored; and the request for a summary or a hand-over.
+    """
+    start = max(0, find_last_summary(conversation.messages))
+    kept = tuple(
+        _replace_media(message)
+        for message in conversation.messages[start:]
+        if not is_restored(message)
+    )
+    added = (
+        render_template(
+            texts.full_instructions, {"instructions": instructions.strip()}, strict=True
+        )
+        if instructions.strip()
+        else ""
+    )
+    if hand_over:
+        return SummaryRequest(kept, f"{texts.inline}\n\n{added}".strip())
+    return SummaryRequest(
+        kept,
+        render_template(texts.full, {"instructions": f"\n{added}\n" if added else ""}, strict=True),
+    )
+
+
+def _replace_media(message: Message) -> Message:
+    if not any(
+        isinstance(block, ImageBlock | DocumentBlock | ToolResult) for block in message.blocks
+    ):
+        return message
+    blocks = tuple(_replace_media_block(block) for block in message.blocks)
+    return message if blocks == message.blocks else replace(message, blocks=blocks)
+
+
+def _replace_media_block(block: Block) -> Block:
+    match block:
+        case ImageBlock():
+            return TextBlock(IMAGE_PLACEHOLDER)
+        case DocumentBlock():
+            return TextBlock(DOCUMENT_PLACEHOLDER)
+        case ToolResult(content=content) if any(
+            isinstance(part, ImageBlock | DocumentBlock) for part in content
+        ):
+            parts = tuple(
+                TextBlock(IMAGE_PLACEHOLDER)
+                if isinstance(part, ImageBlock)
+                else TextBlock(DOCUMENT_PLACEHOLDER)
+                if isinstance(part, DocumentBlock)
+                else part
+                for part in content
+            )
+            return replace(block, content=parts)
+        case _:
+            return block
 
 
 async def request_summary(

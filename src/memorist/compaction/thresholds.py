@@ -20,6 +20,11 @@ would leave nothing, so all distances shrink in proportion.
 """
 
 
+def edits_by_price(settings: CompactionSettings) -> bool:
+    """Whether edits are made as soon as they save money, and not only when the window demands."""
+    return settings.schedule == "price"
+
+
 class CompactionThresholds(Struct, frozen=True, kw_only=True):
     """Context sizes, in tokens, at which something happens."""
 
@@ -108,7 +113,7 @@ def thresholds_for(
         limits = replace(limits, auto=inline.auto, base=inline.auto, blocking=inline.usable)
     given = settings.compaction
     # A provider that compacts does so from `auto` on, and needs the room above it.
-    priced = given.schedule == "price" and known.input is not None and not given.provider
+    priced = edits_by_price(given) and known.input is not None and not given.provider
     return _wait_until_full(limits) if priced and given.percent is None else limits
 
 

@@ -248,10 +248,11 @@ class _ClaudeFilesReader:
             if asked.parent:
                 self._leave_out(asked.path, "it is loaded already", asked.parent)
             return False
-        if len(self._seen) >= self._settings.files:
+        if len(self._seen) >= self._settings.instruction_files:
             self._leave_out(
                 asked.path,
-                f"{self._settings.files:,} files are loaded already (context.files)",
+                f"{self._settings.instruction_files:,} files are loaded already "
+                "(context.instruction_files)",
                 asked.parent,
             )
             return False
@@ -285,7 +286,7 @@ class _ClaudeFilesReader:
     def _import(self, name: str, by: _LoadRequest) -> None:
         path = resolve_import(name, by.path)
         exists = self._exists(path)
-        problem = find_import_problem(name, by.depth, self._settings.hops, exists=exists)
+        problem = find_import_problem(name, by.depth, self._settings.import_depth, exists=exists)
         if problem:
             self._leave_out(path, problem, str(by.path))
         if problem or not exists:

@@ -79,7 +79,7 @@ class ClientFiles:
             user_folder=str(self._claude),
             agents_folder=str(self._codex),
             file_bytes=min(self._settings.file_bytes, MAX_FILE_BYTES),
-            files=min(self._settings.files, MAX_FILES),
+            instruction_files=min(self._settings.instruction_files, MAX_FILES),
         )
         if family == "file-native":
             client_settings = [{"env": dict(self._environment)}, *self._read_claude_settings(root)]

@@ -52,7 +52,7 @@ def resolve_import(name: str, importer: Path) -> Path:
 
 def find_import_problem(name: str, depth: int, hops: int, *, exists: bool) -> str:
     """Why an import at this `depth` is not followed; empty where it is, or is no path at all.
-    `hops` is the longest chain of imports (`context.hops`).
+    `hops` is the longest chain of imports (`context.import_depth`).
     """
     if depth >= hops:
         return f"it is more than {hops} imports away" if exists else ""

@@ -38,10 +38,9 @@ from memorist.rollouts.job_worker import (
     judge_changed_threads,
     run_round,
 )
-from memorist.rollouts.outside_content import is_excluded
 from memorist.rollouts.rollout_folder import read_memory_folder
 from memorist.rollouts.rollout_summaries import parse_artifacts
-from memorist.rollouts.session_eligibility import judge_thread
+from memorist.rollouts.session_eligibility import is_excluded_by_content, judge_thread
 from memorist.rollouts.session_sources import (
     SkippedFile,
     SourceFolder,
@@ -269,7 +268,7 @@ class RolloutPipeline(RolloutStore):
         with self._open_runtime(rollouts, model) as runtime:
             parent = await asyncio.to_thread(find_parent_session, self.state, thread, counts)
             outcome = await extract_session(thread, runtime, final=final, parent=parent)
-        if is_excluded(rollouts, outside=outcome.outside):
+        if is_excluded_by_content(rollouts, outside=outcome.outside):
             set_memory_mode(self.state, thread.id, "polluted", self.claim_terms)
         return outcome
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from memorist.core.json_answer import find_json_object, find_object_with, list_objects_with
 from memorist.core.messages import JsonObject
-from memorist.forks.json_answer import find_json_object, find_object_with, list_objects_with
 from memorist.forks.written_edits import TextEdits
 
 

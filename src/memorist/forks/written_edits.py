@@ -8,6 +8,7 @@ import re
 
 from msgspec import Struct
 
+from memorist.core.json_answer import find_json_object
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import ToolUse
 from memorist.forks.file_tool_calls import (
@@ -18,7 +19,6 @@ from memorist.forks.file_tool_calls import (
     WriteFileCall,
     parse_tool_call,
 )
-from memorist.forks.json_answer import find_json_object
 
 
 class TextEdits(Struct, frozen=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from memorist.auto_memory.memory_manifest import MemoryHeader, render_manifest
+from memorist.core.json_answer import find_json_object, find_object_with
 from memorist.core.prompt_templates import render_template
 from memorist.core.truncation import truncate_middle
 from memorist.forks.fork_spec import (
@@ -14,7 +15,6 @@ from memorist.forks.fork_spec import (
     ForkSpec,
     NoTools,
 )
-from memorist.forks.json_answer import find_json_object, find_object_with
 from memorist.ports import Model
 from memorist.recall.memory_rendering import RecallPrompts
 from memorist.runtime import Runtime

@@ -7,7 +7,6 @@ from __future__ import annotations
 import re
 
 from memorist.core.messages import Message, ToolUse, UnknownBlock
-from memorist.settings import RolloutsSettings
 
 _MCP_NAME = re.compile(r"mcp__|mcp[-_.:/]", re.IGNORECASE)
 _WEB_TOOLS = frozenset(
@@ -22,13 +21,6 @@ _WEB_TOOLS = frozenset(
     }
 )  # fmt: skip
 """Names of tools and items of both families, in lower case."""
-
-
-def is_excluded(settings: RolloutsSettings, *, outside: bool) -> bool:
-    """Whether a session that took in such content, or not (`outside`), gives no memory: the setting
-    `rollouts.pollutes`.
-    """
-    return settings.pollutes and outside
 
 
 def is_polluting(message: Message) -> bool:

@@ -7,9 +7,9 @@ import re
 import msgspec
 from msgspec import Struct
 
+from memorist.core.json_answer import find_json_object, find_object_with
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject
-from memorist.forks.json_answer import find_json_object, find_object_with
 from memorist.rollouts.raw_memory import parse_raw_memory
 
 MAX_ANSWER_CHARACTERS = 400_000

@@ -42,10 +42,10 @@ from memorist.rollouts.folder_swap import FolderSwap, begin_swap, finish_swap, f
 from memorist.rollouts.hand_edits import HandbookFiles
 from memorist.rollouts.handbook import CONSOLIDATED_PREFIX, HANDBOOK_FILE
 from memorist.rollouts.handbook_review import RejectedDraft, find_size_problem, review_draft
-from memorist.rollouts.outside_content import is_excluded
 from memorist.rollouts.rollout_folder import MemoryFolderTree, is_real_folder, read_memory_folder
 from memorist.rollouts.rollout_summaries import format_timestamp, parse_artifacts
 from memorist.rollouts.session_claims import MAX_LIST_ENTRIES
+from memorist.rollouts.session_eligibility import is_excluded_by_content
 from memorist.rollouts.stage_two_prompt import (
     StageTwoPrompts,
     StageTwoTask,
@@ -152,7 +152,11 @@ class _ConsolidationRun:
             *tree.skipped,
             *([self._baseline.damaged] if self._baseline.damaged else []),
         ]
-        clean = [row for row in rows if not is_excluded(settings, outside=row.extracted.outside)]
+        clean = [
+            row
+            for row in rows
+            if not is_excluded_by_content(settings, outside=row.extracted.outside)
+        ]
         chosen = select_rollouts(
             clean, limit=settings.consolidated, unused_days=settings.unused_days, now=clock.now()
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.former_memories import find_former_topic
 from memorist.auto_memory.line_authors import BlamedLine, blame_lines
 from memorist.auto_memory.memory_changes import RecordedChange
 from memorist.auto_memory.memory_file import format_minute
@@ -164,7 +165,7 @@ def memory_why_command(path: str, as_json: bool) -> None:
     """
     with open_project_memory() as (engine, memory):
         owner, path = find_named_memory(memory, path)
-        former = owner.find_former_topic(path)
+        former = find_former_topic(owner, path)
         topic = former.topic if former is not None else owner.folder.read_topic(path)
         path = topic.path
         uses = list_uses(engine.database(), str(owner.layout.folder), path)

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.anchors import describe_changes, read_anchors
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
+from memorist.auto_memory.former_memories import FormerTopic, find_former_topic
 from memorist.auto_memory.memory_file import (
     MemoryKind,
     Topic,
@@ -23,10 +24,11 @@ from memorist.auto_memory.memory_file import (
 from memorist.auto_memory.memory_lint import find_memory_problems
 from memorist.auto_memory.memory_location import find_moved_projects, rebind_memory
 from memorist.auto_memory.memory_manifest import sort_newest_first
+from memorist.auto_memory.memory_move import move_memory
 from memorist.auto_memory.named_memory import find_named_memory
 from memorist.auto_memory.stale_memories import StaleMemory, confirm_memories, find_stale_memories
 from memorist.auto_memory.team_memory import TEAM_PREFIX, is_shared
-from memorist.auto_memory.write_result import FormerTopic, WriteResult
+from memorist.auto_memory.write_result import WriteResult
 from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings
 from memorist.cli.command_group import words_argument
@@ -157,7 +159,7 @@ def memory_show_command(path: str, as_json: bool) -> None:
     """
     with open_project_memory() as (_, memory):
         owner, path = find_named_memory(memory, path)
-        former = owner.find_former_topic(path)
+        former = find_former_topic(owner, path)
         topic, doubts = (
             (former.topic, ()) if former is not None else owner.read_with_suspicions(path)
         )
@@ -302,7 +304,7 @@ def memory_move_command(name: str, there: str | None) -> None:
     if there is None:
         raise click.UsageError("say where to: --everywhere or --here")
     with open_project_memory() as (_, memory):
-        written = memory.move(name, everywhere=there == "everywhere")
+        written = move_memory(memory, name, everywhere=there == "everywhere")
     done = "holds in every project now" if there == "everywhere" else "holds here alone now"
     print_write_result(written, done)
 

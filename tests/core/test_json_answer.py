@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.forks.json_answer import find_json_object, find_object_with
+from memorist.core.json_answer import find_json_object, find_object_with
 from memorist.recall.model_selection import parse_selection
 
 CHOICE = {"selected_memories": ["a.md", "b.md"]}

@@ -1,0 +1,56 @@
+"""Memories that a folder once had: as they were last, what took them out, and what came instead."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_changes import RecordedChange
+from memorist.auto_memory.memory_file import Topic, make_file_name, parse_topic
+from memorist.auto_memory.memory_manifest import is_memory_file
+
+
+class FormerTopic(Struct, frozen=True):
+    """A memory that is no longer in the folder."""
+
+    topic: Topic
+    """As it was last."""
+    change: RecordedChange
+    """The change that took it out."""
+    successor: str
+    """Path of the memory that came in its place; empty where none did."""
+
+
+def find_former_topic(memory: AutoMemory, name: str) -> FormerTopic | None:
+    """The memory that the folder of `memory` once had under a path, with or without `.md`; None
+    where the history has none.
+    """
+    for path in dict.fromkeys((name, f"{name.removesuffix('.md')}.md", make_file_name(name))):
+        change = next(iter(memory.folder.history.log(path, 1)), None)
+        if change is None or memory.read_present(path) is not None:
+            continue
+        parent = memory.folder.history.find_parent_id(change.id)
+        data = memory.folder.history.read_file(path, parent) if parent else None
+        if data is not None:
+            return FormerTopic(
+                parse_topic(path, data), change, _find_successor(memory, path, change)
+            )
+    return None
+
+
+def list_former_paths(memory: AutoMemory) -> tuple[str, ...]:
+    """Paths of the memories that the folder once had, the one removed last first."""
+    named = dict.fromkeys(
+        path for change in memory.folder.history.iter_changes() for path in change.paths
+    )
+    return tuple(
+        path for path in named if is_memory_file(path) and memory.read_present(path) is None
+    )
+
+
+def _find_successor(memory: AutoMemory, path: str, change: RecordedChange) -> str:
+    for other in change.paths:
+        data = memory.folder.history.read_file(other, change.id)
+        if data is not None and path in parse_topic(other, data).provenance.replaces:
+            return other
+    return ""

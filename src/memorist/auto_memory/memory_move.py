@@ -1,0 +1,36 @@
+"""Moving a memory between one project and every project of the user."""
+
+from __future__ import annotations
+
+from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
+from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_headline
+from memorist.auto_memory.team_memory import is_shared
+from memorist.auto_memory.write_result import WriteResult, add_everywhere
+from memorist.core.text_analysis import encode_text
+from memorist.errors import InputError, NothingToDo
+
+
+def move_memory(memory: AutoMemory, name: str, *, everywhere: bool) -> WriteResult:
+    """Have a memory hold in every project of the user, or in this one alone.
+
+    Raises InputError where it is there already, or none has that name; NothingToDo where the
+    settings turn memory of every project off.
+    """
+    if memory.everywhere is None:
+        raise NothingToDo("auto_memory.everywhere is off: nothing reaches beyond its project")
+    source, path = memory.locate(name)
+    target = memory.everywhere if everywhere else memory
+    topic = source.folder.read_topic(path)
+    if source is target:
+        raise InputError(
+            f"{path} already holds {'in every project' if everywhere else 'here alone'}"
+        )
+    if is_shared(path):
+        raise InputError(f"{path} is the team's; only what is yours alone can be moved")
+    reason = ChangeReason(actor="user", what=render_headline("move", topic.description or path))
+    free = target.find_free_path(path.rsplit("/", 1)[-1].removesuffix(".md"))
+    change = MemoryChange(path=free, before=None, after=encode_text(topic.text()))
+    written = target.write([change], reason)
+    if not (written.refused or written.proposals):
+        source.forget([path], reason)
+    return add_everywhere(WriteResult(), written, EVERYWHERE_PREFIX) if everywhere else written
