@@ -296,12 +296,18 @@ def with_header(topic: Topic, values: dict[str, Any]) -> Topic:
     )
 
 
+_MARKS = frozenset({"Mn", "Mc"})
+"""Categories of what is written onto a letter: vowels of Hindi and Thai, points of Hebrew."""
+
+
 def make_file_name(name: str) -> str:
-    """Make a file name: letters, digits and dashes of any script, lower case, ending in `.md`."""
-    plain = "".join(
-        letter if letter.isalnum() else "-"
-        for letter in unicodedata.normalize("NFKC", name).casefold()
-    )
+    """Make a file name: letters with their marks, digits and dashes of any script, lower case,
+    ending in `.md`.
+    """
+    plain = ""
+    for letter in unicodedata.normalize("NFKC", name).casefold():
+        is_mark = unicodedata.category(letter) in _MARKS and plain[-1:] not in ("", "-")
+        plain += letter if letter.isalnum() or is_mark else "-"
     words = "-".join(filter(None, plain.split("-")))
     cut = words.encode()[: MAX_FILE_NAME_BYTES - 3].decode("utf-8", "ignore").strip("-")
     return f"{cut or 'memory'}.md"
