@@ -147,7 +147,14 @@ build/peers/made: requirements/peers.txt pyproject.toml
 	@build/peers/bin/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-bench: $(if $(filter peers,$(NAME)),build/peers/made,.venv/dev)  ## the measurements that docs/benchmarks.md quotes (NAME=recall for one)
+build/locust/made: requirements/locust.txt
+	@echo "installing Locust into build/locust …"
+	@rm -rf build/locust
+	@$(PYTHON) -m venv build/locust
+	@build/locust/bin/python -m pip install -qq --disable-pip-version-check --no-deps --require-hashes -r $<
+	@touch $@
+
+bench: $(if $(filter crowd,$(NAME)),build/locust/made) $(if $(filter peers,$(NAME)),build/peers/made,.venv/dev)  ## the measurements that docs/benchmarks.md quotes (NAME=recall for one)
 	PYTHONPATH=.:tests $(if $(filter peers,$(NAME)),build/peers/bin,$(BIN))/python -m benchmarks $(NAME) --data $(DATA)
 
 docs: .venv/dev  ## write the generated parts of the documents and the outputs of their commands anew
@@ -188,6 +195,7 @@ lock: .venv/made  ## pin the dependencies anew
 	$(COMPILE) -c requirements/dev.txt requirements/page.in -o requirements/page.txt
 	$(COMPILE) --group build pyproject.toml requirements/site.in -o requirements/site.txt
 	$(COMPILE) --group build --extra embed -c requirements/core.txt pyproject.toml requirements/peers.in -o requirements/peers.txt
+	$(COMPILE) requirements/locust.in -o requirements/locust.txt
 	$(foreach host,$(PLUGS),$(COMPILE) --group build $(if $(filter $(host),$(OWN_PINS)),,-c requirements/core.txt) pyproject.toml requirements/plugs/tests.in requirements/plugs/$(host).in -o requirements/plugs/$(host).txt &&) true
 
 clean:  ## remove everything that was made

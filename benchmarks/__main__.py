@@ -47,13 +47,14 @@ BENCHES = {
     "sessions": "sessions",
     "workers": "workers",
     "peers": "peers",
+    "crowd": "crowd",
 }
 """Name of a measurement to its module in this package. Loaded when asked for: some need what others
 do not.
 """
 
-BY_NAME_ONLY = frozenset({"workers", "peers"})
-"""Run only by their own names: one takes an hour, one needs the packages of others."""
+BY_NAME_ONLY = frozenset({"workers", "peers", "crowd"})
+"""Run only by their own names: they take long, or need the packages of others."""
 
 
 @click.command()

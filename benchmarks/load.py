@@ -94,17 +94,19 @@ async def _run(sizes: LoadSizes, upstream: int, port: int, process: int) -> Load
     warm, calm, reading, crowd = (LoadTimings([], []) for _ in range(4))
     await _converse(agents, 3, warm, sizes.think_seconds / 4)
     await _converse(agents, sizes.requests, calm, sizes.think_seconds)
-    figures = LoadFigures(calm, reading, [], crowd, memory_after_fifty=_memory(process))
+    figures = LoadFigures(
+        calm, reading, [], crowd, memory_after_fifty=read_resident_megabytes(process)
+    )
     stop = asyncio.Event()
     others = asyncio.create_task(_converse(agents, 1_000, reading, sizes.think_seconds, stop))
     for number in range(sizes.large_readings):
         figures.large_seconds.append(await _send_large(port, number, sizes.large_bytes))
     stop.set()
     await others
-    figures.memory_later = _memory(process)
+    figures.memory_later = read_resident_megabytes(process)
     many = [_Agent(1_000 + number, upstream, port) for number in range(sizes.many_agents)]
     await _converse(many, 3, crowd, 5 * sizes.think_seconds)
-    figures.memory_of_many = _memory(process)
+    figures.memory_of_many = read_resident_megabytes(process)
     return figures
 
 
@@ -286,7 +288,7 @@ def _answer_text() -> str:
     return "It is checked. " * 40
 
 
-def _memory(process: int) -> float:
+def read_resident_megabytes(process: int) -> float:
     """Resident megabytes of a process; 0 where the system does not tell."""
     try:
         status = Path(f"/proc/{process}/status").read_text("ascii")

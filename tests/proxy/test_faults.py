@@ -277,6 +277,24 @@ def test_a_client_that_hangs_up_leaves_the_conversation_whole(proxied: Proxied) 
     ] == [1, 1, 1, 1]
 
 
+def test_users_who_stop_answers_leave_no_traceback_in_the_log(
+    proxied: Proxied, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whenever they hang up: also when all that is missing is the end of the last chunk."""
+    with ScriptedServer(lambda request: Say(text="Hello there. " * 20)) as server:
+        proxy = proxied(server)
+        for number in range(30):
+            with socket.create_connection(("127.0.0.1", proxy.port)) as client:
+                _send(client, proxy.port, {**HELLO, "stream": True}, NAMED)
+                client.recv(1 + 400 * (number % 10))
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        answer = proxy.ask("/v1/messages", HELLO)
+        proxy.close()
+
+    assert answer.status == 200
+    assert "Error handling request" not in caplog.text
+
+
 @pytest.mark.covers("IN-3")
 def test_a_client_that_hangs_up_in_mid_request_does_no_harm(proxied: Proxied) -> None:
     """Half a request goes nowhere; the next one is answered."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import AsyncIterator, Mapping
 
 import aiohttp
@@ -229,7 +230,8 @@ class ProxyExchange:
             upstream.close()
             raise
         recorder.finish()
-        await answer.write_eof()
+        with contextlib.suppress(ConnectionError):  # it has all but the end, and left
+            await answer.write_eof()
         return answer
 
 
