@@ -17,11 +17,10 @@ from memorist.auto_memory.statements.statement_filters import (
     is_unfit_for_memory,
 )
 from memorist.auto_memory.statements.statement_kind import choose_memory_kind
-from memorist.auto_memory.statements.statement_parser import Statement
+from memorist.auto_memory.statements.statement_parser import Statement, split_typed_text
 from memorist.auto_memory.statements.user_prose import (
     extract_user_text,
     is_text_job,
-    split_prose_sentences,
 )
 from memorist.auto_memory.value_correction import read_value_correction
 from memorist.core.lazy import lazy_pattern
@@ -51,7 +50,7 @@ def _corrections_in(typed: str) -> Iterator[tuple[str, str]]:
     if typed.startswith(("!", "/")) or is_text_job(typed):
         return
     shown = find_shown_lines(typed)
-    for sentence in split_prose_sentences(typed):
+    for sentence in split_typed_text(typed):
         if (
             sentence.in_list
             or any(sentence.text in line for line in shown)

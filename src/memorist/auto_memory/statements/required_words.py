@@ -136,6 +136,25 @@ def holds_required_word(pattern: str, text: str) -> bool:
     return search is None or bool(search.find_matches_as_indexes(fold_case(text)))
 
 
+def join_lines(pattern: str) -> str:
+    """An expression that is laid out in lines, as one line."""
+    return "".join(line.strip() for line in pattern.splitlines()).replace("\\ ", " ")
+
+
+class WordSearch:
+    """A regular expression without case, looked for only in texts that hold one of the words which
+    each of its matches requires. It may be laid out in lines.
+    """
+
+    def __init__(self, pattern: str, flags: int = 0) -> None:
+        self._text = join_lines(pattern)
+        self._pattern = lazy_pattern(self._text, re.IGNORECASE | flags)
+
+    def is_in(self, text: str) -> bool:
+        """Whether the expression matches anywhere in a text."""
+        return holds_required_word(self._text, text) and self._pattern.search(text) is not None
+
+
 class StatementPatternIndex:
     """Patterns in the order in which they are tried."""
 
@@ -152,14 +171,18 @@ class StatementPatternIndex:
         return found
 
     @cached_property
+    def _lists(self) -> tuple[list[int], ...]:
+        return tuple(self._positions.values())
+
+    @cached_property
     def _search(self) -> AhoCorasick:
         return automata.AhoCorasick(list(self._positions)[1:])
 
     def select_patterns(self, sentence: str) -> list[StatementPattern]:
         """Return the patterns that may match a sentence, in order."""
-        text = fold_case(sentence)
-        lists = list(self._positions.values())
-        chosen = set(lists[0])
-        for word, _, _ in self._search.find_matches_as_indexes(text, overlapping=True):
-            chosen.update(lists[word + 1])
+        chosen = set(self._lists[0])
+        for word, _, _ in self._search.find_matches_as_indexes(
+            fold_case(sentence), overlapping=True
+        ):
+            chosen.update(self._lists[word + 1])
         return [self.patterns[position] for position in sorted(chosen)]

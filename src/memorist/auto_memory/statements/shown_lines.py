@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from memorist.auto_memory.statements.sentence_language import is_english
 from memorist.auto_memory.statements.statement_patterns import (
@@ -15,7 +16,7 @@ from memorist.auto_memory.statements.statement_patterns import (
     VERB,
     find_lead_in_end,
 )
-from memorist.auto_memory.statements.user_prose import INTERJECTION_WORDS
+from memorist.auto_memory.statements.user_prose import INTERJECTION_WORDS, READ_TEXTS
 from memorist.core.lazy import lazy_pattern
 
 _BULLET = lazy_pattern(r"^(?:[-*•·]|\d{1,2}[.)])\s+")
@@ -125,6 +126,7 @@ MAX_LINES = 100
 """Lines at the beginning and at the end of a message that are looked at."""
 
 
+@lru_cache(2 * READ_TEXTS)
 def find_shown_lines(text: str, *, fragments_introduce: bool = True) -> frozenset[str]:
     """The lines of a typed text that the line above introduces or the one below speaks of, or that
     stand beside one that is no talk of the user's; and those that a program's mark wraps. The line

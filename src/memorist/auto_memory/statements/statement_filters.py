@@ -8,8 +8,10 @@ task only rule out patterns that are also used of single tasks.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
-from memorist.auto_memory.statements.statement_patterns import CONDITION
+from memorist.auto_memory.statements.required_words import WordSearch
+from memorist.auto_memory.statements.statement_patterns import CONDITION, READ_SENTENCES
 from memorist.auto_memory.statements.user_prose import MASK_CHARACTER
 from memorist.core.lazy import lazy_pattern
 
@@ -37,7 +39,7 @@ _POLITE_REQUEST = lazy_pattern(
     r"(?:can|could|would|will) you\b",
     re.IGNORECASE,
 )
-_REPORTED_SPEECH = lazy_pattern(
+_REPORTED_SPEECH = WordSearch(
     r"""(?<!['’])\b(?!(?:to|not|don|please|or|the|an?|any|your|i|you|we|i['’]ve|you['’]ve|just|already|what|that|have|has|was|is|being
     |always|never|can|cannot|can['’]?t|could|would|must|should|and|also|ensure|appropriate|possible|necessary|needed|helpful)\b)[\w.]+\s(?:says?|said|claims?|claimed|told|tells(?!\s(?:whether|if|how|when|which|what)\b)|thinks?|wrote|writes|recommends?|recommended
     |suggests?|suggested|insists?|argues?|states(?=\sthat\b|:|,)|stated)\b
@@ -53,7 +55,6 @@ _REPORTED_SPEECH = lazy_pattern(
     r"|\b(?!(?:я|ты|мы|же|уже|ведь|тебе)\b)\w+\s(?:говорит|пишет|сказала?|написала?|советует|требует|утверждает)\b|\b(?:по\sсловам|согласно)\s"
     r"|によると|によれば|(?:から|より)の(?:メール|メッセージ|連絡|指示)|(?:さん|氏|上司|同僚|彼|彼女)(?:が|は)[^。]{0,60}と(?:言っ|書い|述べ)"
     r"|と書いてあ|来(?:信|邮件)[:：]",
-    re.IGNORECASE | re.VERBOSE,
 )
 _NAMED_SECRET = lazy_pattern(
     r"\b(?:pass ?word|passwd|pass ?phrase|pin|api[ _-]?key|access[ _-]?key|secret(?: key)?|"
@@ -144,9 +145,11 @@ _PROGRAM_NOUN = lazy_pattern(
 """What programs deal with: a plain "always" beside it describes the program's behaviour."""
 
 
+@lru_cache(READ_SENTENCES)
 def is_question(sentence: str) -> bool:
     """Whether it is a question, a supposition or a doubt; a request put as a question is not."""
-    sentence = _TAG.sub("", sentence)
+    if "?" in sentence or "？" in sentence:
+        sentence = _TAG.sub("", sentence)
     return (
         _QUESTION.search(sentence) is not None
         and not is_polite_request(sentence)
@@ -159,11 +162,13 @@ def is_polite_request(sentence: str) -> bool:
     return _POLITE_REQUEST.match(sentence) is not None
 
 
+@lru_cache(READ_SENTENCES)
 def is_reported_speech(sentence: str) -> bool:
     """Whether it reports another party's words."""
-    return _REPORTED_SPEECH.search(sentence) is not None
+    return _REPORTED_SPEECH.is_in(sentence)
 
 
+@lru_cache(READ_SENTENCES)
 def is_unfit_for_memory(text: str) -> bool:
     """Whether it must never be kept, even on request.
 

@@ -37,6 +37,7 @@ from memorist.auto_memory.statements.statement_kind import StatementKind, choose
 from memorist.auto_memory.statements.statement_patterns import (
     ORDER,
     PROJECT_NOUN,
+    READ_SENTENCES,
     VERB,
     StatementAct,
     StatementPattern,
@@ -46,6 +47,7 @@ from memorist.auto_memory.statements.statement_scope import is_lasting_statement
 from memorist.auto_memory.statements.user_prose import (
     LONG_MESSAGE_CHARS,
     MAX_SENTENCE_CHARS,
+    READ_TEXTS,
     ProseSentence,
     extract_user_text,
     is_text_job,
@@ -58,12 +60,6 @@ from memorist.core.messages import Message, Origin
 MAX_STATEMENTS = 8
 """Statements taken from one message at most; longer lists of rules belong in an instruction file.
 """
-
-READ_TEXTS = 4
-"""Texts whose statements and sentences are remembered: a message is read for certain statements, and
-then for what may be meant to last.
-"""
-
 
 _QUERY_AFTER = lazy_pattern(
     r"[-–—,\s]*(?:is|are|was|would|does|do|should|what|why)\b(?!.*\b(?:clear|understood|ok|okay)\b).{0,20}\b(?:that|this|it)\b.*[?？]",
@@ -254,6 +250,7 @@ def _whole_message_statements(text: str) -> list[tuple[StatementAct, str, str]] 
     return [(act, words, words)] if fit else []
 
 
+@lru_cache(READ_SENTENCES)
 def find_statement_in_sentence(sentence: ProseSentence) -> tuple[StatementAct, str, str] | None:
     """Return act, text and quote of what one sentence states for later; None where it states
     nothing.

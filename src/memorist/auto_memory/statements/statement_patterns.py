@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal
 
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
+
+READ_SENTENCES = 128
+"""Sentences of which is remembered what a look at them alone tells: each reading of a message asks
+the same of them.
+"""
 
 StatementAct = Literal["remember", "forget", "rule", "correction"]
 """What the user wants: remember this, forget that, work so from now on, work otherwise from now on.
@@ -169,6 +174,7 @@ _LEAD_IN_CHINESE = lazy_pattern(
 )
 
 
+@lru_cache(READ_SENTENCES)
 def find_lead_in_end(text: str) -> int:
     """Return where a sentence begins after greetings, thanks and connecting words."""
     at = 0

@@ -103,6 +103,5 @@ def is_lasting_statement(text: str) -> bool:
 
 
 def _is_about_user(words: str) -> bool:
-    if _HERE.search(words) or _PASSING_SELF.search(words):
-        return False
-    return _ADDRESS.search(words) is not None or _SELF.match(words) is not None
+    says = _ADDRESS.search(words) is not None or _SELF.match(words) is not None
+    return says and not (_HERE.search(words) or _PASSING_SELF.search(words))

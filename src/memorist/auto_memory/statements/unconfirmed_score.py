@@ -9,9 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from memorist.auto_memory.statements.statement_filters import is_question
-from memorist.auto_memory.statements.statement_patterns import VERB, find_lead_in_end
+from memorist.auto_memory.statements.statement_patterns import (
+    READ_SENTENCES,
+    VERB,
+    find_lead_in_end,
+)
 from memorist.auto_memory.statements.unconfirmed_weights import THRESHOLD, WEIGHTS
 from memorist.auto_memory.statements.user_prose import MASK_CHARACTER, ProseSentence
 from memorist.core.lazy import lazy_pattern
@@ -72,19 +77,23 @@ def list_features(sentence: ProseSentence, typed: str, reply_before: str) -> Ite
     """Yield the names of a sentence's features: `cue:` and `form:` with a name, `word:` with a word
     in lower case. `typed` is the whole message, `reply_before` the agent's turn before it.
     """
-    yield from list_cues_and_form(sentence, typed, reply_before)
+    yield from list_cues_and_form(sentence, typed)
+    setting = {
+        "first message": not reply_before,
+        "after a question": reply_before.rstrip().endswith("?"),
+        "small letter": typed[:1].islower(),
+    }
+    yield from (f"form:{name}" for name, holds in setting.items() if holds)
     words = _split_words(sentence)
     yield from {f"word:{'0' if word.isdigit() else word}" for word in words}
 
 
-def list_cues_and_form(sentence: ProseSentence, typed: str, reply_before: str) -> Iterator[str]:
-    """Yield the features of a sentence that are not its words."""
+@lru_cache(READ_SENTENCES)
+def list_cues_and_form(sentence: ProseSentence, typed: str) -> tuple[str, ...]:
+    """The features of a sentence that are neither its words nor of the conversation around it."""
     masked = sentence.masked
-    yield from (f"cue:{name}" for name, cue in CUES.items() if cue.search(masked) is not None)
     body = masked[find_lead_in_end(masked) :]
     count = len(_split_words(sentence))
-    yield from (f"form:{step} words" for step in _SENTENCE_STEPS if count >= step)
-    yield from (f"form:{step} characters" for step in _MESSAGE_STEPS if len(typed) >= step)
     form = {
         "question": is_question(body),
         "not first": bool(sentence.before),
@@ -94,16 +103,19 @@ def list_cues_and_form(sentence: ProseSentence, typed: str, reply_before: str) -
         "negated": _NEGATED.search(body) is not None,
         "path": "/" in body or "_" in body,
         "quotation": MASK_CHARACTER in body,
-        "first message": not reply_before,
-        "after a question": reply_before.rstrip().endswith("?"),
-        "small letter": typed[:1].islower(),
     }
-    yield from (f"form:{name}" for name, holds in form.items() if holds)
+    return (
+        *(f"cue:{name}" for name, cue in CUES.items() if cue.search(masked) is not None),
+        *(f"form:{step} words" for step in _SENTENCE_STEPS if count >= step),
+        *(f"form:{step} characters" for step in _MESSAGE_STEPS if len(typed) >= step),
+        *(f"form:{name}" for name, holds in form.items() if holds),
+    )
 
 
-def _split_words(sentence: ProseSentence) -> list[str]:
+@lru_cache(READ_SENTENCES)
+def _split_words(sentence: ProseSentence) -> tuple[str, ...]:
     body = sentence.masked[find_lead_in_end(sentence.masked) :]
-    return [word.replace("’", "'") for word in _WORD.findall(body.lower())]
+    return tuple(word.replace("’", "'") for word in _WORD.findall(body.lower()))
 
 
 def score_sentence(sentence: ProseSentence, typed: str, reply_before: str) -> float:

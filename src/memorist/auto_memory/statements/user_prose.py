@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 
 from msgspec import Struct
 
+from memorist.auto_memory.statements.required_words import WordSearch
 from memorist.auto_memory.statements.statement_patterns import NEGATION, VERB
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock
@@ -26,6 +28,11 @@ pasted.
 LONG_MESSAGE_CHARS = 900
 """Characters above which a message is a description or a paste; only its first and last paragraph
 are examined then.
+"""
+
+READ_TEXTS = 4
+"""Typed texts of which is remembered what was read in them: a message is read for certain
+statements, for corrections, and for what may be meant to last.
 """
 
 MASK_CHARACTER = "\ue000"
@@ -79,7 +86,7 @@ _TEXT_NOUN = (
     r"(?:texts?|sentences?|paragraphs?|lines?|e-?mails?|mails?|messages?|chat|transcript|subtitles?|notes?|comments?|ticket|story|poem|table|csv|"
     r"yaml|json|html|sql|prompt|minutes|quotes?|guidelines?|proposal|following|above|below|next (?:one|message)|log|snippet|code)"
 )
-_TEXT_JOB = lazy_pattern(
+_TEXT_JOB = WordSearch(
     r"(?:^|[\n.!?:;,] ?|\b(?:please|can|could|would|will|you|and|then|i|we) )"
     r"(?:translate|proof-?read|rephrase|reword|paraphrase|summari[sz]e|transcribe|decode|parse|validate|reformat|convert|sort|import|critique|"
     rf"answer|reply to|respond to|clean up|refactor|review|make minutes of|extract \w+ from)\b(?: (?:this|that|these|it|(?:the|my|his|her|their) (?:\w+ ){{0,2}}{_TEXT_NOUN})\b|:)"
@@ -92,7 +99,6 @@ _TEXT_JOB = lazy_pattern(
     r"|\bshould (?:we|i) (?:accept|adopt|follow|sign)\b|\bwhat(?:['’]s| is) wrong (?:with|in)\b|\bwhat (?:does|do) (?:this|that|it|these) (?:mean|say)\b"
     r"|\bübersetz\w*|\bfass\w* .{0,30}zusammen|\bformulier\w* .{0,20}um\b|\b(?:darauf|hierauf) (?:antworten|reagieren)|\btradui(?:s|t|re|sez)\b|\brésume[zr]?\b"
     r"|\breformule[zr]?\b|\btraduc(?:e|ir|elo)\b|\btradu(?:z|za|zir|zca)\b|\bresum[ae] (?:est[aeo]s?|el|las?|los?|os?|as?|isso|isto|ess[ae]s?)\b|\breformula\b|переведи|перескажи|перефразируй|翻译|翻譯|润色|改写|校对|翻訳|要約|言い換え|校正|添削|返信を",
-    re.IGNORECASE,
 )
 _GREETING = lazy_pattern(
     r"^[ \t]*(?:(?:dear|hi|hello|hey|hallo|liebe[rs]?|sehr geehrte|guten \w+|bonjour|cher|chère|hola|estimad\w+|buenos|olá|prezad\w+|caro|здравствуйте|"
@@ -130,15 +136,14 @@ INTERJECTION_WORDS = (
 )
 _INTERJECTION = lazy_pattern(rf"(?:{INTERJECTION_WORDS}\W*)+", re.IGNORECASE)
 """A line that names nobody."""
-_NEXT_TEXT = lazy_pattern(
-    r"[:：]\s*\Z|\bnext (?:message|one|paste|prompt)\b|\b(?:i['’]ll|i will|let me) (?:now )?(?:paste|send|post|forward)\b|\bready for (?:the|it|a)\b[^\n]{0,30}\?\s*\Z|\bhere (?:comes|it comes)\b[^\n]{0,60}\Z"
+_NEXT_TEXT = WordSearch(
+    r"\bnext (?:message|one|paste|prompt)\b|\b(?:i['’]ll|i will|let me) (?:now )?(?:paste|send|post|forward)\b|\bready for (?:the|it|a)\b[^\n]{0,30}\?\s*\Z|\bhere (?:comes|it comes)\b[^\n]{0,60}\Z"
     r"|\brepeat after me\b|\b(?:told|asked|sent|gave|showed) you the following\W*\Z|\bpaste (?:it|that|the \w+) next\b"
     r"|nächste nachricht|prochain message|siguiente mensaje|próxima mensagem|следующ\w+ сообщени|下一条|次のメッセージ",
-    re.IGNORECASE,
 )
 _BULLET = lazy_pattern(r"\s*(?:[-*•·]|\d{1,2}[.)])\s+")
 _HEADING = lazy_pattern(r"\s{0,3}#{1,6}\s")
-_PASTE_ANNOUNCEMENT = lazy_pattern(
+_PASTE_ANNOUNCEMENT = WordSearch(
     r"\b(?:says?|said|wrote|results?|answer|ticket|manual|sentence|paragraph|notice|minutes|subtitles?|docs?|guide|guidelines|readme|output|errors?|logs?|below|following|"
     r"feedback|comments?|review"
     r"|email|spec|plan|prompt"
@@ -148,7 +153,6 @@ _PASTE_ANNOUNCEMENT = lazy_pattern(
     r"|message from (?:another|an|the other) (?:agent|bot)"
     rf"|^\s*(?:here(?:['’]s| is| are)|attached (?:is|are)|this is) (?:the|my|our|a|an|their|his|her) (?:[\w-]+ ){{0,3}}?{_TEXT_NOUN}\b[^\n]{{0,40}}$"
     r"|^\s*(?:answered|asked|edited|posted|replied|commented)\b[^\n]{0,24}\d[^\n]{0,24}$",
-    re.IGNORECASE,
 )
 _SENTENCE_END = lazy_pattern(
     r"(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\bcf)(?<!\betc)[.!?](?=[\s\"”’)]|$)|[。！？]"
@@ -179,6 +183,7 @@ class ProseSentence(Struct, frozen=True):
     """For a list item: the line before the list."""
 
 
+@lru_cache(READ_TEXTS)
 def is_text_job(typed: str) -> bool:
     """Whether a message wants work on a text that it holds (translate, proofread, answer …), or is a
     letter, a document of several sections or a dialogue: whose words the rest of it is, nobody can
@@ -186,7 +191,7 @@ def is_text_job(typed: str) -> bool:
     """
     typed = _cut_middle(typed)
     return (
-        _TEXT_JOB.search(typed) is not None
+        _TEXT_JOB.is_in(typed)
         or (_GREETING.search(typed) is not None and _CLOSING.search(typed) is not None)
         or is_form(typed)
     )
@@ -231,7 +236,8 @@ def extract_user_text(message: Message) -> str:
 
 def announces_text(typed: str) -> bool:
     """Whether a message announces that the next one holds a text of somebody else."""
-    return _NEXT_TEXT.search(_cut_middle(typed)) is not None
+    typed = _cut_middle(typed)
+    return typed.rstrip().endswith((":", "：")) or _NEXT_TEXT.is_in(typed)
 
 
 def _cut_middle(typed: str) -> str:
@@ -309,7 +315,7 @@ def extract_prose_lines(text: str) -> Iterator[str]:
         ):
             continue
         yield line
-        if _PASTE_ANNOUNCEMENT.search(line[-MAX_SENTENCE_CHARS:]):
+        if _PASTE_ANNOUNCEMENT.is_in(line[-MAX_SENTENCE_CHARS:]):
             return
 
 

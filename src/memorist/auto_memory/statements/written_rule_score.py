@@ -31,8 +31,6 @@ and names in code are none.
 """
 _ENDING_CHARS = 2
 _LONG_MESSAGES = {"form:160 characters", "form:400 characters", "form:1000 characters"}
-_OF_THE_SETTING = {"form:first message", "form:after a question", "form:small letter"}
-"""What says more about the conversation than about the sentence."""
 
 
 def split_words(sentence: ProseSentence) -> list[str]:
@@ -49,10 +47,8 @@ def list_rule_features(sentence: ProseSentence, typed: str) -> Iterator[str]:
     words and pairs of them, and how its first and last word end. `typed` is the whole message.
     """
     words = split_words(sentence)
-    for name in list_cues_and_form(sentence, typed, ""):
-        if name not in _OF_THE_SETTING and (
-            not name.endswith("characters") or name in _LONG_MESSAGES
-        ):
+    for name in list_cues_and_form(sentence, typed):
+        if not name.endswith("characters") or name in _LONG_MESSAGES:
             yield name
     yield from {f"word:{word}" for word in words}
     yield from {f"pair:{one}_{two}" for one, two in zip(["^", *words], [*words, "$"], strict=True)}
