@@ -59,6 +59,20 @@ def test_an_expectation_that_fails_is_a_conflict(tmp_path: Path, *, settled: boo
     assert files.read(path) == b"one"
 
 
+def test_what_is_on_the_disk_is_held_again_once_it_is_changed(tmp_path: Path) -> None:
+    """A folder that was asked for in between costs one write, not one for each change after it."""
+    files, path, other = held(), tmp_path / "notes.md", tmp_path / "memory" / "rule.md"
+    files.write(path, b"one")
+    files.write(other, b"rule")
+
+    files.walk(other.parent)
+    asked = path.exists(), other.read_bytes()
+    files.flush()
+    files.write(path, b"two", expect=b"one")
+
+    assert (asked, path.read_bytes(), files.read(path)) == ((False, b"rule"), b"one", b"two")
+
+
 def test_what_only_the_disk_can_tell_is_told_of_what_is_held(tmp_path: Path) -> None:
     """Facts, lists and deletions see every file."""
     files: FileSystem = held()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from memorist.ports import FileInfo
-from memorist.store.disk_files import DiskFiles
+from memorist.store.disk_files import DiskFiles, read_if_exists
 
 MAX_HELD_BYTES = 4_000_000
 """Bytes held at most; what goes beyond is written."""
@@ -26,15 +26,17 @@ class WriteBackFiles:
 
     def flush(self) -> None:
         """Write everything held back. Raises StoreError."""
-        while self._held:
-            path, data = self._held.popitem()
+        self._write_back(list(self._held))
+
+    def _write_back(self, paths: list[Path]) -> None:
+        for path in paths:
+            data = self._held.pop(path)
+            self._bytes -= len(data)
             self._disk.write(path, data)
-        self._bytes = 0
 
     def _flush_below(self, path: Path) -> None:
-        """Write everything held back where it may change what the disk tells of this path."""
-        if any(path == each or path in each.parents for each in self._held):
-            self.flush()
+        """Write what is held back and may change what the disk tells of this path."""
+        self._write_back([each for each in self._held if path == each or path in each.parents])
 
     def read(self, path: Path, *, limit: int | None = None) -> bytes:
         """As `DiskFiles.read`."""
@@ -43,8 +45,8 @@ class WriteBackFiles:
 
     def write(self, path: Path, data: bytes, *, expect: bytes | None = None) -> None:
         """As `DiskFiles.write`, but held back."""
-        if expect is not None and self._held.get(path) != expect:
-            self.flush()
+        if expect is not None and read_if_exists(self, path) != expect:
+            self._flush_below(path)
             self._disk.write(path, data, expect=expect)
         else:
             self._hold_back(path, data)
