@@ -45,20 +45,33 @@ def _redact_value(value: object, *, named: bool) -> object:
     if isinstance(value, str):
         return redact(value).text
     if isinstance(value, dict):
-        legible = named or value.get("type") == "text"
-        same, redacted = True, {}
-        for key, inner in value.items():
-            shown = conceal_id(key) if named and isinstance(key, str) else key
-            clean = _redact_member(
-                key, inner, named=named or key in _ARGUMENT_KEYS, legible=legible
-            )
-            redacted[shown] = clean
-            same = same and clean is inner and shown is key
-        return value if same else redacted
+        return _redact_object(value, named=named)
     if isinstance(value, list | tuple):
         items = [_redact_value(inner, named=named) for inner in value]
         return value if all(map(is_, items, value)) else items
     return value
+
+
+def _redact_object(value: dict[object, object], *, named: bool) -> dict[object, object]:
+    """The object itself where nothing in it is a secret, which is nearly always."""
+    legible = named or value.get("type") == "text"
+    changed: dict[object, tuple[object, object]] = {}
+    for key, inner in value.items():
+        names = named or key in _ARGUMENT_KEYS
+        if not names and (inner in CLEAN if isinstance(inner, str) else _is_plain(inner)):
+            continue
+        shown = conceal_id(key) if named and isinstance(key, str) else key
+        clean = _redact_member(key, inner, named=names, legible=legible)
+        if clean is not inner or shown is not key:
+            changed[key] = shown, clean
+    if not changed:
+        return value
+    return dict(changed.get(key, (key, inner)) for key, inner in value.items())
+
+
+def _is_plain(value: object) -> bool:
+    """Whether a value is a number, true, false or nothing."""
+    return not isinstance(value, dict | list | tuple)
 
 
 def _redact_member(key: object, value: object, *, named: bool, legible: bool) -> object:

@@ -134,9 +134,10 @@ def select_lines(
         if each.must:
             chosen.add(each)
     rest = [each for each in lines if not each.must]
+    worth: dict[int, float] = {}
     for section, floor in floors.items():
-        _fill(chosen, [each for each in rest if each.section == section], floor)
-    _fill(chosen, rest, budget)
+        _fill(chosen, [each for each in rest if each.section == section], floor, worth)
+    _fill(chosen, rest, budget, worth)
     selected = set(map(id, chosen.lines))
     for each in rest:
         if each.weight >= WHOLE_WEIGHT and id(each) not in selected:
@@ -144,23 +145,31 @@ def select_lines(
     return chosen
 
 
-def _fill(chosen: LineSelection, lines: Sequence[NoteLine], most: int) -> None:
+def _fill(
+    chosen: LineSelection, lines: Sequence[NoteLine], most: int, worth: dict[int, float]
+) -> None:
     """Add the best of the lines until none fits or adds anything; `most` is the limit of tokens of
-    each section.
+    each section. `worth` is what each line added when it was last weighed, by its `id`.
 
     What a line adds only falls as more is selected, so only the best one is weighed again (lazy
     greedy selection).
     """
     selected = set(map(id, chosen.lines))
-    queue = [(-chosen.weigh(each), at) for at, each in enumerate(lines) if id(each) not in selected]
+    queue = []
+    for at, each in enumerate(lines):
+        key = id(each)
+        if key not in selected:
+            if key not in worth:
+                worth[key] = chosen.weigh(each)
+            queue.append((-worth[key], at))
     heapify(queue)
     while queue and not chosen.is_full:
         _, at = heappop(queue)
         each = lines[at]
         if not chosen.fits(each, most):
             continue
-        worth = chosen.weigh(each)
-        if queue and worth < -queue[0][0]:
-            heappush(queue, (-worth, at))
+        worth[id(each)] = now = chosen.weigh(each)
+        if queue and (-now, at) > queue[0]:
+            heappush(queue, (-now, at))
         elif chosen.adds(each):
             chosen.add(each)
