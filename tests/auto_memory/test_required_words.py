@@ -17,6 +17,7 @@ from memorist.auto_memory.statements import (
 )
 from memorist.auto_memory.statements.required_words import (
     StatementPatternIndex,
+    WordSearch,
     find_required_words,
     fold_case,
 )
@@ -94,3 +95,22 @@ def test_most_patterns_are_left_out() -> None:
     """An ordinary request is tried on a small part of the patterns: that is what it is for."""
     asked = "The importer reads a row, so fix the date in the second column and run it again."
     assert len(INDEX.select_patterns(asked)) < len(PATTERNS) / 4
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("My boss SAYS that tabs are fine", True),
+        ("laut Handbuch gilt das", True),
+        ("I say that tabs are fine", False),
+        ("nothing of the kind", False),
+        ("", False),
+    ],
+)
+def test_an_expression_is_looked_for_where_its_words_stand(text: str, *, found: bool) -> None:
+    """It may be laid out in lines, and finds what it finds alone."""
+    search = WordSearch(
+        r"""\b(?!i\b)\w+\ says?\ that
+        |\blaut\ \w+"""
+    )
+    assert search.is_in(text) is found
