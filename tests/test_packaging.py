@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 import memorist
-from memorist.hooks.hook_install import INSTALLED_EVENTS, find_hook_commands
+from memorist.hooks.hook_entries import INSTALLED_EVENTS, find_hook_commands
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))

@@ -17,12 +17,8 @@ from click.testing import CliRunner, Result
 from memorist.cli import install_command
 from memorist.cli.install_command import find_launch_command
 from memorist.cli.main import memorist_group
-from memorist.hooks.hook_install import (
-    INSTALLED_EVENTS,
-    HookInstaller,
-    SettingsChange,
-    find_hook_commands,
-)
+from memorist.hooks.hook_entries import INSTALLED_EVENTS, find_hook_commands
+from memorist.hooks.hook_install import HookInstaller, SettingsChange
 from memorist.store.disk_files import DiskFiles
 
 OWN = (

@@ -11,13 +11,9 @@ from click.testing import CliRunner, Result
 
 from clients.plugged import end
 from memorist.cli.main import memorist_group
-from memorist.hooks.agent_programs import (
-    AGENTS,
-    SettingsScope,
-    find_joined_agents,
-    find_present_agents,
-)
-from memorist.hooks.hook_install import INSTALLED_EVENTS, LaunchCommand, build_hook_entries
+from memorist.hooks.agent_programs import AGENTS, find_joined_agents, find_present_agents
+from memorist.hooks.hook_entries import INSTALLED_EVENTS, build_hook_entries
+from memorist.hooks.install_scope import LaunchCommand, SettingsScope
 from memorist.rollouts.project_facts import select_project_facts
 from memorist.rollouts.raw_memory import ClaimProof, MemoryBullet, RawMemory, RawMemoryTask
 

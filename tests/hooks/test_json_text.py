@@ -10,19 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.errors import InputError
-from memorist.hooks.hook_install import (
+from memorist.hooks.hook_entries import (
     INSTALLED_EVENTS,
-    LaunchCommand,
     add_hooks,
-    add_json_server,
     build_hook_entries,
-    build_server_entry,
-    find_containers,
     find_hook_commands,
     remove_hooks,
-    remove_json_server,
 )
+from memorist.hooks.hook_install import find_containers
+from memorist.hooks.install_scope import LaunchCommand
 from memorist.hooks.json_edit import parse_json_tree
+from memorist.hooks.mcp_entries import add_json_server, build_server_entry, remove_json_server
 
 PROGRAM = LaunchCommand(arguments=("/home/dev/.local/bin/memorist",))
 WANTED = build_hook_entries(PROGRAM, "claude-code", dict.fromkeys(INSTALLED_EVENTS, 1.0))

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.errors import InputError
-from memorist.hooks.hook_install import LaunchCommand, add_toml_server, remove_toml_server
+from memorist.hooks.codex_settings import add_toml_server, remove_toml_server
+from memorist.hooks.install_scope import LaunchCommand
 
 PROGRAM = LaunchCommand(arguments=("/home/dev/.local/bin/memorist",), home="/srv/data “a” \\ 🙂")
 LINES = st.lists(

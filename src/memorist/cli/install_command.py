@@ -20,20 +20,13 @@ from memorist.hooks.agent_programs import (
     AGENT_NAMES,
     AGENTS,
     AgentName,
-    SettingsScope,
     find_joined_agents,
     find_settings_files,
 )
-from memorist.hooks.hook_install import (
-    INSTALLED_EVENTS,
-    TOOL_EVENT,
-    HookInstaller,
-    LaunchCommand,
-    SettingsChange,
-    SettingsFile,
-    build_hook_entries,
-)
+from memorist.hooks.hook_entries import INSTALLED_EVENTS, TOOL_EVENT, build_hook_entries
+from memorist.hooks.hook_install import HookInstaller, SettingsChange, SettingsFile
 from memorist.hooks.hook_time_limits import find_time_limit
+from memorist.hooks.install_scope import LaunchCommand, SettingsScope
 from memorist.hooks.user_commands import find_command_files, find_retired_files
 from memorist.store.disk_files import DiskFiles
 

@@ -37,14 +37,10 @@ from memorist.hooks.agent_programs import (
     find_present_agents,
     has_plugin,
 )
-from memorist.hooks.hook_install import (
-    HOME_VARIABLE,
-    HookInstaller,
-    SettingsChange,
-    SettingsFile,
-    find_hook_commands,
-)
+from memorist.hooks.hook_entries import find_hook_commands
+from memorist.hooks.hook_install import HookInstaller, SettingsChange, SettingsFile
 from memorist.hooks.hook_proof import prove_hook, prove_server
+from memorist.hooks.install_scope import HOME_VARIABLE
 from memorist.models.embedder import is_embedder_installed
 from memorist.platforms.regular_files import read_regular_text
 from memorist.rollouts.session_sources import find_repository_root

@@ -1,37 +1,40 @@
 """The coding agents that memorist can join: how each is recognised, and which settings files hold
-its hooks and its MCP servers.
+its hooks and its MCP servers. Claude Code and Codex have modules of their own for that.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
-import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Literal, get_args
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from memorist.errors import InputError
+from memorist.hooks.claude_code_settings import (
+    find_claude_folder,
+    find_claude_hook_file,
+    find_claude_server_file,
+    has_claude_plugin,
+)
+from memorist.hooks.codex_settings import (
+    find_codex_folder,
+    find_codex_server_file,
+    has_codex_plugin,
+)
+from memorist.hooks.hook_entries import add_hooks, remove_hooks
 from memorist.hooks.hook_event import Client
-from memorist.hooks.hook_install import (
-    HOME_VARIABLE,
-    MCP_SERVER_NAME,
+from memorist.hooks.hook_install import SettingsFile
+from memorist.hooks.install_scope import HOME_VARIABLE, LaunchCommand, SettingsScope
+from memorist.hooks.mcp_entries import (
     OPENCODE_SERVERS_KEY,
     SERVERS_KEY,
-    LaunchCommand,
-    SettingsFile,
-    add_hooks,
     add_json_server,
-    add_toml_server,
     build_server_entry,
-    list_trust_keys,
-    remove_hooks,
     remove_json_server,
-    remove_toml_server,
-    remove_toml_trust,
 )
 from memorist.platforms.regular_files import read_regular_text
 
@@ -99,15 +102,6 @@ AGENTS: Mapping[AgentName, AgentProgram] = {
 AGENT_NAMES: tuple[AgentName, ...] = get_args(AgentName)
 
 
-class SettingsScope(Struct, frozen=True, kw_only=True):
-    """Whose settings: the user's, or those of one project."""
-
-    home: Path
-    """The user's home folder."""
-    environment: Mapping[str, str]
-    project: Path | None = None
-
-
 def find_present_agents(
     scope: SettingsScope, find_program: Callable[[str], str | None]
 ) -> list[AgentProgram]:
@@ -134,29 +128,6 @@ def find_joined_agents(scope: SettingsScope) -> list[AgentProgram]:
     ]
 
 
-def has_plugin(agent: AgentProgram, scope: SettingsScope) -> bool:
-    """Whether the agent runs memorist as a plugin of its own, which brings hooks and server."""
-    folder = find_user_folder(agent, scope)
-    with contextlib.suppress(OSError, ValueError, AttributeError, RecursionError):
-        if agent.name == "claude-code":
-            text = read_regular_text(folder / "settings.json")
-            plugins = json.loads(text).get("enabledPlugins", {})
-            return any(on is True for name, on in plugins.items() if _is_own_plugin(name))
-        if agent.name == "codex":
-            plugins = tomllib.loads(read_regular_text(folder / "config.toml")).get("plugins", {})
-            return any(
-                each.get("enabled") is True
-                for name, each in plugins.items()
-                if _is_own_plugin(name)
-            )
-    return False
-
-
-def _is_own_plugin(name: str) -> bool:
-    """Agents call a plugin `NAME@MARKETPLACE`."""
-    return name.partition("@")[0] == MCP_SERVER_NAME
-
-
 def _holds_own(target: SettingsFile) -> bool:
     with contextlib.suppress(OSError, UnicodeDecodeError, InputError):
         text = read_regular_text(target.path)
@@ -164,11 +135,27 @@ def _holds_own(target: SettingsFile) -> bool:
     return False
 
 
+def has_plugin(agent: AgentProgram, scope: SettingsScope) -> bool:
+    """Whether the agent runs memorist as a plugin of its own, which brings hooks and server."""
+    match agent.name:
+        case "claude-code":
+            return has_claude_plugin(scope)
+        case "codex":
+            return has_codex_plugin(scope)
+        case _:
+            return False
+
+
 def find_user_folder(agent: AgentProgram, scope: SettingsScope) -> Path:
     """The agent's folder of the user's own settings; a variable of the agent's moves it."""
-    variable = {"claude-code": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}.get(agent.name, "")
-    named = scope.environment.get(variable, "")
-    return Path(named) if named else scope.home / agent.folder
+    user = replace(scope, project=None)
+    match agent.name:
+        case "claude-code":
+            return find_claude_folder(user)
+        case "codex":
+            return find_codex_folder(user)
+        case _:
+            return scope.home / agent.folder
 
 
 def find_settings_files(
@@ -179,43 +166,27 @@ def find_settings_files(
     *,
     mcp: bool,
 ) -> list[SettingsFile]:
-    """The settings files to change; none for an agent without hooks where `mcp` is not wanted.
-
-    Hooks name a program of this machine, so in a project they go into the file that is not shared.
-    """
+    """The settings files to change; none for an agent without hooks where `mcp` is not wanted."""
     agent = AGENTS[name]
-    server = _server_file(agent, scope, program)
+    server = (
+        find_codex_server_file(scope, program)
+        if name == "codex"
+        else _json_server_file(agent, scope, program)
+    )
     if agent.client is None:
         return [server] if mcp else []
-    folder = (
-        find_user_folder(agent, scope)
-        if scope.project is None
-        else scope.project / Path(agent.folder).name
+    path = (
+        find_claude_hook_file(scope)
+        if name == "claude-code"
+        else find_codex_folder(scope) / "hooks.json"
     )
-    file = "hooks.json"
-    if name == "claude-code":
-        file = "settings.json" if scope.project is None else "settings.local.json"
-    first = SettingsFile(
-        folder / file, "hooks", lambda text: add_hooks(text, hooks), remove_hooks, "{}\n"
-    )
+    first = SettingsFile(path, "hooks", lambda text: add_hooks(text, hooks), remove_hooks, "{}\n")
     return [first, server] if mcp else [first]
 
 
-def _server_file(agent: AgentProgram, scope: SettingsScope, program: LaunchCommand) -> SettingsFile:
-    """The file that holds the agent's MCP servers."""
-    if agent.name == "codex":
-        folder = (
-            find_user_folder(agent, scope)
-            if scope.project is None
-            else scope.project / agent.folder
-        )
-        return SettingsFile(
-            folder / "config.toml",
-            "MCP server",
-            lambda text: add_toml_server(text, program),
-            partial(_remove_from_codex, trusted=_list_trusted(folder / "hooks.json")),
-            "",
-        )
+def _json_server_file(
+    agent: AgentProgram, scope: SettingsScope, program: LaunchCommand
+) -> SettingsFile:
     container = OPENCODE_SERVERS_KEY if agent.name == "opencode" else SERVERS_KEY
     entry = _server_entry(agent.name, program)
     return SettingsFile(
@@ -227,25 +198,10 @@ def _server_file(agent: AgentProgram, scope: SettingsScope, program: LaunchComma
     )
 
 
-def _list_trusted(hooks: Path) -> list[str]:
-    with contextlib.suppress(OSError, UnicodeDecodeError, InputError):
-        return list_trust_keys(hooks, read_regular_text(hooks))
-    return []
-
-
-def _remove_from_codex(text: str, kept: Sequence[str], *, trusted: Sequence[str]) -> str:
-    return remove_toml_trust(remove_toml_server(text, kept), trusted)
-
-
 def _json_server_path(agent: AgentProgram, scope: SettingsScope) -> Path:
-    """Claude Code keeps its servers beside its folder, and a project's in a file to be shared;
-    opencode reads a project's settings from the project's root.
-    """
+    """Claude Code has a rule of its own; opencode reads a project's settings from its root."""
     if agent.name == "claude-code":
-        if scope.project is not None:
-            return scope.project / ".mcp.json"
-        named = scope.environment.get("CLAUDE_CONFIG_DIR", "")
-        return (Path(named) if named else scope.home) / ".claude.json"
+        return find_claude_server_file(scope)
     if scope.project is None:
         return scope.home / agent.servers
     return scope.project / ("opencode.json" if agent.name == "opencode" else agent.servers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -194,3 +194,17 @@ def ensure_json_path(
             )
         node = found
     return text, node
+
+
+def remove_json_path(text: str, path: tuple[str, ...], keep: Sequence[str] = ()) -> str:
+    """Remove the member at the end of a path, and what becomes empty by that, unless it is to be
+    kept.
+    """
+    above = parse_json_tree(text)
+    for key in path[:-1]:
+        above = above.get(key) or above
+    if len(above.members) == 1 and len(path) > 1 and path[0] not in keep:
+        return remove_json_path(text, path[:-1])
+    return remove_json_member(
+        text, above, next(i for i, each in enumerate(above.members) if each.key == path[-1])
+    )

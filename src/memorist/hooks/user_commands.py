@@ -12,14 +12,9 @@ from pathlib import Path
 from memorist.core.front_matter import split_front_matter
 from memorist.core.prompt_templates import load_prompt
 from memorist.core.yaml_text import dump_yaml
-from memorist.hooks.agent_programs import (
-    AGENTS,
-    AgentName,
-    SettingsScope,
-    find_user_folder,
-    has_plugin,
-)
-from memorist.hooks.hook_install import LaunchCommand, SettingsFile
+from memorist.hooks.agent_programs import AGENTS, AgentName, find_user_folder, has_plugin
+from memorist.hooks.hook_install import SettingsFile
+from memorist.hooks.install_scope import LaunchCommand, SettingsScope
 
 COMMAND_NAMES = ("remember", "forget", "pin", "off", "summary", "dream", "sessions", "notes")
 """Their texts are prompts, and the plugin ships the same."""

@@ -14,16 +14,13 @@ from memorist.cli.command_environment import read_environment
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext, pluralize
 from memorist.errors import InputError
 from memorist.hooks import hook_protocol
-from memorist.hooks.agent_programs import AGENTS, SettingsScope, find_settings_files, has_plugin
+from memorist.hooks.agent_programs import AGENTS, find_settings_files, has_plugin
 from memorist.hooks.daemon_socket import find_daemon_process, is_daemon_responsive
+from memorist.hooks.hook_entries import INSTALLED_EVENTS, find_hook_commands
 from memorist.hooks.hook_event import CLIENTS, Client
-from memorist.hooks.hook_install import (
-    INSTALLED_EVENTS,
-    HookInstaller,
-    LaunchCommand,
-    find_hook_commands,
-)
+from memorist.hooks.hook_install import HookInstaller
 from memorist.hooks.hook_log import HookFailure, describe_hook_failures, parse_hook_failures
+from memorist.hooks.install_scope import LaunchCommand, SettingsScope
 from memorist.platforms.regular_files import read_regular_text
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import BESIDE_HOOKS
