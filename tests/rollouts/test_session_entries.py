@@ -208,6 +208,31 @@ def test_what_says_nothing_later_is_no_entry(said: str) -> None:
     assert not any(said[:20] in each for each in entries(talk.user("Next: the tax tables.").edit()))
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The staged set matches the intended PR of the southern tills.",
+        "The final diff looks scoped to the southern tills and their tests.",
+        "I have the integration path for the southern tills and their sums now.",
+        "The southern tills are available and the branch name `sums-of-tills` is free.",
+        "Step 5: add tests for the sums of the southern tills and their lines.",
+    ],
+)
+def test_how_far_the_agent_had_come_is_no_entry(said: str) -> None:
+    """What came of it stands in its last words and in what the session proves."""
+    talk = asked().agent(said).edit().agent("The tills round each line of their report.")
+
+    assert not any(said[:30] in each for each in entries(talk))
+
+
+def test_how_far_the_agent_had_come_stays_with_its_cause() -> None:
+    """An error, a condition, a reason."""
+    said = "The suite of the southern tills passes once it can bind the ports 4017 and 4018."
+    talk = asked().agent(said).edit().agent("The tills round each line of their report.")
+
+    assert any("4017" in each for each in entries(talk))
+
+
 def test_the_state_on_the_way_is_left_out_and_the_last_one_kept() -> None:
     """Not pushed yet: so it was then, and so it is at the end."""
     talk = asked().agent("The branch rounding-north is not pushed yet, the tills wait for it.")

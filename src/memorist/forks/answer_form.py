@@ -40,25 +40,29 @@ def read_form(form: AnswerForm, text: str) -> TextEdits:
 
 def read_answer(form: AnswerForm, answer: JsonObject) -> TextEdits:
     """The edits of the object of an answer, with another object around the form or its keys spelled
-    otherwise. Entries of the form's one list count under whatever key they are.
+    otherwise. Entries of the form's lists count under whatever key they are.
     """
     keys = list(form.schema.get("properties", answer))
     found = find_object_with(answer, *keys)
-    if found is None and (entry := _entry_keys(form)):
-        found = {keys[0]: entries} if (entries := list_objects_with(answer, *entry)) else None
+    if found is None:
+        found = {
+            key: entries
+            for key, required in _entry_keys(form).items()
+            if (entries := list_objects_with(answer, *required))
+        } or None
     if found is None and answer:
         names = ", ".join(f"`{key}`" for key in keys)
         return TextEdits((), (f"The answer has none of the keys that it should have: {names}.",))
     return form.read(found or {})
 
 
-def _entry_keys(form: AnswerForm) -> list[str]:
-    """The keys of an entry, of a form that is one list of objects; none of any other."""
-    match list(form.schema.get("properties", {}).values()):
-        case [{"items": {"required": [*keys]}}]:
-            return keys
-        case _:
-            return []
+def _entry_keys(form: AnswerForm) -> dict[str, list[str]]:
+    """By key of the form's lists of objects, the keys of an entry."""
+    return {
+        key: required
+        for key, value in form.schema.get("properties", {}).items()
+        if (required := value.get("items", {}).get("required"))
+    }
 
 
 def list_objects(value: object) -> list[JsonObject]:

@@ -37,7 +37,7 @@ SHIPPED = lazy_pattern(
 _NARRATES = lazy_pattern(
     r"\b(?:i['’]m|i am) (?:now |also |just |still |then )*"
     r"(?!getting|seeing|hitting|proposing|suggesting|recommending|assuming|keeping|leaving)\w+ing\b"
-    r"|\b(?:let me|i['’]ll|let['’]s)\b"
+    r"|\b(?:let me|i['’]ll|let['’]s|so i can)\b|\band am \w+ing\b"
     r"|\b(?:is|are) (?:still |now )*(?:in progress|running|compiling|waiting|finishing|pushing)\b"
     r"|^(?:\W*`[^`]*`)+\W*$",
     re.IGNORECASE,
@@ -62,7 +62,7 @@ def build_report_lines(log: TaskLogBuilder) -> list[NoteLine]:
             each = replace(each, weight=_GUESS_FACTOR * each.weight)
         if each.section.startswith((RESULTS_SECTION, TASK_SECTION)):
             found.append(_place_report(each, each.order))
-        elif each.order[0] == 0:
+        elif each.order[0] == 0 and not _is_progress(each.text):
             said = _place_report(each, each.order[1:])
             cue = each.section == LEARNINGS_SECTION
             found.append(said if cue else replace(said, weight=_UNCUED_FACTOR * said.weight))
@@ -105,6 +105,32 @@ _PASSES_AWAY = lazy_pattern(
     re.IGNORECASE,
 )
 """The state of the work on the way; only that of the last turn is still so later."""
+_PROGRESS = lazy_pattern(
+    r"^\W*(?:the |my |this |that |a )?(?:(?:first|second|third|next|last|final|staged|generated|new"
+    r"|explicit|focused|targeted|narrow(?:er)?|direct|full|whole|small|local|remaining) )*"
+    r"(?:patch|diff|index|staged set|hunks?|work ?tree|working tree|edits?|branch|commit|push"
+    r"|rebase|merge|verification|build|bundle|suite|test run|tests?|lint(?:er)?"
+    r"|formatt(?:er|ing)|checks?|implementation)\b[^.;:]{0,40}?"
+    r"\b(?:is|are|was|were|looks?|applied|landed|completed|pass(?:es|ed)?|finished|match(?:es)?"
+    r"|needs?|will|came back|succeeded|covers?|has|have|hit)\b"
+    r"|^\W*i(?:['’]ve| have)? (?:now |also |just |already )*(?:got|moved|spotted|have|split"
+    r"|narrowed|located|read|finished|inspected|reviewed|traced|isolated|checked|gathered"
+    r"|collected)\b"
+    r"|^\W*(?:line too long|needs? to|step \d|plan complete|next step|all green"
+    r"|(?:good|great)[,:—])"
+    r"|^\W*(?:\S+ ){1,4}(?:is|are) (?:now )?"
+    r"(?:available|free|in place|checked out|up to date|ready)\b",
+    re.IGNORECASE,
+)
+"""How far the agent had come, which its last words of the turn or the proofs of the session say
+better; kept only with a cause.
+"""
+_TELLS_CAUSE = lazy_pattern(
+    r"\b(?:because|since|due to|which (?:means|meant|caused)|caused? by|so that|not \w+ but"
+    r"|instead of|once|unless|only (?:when|if|with|after))\b"
+    r"|\bfail(?:s|ed|ing|ure)?\b|\berror\b|\brequires?\b|\bblocked\b|\bmissing\b",
+    re.IGNORECASE,
+)
 _GUESSES = lazy_pattern(
     r"\b(?:maybe|perhaps|probably|(?:is|are|it['’]s) likely|might be|may be|could be"
     r"|i (?:think|guess|suspect)|seems? (?:to|like))\b",
@@ -130,6 +156,10 @@ def _is_lasting(line: NoteLine, *, last: bool) -> bool:
     if _OFFERS.search(line.text) or _BARE_COMMIT.fullmatch(line.text):
         return False
     return last or not _PASSES_AWAY.search(line.text)
+
+
+def _is_progress(sentence: str) -> bool:
+    return _PROGRESS.match(sentence) is not None and _TELLS_CAUSE.search(sentence) is None
 
 
 _CLAUSE_JOINT = lazy_pattern(r"[\s,;:—–-]*(?:\b(?:so|and|then|but|next|now|before|while)[\s,]*)*\Z")

@@ -1,8 +1,9 @@
 """Decide what of a model's consolidation may stand. Pure (RO-5, SF-2).
 
 The model may word, join and order what the sessions prove; it may neither add claims nor lose any.
-Claims it left out although their sessions are present are restored. A forbidden change rejects its
-whole work: the structural consolidation is then used, with the reason.
+Claims it left out although their sessions are present are restored. A line that may not stand goes
+and the draft's stands in its place; the rest of the work is used. Where nothing of it is left, the
+structural consolidation is used, with the reason.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from memorist.rollouts.summary_composition import (
     MAX_PROFILE_WORDS,
     SUMMARY_FILE,
     MemorySummary,
+    SummaryTopic,
     compose_summary,
     find_summary_problem,
     parse_memory_summary,
@@ -59,7 +61,7 @@ _MAX_LINE_CHARACTERS = 2_000
 
 
 class RejectedDraft(Struct, frozen=True):
-    """The model's work is rejected."""
+    """Nothing of the model's work may stand."""
 
     why: str
 
@@ -76,6 +78,8 @@ class AcceptedDraft(Struct, frozen=True, kw_only=True):
     """Other files that it wrote."""
     skills: Mapping[str, bytes] = {}
     """Drafts of skills, by path."""
+    dropped: tuple[str, ...] = ()
+    """What may not stand of the rest of its work, one clause each."""
 
 
 def review_draft(
@@ -95,24 +99,19 @@ def review_draft(
     }
     files = (HANDBOOK_FILE, SUMMARY_FILE)
     ignored = tuple(sorted(path for path in model_files if path not in (*files, *skills)))
-    texts: dict[str, str] = {}
-    for path, data in model_files.items():
-        if path in files:
-            text, why = _decode_file(path, data)
-            if why:
-                return RejectedDraft(why)
-            texts[path] = text
-    summary = _review_summary(draft.summary, texts.get(SUMMARY_FILE, ""))
-    if isinstance(summary, RejectedDraft):
-        return summary
-    merging = _HandbookReview(draft.handbook)
+    dropped: list[str] = []
+    texts = {
+        path: _read_file(path, data, dropped) for path, data in model_files.items() if path in files
+    }
+    summary = _review_summary(draft.summary, texts.get(SUMMARY_FILE, ""), dropped)
+    merging = _HandbookReview(draft.handbook, dropped)
     handbook = (
         merging.review(parse_handbook(texts[HANDBOOK_FILE]))
-        if HANDBOOK_FILE in texts
+        if texts.get(HANDBOOK_FILE)
         else draft.handbook
     )
-    if merging.rejection:
-        return RejectedDraft(merging.rejection)
+    if dropped and not skills and summary == draft.summary and _say_same(handbook, draft.handbook):
+        return RejectedDraft(dropped[0])
     handbook = replace(handbook, groups=tuple(map(_limit_lists, handbook.groups)))
     whole = HandbookFiles(handbook, compose_summary(handbook, summary, ()))
     return AcceptedDraft(
@@ -121,21 +120,33 @@ def review_draft(
         unsupported=merging.unsupported,
         ignored=ignored,
         skills=skills,
+        dropped=tuple(dict.fromkeys(dropped)),
     )
 
 
-def _decode_file(path: str, data: bytes | None) -> tuple[str, str]:
-    """Return a file's text, and why it is unacceptable as a whole."""
+def _say_same(handbook: Handbook, draft: Handbook) -> bool:
+    """Whether two handbooks hold the same tasks and claims, in whatever order."""
+    return all(
+        group.works == drafted.works
+        and all(set(group.entries(name)) == set(drafted.entries(name)) for name in ENTRY_LISTS)
+        for group, drafted in zip(handbook.groups, draft.groups, strict=True)
+    )
+
+
+def _read_file(path: str, data: bytes | None, dropped: list[str]) -> str:
+    """A file's text without the lines that hold a secret; empty where none of it may stand."""
     if data is None or not data.strip():
-        return "", f"it left {path} empty"
+        dropped.append(f"it left {path} empty")
+        return ""
     try:
         text = data.decode("utf-8").replace("\r\n", "\n")
     except UnicodeDecodeError:
-        return "", f"{path} is no UTF-8"
-    found = redact(text).rules
-    if found:
-        return "", f"there is a secret in {path} ({found[0]})"
-    return strip_hidden_characters(text), ""
+        dropped.append(f"{path} is no UTF-8")
+        return ""
+    if found := redact(text).rules:
+        dropped.append(f"there is a secret in {path} ({found[0]})")
+        text = "\n".join(line for line in text.split("\n") if not redact(line).rules)
+    return "" if redact(text).rules else strip_hidden_characters(text)
 
 
 def find_size_problem(path: str, before: bytes | None, after: bytes | None) -> str:
@@ -148,54 +159,63 @@ def find_size_problem(path: str, before: bytes | None, after: bytes | None) -> s
     )
 
 
-def _review_summary(draft: MemorySummary, text: str) -> MemorySummary | RejectedDraft:
-    """Return the draft with the model's profile and its wording of topics."""
+def _review_summary(draft: MemorySummary, text: str, dropped: list[str]) -> MemorySummary:
+    """Return the draft with the model's profile and its wording of topics, as far as they may
+    stand.
+    """
     if not text:
         return draft
     problem = find_summary_problem(text)
     if problem:
-        return RejectedDraft(f"{SUMMARY_FILE} is not valid: {problem}")
+        dropped.append(f"{SUMMARY_FILE} is not valid: {problem}")
+        return draft
     summary = parse_memory_summary(text)
-    known = {topic.text for topic in draft.topics}
-    if summary.profile != draft.profile and (
-        is_planted_order(summary.profile) or len(summary.profile.split()) > MAX_PROFILE_WORDS
+    profile = summary.profile.removesuffix(USER_PROFILE_MARK).strip()
+    if draft.profile.endswith(USER_PROFILE_MARK):
+        profile = draft.profile
+    elif profile != draft.profile and (
+        is_planted_order(profile) or len(profile.split()) > MAX_PROFILE_WORDS
     ):
-        return RejectedDraft("its profile of the user is too long or reads like an order")
-    new = [topic for topic in summary.topics if topic.text not in known]
-    if any(is_planted_order(topic.text) or len(topic.text) > _MAX_LINE_CHARACTERS for topic in new):
-        return RejectedDraft(
+        dropped.append("its profile of the user is too long or reads like an order")
+        profile = draft.profile
+    drafted = {_topic_title(topic): topic for topic in draft.topics}
+    topics: list[SummaryTopic] = []
+    for topic in summary.topics:
+        known = drafted.get(_topic_title(topic))
+        if topic in (known, *draft.topics) or not (
+            is_planted_order(topic.text) or len(topic.text) > _MAX_LINE_CHARACTERS
+        ):
+            topics.append(topic)
+            continue
+        dropped.append(
             "a topic in the summary reads like an order planted for an agent, or is too long"
         )
-    profile = (
-        draft.profile
-        if draft.profile.endswith(USER_PROFILE_MARK)
-        else summary.profile.removesuffix(USER_PROFILE_MARK).strip()
-    )
-    return replace(draft, profile=profile, topics=summary.topics)
+        topics += [known] if known is not None else []
+    return replace(draft, profile=profile, topics=tuple(topics))
+
+
+def _topic_title(topic: SummaryTopic) -> tuple[str, str]:
+    return topic.group, topic.text.partition("\n")[0].strip()
 
 
 class _HandbookReview:
     """Compares the model's handbook with the draft, group by group."""
 
-    def __init__(self, draft: Handbook) -> None:
+    def __init__(self, draft: Handbook, dropped: list[str]) -> None:
         self._draft = draft
+        self._dropped = dropped
+        """Is told what may not stand."""
         self.restored = 0
         self.unsupported = 0
-        self.rejection = ""
 
     def review(self, reworded: Handbook) -> Handbook:
-        """Return the acceptable handbook; `rejection` says why none of it is acceptable."""
-        titles = [group.title for group in reworded.groups]
+        """Return the draft with what may stand of the model's handbook."""
         drafted = {group.title: group for group in self._draft.groups}
-        strange = next((title for title in titles if title not in drafted), None)
-        if strange is not None or len(set(titles)) < len(titles):
-            self.rejection = (
-                f"it made a task group that no session is from ({strange or titles[0]})"
-            )
-            return self._draft
-        groups = {
-            group.title: self._group(drafted[group.title], group) for group in reworded.groups
-        }
+        groups: dict[str, HandbookSection] = {}
+        for group in reworded.groups:
+            title = self._find_title(group)
+            if title and title not in groups:
+                groups[title] = self._group(drafted[title], group)
         claims = sum(
             entry.by == "sessions"
             for group in self._draft.groups
@@ -208,16 +228,29 @@ class _HandbookReview:
             if title not in groups
             for name in ENTRY_LISTS
         )
-        if not self.rejection and (
-            self.restored > max(_FEW_CLAIMS, MAX_LOSS_SHARE * claims) or self.restored == claims > 1
+        if self.restored > max(_FEW_CLAIMS, MAX_LOSS_SHARE * claims) or (
+            self.restored == claims > 1
         ):
-            self.rejection = (
+            self._dropped.append(
                 f"it left out {self.restored} of {claims} claims whose sessions are there"
             )
+            self.restored = 0
+            return self._draft
         return replace(
             self._draft,
             groups=tuple(groups.get(group.title, group) for group in self._draft.groups),
         )
+
+    def _find_title(self, reworded: HandbookSection) -> str:
+        """The title of the draft's group that a group is, by the sessions that it lists where the
+        model named it otherwise; empty for none.
+        """
+        if self._draft.find_group(reworded.title) is not None:
+            return reworded.title
+        self._dropped.append(f"it made a task group that no session is from ({reworded.title})")
+        threads = reworded.threads
+        homes = [each.title for each in self._draft.groups if threads and threads <= each.threads]
+        return homes[0] if len(homes) == 1 else ""
 
     def _group(self, draft: HandbookSection, reworded: HandbookSection) -> HandbookSection:
         if reworded.raw == (draft.raw or None) or replace(draft, raw="") == replace(
@@ -229,7 +262,7 @@ class _HandbookReview:
             len(reworded.entries(name)) > 2 * max(MAX_LIST_ENTRIES, len(known[name]))
             for name in ENTRY_LISTS
         ):
-            self.rejection = f"it lists more claims in {draft.title} than a list may hold"
+            self._dropped.append(f"it lists more claims in {draft.title} than a list may hold")
             return draft
         lists = {name: [*self._claims(draft, reworded, name)] for name in ENTRY_LISTS}
         everything = [entry for entries in lists.values() for entry in entries]
@@ -264,7 +297,8 @@ class _HandbookReview:
         if reworded is None or not reworded.title.strip() or len(reworded.title) > 300:
             return draft
         if reworded.title != draft.title and is_planted_order(reworded.title):
-            self.rejection = "the name of a task reads like an order planted for an agent"
+            self._dropped.append("the name of a task reads like an order planted for an agent")
+            return draft
         words = tuple(
             word
             for word in reworded.keywords
@@ -311,13 +345,15 @@ class _HandbookReview:
                 known,
                 text=entry.text if len(entry.text) <= _MAX_LINE_CHARACTERS else known.text,
                 support=support,
+                works=tuple(sorted({*known.works, *entry.works})) if known.works else (),
             )
         support = tuple(thread for thread in entry.support if thread in draft.threads)
         if not support or len(entry.text) > _MAX_LINE_CHARACTERS:
             self.unsupported += 1
             return None
         if is_planted_order(entry.text):
-            self.rejection = "a claim reads like an order planted for an agent"
+            self._dropped.append("a claim reads like an order planted for an agent")
+            return None
         near = [each for each in everything if set(each.support) & set(support)]
         alike = find_nearest(entry.text, [each.text for each in near], min_share=SIMILAR_SHARE)
         if alike is None:

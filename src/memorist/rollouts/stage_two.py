@@ -27,6 +27,7 @@ from memorist.forks.fork_spec import (
     Receipt,
     discarded_receipt,
 )
+from memorist.models.answer_schema import fills_forms
 from memorist.ports import Model
 from memorist.rollouts.consolidation_selection import plan_rounds, select_rollouts
 from memorist.rollouts.folder_baseline import FolderBaseline
@@ -41,6 +42,7 @@ from memorist.rollouts.folder_draft import (
 from memorist.rollouts.folder_swap import FolderSwap, begin_swap, finish_swap, forget_swap
 from memorist.rollouts.hand_edits import HandbookFiles
 from memorist.rollouts.handbook import CONSOLIDATED_PREFIX, HANDBOOK_FILE
+from memorist.rollouts.handbook_form import build_handbook_form
 from memorist.rollouts.handbook_review import RejectedDraft, find_size_problem, review_draft
 from memorist.rollouts.rollout_folder import MemoryFolderTree, is_real_folder, read_memory_folder
 from memorist.rollouts.rollout_summaries import format_timestamp, parse_artifacts
@@ -327,20 +329,20 @@ class _ConsolidationRun:
             path.relative_to(self._folder).as_posix(): pair
             for path, pair in overlay.changes().items()
         }
-        huge = next(
-            filter(None, (find_size_problem(path, *pair) for path, pair in reworded.items())), ""
+        huge = {
+            path: why for path, pair in reworded.items() if (why := find_size_problem(path, *pair))
+        }
+        verdict = review_draft(
+            draft.values,
+            {path: after for path, (_, after) in reworded.items() if path not in huge},
+            [row.extracted for row in given.rows],
         )
-        verdict = (
-            RejectedDraft(huge)
-            if huge
-            else review_draft(
-                draft.values,
-                {path: after for path, (_, after) in reworded.items()},
-                [row.extracted for row in given.rows],
-            )
-        )
+        if huge and len(huge) == len(reworded):
+            verdict = RejectedDraft(next(iter(huge.values())))
         if isinstance(verdict, RejectedDraft):
             return draft, "structural", f"the model's work was refused: {verdict.why}", receipt
+        unusable = (*huge.values(), *verdict.dropped)
+        self._remarks += [f"of the model's work a part was refused: {why}" for why in unusable]
         self._remarks += (
             []
             if reworded
@@ -396,7 +398,9 @@ class _ConsolidationRun:
             load_prompt("rollouts/consolidate_first"),
             load_prompt("rollouts/consolidate_again"),
             load_prompt("rollouts/consolidate_lean"),
+            load_prompt("rollouts/consolidate_form"),
         )
+        fills = fills_forms(model, self._runtime.settings.models, shares=False)
         spec = ForkSpec(
             label=CONSOLIDATION_LABEL,
             why="what past sessions say has changed",
@@ -405,6 +409,8 @@ class _ConsolidationRun:
             permission=FolderAccess(folder=self._folder, read_anywhere=False),
             limits=self._limits,
             known_files=(self._folder / HANDBOOK_FILE, self._folder / SUMMARY_FILE),
+            form=build_handbook_form(work, texts.form) if fills else None,
+            one_round=fills,
         )
         runtime = self._runtime
         running = runtime.run_fork_on_copy(spec, model, overlay)

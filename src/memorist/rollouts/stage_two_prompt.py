@@ -46,6 +46,7 @@ class StageTwoPrompts(Struct, frozen=True):
     first: str
     again: str
     lean: str
+    form: str
 
 
 class StageTwoTask(Struct, frozen=True, kw_only=True):

@@ -1,0 +1,371 @@
+"""Stage two as a form that a model fills in: numbered claims to join or to word better, topics to
+tell what was learnt, a profile. Pure (RO-5).
+
+A small model neither copies a file nor keeps its marks; it can name numbers. Each line of its
+answer is judged by itself: good ones stand, the others leave the draft as it is and are named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.auto_memory.statements.statement_similarity import (
+    SIMILAR_SHARE,
+    extract_content_words,
+    find_nearest,
+    keeps_denials_and_order,
+)
+from memorist.core.lazy import lazy_pattern
+from memorist.core.messages import JsonObject
+from memorist.core.sentences import shorten
+from memorist.core.text_analysis import to_one_line
+from memorist.core.token_count import estimate_text_tokens
+from memorist.core.word_stems import stem_word
+from memorist.forks.answer_form import AnswerForm, list_objects, list_texts
+from memorist.forks.file_tool_calls import EditFileCall, TextReplacement
+from memorist.forks.written_edits import TextEdits
+from memorist.rollouts.hand_edits import USER_PROFILE_MARK, HandbookFiles
+from memorist.rollouts.handbook import (
+    ENTRY_LISTS,
+    HANDBOOK_FILE,
+    EntryList,
+    HandbookEntry,
+    HandbookSection,
+    render_handbook,
+)
+from memorist.rollouts.stage_two_prompt import StageTwoTask
+from memorist.rollouts.summary_composition import (
+    MAX_PROFILE_WORDS,
+    SUMMARY_FILE,
+    SummaryTopic,
+    render_memory_summary,
+)
+from memorist.safety.markup_sanitizer import neutralize_markup
+from memorist.safety.permission_claims import is_planted_order
+from memorist.safety.secrets import redact
+from memorist.transcript.answer_lines import LineCheck
+from memorist.transcript.name_search import NameOccurrences, find_recognizable_names
+
+MAX_FORM_TOKENS = 6_000
+"""Tokens of the claims and topics that one form shows: a quarter of a window of 32,000, and some
+minutes of reading on a machine without a graphics card. The newest claims of the others come with
+the next consolidation. Our choice.
+"""
+MAX_CLAIM_CHANGES = 30
+MAX_TOPIC_CHANGES = 12
+MAX_PROFILE_SENTENCES = 6
+MAX_CLAIM_WORDS = 80
+MAX_LEARNINGS_WORDS = 50
+"""Bounds of an answer: they end a model in a loop. Words with some room above what the prompt asks.
+"""
+MAX_LINE_CHARACTERS = 4_000
+"""Characters that are read of a line: more than any that may stand."""
+MIN_SHOWN_SHARE = 0.5
+"""Share of the content words of a free sentence that the claims must hold, and of a claim that its
+new sentence must: one about something else holds few. Our choice.
+"""
+_SHOWN_LISTS: dict[EntryList, str] = {
+    "preferences": "wish",
+    "knowledge": "known",
+    "failures": "failure",
+}
+_NUMBER = lazy_pattern(r"\d{1,4}")
+_QUOTATION = lazy_pattern(r"“[^”\n]{3,}”|\"[^\"\n]{3,}\"|`[^`\n]+`")
+_ARROW = lazy_pattern(r"[”\"]?\s*(?:->|→)\s*")
+"""Ends a clause, as a full stop does: `never squash` -> `keep the commits apart`."""
+_LEARNINGS = lazy_pattern(r"(?m)^(\s*- learnings:).*$")
+_MARKS = lazy_pattern(r"\A(?:[-*•#>]+|\d+[.)])\s+")
+
+
+class _Claim(Struct, frozen=True):
+    """A claim that the form shows, and where it stands."""
+
+    group: str
+    list: EntryList
+    entry: HandbookEntry
+
+
+def build_handbook_form(task: StageTwoTask, instruction: str) -> AnswerForm:
+    """The form for the drafts of a task. Its edits are of the two files in the task's folder."""
+    claims, topics = _select_claims(task), _select_topics(task)
+    material = _render_material(task, claims, topics)
+    reading = _FormReading(task.draft, claims, topics, LineCheck(material, instruction), material)
+
+    def read(answer: JsonObject) -> TextEdits:
+        changed, dropped = reading.read(answer)
+        calls = tuple(
+            EditFileCall(f"{task.folder}/{name}", (TextReplacement(before, after),))
+            for name, before, after in _changed_files(task, changed)
+        )
+        return TextEdits(calls, dropped=dropped) if calls else TextEdits((), dropped[:1])
+
+    return AnswerForm(
+        instruction=instruction.strip(), material=material, schema=_build_schema(), read=read
+    )
+
+
+def _changed_files(task: StageTwoTask, changed: HandbookFiles) -> Iterator[tuple[str, str, str]]:
+    """Name, draft and new text of each file that differs."""
+    draft = task.draft
+    texts = [
+        (HANDBOOK_FILE, render_handbook(draft.handbook), render_handbook(changed.handbook)),
+        (
+            SUMMARY_FILE,
+            render_memory_summary(draft.summary),
+            render_memory_summary(changed.summary),
+        ),
+    ]
+    return (each for each in texts if each[1] != each[2])
+
+
+def _build_schema() -> JsonObject:
+    text: JsonObject = {"type": "string"}
+    number: JsonObject = {"type": "integer"}
+
+    def entries(most: int, properties: JsonObject) -> JsonObject:
+        each = {
+            "type": "object",
+            "properties": properties,
+            "required": list(properties),
+            "additionalProperties": False,
+        }
+        return {"type": "array", "maxItems": most, "items": each}
+
+    properties: JsonObject = {
+        "claims": entries(
+            MAX_CLAIM_CHANGES,
+            {"numbers": {"type": "array", "maxItems": 8, "items": number}, "text": text},
+        ),
+        "topics": entries(MAX_TOPIC_CHANGES, {"number": number, "learnings": text}),
+        "profile": {"type": "array", "maxItems": MAX_PROFILE_SENTENCES, "items": text},
+    }
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _select_claims(task: StageTwoTask) -> list[_Claim]:
+    """The claims of the changed groups that the sessions made, as many as fit."""
+    if task.lean:
+        return []
+    found: list[_Claim] = []
+    left = MAX_FORM_TOKENS
+    for group in task.draft.handbook.groups:
+        for name in ENTRY_LISTS if group.title in task.changed_titles else ():
+            for entry in group.entries(name):
+                left -= estimate_text_tokens(entry.text)
+                if entry.by == "sessions" and left >= 0:
+                    found.append(_Claim(group.title, name, entry))
+    return found
+
+
+def _select_topics(task: StageTwoTask) -> list[SummaryTopic]:
+    """The topics of the changed groups, in order."""
+    topics = task.draft.summary.topics
+    shown = [each for each in topics if task.lean or each.group in task.changed_titles]
+    return [each for each in shown if _LEARNINGS.search(each.text)][:MAX_TOPIC_CHANGES]
+
+
+def _render_material(
+    task: StageTwoTask, claims: Sequence[_Claim], topics: Sequence[SummaryTopic]
+) -> str:
+    lines: list[str] = []
+    group = ""
+    for number, claim in enumerate(claims, 1):
+        if claim.group != group:
+            group = claim.group
+            lines += ["", f"Claims of {group}:"]
+        lines.append(f"{number}. ({_SHOWN_LISTS[claim.list]}) {_one_line(claim.entry.text)}")
+    if topics:
+        lines += ["", "Topics:"]
+        lines += [f"{number}. {_one_line(each.text)}" for number, each in enumerate(topics, 1)]
+    profile = task.draft.summary.profile.strip()
+    lines += ["", f"The profile so far: {profile}"] if profile else []
+    return redact(neutralize_markup("\n".join(lines).strip())).text
+
+
+class _FormReading:
+    """Reads the answers to one form."""
+
+    def __init__(
+        self,
+        draft: HandbookFiles,
+        claims: Sequence[_Claim],
+        topics: Sequence[SummaryTopic],
+        check: LineCheck,
+        material: str,
+    ) -> None:
+        self._draft, self._claims, self._topics = draft, claims, topics
+        self._check = check
+        self._stems = _content_stems(material)
+
+    def read(self, answer: JsonObject) -> tuple[HandbookFiles, tuple[str, ...]]:
+        """The drafts with the good lines of an answer, and a sentence for each other line."""
+        dropped: list[str] = []
+        handbook, summary = self._draft.handbook, self._draft.summary
+        changes, used = dict[_Claim, HandbookEntry | None](), set[int]()
+        for given in list_objects(answer.get("claims"))[:MAX_CLAIM_CHANGES]:
+            numbers = _read_numbers(given.get("numbers"), len(self._claims))
+            text = _clean_line(given.get("text"))
+            fault = self._find_claim_fault(numbers, text, used)
+            if fault:
+                dropped.append(f"“{shorten(text, 80)}” {fault}")
+                continue
+            used.update(numbers)
+            first, *others = [self._claims[number - 1] for number in numbers]
+            changes[first] = _join_entries([first, *others], text)
+            changes.update(dict.fromkeys(others))
+        groups = tuple(_change_group(group, changes) for group in handbook.groups)
+        summary = replace(
+            summary,
+            topics=self._read_topics(answer.get("topics"), dropped),
+            profile=self._read_profile(answer.get("profile"), dropped),
+        )
+        files = HandbookFiles(replace(handbook, groups=groups) if changes else handbook, summary)
+        return files, tuple(dict.fromkeys(dropped))
+
+    def _find_claim_fault(self, numbers: Sequence[int], text: str, used: set[int]) -> str:
+        """Why a claim may not take the place of these; empty where it may."""
+        if not numbers:
+            return "names no claim that there is"
+        if used & set(numbers):
+            return "is a second change of a claim"
+        given = [self._claims[number - 1] for number in numbers]
+        if len({claim.group for claim in given}) > 1:
+            return "joins claims of two places"
+        texts = [claim.entry.text for claim in given]
+        if any(claim.entry.proof == "said" for claim in given) and text not in texts:
+            return "words anew what the user said"
+        return (
+            self._find_fault(text, MAX_CLAIM_WORDS)
+            or next(filter(None, (_find_lost(each, text) for each in texts)), "")
+            or ("joins claims that do not say the same" if not _is_alike(texts) else "")
+        )
+
+    def _find_fault(self, line: str, most_words: int) -> str:
+        """Why a line may not stand, whatever it is about."""
+        if not line:
+            return "is empty"
+        if len(line.split()) > most_words:
+            return f"has more than {most_words} words"
+        if redact(line).rules:
+            return "holds a secret"
+        if is_planted_order(line):
+            return "reads like an order planted for an agent"
+        return self._check.find_fault(line)
+
+    def _find_free_fault(self, line: str, most_words: int) -> str:
+        """The same of a sentence that the model words by itself."""
+        stems = _content_stems(line) - _SPEAKING_STEMS
+        shown = stems and len(stems & self._stems) >= MIN_SHOWN_SHARE * len(stems)
+        return self._find_fault(line, most_words) or ("" if shown else "says what no claim shows")
+
+    def _read_topics(self, given: object, dropped: list[str]) -> tuple[SummaryTopic, ...]:
+        changes = dict[SummaryTopic, SummaryTopic]()
+        for each in list_objects(given)[:MAX_TOPIC_CHANGES]:
+            numbers = _read_numbers(each.get("number"), len(self._topics))
+            text = _clean_line(each.get("learnings"))
+            fault = (
+                self._find_free_fault(text, MAX_LEARNINGS_WORDS)
+                if len(numbers) == 1
+                else "names no topic that there is"
+            )
+            if fault:
+                dropped.append(f"“{shorten(text, 80)}” {fault}")
+                continue
+            topic = self._topics[numbers[0] - 1]
+            line = f" {text}".replace("\\", "\\\\")
+            changes[topic] = replace(topic, text=_LEARNINGS.sub(rf"\g<1>{line}", topic.text))
+        return tuple(changes.get(each, each) for each in self._draft.summary.topics)
+
+    def _read_profile(self, given: object, dropped: list[str]) -> str:
+        present = self._draft.summary.profile
+        if present.endswith(USER_PROFILE_MARK):
+            return present
+        sentences: list[str] = []
+        for sentence in map(_clean_line, list_texts(given)[:MAX_PROFILE_SENTENCES]):
+            fault = self._find_free_fault(sentence, MAX_PROFILE_WORDS // MAX_PROFILE_SENTENCES)
+            if fault:
+                dropped.append(f"“{shorten(sentence, 80)}” {fault}")
+            else:
+                sentences.append(sentence)
+        return " ".join(dict.fromkeys(sentences)) or present
+
+
+def _read_numbers(given: object, most: int) -> tuple[int, ...]:
+    """Numbers from 1 to `most`, in whatever writing; each once."""
+    values = given if isinstance(given, list) else [given]
+    texts = [str(each) for each in values if isinstance(each, int | str | float)]
+    found = (int(number) for text in texts for number in _NUMBER.findall(text))
+    return tuple(dict.fromkeys(number for number in found if 1 <= number <= most))
+
+
+def _one_line(text: str) -> str:
+    return to_one_line(text, MAX_LINE_CHARACTERS)
+
+
+def _clean_line(given: object) -> str:
+    return _MARKS.sub("", _one_line(given)) if isinstance(given, str) else ""
+
+
+def _find_lost(claim: str, text: str) -> str:
+    """What of a claim a new sentence leaves out or turns round; empty where it keeps all."""
+    present = NameOccurrences(text)
+    lost = [name for name in sorted(find_recognizable_names(claim)) if not present[name]]
+    folded = text.casefold()
+    lost += [each for each in _QUOTATION.findall(claim) if each[1:-1].casefold() not in folded]
+    lost += [each for each in re.findall(r"\d+", claim) if each not in text]
+    if lost:
+        return f"leaves out {lost[0]}"
+    stems = _content_stems(claim)
+    if len(stems & _content_stems(text)) < MIN_SHOWN_SHARE * len(stems):
+        return "says something else than the claim"
+    text, claim = (_ARROW.sub(". ", each) for each in (text, claim))
+    return "" if keeps_denials_and_order(text, claim) else "denies what a claim says, or turns it"
+
+
+def _content_stems(text: str) -> frozenset[str]:
+    return frozenset(map(stem_word, extract_content_words(text)))
+
+
+_SPEAKING_STEMS = _content_stems("the user users person works working prefers likes wants uses who")
+"""Words that only say that a sentence is about the user."""
+
+
+def _is_alike(texts: Sequence[str]) -> bool:
+    """Whether each of several claims is near to the first."""
+    first, *others = texts
+    return all(find_nearest(each, [first], min_share=SIMILAR_SHARE) is not None for each in others)
+
+
+def _join_entries(claims: Sequence[_Claim], text: str) -> HandbookEntry:
+    entries = [claim.entry for claim in claims]
+    proofs = {entry.proof for entry in entries}
+    return replace(
+        entries[0],
+        text=text,
+        proof=entries[0].proof if len(proofs) == 1 else "inferred",
+        date=max(entry.date for entry in entries),
+        support=tuple(dict.fromkeys(each for entry in entries for each in entry.support)),
+        works=tuple(sorted({each for entry in entries for each in entry.works})),
+    )
+
+
+def _change_group(
+    group: HandbookSection, changes: dict[_Claim, HandbookEntry | None]
+) -> HandbookSection:
+    lists: dict[EntryList, tuple[HandbookEntry, ...]] = {}
+    for name in ENTRY_LISTS:
+        entries = [
+            changes.get(_Claim(group.title, name, entry), entry) for entry in group.entries(name)
+        ]
+        lists[name] = tuple(entry for entry in entries if entry is not None)
+    same = all(lists[name] == group.entries(name) for name in ENTRY_LISTS)
+    return group if same else replace(group, raw="", **lists)
