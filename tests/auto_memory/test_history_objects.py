@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from dulwich.index import commit_tree
 from dulwich.object_store import MemoryObjectStore
-from dulwich.objects import Blob
+from dulwich.objects import Blob, ObjectID, RawObjectID
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.auto_memory.history_objects import edit_tree, git_object_id, read_tree
+from memorist.auto_memory.history_objects import TreeEditor, git_object_id, read_tree
 
 PATHS = st.sampled_from(["a.md", "a/b.md", "a/c.md", "a-b.md", "a.b/c.md", "b/c/d.md", "b/c/e.md"])
 STEPS = st.lists(st.dictionaries(PATHS, st.none() | st.sampled_from(["x", "y"]), max_size=4))
@@ -21,15 +22,35 @@ def test_a_tree_edited_step_by_step_is_the_one_that_git_makes(
 ) -> None:
     """Whatever was there before: the same files, in the same order, with the same id."""
     store, tree, files = MemoryObjectStore(), None, dict[str, str]()
+    editor = TreeEditor()
     for step in steps:
         blobs = {path: None if text is None else _blob_id(text) for path, text in step.items()}
-        tree = edit_tree(store, tree, blobs)
+        anew = TreeEditor().edit(store, tree, blobs)
+        tree = editor.edit(store, tree, blobs)
+        assert tree == anew  # by what it wrote last, and by the store alone
         files = {path: id for path, id in {**files, **blobs}.items() if id is not None}
 
     if tree is not None:
         assert read_tree(store, tree) == files
         rows = [(path.encode(), git_object_id(id.encode()), 0o100644) for path, id in files.items()]
         assert tree == commit_tree(store, rows)
+
+
+def test_a_tree_that_is_cut_is_no_beginning_of_the_next_one() -> None:
+    """What is missing would else be recorded as removed."""
+    store = _CutStore()
+    tree = TreeEditor().edit(store, None, {"a.md": _blob_id("x"), "b.md": _blob_id("y")})
+
+    with pytest.raises(ValueError, match="cut"):
+        TreeEditor().edit(store, tree, {"a.md": None})
+
+
+class _CutStore(MemoryObjectStore):
+    """Gives all but the end of what it has."""
+
+    def get_raw(self, name: RawObjectID | ObjectID) -> tuple[int, bytes]:
+        kind, raw = super().get_raw(name)
+        return kind, raw[:-5]
 
 
 def _blob_id(text: str) -> str:

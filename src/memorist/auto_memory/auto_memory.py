@@ -275,9 +275,8 @@ class AutoMemory:
             or not reaches_every_project(topic.body)
         ):
             return False
-        found = reconcile_memory(
-            change, self.read_topics(), format_utc_timestamp(self._clock.now())
-        )
+        near = self._read_cached(self._search_sayings().find_related(read_as_said(topic)))
+        found = reconcile_memory(change, near, format_utc_timestamp(self._clock.now()))
         return not (found.known or found.replaced or found.contradicts)
 
     def _name_everywhere(self, accepted: AcceptedChange) -> AcceptedChange:

@@ -12,9 +12,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from itertools import accumulate
+from operator import attrgetter
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -382,56 +384,109 @@ than a clause, and each takes a third of a millisecond.
 """
 
 
+MAX_NEW_SHARE = 0.1
+"""Share of the memories that may have come or gone before the texts to search are made anew."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Saying:
+    """What one memory says, folded."""
+
+    header: MemoryHeader
+    folded: str
+
+
+class _SayingText:
+    """What many memories say, in one text, each in a line of its own."""
+
+    def __init__(self, sayings: Sequence[_Saying]) -> None:
+        self._sayings = sayings
+        self._text = "".join(f"{each.folded}\n" for each in sayings)
+        self._starts = [*accumulate((len(each.folded) + 1 for each in sayings), initial=0)]
+
+    def find(self, word: str) -> Iterator[_Saying]:
+        """Those that hold a word with this beginning, each once."""
+        text, starts = self._text, self._starts
+        begins_word = word[0].isascii() and word[0].isalnum()
+        at = text.find(word)
+        while at >= 0:
+            if begins_word and at and text[at - 1].isalnum():
+                at = text.find(word, at + 1)
+                continue
+            line = bisect_right(starts, at) - 1
+            yield self._sayings[line]
+            at = text.find(word, starts[line + 1])
+
+
 class SayingSearch:
-    """What many memories say, folded and in one text: to search that takes a hundredth of the time
-    that it takes to compare each.
+    """What many memories say, folded and in a few texts: to search those takes a hundredth of the
+    time that it takes to compare each.
     """
 
-    def __init__(self, memories: Iterable[MemoryHeader]) -> None:
-        self._lines: dict[int, tuple[MemoryHeader, str]] = {}
-        """Each header, and what it says, by the header's identity."""
+    def __init__(self, memories: Collection[MemoryHeader]) -> None:
+        self._sayings: dict[int, _Saying] = {}
+        """What each memory says, by its header's identity."""
+        self._settled: list[_SayingText] = []
+        self._settled_sayings: dict[int, _Saying] = {}
+        """Those of them that the settled texts have, and some that are no more."""
+        self._newest = _SayingText(())
+        self._related: dict[str, tuple[str, ...]] = {}
+        """What was found for statements."""
         self.update(memories)
 
-    def update(self, memories: Iterable[MemoryHeader]) -> None:
+    def update(self, memories: Collection[MemoryHeader]) -> None:
         """Search in these memories from now on; those whose headers are the same are known."""
-        self._memories = list(memories)
-        known = self._lines
-        self._lines = {
-            id(each): known.get(id(each)) or (each, _fold_sayings(each)) for each in self._memories
+        known = self._sayings
+        self._sayings = {
+            id(each): known.get(id(each)) or _Saying(each, _fold_sayings(each)) for each in memories
         }
-        lines = [line for _, line in self._lines.values()]
-        self._text = "\n".join(lines)
-        self._starts = list(accumulate([len(line) + 1 for line in lines], initial=0))
+        self._related.clear()
+        newest = self._sayings.keys() - self._settled_sayings.keys()
+        removed = len(self._settled_sayings) + len(newest) - len(self._sayings)
+        if len(newest) + removed > MAX_NEW_SHARE * len(self._sayings):
+            self._settled_sayings, newest = self._sayings, set()
+            # One letter of another script has a whole text take four times the room, and the time.
+            self._settled = [
+                _SayingText(
+                    [each for each in self._sayings.values() if each.folded.isascii() is plain]
+                )
+                for plain in (True, False)
+            ]
+        self._newest = _SayingText([self._sayings[id] for id in newest])
 
-    def find_related(self, said: str) -> list[str]:
+    def find_related(self, said: str) -> tuple[str, ...]:
         """Paths of the memories that say the same as a statement or speak against it, as far as
         their first 500 characters tell.
         """
+        found = self._related.get(said)
+        if found is None:
+            found = self._related[said] = tuple(self._iter_related(said))
+        return found
+
+    def _iter_related(self, said: str) -> Iterator[str]:
         stances = read_stances(said)
-        near = set[int]().union(*map(self._find_near, stances)) if stances else self._all
-        near |= {at for word in list_corrected_words(said) for at in self._find_lines(word)}
-        nearest = sorted(near, key=lambda at: (len(self._line(at)), at))[:MAX_COMPARED_MEMORIES]
-        equal = self._find_lines(" ".join(said.split()).casefold())
+        near = set[_Saying]().union(*map(self._find_near, stances)) if stances else self._all
+        near |= {each for word in list_corrected_words(said) for each in self._find(word)}
+        nearest = sorted(near, key=lambda each: (len(each.folded), each.header.path))
+        equal = self._find(" ".join(said.split()).casefold())
         limits = _measure_limits(said)
-        return [
-            each.path
-            for each in (self._memories[at] for at in sorted({*nearest, *equal}))
+        compared = {each.header for each in nearest[:MAX_COMPARED_MEMORIES]}
+        for each in sorted(compared.union(one.header for one in equal), key=attrgetter("path")):
             if any(
-                (limits is None or _may_agree(text, limits))
-                and compare_statement(said, text) is not Agreement.UNRELATED
+                _is_related(said, text, limits)
                 for text in (each.saying, each.description, _split_former(each.description)[1])
                 if text
-            )
-        ]
+            ):
+                yield each.path
 
     @property
-    def _all(self) -> set[int]:
-        return set(range(len(self._memories)))
+    def _all(self) -> set[_Saying]:
+        return {*self._sayings.values()}
 
-    def _find_near(self, stance: Stance) -> set[int]:
-        """Numbers of the memories that hold every word of a clause, or for its choice an
-        alternative to it; where the clause gives a value, without that. Whatever agrees with a
-        clause or is against it does.
+    def _find_near(self, stance: Stance) -> set[_Saying]:
+        """The memories that hold every word of a clause, or for its choice an alternative to it;
+        where the clause gives a value, without that. Whatever agrees with a clause or is against it
+        does.
         """
         chosen, rest = _split_choice(stance)
         words = {_cut_ending(word) for word in rest}
@@ -448,30 +503,20 @@ class SayingSearch:
             return self._all
         # A long word is rare; to count each would read the whole text once for each word.
         marks.sort(key=lambda each: min(map(len, each)), reverse=True)
-        lines = {at for word in marks[0] for at in self._find_lines(word)}
         return {
-            at
-            for at in lines
-            if all(any(word in self._line(at) for word in each) for each in marks[1:])
+            found
+            for word in marks[0]
+            for found in self._find(word)
+            if all(any(word in found.folded for word in each) for each in marks[1:])
         }
 
-    def _line(self, number: int) -> str:
-        return self._text[self._starts[number] : self._starts[number + 1]]
-
-    def _find_lines(self, word: str) -> Iterator[int]:
-        """Numbers of the memories that hold a word with this beginning, some more than once."""
-        text, starts = self._text, self._starts
-        if not word:
-            return
-        begins_word = word[0].isascii() and word[0].isalnum()
-        at = text.find(word)
-        while at >= 0:
-            if begins_word and at and text[at - 1].isalnum():
-                at = text.find(word, at + 1)
-                continue
-            line = bisect_right(starts, at) - 1
-            yield line
-            at = text.find(word, starts[line + 1])
+    def _find(self, word: str) -> Iterator[_Saying]:
+        """The memories that hold a word with this beginning."""
+        if word:
+            for text in (*self._settled, self._newest):
+                for found in text.find(word):
+                    if id(found.header) in self._sayings:
+                        yield found
 
 
 def _fold_sayings(header: MemoryHeader) -> str:
@@ -514,14 +559,17 @@ def _measure_limits(said: str) -> _AgreementLimits | None:
     )
 
 
-def _may_agree(known: str, limits: _AgreementLimits) -> bool:
-    """Whether a text is short enough, or has a clause of the right words: most are told apart from
-    a statement by that alone, in a tenth of the time that a comparison takes.
+def _is_related(said: str, known: str, limits: _AgreementLimits | None) -> bool:
+    """Whether a comparison finds a text the same or otherwise; most are told apart in a tenth of
+    the time that it takes.
     """
-    if len(known.split()) <= limits.text_words or may_have_clause_of(known, limits.words):
+    if limits is None or may_have_clause_of(known, limits.words):
+        return compare_statement(said, known) is not Agreement.UNRELATED
+    if len(known.split()) <= limits.text_words and is_same_rule(said, known):
         return True
+    # No clause says the same or the opposite: only a value can be corrected.
     folded = known.casefold() if len(known) <= MAX_CORRECTION_CHARS else ""
-    return any(word in folded for word in limits.corrected_words)
+    return any(word in folded for word in limits.corrected_words) and corrects_value(said, known)
 
 
 def _list_foreign(words: Collection[str]) -> list[str]:

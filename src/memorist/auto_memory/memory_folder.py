@@ -154,7 +154,8 @@ class ScannedFolder:
         if self._listed is None or self._listed[0] is not scan:
             heads: dict[str, MemoryHeader] = {}
             marks: dict[str, str] = {}
-            for path, seen in sorted(scan.files.items()):
+            for path in sorted(scan.files):
+                seen = scan.files[path]
                 if seen.head is not None:
                     heads[path] = seen.head
                     marks[path] = seen.blob or f"{seen.size}-{seen.modified_ns}"

@@ -114,7 +114,7 @@ def build_index(
         text=text,
         lines=len(lines),
         size=len(text.encode("utf-8", "replace")),
-        listed=tuple(head.path for head in ranked if head.path in chosen),
+        listed=tuple(chosen),
         left_out=tuple(left_out),
         exceeded_limit=over,
     )

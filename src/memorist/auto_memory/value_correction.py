@@ -263,27 +263,37 @@ def _gives_up(
 
 def _switches_use(new: str, known: str) -> bool:
     """Whether a text goes from one thing to another, and a memory says that the one is used."""
-    if _DENIES.search(known) is not None:
-        return False
-    found = (match for pattern in SWITCHES if (match := pattern.search(new)) is not None)
     return any(
-        re.search(rf"\b{_USED}{re.escape(match['old'])}(?![\w-])", known, re.IGNORECASE)
-        for match in found
+        re.search(rf"\b{_USED}{re.escape(old)}(?![\w-])", known, re.IGNORECASE)
+        and _DENIES.search(known) is None
+        for old in _list_switched(new)
     )
+
+
+@lru_cache(maxsize=64)
+def _list_switched(text: str) -> tuple[str, ...]:
+    """What a text goes away from, as it names it."""
+    found = (match for pattern in SWITCHES if (match := pattern.search(text)) is not None)
+    return tuple(match["old"] for match in found)
 
 
 def _gives_up_wide(new: str, known: str) -> bool:
     """The same for texts without spaces between words: the value stands in the memory, and two signs
     in a row of the rest as well.
     """
-    for pattern in _FORMER:
-        for match in pattern.finditer(new):
-            old = match["old"].strip()
-            if len(old) > 1 and old in known and _WIDE.search(new) is not None:
-                rest = _split_pairs(known.replace(old, " "))
-                if rest & _split_pairs(new.replace(old, " ")):
-                    return True
-    return False
+    return any(
+        old in known and _split_pairs(known.replace(old, " ")) & _split_pairs(new.replace(old, " "))
+        for old in _list_former_wide(new)
+    )
+
+
+@lru_cache(maxsize=64)
+def _list_former_wide(text: str) -> tuple[str, ...]:
+    """The values that such a text gives up, of two signs or more."""
+    if _WIDE.search(text) is None:
+        return ()
+    found = (match["old"].strip() for pattern in _FORMER for match in pattern.finditer(text))
+    return tuple(old for old in found if len(old) > 1)
 
 
 def _split_pairs(text: str) -> frozenset[str]:
@@ -328,12 +338,19 @@ def _changes_subject(new: str, known: str) -> bool:
     """Whether a text changes the very thing that is a memory's subject, to a value of the same sort."""
     if _restates_value(new, known):
         return True
-    mine, theirs = _CHANGED_THING.search(new) or _REFUSED_THING.match(new), _IS.match(known)
+    mine, theirs = _read_changed_thing(new), _IS.match(known)
     if mine is None or theirs is None:
         return False
-    thing, value = _read_thing(mine)
+    thing, value = mine
     other_thing, other = _read_thing(theirs)
     return bool(thing) and set(thing) == set(other_thing) and _is_same_sort(value, other)
+
+
+@lru_cache(maxsize=64)
+def _read_changed_thing(text: str) -> tuple[tuple[str, ...], str] | None:
+    """The thing that a text changes, and its new value."""
+    match = _CHANGED_THING.search(text) or _REFUSED_THING.match(text)
+    return None if match is None else _read_thing(match)
 
 
 def _read_thing(match: re.Match[str]) -> tuple[tuple[str, ...], str]:
@@ -358,14 +375,21 @@ def _is_same_sort(value: str, other: str) -> bool:
 
 def _restates_value(new: str, known: str) -> bool:
     """Whether a text says with `now` what a memory says, with another value of the same sort."""
-    mine, theirs = _STATE.match(new), _STATE.match(known)
-    if mine is None or theirs is None or _NOW.search(new) is None:
+    mine = _read_state_now(new)
+    theirs = None if mine is None else _STATE.match(known)
+    if mine is None or theirs is None:
         return False
     return (
         mine["verb"].casefold() == theirs["verb"].casefold()
         and content_words(mine["subject"]) == content_words(theirs["subject"])
         and _is_same_sort(mine["value"], theirs["value"])
     )
+
+
+@lru_cache(maxsize=64)
+def _read_state_now(text: str) -> re.Match[str] | None:
+    """What a text with `now` says of a thing."""
+    return None if _NOW.search(text) is None else _STATE.match(text)
 
 
 _NOW = lazy_pattern(r"\bnow\b", re.IGNORECASE)

@@ -25,7 +25,7 @@ class ReachableMemory:
         """The project's own memory."""
         self._found: list[tuple[str, Mapping[str, MemoryHeader]]] = []
         """The headers of each folder, as they were last joined."""
-        self._joined: dict[str, MemoryHeader] = {}
+        self._joined: Mapping[str, MemoryHeader] = {}
 
     def list_folders(self) -> Iterator[tuple[str, AutoMemory]]:
         """The memories that have a folder, each with the prefix of its paths; the project's
@@ -55,11 +55,7 @@ class ReachableMemory:
         known = [id(heads) for _, heads in self._found]
         if [id(heads) for _, heads in found] != known:
             self._found = found
-            self._joined = {
-                prefix + path: _with_prefix(head, prefix)
-                for prefix, heads in found
-                for path, head in heads.items()
-            }
+            self._joined = _join_headers(found)
         return self._joined
 
     def visible_headers(self) -> dict[str, MemoryHeader]:
@@ -105,6 +101,18 @@ class ReachableMemory:
             found.setdefault(memory, []).append(replace(use, path=path))
         for memory, each in found.items():
             record_uses(database, str(memory.layout.folder), each)
+
+
+def _join_headers(
+    found: Sequence[tuple[str, Mapping[str, MemoryHeader]]],
+) -> Mapping[str, MemoryHeader]:
+    if [prefix for prefix, _ in found] == [""]:
+        return found[0][1]
+    return {
+        prefix + path: _with_prefix(head, prefix)
+        for prefix, heads in found
+        for path, head in heads.items()
+    }
 
 
 def _with_prefix(head: MemoryHeader, prefix: str) -> MemoryHeader:

@@ -271,10 +271,7 @@ class WordIndex:
         return numbers
 
     def _insert_entries(self, rows: Sequence[IndexRow], old: Mapping[str, int]) -> None:
-        used = {number for (number,) in self._database.execute("select number from entries")} | set(
-            old.values()
-        )
-        free = (number for number in itertools.count(1) if number not in used)
+        free = self._iter_free_numbers(frozenset(old.values()))
         edits, inserted = _PostingEdits(self._database), []
         for row in rows:
             number = old.get(row.id) or next(free)
@@ -298,6 +295,19 @@ class WordIndex:
             "insert into entries values (?, ?, ?, ?, ?, ?, ?, ?, ?)", inserted
         )
         edits.apply()
+
+    def _iter_free_numbers(self, reserved: Collection[int]) -> Iterator[int]:
+        """The numbers of no entry, the lowest first."""
+        last, count = self._database.execute(
+            "select coalesce(max(number), 0), count(*) from entries"
+        ).fetchone()
+        used = set[int]()
+        if last > count:
+            found = self._database.execute("select number from entries")
+            used = {number for (number,) in found}
+        for number in itertools.count(1 if used else last + 1):
+            if number not in used and number not in reserved:
+                yield number
 
 
 class _PostingEdits:

@@ -103,7 +103,17 @@ def is_same_rule(left: str, right: str) -> bool:
     if left == right:
         return True
     mine = rule_text_key(left)
-    return bool(mine) and mine == rule_text_key(right)
+    return bool(mine) and _telling_part(left) in right.casefold() and mine == rule_text_key(right)
+
+
+@lru_cache(maxsize=2_000)
+def _telling_part(text: str) -> str:
+    """A part that every text of the same rule has in small letters: the longest plain word, but for
+    the letter that an ending may replace (`policy`, `policies`). Most texts are told apart by it
+    in a hundredth of the time that it takes to read them.
+    """
+    words = (each for each in rule_text_key(text) if each.isascii() and each.isalpha())
+    return max(words, key=len, default="")[:-1].casefold()
 
 
 @lru_cache(maxsize=20_000)
