@@ -198,3 +198,13 @@ def test_names_of_files_are_told_from_other_words() -> None:
 
     assert {"src/a.py", "b/c.ts", "d.toml", "f.go"} <= set(found)
     assert not {"this", "https", "See", "Use"} & set(found)
+
+
+def test_names_of_files_with_spaces_are_found_where_something_ends_them() -> None:
+    """In code, in quotation marks, and from a slash on to the ending."""
+    found = find_named_paths(
+        'The plan is `docs/Release Plan.md`, "My Notes.md" the rest; docs/api/Rate Limits v2.md too.'
+    )
+
+    assert {"docs/Release Plan.md", "My Notes.md", "docs/api/Rate Limits v2.md"} <= set(found)
+    assert not find_named_paths("and/or we do this and that, as he said.")[1:]

@@ -19,6 +19,7 @@ from memorist.recall.session_index import SessionIndex
 from memorist.settings import RecallSettings, Settings
 from memorist.store.rollout_rows import Rollout, save_rollouts
 from memorist.store.state_database import open_state
+from memorist.transcript.written_files import find_written_files
 from support.past_sessions import ROUNDING, write_session
 
 FAILED = "error: unrecognized subcommand 'bun'"
@@ -282,6 +283,53 @@ async def test_a_memory_that_names_the_file_is_shown_before_it_is_changed(tmp_pa
         assert bool(session.before_tool(bash("rtk bun run test"))) is on
         await session.close()
         await engine.close()
+
+
+@pytest.mark.covers("PS-2")
+@pytest.mark.parametrize(
+    "command", ["sed -i 's/2/3/' src/billing/totals.py", "cat > src/billing/totals.py <<'EOF'\nEOF"]
+)
+async def test_a_command_that_changes_the_file_is_an_edit_of_it(
+    tmp_path: Path, command: str
+) -> None:
+    """In place or by a redirect; not where it only reads it."""
+    engine = open_home(tmp_path)
+    project = str(tmp_path / "shop")
+    engine.memory(project).add(
+        "Never round in src/billing/totals.py, only in the report.\n\nIt was measured in May.",
+        kind=MemoryKind.FEEDBACK,
+        name="totals",
+        description="how amounts are rounded",
+    )
+    session = engine.observe_session("now", project=project)
+
+    assert session.before_tool(bash("sed 's/2/3/' src/billing/totals.py")) == []
+    assert "Never round in" in "".join(session.before_tool(bash(command)))
+    await session.close()
+    await engine.close()
+
+
+@pytest.mark.parametrize(
+    ("command", "files"),
+    [
+        ("sed -i 's/a b/c/' src/a.py", ["src/a.py"]),
+        ("sed -i '' -e 's/a/b/' a.py b.py", ["a.py", "b.py"]),
+        ("sed -i.bak -E 's/a/b/' 'My Notes.md' && git diff", ["My Notes.md"]),
+        ("sed -n 1,5p a.py", []),
+        ("sed 's/a/b/' a.py > b.py", ["b.py"]),
+        ("perl -pi -e 's/a/b/' a.py", ["a.py"]),
+        ("perl -e 'print 1' a.py", []),
+        ("make test 2>&1 | tee build/out.txt", ["build/out.txt"]),
+        ("make test > /dev/null 2>&1", []),
+        ("grep -c '>' a.py", []),
+        ("cat <<'EOF' > a.py\nx > y.py\nEOF\necho z >> c.py", ["a.py", "c.py"]),
+        ("LANG=C sudo sed --in-place s/a/b/ /etc/x.conf", ["/etc/x.conf"]),
+        ("echo 'it", []),
+    ],
+)
+def test_the_files_that_a_command_writes(command: str, files: list[str]) -> None:
+    """By a redirect, by `tee`, and in place; not those that it reads."""
+    assert list(find_written_files(command)) == files
 
 
 @pytest.mark.covers("PS-2")

@@ -116,6 +116,23 @@ def test_other_projects_and_this_session_are_left_out(tmp_path: Path) -> None:
         assert (id, [each.line for each in passages]) == ("other", [3])
 
 
+def test_a_command_to_the_client_is_no_turn_of_the_user(tmp_path: Path) -> None:
+    """`/effort medium` is answered by the client; what an agent did or a user asked with more words
+    stays.
+    """
+    turns = [
+        ("/effort medium", ""),
+        ("/review 167", "I read the pull request: the rounding is wrong."),
+        ("/todo watch the medium queue of the importer", ""),
+        ("/exit", ""),
+    ]
+    session = write_session(tmp_path, "mine", turns)
+
+    said = [each.said for each in read_passages(Path(session.path))]
+
+    assert said == ["/review 167", "/todo watch the medium queue of the importer"]
+
+
 def test_a_damaged_or_foreign_file_is_no_obstacle(tmp_path: Path) -> None:
     """A damaged index is moved aside and made anew; a file that is no session has no passages."""
     (tmp_path / "index").write_bytes(b"not a database, whatever it is called" * 100)

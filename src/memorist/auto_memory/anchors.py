@@ -26,6 +26,11 @@ MAX_NAMED = 3
 """Files that are named where a memory is shown; the rest is counted. Our choice."""
 
 _PATH = re.compile(r"(?<![\w@:/\\.~-])(?:\./)?[\w@+.-]+(?:/[\w@+.()\[\]-]+)*")
+_SPACED_PATH = re.compile(
+    r"`(?P<code>[^`\n]{1,200})`|[\"“](?P<quoted>[^\"“”\n]{1,200})[\"”]"
+    r"|(?P<plain>(?:[\w@+.-]+/)+[\w@+-]+(?: [\w@+()-]+){0,4}? [\w@+()-]+\.\w{1,8})(?!\w)"
+)
+"""A path with spaces: in code or quotation marks, or from a slash on to the first ending."""
 _COMMAND = re.compile(
     r"(?<![\w./-])(make|(?:npm|pnpm|yarn|bun)(?: run)?) ([\w][\w:.-]{0,40})(?![\w/])"
 )
@@ -75,12 +80,19 @@ class AnchorChanges(Struct, frozen=True, kw_only=True):
 
 
 def find_named_paths(text: str) -> tuple[str, ...]:
-    """What may be paths of files in a text, each once: words with a slash or an ending."""
+    """What may be paths of files in a text, each once: words with a slash or an ending, and such
+    ones with spaces.
+    """
     found: dict[str, None] = {}
     for match in _PATH.finditer(text[:MAX_TEXT]):
         name = match[0].removeprefix("./").rstrip(".")
         named = "/" in name or "." in name.strip(".") or name in ("Makefile", "Dockerfile")
         if named and ".." not in name and not _GENERATED.search(name):
+            found[name] = None
+    for match in _SPACED_PATH.finditer(text[:MAX_TEXT]):
+        name = (match["code"] or match["quoted"] or match["plain"]).removeprefix("./")
+        named = " " in name.strip() and ("/" in name or "." in name.strip("."))
+        if named and ".." not in name and not name.startswith("/"):
             found[name] = None
     return tuple(found)
 

@@ -23,6 +23,7 @@ from memorist.recall.recall import MemoryRecall, RecallSearcher
 from memorist.runtime import SessionContext
 from memorist.team.team_watcher import TeamWatcher
 from memorist.transcript.tool_actions import ChangeAction, CommandAction, parse_tool_action
+from memorist.transcript.written_files import find_written_files
 
 MAX_SCAN_WAIT_SECONDS = 60.0
 """Longest wait at close, in seconds, for the initial scan when a memory is still to be written
@@ -238,12 +239,11 @@ class MemoryExtension(SessionExtension):
 
     def before_tool(self, call: ToolUse) -> str:
         """The memories that name a file which the call changes, unless they were shown."""
-        action = parse_tool_action(call)
-        changes = action.changes if isinstance(action, ChangeAction | CommandAction) else ()
-        if self.recall is None or not self._is_scanned or not changes:
+        paths = _list_changed_files(call)
+        if self.recall is None or not self._is_scanned or not paths:
             return ""
         with self.recall.scan_once(at_prompt=True), contextlib.suppress(StoreError):
-            return self.recall.recall_for_files([each.path for each in changes], call.id)
+            return self.recall.recall_for_files(paths, call.id)
         return ""
 
     def on_turn_end(self, parent: ParentCall | None = None) -> None:
@@ -280,6 +280,14 @@ class MemoryExtension(SessionExtension):
         for recall in (self.recall, self._retired_recall):
             if recall is not None:
                 await recall.close()
+
+
+def _list_changed_files(call: ToolUse) -> tuple[str, ...]:
+    """The paths of the files that a call changes, as it names them."""
+    action = parse_tool_action(call)
+    if isinstance(action, ChangeAction | CommandAction) and action.changes:
+        return tuple(each.path for each in action.changes)
+    return find_written_files(action.command) if isinstance(action, CommandAction) else ()
 
 
 def _last_user_message(messages: Sequence[Message]) -> Message | None:

@@ -11,6 +11,7 @@ from pathlib import PurePath
 
 from msgspec import Struct
 
+from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, ToolResult, ToolUse
 from memorist.core.prompt_templates import render_template
 from memorist.core.search_words import extract_search_words
@@ -40,6 +41,8 @@ what the agents of 161 recorded sessions answered, where the last part alone has
 MAX_WORK_CHARS = 1_200
 """Characters kept of the commands and files of one turn."""
 MAX_COMMAND_CHARS = 160
+_CLIENT_COMMAND = lazy_pattern(r"/[a-z][\w:-]*(?: \S+){0,2}")
+"""A command such as `/exit` or `/effort medium`; more words behind it are a request."""
 _CHANGED = "changed "
 _CLIENT_FOLDERS = frozenset({".claude", ".codex"})
 """Where the clients keep plans and files of their own."""
@@ -105,7 +108,19 @@ def _work_line(use: ToolUse) -> str:
 
 
 def split_session_passages(entries: Iterable[TranscriptEntry]) -> Iterator[Passage]:
-    """Split a session into its turns. Tool output, reminders and summaries are left out."""
+    """Split a session into its turns. Tool output, reminders and summaries are left out, and what
+    was said to the client alone (`/exit`).
+    """
+    return (turn for turn in _iter_turns(entries) if not _is_client_command(turn))
+
+
+def _is_client_command(turn: Passage) -> bool:
+    """Whether the user's words are a command that the client answered by itself."""
+    is_unanswered = not (turn.answered or turn.work)
+    return is_unanswered and _CLIENT_COMMAND.fullmatch(turn.said) is not None
+
+
+def _iter_turns(entries: Iterable[TranscriptEntry]) -> Iterator[Passage]:
     turn: _OpenTurn | None = None
     for entry in entries:
         if not isinstance(entry, Message):
