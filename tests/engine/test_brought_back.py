@@ -16,12 +16,13 @@ from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.events import ConversationCompacted, Event, NotesFailed
 from memorist.forks.fork_request import FORK_MARK
+from memorist.forks.fork_spec import ForkOutcome
 from memorist.models.model_pricing import ModelPrice
 from memorist.models.model_settings import ModelSettings
 from memorist.ports import HostInfo, Request
 from memorist.settings import CompactionSettings, SessionMemorySettings, Settings
 from memorist.testing.models import ScriptedModel
-from memorist.testing.steps import Say, Step
+from memorist.testing.steps import ReplyParts, Say, Step
 
 MODEL = "claude-made-up"
 PRICES = ModelSettings(
@@ -323,3 +324,51 @@ async def test_old_results_are_named_for_the_provider_once_they_pile_up(
     assert [each["type"] for each in edits[-1]["edits"]] == ["clear_tool_uses_20250919"]
     assert betas == ("context-management-2025-06-27",)
     assert not [event for event in events if isinstance(event, ConversationCompacted)]
+
+
+LONG = [
+    message
+    for number in range(8)
+    for message in (
+        {"role": "user", "content": f"Request {number}: import orders_{number}.csv."},
+        {"role": "assistant", "content": [{"type": "text", "text": PAGE * 60}]},
+    )
+]
+INVENTED = "<summary>1. Request: import.\n2. See src/made/up_importer.py.\n8. orders.csv</summary>"
+
+
+@pytest.mark.covers("FK-8", "CP-16")
+async def test_the_receipt_of_a_compaction_says_what_became_of_the_summary(tmp_path: Path) -> None:
+    """It stands: what was dropped of it is named, and the answer itself is in no receipt, nor a
+    secret of it. A run that made a history counts as one that changed something.
+    """
+    model = ScriptedModel([Say(text=INVENTED)], name=f"scripted:{MODEL}")
+    async with Memorist(model=model, home=tmp_path, settings=Settings(models=PRICES)) as engine:
+        session = await engine.open("s")
+        await session.prepare(request([*LONG, {"role": "user", "content": "Go on."}]))
+        done = await session.compact("Keep names.", "full")
+        (receipt,) = [each for each in session.receipts() if each.label == "compact"]
+
+    assert done.result is not None, done.why
+    assert done.result.strategy == "full"
+    assert receipt.outcome is ForkOutcome.CHANGED
+    assert receipt.said.startswith("The summary stands in a history of ")
+    assert "src/made/up_importer.py" in receipt.said
+    assert "orders.csv" not in receipt.said
+
+
+@pytest.mark.covers("CP-15", "FK-8")
+async def test_a_summary_that_the_limit_cut_off_is_not_used(tmp_path: Path) -> None:
+    """Half a sentence at its end is no summary: structure serves, and the receipt says why."""
+    half = Say(text="1. Request: import orders.csv.\n2. The importer is ha")
+    cut = ReplyParts(parts=(half,), stop_reason="max_tokens")
+    model = ScriptedModel([cut], name=f"scripted:{MODEL}")
+    async with Memorist(model=model, home=tmp_path, settings=Settings(models=PRICES)) as engine:
+        session = await engine.open("s")
+        await session.prepare(request([*LONG, {"role": "user", "content": "Go on."}]))
+        done = await session.compact("Keep names.", "full")
+        (receipt,) = [each for each in session.receipts() if each.label == "compact"]
+
+    assert done.result is None or done.result.strategy == "structural"
+    assert receipt.outcome is ForkOutcome.UNCHANGED
+    assert receipt.said == "The summary is not used: The summary was cut off before its end."

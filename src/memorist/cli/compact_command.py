@@ -32,6 +32,7 @@ from memorist.compaction.offline_compaction import (
     measure_replaced,
 )
 from memorist.compaction.summary_parser import UnusableSummary
+from memorist.compaction.summary_receipt import SummaryUse, describe_summary_runs
 from memorist.compaction.summary_request import build_summary_request, request_summary
 from memorist.compaction.summary_review import SummaryReview, review_summary, rewrite_with_review
 from memorist.compaction.window_at_message import RecordedWindow, find_text, read_recorded_window
@@ -41,6 +42,7 @@ from memorist.core.prompt_templates import load_prompt
 from memorist.engine.background_runtime import open_background_runtime
 from memorist.engine.recorded_session import find_recorded_session
 from memorist.errors import InputError, NothingToDo, UsageError
+from memorist.forks.fork_spec import Receipt
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import CompactionBoundary, SessionHead
@@ -237,24 +239,37 @@ async def _summarize_with_model(
         factor=how.factor,
     )
     request = build_summary_request(measured, how.texts, instructions, hand_over=hand_over)
+    receipts: list[Receipt] = []
     with (
         closing(open_database(find_home().database)) as database,
         open_background_runtime(settings, database, model) as runtime,
     ):
         try:
-            summary = await request_summary(
-                request, None, runtime, marker=how.texts.cut_marker, asked=True
+            found: SummaryReview | UnusableSummary | str = await request_summary(
+                request,
+                None,
+                runtime,
+                marker=how.texts.cut_marker,
+                record=receipts.append,
+                asked=True,
             )
+            if isinstance(found, str):
+                found = review_summary(
+                    found,
+                    measured.messages,
+                    measure_replaced(recorded, how),
+                    cwd=recorded.head.cwd if recorded.head else "",
+                )
+            use = (
+                SummaryUse(found.why)
+                if isinstance(found, UnusableSummary)
+                else SummaryUse(dropped=found.dropped)
+            )
+            for each in describe_summary_runs(receipts, use) if receipts else ():
+                runtime.record_receipt(each)
         finally:
             await model.close()
-    if isinstance(summary, UnusableSummary):
-        return summary
-    return review_summary(
-        summary,
-        measured.messages,
-        measure_replaced(recorded, how),
-        cwd=recorded.head.cwd if recorded.head else "",
-    )
+    return found
 
 
 def _write(target: Path, recorded: RecordedWindow, outcome: CompactedHistory) -> None:

@@ -73,6 +73,7 @@ from memorist.compaction.profitable_edits import (
 from memorist.compaction.restored_content import find_announcements, gather_restorable_content
 from memorist.compaction.session_memory_compaction import SessionNotes
 from memorist.compaction.summary_parser import UnusableSummary
+from memorist.compaction.summary_receipt import describe_summary_runs, judge_summary_use
 from memorist.compaction.summary_request import (
     COMPACTION_LABEL,
     SummaryRequest,
@@ -93,6 +94,7 @@ from memorist.core.tool_pairs import starts_reply
 from memorist.errors import StoreError
 from memorist.events import CompactionFailed, ConversationCompacted, ResultsStored
 from memorist.extensions import SessionExtension, SessionReply
+from memorist.forks.fork_spec import Receipt
 from memorist.models.model_choice import open_sibling
 from memorist.models.model_pricing import MILLION, ModelPrice
 from memorist.runtime import SessionContext
@@ -185,6 +187,8 @@ class Compactor(SessionExtension):
         self._prompts = prompts
         self._decisions = OffloadDecisions()
         self._breaker = CircuitBreaker()
+        self._summary_runs: list[Receipt] = []
+        """Requests of the attempt under way, recorded with what becomes of their summary."""
         self._user_texts: list[str] = []
         self._last_message: Message | None = None
         self._last_reply: float | None = None
@@ -302,7 +306,7 @@ class Compactor(SessionExtension):
                     result is None or result.strategy == "micro"
                 ) and not is_provider_attempt(step):
                     tried = True
-                    outcome = await self._try_strategy(strategy, measured, call)
+                    outcome = await self._attempt_strategy(strategy, measured, call)
                     if isinstance(outcome, CompactedHistory):
                         result = outcome
                     else:
@@ -449,6 +453,21 @@ class Compactor(SessionExtension):
             first=self._first_request_tokens,
         )
 
+    async def _attempt_strategy(
+        self, strategy: str, measured: MeasuredConversation, call: CompactionRequest
+    ) -> CompactionResult:
+        """Try a strategy, and record the requests to a model with what became of its summary."""
+        outcome: CompactionResult = UnchangedHistory("The compaction did not end.")
+        try:
+            outcome = await self._try_strategy(strategy, measured, call)
+        finally:
+            if self._summary_runs:
+                use = judge_summary_use(outcome)
+                for each in describe_summary_runs(self._summary_runs, use):
+                    self._runtime.record_receipt(each)
+                self._summary_runs.clear()
+        return outcome
+
     async def _try_strategy(
         self, strategy: str, measured: MeasuredConversation, call: CompactionRequest
     ) -> CompactionResult:
@@ -592,6 +611,7 @@ class Compactor(SessionExtension):
             request,
             call.parent,
             marker=self._prompts.cut_marker,
+            record=self._summary_runs.append,
             asked=call.manual is not None,
         )
         own = self._runtime.model

@@ -5,6 +5,7 @@ prompt cache; what is too long for its window is shortened and asked again (CP-7
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 
 import msgspec
@@ -31,8 +32,16 @@ from memorist.core.prompt_templates import render_template
 from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens, token_factor
 from memorist.errors import ContextTooLong
 from memorist.forks.fork_request import shares_prefix
-from memorist.forks.fork_spec import EditMethod, ForkOutcome, ForkSpec, NoTools, ParentCall
+from memorist.forks.fork_spec import (
+    EditMethod,
+    ForkOutcome,
+    ForkSpec,
+    NoTools,
+    ParentCall,
+    Receipt,
+)
 from memorist.formats.codec_registry import find_codec
+from memorist.formats.request_codec import CUT_OFF_REASONS
 from memorist.models.streaming_model import ErrorRecordingModel
 from memorist.ports import Model, Request, discover_window
 from memorist.runtime import Runtime
@@ -135,10 +144,12 @@ async def request_summary(
     runtime: Runtime,
     *,
     marker: str,
+    record: Callable[[Receipt], object],
     asked: bool = False,
 ) -> str | UnusableSummary:
     """The summary, or the hand-over of an inline compaction, or why there is none. `marker` is the
-    text put before a cut history.
+    text put before a cut history. `record` takes the receipt of each request, since only the caller
+    learns what becomes of the summary.
 
     First the parent's request with one more message, so that the provider's cache serves it. Where
     that does not fit, or there is no parent of the same model, the history is sent in a new
@@ -148,7 +159,7 @@ async def request_summary(
     if runtime.model is None:
         return UnusableSummary("No model is set up.", asked=False)
     model, settings = ErrorRecordingModel(runtime.model), runtime.settings.compaction
-    fork = partial(_run_fork, model, runtime, asked=asked)
+    fork = partial(_run_fork, model, runtime, record=record, asked=asked)
     if parent is not None and shares_prefix(model.name, model.format, parent):
         found = await fork(request.text, parent)
         if not _is_too_long(found):
@@ -248,7 +259,13 @@ def _build_request(
 
 
 async def _run_fork(
-    model: Model, runtime: Runtime, text: str, parent: ParentCall, *, asked: bool
+    model: Model,
+    runtime: Runtime,
+    text: str,
+    parent: ParentCall,
+    *,
+    record: Callable[[Receipt], object],
+    asked: bool,
 ) -> str | UnusableSummary:
     spec = ForkSpec(
         label=COMPACTION_LABEL,
@@ -260,7 +277,7 @@ async def _run_fork(
         edit_method=EditMethod.ANSWER,
         requested_by_user=asked,
     )
-    receipt = await runtime.run_fork(spec, model)
+    receipt = await runtime.run_fork(spec, model, record)
     if receipt.outcome is ForkOutcome.BLOCKED:
         return UnusableSummary(receipt.said, asked=False)
     if (
@@ -271,4 +288,10 @@ async def _run_fork(
             receipt.said or "The model gave no summary.",
             too_long=any(sent.error == ContextTooLong.__name__ for sent in receipt.sent),
         )
-    return parse_summary(receipt.said, tool_calls=len(receipt.denied))
+    stopped = receipt.sent[-1].stop_reason if receipt.sent else ""
+    return parse_summary(
+        receipt.said,
+        # Servers call an answer finished whose end is missing; that it was cut off is true.
+        stop_reason=stopped if stopped in CUT_OFF_REASONS else None,
+        tool_calls=len(receipt.denied),
+    )
