@@ -158,7 +158,7 @@ def fit_model(examples: Sequence[Example], balance: Callable[[str], float]) -> M
         [one.weight * balance(one.language) / sums[one.language, one.is_rule] for one, _ in rows]
     )
     share *= len(rows) / share.sum()
-    found = _minimise(x, y, LOSS_WEIGHT * share)
+    found = minimise_loss(x, y, LOSS_WEIGHT * share)
     by_size = sorted(column, key=lambda name: -abs(found[column[name]] * _scale(name)))
     kept = by_size[:STRONGEST]
     return Model(
@@ -170,7 +170,7 @@ def _scale(name: str) -> float:
     return 1.0 if name.startswith(("cue:", "form:")) else WORD_SCALE
 
 
-def _minimise(x: Vector, y: Vector, share: Vector) -> Vector:
+def minimise_loss(x: Vector, y: Vector, share: Vector) -> Vector:
     """The weights with the least loss plus half their squares, by Newton's method; each step is
     solved by conjugate gradients.
     """

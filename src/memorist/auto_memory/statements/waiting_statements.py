@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from memorist.auto_memory.statements.confirmed_manner import find_confirmed_manner
-from memorist.auto_memory.statements.foreign_tasks import is_foreign_task
+from memorist.auto_memory.statements.conversation_score import score_conversation
 from memorist.auto_memory.statements.plain_facts import classify_fact
 from memorist.auto_memory.statements.required_words import StatementPatternIndex
+from memorist.auto_memory.statements.sentence_language import is_english
 from memorist.auto_memory.statements.shown_lines import find_shown_lines
 from memorist.auto_memory.statements.statement_filters import (
     is_question,
@@ -42,7 +43,10 @@ from memorist.auto_memory.statements.user_prose import (
     is_form,
     is_text_job,
 )
-from memorist.auto_memory.statements.written_rule_score import score_written_rule
+from memorist.auto_memory.statements.written_rule_score import (
+    score_written_rule,
+    split_words,
+)
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin
 
@@ -184,10 +188,16 @@ def _score_waiting(sentence: ProseSentence, typed: str, reply_before: str) -> fl
         or is_unfit_for_memory(masked)
         or _ROLE_PLAY.match(masked)
         or _OF_THE_WORK.search(masked)
-        or is_foreign_task(masked)
     ):
         return NEVER_WAITS
-    return max(score_sentence(sentence, typed, reply_before), score_written_rule(sentence, typed))
+    return _score_by_model(sentence, typed, reply_before)
+
+
+def _score_by_model(sentence: ProseSentence, typed: str, reply_before: str) -> float:
+    rule_score = score_written_rule(sentence, typed)
+    if is_english(split_words(sentence)):
+        return max(score_sentence(sentence, typed, reply_before), rule_score)
+    return score_conversation(sentence, typed, rule_score)
 
 
 def _may_be_others(sentence: ProseSentence, typed: str) -> bool:

@@ -1,0 +1,62 @@
+"""What waits of a conversation in German, French, Spanish, Portuguese, Russian, Chinese and Japanese."""
+
+from __future__ import annotations
+
+import pytest
+
+from memorist.auto_memory.statements.conversation_score import score_conversation
+from memorist.auto_memory.statements.user_prose import split_prose_sentences
+from memorist.auto_memory.statements.waiting_statements import find_waiting_statements
+from memorist.core.messages import Message, Origin, TextBlock
+
+TALK = (
+    "Der Absturz kam gestern schon zweimal, ich hänge das Protokoll an.",
+    "Vielleicht hat der Kollege die Datei aus Versehen überschrieben.",
+    "J'ai relancé le serveur et maintenant la page s'affiche.",
+    "Le bouton bleu ne répond plus depuis hier.",
+    "Subí los cambios hace una hora y todavía no aparecen.",
+    "Parece que el servidor se quedó sin memoria.",
+    "Reiniciei o servidor e agora a página abre.",
+    "O botão azul parou de responder ontem.",
+    "Перезапустил сервер, теперь страница открывается.",
+    "Синяя кнопка со вчерашнего дня не отвечает.",
+    "我重启了服务器，现在页面能打开了。",
+    "昨天开始蓝色按钮点了没反应。",
+    "サーバーを再起動したらページが開きました。",
+    "昨日から青いボタンが反応しません。",
+)
+"""Reports of what happened: nobody's rule."""
+RULES = (
+    "Zwischenüberschriften bitte ohne Nummern.",
+    "Pas de capture d'écran dans le dépôt.",
+    "Las capturas de pantalla no van en el repositorio.",
+    "Sem capturas de tela no repositório.",
+    "Скриншоты в репозиторий не кладём.",
+    "截图不要放进仓库。",
+    "スクリーンショットはリポジトリに入れない。",
+)
+
+
+def _waits(text: str) -> bool:
+    message = Message(id="m", role="user", blocks=(TextBlock(text),), origin=Origin.USER)
+    return bool(find_waiting_statements(message, "Done."))
+
+
+@pytest.mark.covers("AM-8")
+def test_reports_in_other_languages_do_not_wait() -> None:
+    """A conversation is not an instruction file: most of it reports, remarks or orders one deed."""
+    assert [each for each in TALK if _waits(each)] == []
+
+
+@pytest.mark.covers("AM-8")
+def test_rules_in_other_languages_wait() -> None:
+    """Rules without "always" or "never", as people mention them."""
+    assert [each for each in RULES if not _waits(each)] == []
+
+
+def test_the_score_as_a_written_rule_counts_only_so_far() -> None:
+    """A sentence full of an instruction file's words says no more than one with many of them."""
+    (sentence,) = split_prose_sentences("Screenshots gehören nicht ins Repository.")
+    assert score_conversation(sentence, sentence.text, 40.0) == score_conversation(
+        sentence, sentence.text, 3.0
+    )
