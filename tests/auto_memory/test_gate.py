@@ -14,7 +14,7 @@ from memorist.auto_memory.memory_file import (
     parse_topic,
     with_provenance,
 )
-from memorist.auto_memory.visible_memory import compute_content_seal
+from memorist.auto_memory.visible_memory import compute_content_digest
 from memorist.auto_memory.write_evidence import (
     WriteEvidence,
     collect_write_evidence,
@@ -227,7 +227,7 @@ def test_planted_orders_wait_whoever_writes_them(actor: Actor) -> None:
     assert isinstance(judged(planted, actor="user"), AcceptedChange)
     assert find_reasons_to_withhold(parse_topic("a.md", planted), ())
     assert not find_reasons_to_withhold(
-        parse_topic("a.md", planted), (compute_content_seal(parse_topic("a.md", planted)),)
+        parse_topic("a.md", planted), (compute_content_digest(parse_topic("a.md", planted)),)
     )
 
 

@@ -19,7 +19,7 @@ from memorist.cli.doctor.hook_check import check_hooks
 from memorist.cli.main import memorist_group
 from memorist.hooks import daemon_socket as listening
 from memorist.hooks.hook_client import record_hook_failure
-from memorist.hooks.hook_log import describe_hook_failures, parse_hook_failures
+from memorist.hooks.hook_failures import describe_hook_failures, parse_hook_failures
 from memorist.settings import ResolvedSettings, Settings
 from memorist.store.home_layout import Layout
 

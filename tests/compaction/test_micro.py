@@ -9,13 +9,13 @@ from hypothesis import given
 
 from compaction.histories import STEPS, History, told
 from memorist.compaction.cached_microcompact import (
+    ClearedResults,
     ClearingBoundary,
-    PinnedResults,
     add_clearing_edit,
     add_old_results,
     build_clearing_edit,
     confirm_clearing,
-    drop_stale_pins,
+    drop_stale_results,
 )
 from memorist.compaction.compaction_result import CompactedHistory, UnchangedHistory
 from memorist.compaction.microcompact import (
@@ -177,7 +177,7 @@ def test_the_edit_clears_the_wanted_results_and_never_a_newer_one(*, counts_excl
     history = work(4).runs("t1", LONG, "Task")
     for number in range(4, 8):
         history.runs(f"c{number}", LONG)
-    pinned = add_old_results(PinnedResults(), history.messages, 5)
+    pinned = add_old_results(ClearedResults(), history.messages, 5)
     assert pinned.ids == ("c0", "c1", "c2")
 
     for _ in range(3):
@@ -196,7 +196,7 @@ def test_the_local_messages_stay_and_the_host_s_own_edits_hold() -> None:
     alone.
     """
     history = work(8)
-    pinned = add_old_results(PinnedResults(), history.messages, 5)
+    pinned = add_old_results(ClearedResults(), history.messages, 5)
     thinking = {"type": "clear_thinking_20251015", "keep": "all"}
     body: dict[str, Any] = {
         "model": "m",
@@ -216,7 +216,7 @@ def test_the_local_messages_stay_and_the_host_s_own_edits_hold() -> None:
     assert change.betas == ("context-management-2025-06-27",)
     assert body["context_management"]["edits"] == [thinking]
     assert add_clearing_edit(own, pinned, history.messages).body is own
-    assert add_clearing_edit(body, PinnedResults(), history.messages).body is body
+    assert add_clearing_edit(body, ClearedResults(), history.messages).body is body
 
 
 @pytest.mark.covers("CP-6")
@@ -224,7 +224,7 @@ def test_the_boundary_comes_with_the_reply_that_confirms() -> None:
     """Nothing before, nothing for an empty list, the difference to the running total after, and
     nothing twice.
     """
-    pinned = add_old_results(PinnedResults(), work(8).messages, 5)
+    pinned = add_old_results(ClearedResults(), work(8).messages, 5)
 
     def reply(tokens: int) -> dict[str, Any]:
         edit = {
@@ -248,12 +248,12 @@ def test_the_boundary_comes_with_the_reply_that_confirms() -> None:
 def test_a_new_history_forgets_the_pins_that_have_no_object() -> None:
     """After clearing by time the provider has nothing left to clear."""
     history = work(8)
-    pinned = add_old_results(PinnedResults(), history.messages, 5)
+    pinned = add_old_results(ClearedResults(), history.messages, 5)
     done = clear_when_idle(history.messages, now=HOUR, last_reply=0.0, settings=SETTINGS)
     assert isinstance(done, CompactedHistory)
 
-    assert drop_stale_pins(pinned, done.messages) == PinnedResults()
-    assert drop_stale_pins(pinned, history.messages[3:]).ids == ("c1", "c2")
+    assert drop_stale_results(pinned, done.messages) == ClearedResults()
+    assert drop_stale_results(pinned, history.messages[3:]).ids == ("c1", "c2")
 
 
 @pytest.mark.covers("CP-5")

@@ -21,7 +21,7 @@ from memorist.compaction.full_compaction import RewriteOptions, compact_with_sum
 from memorist.compaction.inline_compaction import compact_inline
 from memorist.compaction.measured_history import MeasuredConversation, measure_conversation
 from memorist.compaction.newest_messages import (
-    find_least_past,
+    find_room_for_older,
     find_unanswered_start,
     keep_tail,
     keep_unanswered,
@@ -141,7 +141,7 @@ def test_the_newest_round_is_whole_and_short_words_are_verbatim(
         conversation.messages, find_unanswered_start(conversation.messages), 10**9, 1.0
     )
     needed = estimate_messages_tokens(newest)
-    if needed + max(find_least_past(limit), LEAST_BESIDE) <= limit:
+    if needed + max(find_room_for_older(limit), LEAST_BESIDE) <= limit:
         whole = {message.id: message for message in result.messages}
         assert [whole.get(message.id) for message in newest] == list(newest)
     said = sum(estimate_text_tokens(text) + 8 for text in conversation.user_texts)

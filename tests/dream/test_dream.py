@@ -21,8 +21,8 @@ from memorist.auto_memory.memory_file import Trust, parse_topic
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.dream.daily_log import DailyLogs
 from memorist.dream.dream_gates import GateClosed, GateOpen
+from memorist.dream.dream_journal import journal_path
 from memorist.dream.dream_lock import DreamLock, DreamLockBusy, HeldDreamLock
-from memorist.dream.dream_preview import journal_path
 from memorist.dream.dream_review import review_model_changes
 from memorist.dream.past_evidence import PastSession
 from memorist.errors import InputError, ModelUnavailable, StoreError

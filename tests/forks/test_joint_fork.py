@@ -17,7 +17,7 @@ from memorist.forks.file_tool_calls import WriteFileCall
 from memorist.forks.fork import run_fork
 from memorist.forks.fork_spec import FolderAccess, ForkOutcome, ForkSpec, Receipt
 from memorist.forks.joint_fork import JointFork, join_summaries
-from memorist.forks.written_edits import TextEdits
+from memorist.forks.text_edits import TextEdits
 from memorist.settings import SessionMemorySettings, Settings
 from memorist.testing import (
     FrozenClock,

@@ -31,7 +31,7 @@ from memorist.forks.fork_spec import (
     SingleFileEdit,
     skipped_receipt,
 )
-from memorist.forks.written_edits import TextEdits
+from memorist.forks.text_edits import TextEdits
 from memorist.formats.codec_registry import find_codec
 from memorist.ports import Request
 from memorist.testing import (

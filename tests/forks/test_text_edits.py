@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memorist.forks.answer_form import AnswerForm, list_texts, read_form
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement, WriteFileCall
-from memorist.forks.written_edits import TextEdits, parse_edit_elements, parse_written_calls
+from memorist.forks.text_edits import TextEdits, parse_edit_elements, parse_written_calls
 
 
 @pytest.mark.covers("FK-6")

@@ -160,5 +160,5 @@ async def test_nothing_is_learned_later_of_a_session_without_memory(
     async with open_rollout_pipeline(Settings(home=str(hooks.home))) as past:
         found = past.find_sessions([tmp_path / "sessions"])
 
-    assert Layout(hooks.home).off_sessions.read_text() == "c1\n"
+    assert Layout(hooks.home).memory_off_sessions.read_text() == "c1\n"
     assert [thread.id for thread in found.threads] == ["c2"]

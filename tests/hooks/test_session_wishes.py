@@ -72,7 +72,7 @@ async def test_a_word_to_the_client_turns_memory_off_for_the_session(tmp_path: P
         event = HookEvent(session_id="s1", cwd=FOLDER, hook_event_name="SessionStart")
         resumed = await again.answer("claude-code", event, "", 20.0)
         await again.close()
-        assert engine.off_sessions() == {"s1"}
+        assert engine.memory_off_sessions() == {"s1"}
 
     assert "memory is off" in said.notice
     assert "none of memorist's tools" in said.text
@@ -93,8 +93,8 @@ async def test_the_end_of_another_session_takes_in_no_recording_of_one_without_m
         known = {each.id: each.mode for each in list_rollouts(past.state)}
     claude(folder / "c3.jsonl", ["The zebra flag is secret."], session="c3")
     layout = Layout(tmp_path / "home")
-    layout.off_sessions.parent.mkdir(parents=True)
-    layout.off_sessions.write_text("c2\nc3\n")
+    layout.memory_off_sessions.parent.mkdir(parents=True)
+    layout.memory_off_sessions.write_text("c2\nc3\n")
     async with Memorist(model="structural", settings=settings) as engine:
         engine.starts_workers = False
         client = Client(engine, folder)
@@ -162,8 +162,8 @@ async def test_a_session_of_any_name_is_left_out_once_memory_is_off(tmp_path: Pa
                 session.turn_memory_off()
                 await session.close()
 
-            assert engine.off_sessions() == {"Größe 1", "a%20b", "s1"}
-    assert len(engine.layout.off_sessions.read_text().splitlines()) == 3
+            assert engine.memory_off_sessions() == {"Größe 1", "a%20b", "s1"}
+    assert len(engine.layout.memory_off_sessions.read_text().splitlines()) == 3
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ async def test_a_prompt_that_the_user_did_not_type_turns_nothing_off(
         answer = await pool.answer("claude-code", replace(given, **fields), "", 20.0)
         await pool.close()
 
-        assert engine.off_sessions() == frozenset()
+        assert engine.memory_off_sessions() == frozenset()
         assert "memory is off" not in answer.notice
 
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.cli.main import memorist_group
 from memorist.machines.machine_remote import GitBranch
-from memorist.machines.machine_snapshot import ProjectEntries, take_over
-from memorist.machines.snapshot_cipher import seal_snapshot
+from memorist.machines.machine_snapshot import ProjectEntries, merge_snapshots
+from memorist.machines.snapshot_cipher import encrypt_snapshot
 from memorist.store.disk_files import DiskFiles
 
 pytest.importorskip("cryptography")
@@ -147,7 +147,9 @@ def test_a_kill_at_any_step_loses_nothing(
         patched.setattr(GitBranch, "_git", killing(GitBranch._git))
         patched.setattr(DiskFiles, "write", killing(DiskFiles.write))
         patched.setattr(MemoryFolder, "apply_changes", killing(MemoryFolder.apply_changes))
-        patched.setattr("memorist.machines.machine_sync.seal_snapshot", killing(seal_snapshot))
+        patched.setattr(
+            "memorist.machines.machine_sync.encrypt_snapshot", killing(encrypt_snapshot)
+        )
         with contextlib.suppress(KeyboardInterrupt, AssertionError):
             other.run("machines", "sync")
     for machine in (other, one):
@@ -195,7 +197,7 @@ def test_machines_end_alike_and_the_newest_words_are_there(
 
     def bring_in_line(machine: int) -> None:
         others = [other for number, other in enumerate(published) if number != machine]
-        entries = take_over(published[machine], here[machine], others)
+        entries = merge_snapshots(published[machine], here[machine], others)
         published[machine] = entries
         here[machine] = {path: each.text for path, each in entries.items() if each.text is not None}
 

@@ -17,12 +17,12 @@ from memorist.replay.replay_results import (
     CommandUse,
     CompactionRecord,
     ContextPoint,
+    FailureRecord,
     FileUse,
     NotesUpdateRecord,
     ReceiptTotals,
     ReplayRecord,
     SessionRecord,
-    TroubleRecord,
 )
 from memorist.replay.replay_tables import describe_cost, session_title
 from memorist.views.markdown_html import render_markdown_html
@@ -128,8 +128,8 @@ def session(**changes: object) -> SessionRecord:
         files=(FileUse("read.py", 3, 0), FileUse("changed.py", 1, 2)),
         commands=(CommandUse("make test", 5, 2, "2 failed"),),
         troubles=(
-            TroubleRecord("make build", "no rule", "make all"),
-            TroubleRecord("ls x", "no such file", ""),
+            FailureRecord("make build", "no rule", "make all"),
+            FailureRecord("ls x", "no such file", ""),
         ),
         notes="# Session Title\n_Five words._\n\n<!-- structural -->\nMend the importer\n\n# "
         "Worklog\n\n- read **it**\n",
@@ -160,7 +160,7 @@ def hostile(text: str) -> SessionRecord:
         kinds={text: 9},
         files=(FileUse(text, 1, 1),),
         commands=(CommandUse(text, 1, 1, text),),
-        troubles=(TroubleRecord(text, text, text),),
+        troubles=(FailureRecord(text, text, text),),
         notes=f"# {text}\n\n{text}\n\n- {text}\n\n| a |\n|---|\n| {text} |\n\n{text}",
         notes_path=text,
     )

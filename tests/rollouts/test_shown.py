@@ -14,8 +14,8 @@ from memorist.rollouts.session_location import SessionLocation, group_applies_at
 from memorist.rollouts.shown_memory import (
     RolloutMemoryPrompts,
     RolloutMemoryView,
-    SummaryViewOptions,
-    render_summary_view,
+    ShownMemoryOptions,
+    render_shown_memory,
 )
 from memorist.rollouts.summary_composition import (
     MemorySummary,
@@ -55,10 +55,10 @@ BOTH = summary(
 def shown(
     text: str = BOTH, here: SessionLocation = IN_SHOP, *, tokens: int = 2_500, **other: bool
 ) -> RolloutMemoryView | None:
-    return render_summary_view(
+    return render_shown_memory(
         text,
         (),
-        SummaryViewOptions(location=here, folder="~/.memorist/memories", tokens=tokens, **other),
+        ShownMemoryOptions(location=here, folder="~/.memorist/memories", tokens=tokens, **other),
         TEXTS,
     )
 
@@ -176,24 +176,24 @@ def test_a_note_is_shown_at_once_and_only_until_it_is_merged() -> None:
     notes = [parse_note(path, data), parse_note("extensions/ad_hoc/notes/x.md", order)]
     merged = parse_note(path, b"---\nmerged: 2025-11-22\n---\n" + data)
 
-    found = render_summary_view("", notes, SummaryViewOptions(location=IN_SHOP, folder="m"), TEXTS)
+    found = render_shown_memory("", notes, ShownMemoryOptions(location=IN_SHOP, folder="m"), TEXTS)
 
     assert "- Use bun from now on [noted 2025-11-22]" in inner(found)
     assert "previous" not in inner(found)
     assert (
-        render_summary_view(
-            "", notes, SummaryViewOptions(location=SessionLocation(cwd=TILL), folder="m"), TEXTS
+        render_shown_memory(
+            "", notes, ShownMemoryOptions(location=SessionLocation(cwd=TILL), folder="m"), TEXTS
         )
         is None
     )
     assert (
-        render_summary_view("", [merged], SummaryViewOptions(location=IN_SHOP, folder="m"), TEXTS)
+        render_shown_memory("", [merged], ShownMemoryOptions(location=IN_SHOP, folder="m"), TEXTS)
         is None
     )
     assert (
         inner(
-            render_summary_view(
-                BOTH, notes, SummaryViewOptions(location=IN_SHOP, folder="m"), TEXTS
+            render_shown_memory(
+                BOTH, notes, ShownMemoryOptions(location=IN_SHOP, folder="m"), TEXTS
             )
         ).index("bun")
         < inner(found).index("bun") + 200
@@ -295,8 +295,8 @@ def test_fitting_never_makes_an_entry_up_or_cuts_one(
 @given(st.text(max_size=300))
 def test_any_text_can_be_shown(text: str) -> None:
     """Whatever stands in the file, nothing fails."""
-    found = render_summary_view(
-        f"v1\n{text}", (), SummaryViewOptions(location=IN_SHOP, folder="m"), TEXTS
+    found = render_shown_memory(
+        f"v1\n{text}", (), ShownMemoryOptions(location=IN_SHOP, folder="m"), TEXTS
     )
 
     assert found is None or found.tokens <= 2_500

@@ -16,7 +16,7 @@ from memorist.engine import engine as engine_module
 from memorist.engine.engine import Memorist
 from memorist.engine.rollout_pipeline import open_rollout_pipeline
 from memorist.ports import Request
-from memorist.rollouts.sync_outcome import RolloutSyncReport
+from memorist.rollouts.rollout_sync_report import RolloutSyncReport
 from memorist.settings import RolloutsSettings, Settings, SpendSettings
 from memorist.store.extract_rows import list_extracts
 from memorist.store.job_claim_rules import LeasePolicy

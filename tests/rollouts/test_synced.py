@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from memorist.rollouts.job_worker import JobDeferred, JobFinished
-from memorist.rollouts.sync_outcome import split_finished_and_waiting, structural_fallback_remarks
+from memorist.rollouts.rollout_sync_report import (
+    split_finished_and_waiting,
+    structural_fallback_remarks,
+)
 from memorist.store.extract_rows import StoredExtract
 from memorist.store.job_claim_rules import ClaimRefused
 from store.claiming import NOW, extract

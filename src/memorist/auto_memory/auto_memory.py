@@ -25,7 +25,7 @@ from memorist.auto_memory.contradiction import (
 from memorist.auto_memory.inbox import (
     Inbox,
     Proposal,
-    ReviewedSeals,
+    ReviewedDigests,
     create_proposal,
     is_already_applied,
 )
@@ -66,7 +66,7 @@ from memorist.auto_memory.team_memory import (
 )
 from memorist.auto_memory.visible_memory import (
     USER_TRUST,
-    compute_content_seal,
+    compute_content_digest,
     filter_visible_index,
     find_suspicions,
 )
@@ -144,7 +144,7 @@ class AutoMemory:
         self.project_files = ProjectFiles("")
         """The project that the memories are about; `open_memory` names it."""
         self.inbox = Inbox(layout, files)
-        self._seals = ReviewedSeals(layout, files)
+        self._digests = ReviewedDigests(layout, files)
         self.purge_journal = PurgeJournal(files, layout)
         """What is not wholly forgotten yet."""
         self._files = files
@@ -166,8 +166,10 @@ class AutoMemory:
         """Return the headers that a model may see, by the last scan's judgement and the user's
         reviews.
         """
-        reviewed = self.reviewed_seals()
-        return [head for head in self.headers() if not head.doubts or head.seal in reviewed]
+        reviewed = self.reviewed_digests()
+        return [
+            head for head in self.headers() if not head.doubts or head.content_digest in reviewed
+        ]
 
     def visible_index(self) -> MemoryIndex:
         """Return the index as a model sees it, without withheld memories and lines that read like
@@ -227,7 +229,7 @@ class AutoMemory:
         """Write here what the gate accepted, and put what is doubtful into the inbox."""
         accepted = [self._anchor(each, reason) for each in accepted]
         if reason.actor in ("user", "inbox"):
-            self._seal_suspicious(each.change for each in accepted)
+            self._accept_suspicious(each.change for each in accepted)
         result = self._reconcile(accepted, reason)
         reason = name_replaced(reason, result.replaced)
         id = self.folder.apply_changes(result.changes, reason) if result.changes else ""
@@ -419,7 +421,7 @@ class AutoMemory:
             actor=actor,
             evidence=evidence,
             now=format_utc_timestamp(self._clock.now()),
-            reviewed_seals=self.reviewed_seals(),
+            reviewed_digests=self.reviewed_digests(),
             team_memories=self.folder.read_team_memories(),
             team_readers=self.team_readers,
         )
@@ -440,14 +442,14 @@ class AutoMemory:
             given, evidence=evidence, existing_paths=tuple(head.path for head in heads)
         )
 
-    def _seal_suspicious(self, changes: Iterable[MemoryChange]) -> None:
+    def _accept_suspicious(self, changes: Iterable[MemoryChange]) -> None:
         """Seal what the user wrote or accepted, so that it is shown even where it reads like an
         order.
         """
         for change in changes:
             topic = parse_topic(change.path, change.after or b"")
             if find_suspicions(topic):
-                self._seals.add(compute_content_seal(topic))
+                self._digests.add(compute_content_digest(topic))
 
     def propose(
         self,
@@ -530,7 +532,7 @@ class AutoMemory:
         if self.folder.is_known_clean(topic):
             return topic, ()
         return topic, find_reasons_to_withhold(
-            topic, self.reviewed_seals(), Trust.UNKNOWN if self.folder.is_foreign(path) else None
+            topic, self.reviewed_digests(), Trust.UNKNOWN if self.folder.is_foreign(path) else None
         )
 
     def find_path(self, name: str) -> str:
@@ -659,8 +661,8 @@ class AutoMemory:
 
         Returns the number of changes that contained them. Doing it again changes nothing.
         """
-        self._seals.remove(
-            {compute_content_seal(topic) for path in paths for topic in self.read_versions(path)}
+        self._digests.remove(
+            {compute_content_digest(topic) for path in paths for topic in self.read_versions(path)}
         )
         for waiting in self.inbox.list_proposals():
             if waiting.path in paths:
@@ -762,9 +764,9 @@ class AutoMemory:
         owner.inbox.remove(given)
         return given
 
-    def reviewed_seals(self) -> tuple[str, ...]:
-        """Return the content seals of the memories that the user accepted."""
-        return self._seals.list_seals()
+    def reviewed_digests(self) -> tuple[str, ...]:
+        """Return the digests of the memories that the user accepted."""
+        return self._digests.list_digests()
 
     def clone_for_thread(self) -> Self:
         """Open the same folder for another thread; see `ScannedFolder.clone_for_thread`."""

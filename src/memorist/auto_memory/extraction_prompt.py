@@ -31,7 +31,7 @@ from memorist.forks.file_tool_calls import (
     WriteFileCall,
     parse_tool_call,
 )
-from memorist.forks.written_edits import TextEdits
+from memorist.forks.text_edits import TextEdits
 from memorist.safety.secrets import redact
 from memorist.settings import AutoMemorySettings
 

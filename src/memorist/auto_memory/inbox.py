@@ -182,33 +182,33 @@ class Inbox:
         remove_if_exists(self._files, self._layout.inbox / f"{proposal.id}.json")
 
 
-MAX_SEALS = 5_000
-"""Content seals that are kept, the newest."""
+MAX_DIGESTS = 5_000
+"""Digests that are kept, the newest."""
 
 
-class ReviewedSeals:
-    """Content seals of the memories that the user accepted: they need no second review."""
+class ReviewedDigests:
+    """Digests of the memories that the user accepted: they need no second review."""
 
     def __init__(self, layout: MemoryLayout, files: FileSystem) -> None:
         self._path = layout.reviewed_digests
         self._files = files
 
-    def list_seals(self) -> tuple[str, ...]:
-        """Return every seal, oldest first; none where the file is damaged."""
+    def list_digests(self) -> tuple[str, ...]:
+        """Return every digest, oldest first; none where the file is damaged."""
         try:
             return msgspec.json.decode(self._files.read(self._path), type=tuple[str, ...])
         except (FileNotFoundError, msgspec.DecodeError):
             return ()
 
-    def add(self, seal: str) -> None:
-        """Add a seal. Raises StoreError."""
-        known = [each for each in self.list_seals() if each != seal][-MAX_SEALS + 1 :]
-        self._files.write(self._path, msgspec.json.encode([*known, seal]))
+    def add(self, digest: str) -> None:
+        """Add a digest. Raises StoreError."""
+        known = [each for each in self.list_digests() if each != digest][-MAX_DIGESTS + 1 :]
+        self._files.write(self._path, msgspec.json.encode([*known, digest]))
 
-    def remove(self, seals: set[str]) -> None:
-        """Remove these seals. Raises StoreError."""
-        known = self.list_seals()
-        if seals.intersection(known):
+    def remove(self, digests: set[str]) -> None:
+        """Remove these digests. Raises StoreError."""
+        known = self.list_digests()
+        if digests.intersection(known):
             self._files.write(
-                self._path, msgspec.json.encode([each for each in known if each not in seals])
+                self._path, msgspec.json.encode([each for each in known if each not in digests])
             )

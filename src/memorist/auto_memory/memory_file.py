@@ -206,7 +206,7 @@ def _text_list(given: dict[str, Any], key: str) -> tuple[str, ...]:
 _COLON_LINE = lazy_pattern(r"(\s*)([A-Za-z_][\w.-]*): +(?![\"'|>\[{&*!%@`])(.*(?:: |:$| #).*?)\s*")
 
 
-def with_mended_header(topic: Topic) -> Topic:
+def with_repaired_header(topic: Topic) -> Topic:
     """The topic with one-line header values quoted that hold a colon or a `#`, where that makes its
     header readable; otherwise unchanged.
 

@@ -43,12 +43,12 @@ def lint_folder(
     *,
     index_text: str,
     expected_index: MemoryIndex,
-    reviewed_seals: Collection[str] = (),
+    reviewed_digests: Collection[str] = (),
 ) -> tuple[LintProblem, ...]:
     """Find all problems, sorted by path.
 
     `index_text` is the index on disk, `expected_index` what would be built from the files,
-    `reviewed_seals` the content seals of the memories that the user accepted.
+    `reviewed_digests` the digests of the memories that the user accepted.
     """
     paths = {topic.path for topic in topics}
     found = [
@@ -58,7 +58,7 @@ def lint_folder(
         *_dropped_line_problems(expected_index, paths),
     ]
     for topic in topics:
-        found += _topic_problems(topic, reviewed_seals)
+        found += _topic_problems(topic, reviewed_digests)
     found += _duplicate_problems(topics)
     found += [describe_opposed(topic, other) for topic, other in find_opposed_topics(topics)]
     return tuple(sorted(found, key=lambda problem: (problem.path, problem.what)))
@@ -290,6 +290,6 @@ def _find_folder_problems(memory: AutoMemory) -> tuple[list[Topic], list[LintPro
         memory.folder.list_entries(),
         index_text=memory.folder.read_index_text(),
         expected_index=memory.folder.build_index(),
-        reviewed_seals=memory.reviewed_seals(),
+        reviewed_digests=memory.reviewed_digests(),
     )
     return topics, list(problems)

@@ -6,7 +6,7 @@ import datetime as dt
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from memorist.auto_memory.memory_file import (
     MemoryKind,
@@ -55,8 +55,8 @@ class MemoryHeader(Struct, frozen=True, kw_only=True):
     pinned: bool = False
     doubts: tuple[str, ...] = ()
     """Why a model is not shown it, unless the user accepted it; judged on the whole file."""
-    seal: str = ""
-    """Content seal, see `compute_content_seal`; empty without doubts."""
+    content_digest: str = field(default="", name="seal")
+    """See `compute_content_digest`; empty without doubts."""
     problem: str = ""
     """Why its header could not be read; empty when it could."""
 

@@ -18,7 +18,7 @@ from memorist.auto_memory.memory_manifest import (
     is_single_line,
     read_memory_header,
 )
-from memorist.auto_memory.visible_memory import USER_TRUST, compute_content_seal, find_suspicions
+from memorist.auto_memory.visible_memory import USER_TRUST, compute_content_digest, find_suspicions
 from memorist.ports import FileInfo
 from memorist.safety.secrets import redact_bytes
 
@@ -93,7 +93,7 @@ def scan_file(
         head = replace(head, trust=Trust.UNKNOWN)
     found = find_suspicions(topic, Trust.UNKNOWN if foreign else None)
     if found:
-        head = replace(head, doubts=found, seal=compute_content_seal(written))
+        head = replace(head, doubts=found, content_digest=compute_content_digest(written))
     return ScannedFile(facts.size, facts.modified_ns, blob, head, foreign, redacted_blob)
 
 

@@ -30,7 +30,7 @@ SEAM_CHARS = 400
 """Characters on both sides of the seam between two memories that are checked together."""
 
 
-def compute_content_seal(topic: Topic) -> str:
+def compute_content_digest(topic: Topic) -> str:
     """Hash all that a memory says, header included and memorist's own marks excluded.
 
     A memory the user accepted is recognised by it.

@@ -23,8 +23,8 @@ from memorist.auto_memory.memory_file import (
     Trust,
     parse_topic,
     with_header,
-    with_mended_header,
     with_provenance,
+    with_repaired_header,
 )
 from memorist.auto_memory.memory_manifest import describe_excess_size
 from memorist.auto_memory.quotation_proof import (
@@ -41,7 +41,7 @@ from memorist.auto_memory.team_memory import (
 )
 from memorist.auto_memory.visible_memory import (
     USER_TRUST,
-    compute_content_seal,
+    compute_content_digest,
     explain_unbacked_permission,
     find_planted_orders,
     find_suspicions,
@@ -115,8 +115,8 @@ class GateContext(Struct, frozen=True, kw_only=True):
     evidence: WriteEvidence = WriteEvidence()
     now: str = ""
     """ISO 8601, UTC."""
-    reviewed_seals: Collection[str] = ()
-    """Content seals of memories that the user has accepted."""
+    reviewed_digests: Collection[str] = ()
+    """Digests of memories that the user has accepted."""
     existing_paths: Collection[str] = ()
     """Existing paths, for writes by a model: a name that looks like one of them is refused."""
     team_memories: Sequence[TeamMemory] = ()
@@ -149,7 +149,7 @@ def hold_for_review(
     return NeedsReview(verdict.change, verdict.trust, reasons)
 
 
-def compute_text_fingerprint(text: str) -> str:
+def compute_text_digest(text: str) -> str:
     """Hash a memory's text below its header; equal up to white space."""
     return hashlib.sha256(" ".join(text.split()).encode("utf-8", "replace")).hexdigest()[:32]
 
@@ -163,7 +163,7 @@ def judge_change(change: MemoryChange, context: GateContext) -> GateVerdict:
         return _judge_removal(change, context)
     topic = parse_topic(change.path, change.after)
     if context.actor in MODEL_ACTORS:
-        topic = with_mended_header(topic)
+        topic = with_repaired_header(topic)
     shown, remarks = _clean_topic(topic)
     problem = "" if shown.body.strip() else "it would be empty"
     if context.actor == "team" or is_shared(change.path):
@@ -190,7 +190,7 @@ def judge_change(change: MemoryChange, context: GateContext) -> GateVerdict:
     reasons += (
         () if proven or context.actor == "team" else _overwrite_reasons(stamped, change, trust)
     )
-    if compute_content_seal(stamped) not in context.reviewed_seals:
+    if compute_content_digest(stamped) not in context.reviewed_digests:
         reasons = (
             *([topic.header_problem] if topic.header_problem else ()),
             *find_planted_orders(topic),
@@ -522,7 +522,7 @@ def _has_same_content(one: Topic, other: Topic) -> bool:
 
 
 def find_reasons_to_withhold(
-    topic: Topic, reviewed_seals: Collection[str], trust: Trust | None = None
+    topic: Topic, reviewed_digests: Collection[str], trust: Trust | None = None
 ) -> tuple[str, ...]:
     """Find out why a memory on disk is not shown to a model; empty when it may be.
 
@@ -530,7 +530,7 @@ def find_reasons_to_withhold(
     file's own claim where that is not to be believed.
     """
     found = find_suspicions(topic, trust)
-    return () if found and compute_content_seal(topic) in reviewed_seals else found
+    return () if found and compute_content_digest(topic) in reviewed_digests else found
 
 
 def merge_reasons(verdicts: Sequence[GateVerdict]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from memorist.cli import output
 from memorist.cli.command_environment import find_home, load_project_settings
 from memorist.compaction.cached_microcompact import (
-    PinnedResults,
+    ClearedResults,
     add_old_results,
     build_clearing_edit,
 )
@@ -145,7 +145,7 @@ def compact_command(**options: Any) -> None:  # noqa: ANN401 - click passes the 
 def _print_clearing_edit(recorded: RecordedWindow, *, as_json: bool) -> None:
     """What cached microcompact would ask Anthropic to clear."""
     keep = load_project_settings().compaction.micro_keep
-    pinned = add_old_results(PinnedResults(), recorded.messages, keep)
+    pinned = add_old_results(ClearedResults(), recorded.messages, keep)
     edit = build_clearing_edit(pinned, recorded.messages)
     if edit is None:
         raise NothingToDo("No tool result is old enough to be cleared.")

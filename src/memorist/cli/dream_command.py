@@ -25,8 +25,12 @@ from memorist.dream.daily_log import DailyLogs
 from memorist.dream.dream import Dream
 from memorist.dream.dream_archive import list_archived
 from memorist.dream.dream_gates import GateClosed, GateOpen
-from memorist.dream.dream_journal import DreamReport, render_report_lines
-from memorist.dream.dream_preview import journal_path, read_journal
+from memorist.dream.dream_journal import (
+    DreamReport,
+    journal_path,
+    read_journal,
+    render_report_lines,
+)
 from memorist.dream.project_dream import open_dream
 from memorist.engine.background_runtime import open_background_runtime
 from memorist.engine.engine import Memorist

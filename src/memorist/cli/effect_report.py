@@ -23,7 +23,7 @@ from memorist.engine.session_list import list_known_sessions
 from memorist.errors import UnreadableSession
 from memorist.formats.format_detection import read_session
 from memorist.store.database import Connection
-from memorist.store.memory_uses import MemoryUseTotal, list_drawn_sessions, total_uses
+from memorist.store.memory_uses import MemoryUseTotal, list_holdout_sessions, total_uses
 from memorist.store.transcript_reader import LineFile
 
 IDLE_SHOWN = 5
@@ -49,7 +49,7 @@ def read_effect(database: Connection | None, folder: Path) -> EffectReport:
     """Measure the sessions that were drawn, and find idle memories of the folder. Raises
     StoreError.
     """
-    drawn = {} if database is None else list_drawn_sessions(database)
+    drawn = {} if database is None else list_holdout_sessions(database)
     files = {each.id: each.file for each in list_known_sessions(find_home(), None)} if drawn else {}
     groups: tuple[list[SessionMeasures], list[SessionMeasures]] = ([], [])
     for session, held_out in drawn.items():

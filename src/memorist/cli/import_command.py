@@ -19,8 +19,8 @@ from memorist.cli.rollouts.rollouts_sync_command import (
 from memorist.engine.rollout_pipeline import ANY_AGE_DAYS, RolloutPipeline, RolloutSyncPlan
 from memorist.formats.transcript_format import FORMAT_TITLES
 from memorist.rollouts.extraction_cost import estimate_extraction_cost
+from memorist.rollouts.rollout_sync_report import RolloutSyncReport
 from memorist.rollouts.session_sources import AGENTS
-from memorist.rollouts.sync_outcome import RolloutSyncReport
 
 _NAMED = "memorist.import.sessions"
 

@@ -45,7 +45,7 @@ class ProjectMemoryStatus(Struct, frozen=True, kw_only=True):
 def read_memory_status(database: Connection | None) -> ProjectMemoryStatus:
     """Read the status; nothing is created. Raises StoreError."""
     with open_project_memory() as (engine, memory):
-        off_sessions = len(engine.off_sessions())
+        off_sessions = len(engine.memory_off_sessions())
         folder = str(memory.layout.folder)
         counted = Counter(head.trust for head in memory.headers()) if memory.folder.exists else {}
         waiting = len(memory.list_proposals())

@@ -12,7 +12,7 @@ from memorist.cli.command_group import words_argument
 from memorist.cli.memory.memory_commands import (
     open_project_memory,
 )
-from memorist.engine.past_session_recall import find_past_words
+from memorist.engine.past_session_recall import quote_past_sessions
 from memorist.recall.passages import describe_outcome, quote_passage
 from memorist.recall.recall_explanation import RecallExplanation, explain_recall
 
@@ -48,7 +48,7 @@ def recall_command(
     """
     with open_project_memory(memory_dir) as (engine, memory):
         found = explain_recall(memory, engine.settings.recall, query, limit)
-        past = () if memory_dir else find_past_words(engine.layout, str(Path.cwd()), query)
+        past = () if memory_dir else quote_past_sessions(engine.layout, str(Path.cwd()), query)
     heads = found.heads
     now = time.time()
     rows = [

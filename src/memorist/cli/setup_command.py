@@ -39,12 +39,12 @@ from memorist.hooks.agent_programs import (
 )
 from memorist.hooks.hook_entries import find_hook_commands
 from memorist.hooks.hook_install import HookInstaller, SettingsChange, SettingsFile
-from memorist.hooks.hook_proof import prove_hook, prove_server
+from memorist.hooks.hook_probe import probe_hook, probe_server
 from memorist.hooks.install_scope import HOME_VARIABLE
 from memorist.models.embedder import is_embedder_installed
 from memorist.platforms.regular_files import read_regular_text
+from memorist.rollouts.rollout_sync_report import RolloutSyncReport
 from memorist.rollouts.session_sources import find_repository_root
-from memorist.rollouts.sync_outcome import RolloutSyncReport
 from memorist.store.disk_files import DiskFiles
 from memorist.system import SystemClock
 
@@ -220,9 +220,9 @@ def _prove(target: SettingsFile, home: Path) -> bool:
     cwd = str(Path.cwd())
     if target.purpose == "hooks":
         commands = find_hook_commands(read_regular_text(target.path))
-        return bool(commands) and prove_hook(commands["SessionStart"], cwd)
+        return bool(commands) and probe_hook(commands["SessionStart"], cwd)
     words = (*find_launch_command(home).arguments, "mcp")
-    return prove_server(words, {**os.environ, HOME_VARIABLE: str(home)}, cwd)
+    return probe_server(words, {**os.environ, HOME_VARIABLE: str(home)}, cwd)
 
 
 def _take_in_past() -> None:

@@ -26,7 +26,7 @@ from memorist.core.messages import JsonObject, Message
 from memorist.settings import CompactionSettings
 
 
-class PinnedResults(Struct, frozen=True, kw_only=True):
+class ClearedResults(Struct, frozen=True, kw_only=True):
     """The results the provider was told to clear in this session. Every later request repeats them,
     so that the provider's cache stays valid.
     """
@@ -48,38 +48,45 @@ class ClearingBoundary(Struct, frozen=True):
     tokens: int
 
 
-def add_old_results(pinned: PinnedResults, messages: Sequence[Message], keep: int) -> PinnedResults:
+def add_old_results(
+    clearing: ClearedResults, messages: Sequence[Message], keep: int
+) -> ClearedResults:
     """Add the results that are old by now. Returns the same object when there are none."""
-    known = set(pinned.ids)
+    known = set(clearing.ids)
     new = tuple(name for name in find_old_results(messages, keep) if name not in known)
-    return replace(pinned, ids=pinned.ids + new, waiting=pinned.waiting + new) if new else pinned
+    return (
+        replace(clearing, ids=clearing.ids + new, waiting=clearing.waiting + new)
+        if new
+        else clearing
+    )
 
 
-def renew_pins(
-    pinned: PinnedResults,
+def renew_cleared_results(
+    clearing: ClearedResults,
     messages: Sequence[Message],
     settings: CompactionSettings,
     *,
     at_once: bool,
-) -> PinnedResults:
-    """The pins of the next request: results that have grown old join at once, or as soon as
-    `compaction.micro_cached_results` of them wait, since each change costs the cache behind it.
+) -> ClearedResults:
+    """The results that the next request asks to clear: those that have grown old join at once, or
+    as soon as `compaction.micro_cached_results` of them wait, since each change costs the cache
+    behind it.
     """
-    more = add_old_results(pinned, messages, settings.micro_keep)
-    waiting = len(more.ids) - len(pinned.ids)
-    return more if at_once or waiting >= settings.micro_cached_results else pinned
+    more = add_old_results(clearing, messages, settings.micro_keep)
+    waiting = len(more.ids) - len(clearing.ids)
+    return more if at_once or waiting >= settings.micro_cached_results else clearing
 
 
-def build_clearing_edit(pinned: PinnedResults, messages: Sequence[Message]) -> JsonObject | None:
-    """The edit that makes Anthropic clear the pinned results and no newer one; None when there is
-    nothing to clear.
+def build_clearing_edit(clearing: ClearedResults, messages: Sequence[Message]) -> JsonObject | None:
+    """The edit that makes Anthropic clear these results and no newer one; None when there is none
+    to clear.
 
     The API keeps a number of newest uses. That number is recounted for each request, from the use
-    after the newest pinned one to the end, including tools that are never cleared: if the API did
+    after the newest of these to the end, including tools that are never cleared: if the API did
     not count those, it would keep more, never clear more.
     """
     uses = [use for message in messages for use in message.tool_uses]
-    known = set(pinned.ids)
+    known = set(clearing.ids)
     newest = max((index for index, use in enumerate(uses) if use.id in known), default=-1)
     if newest < 0:
         return None
@@ -94,32 +101,32 @@ def build_clearing_edit(pinned: PinnedResults, messages: Sequence[Message]) -> J
 
 
 def add_clearing_edit(
-    body: JsonObject, pinned: PinnedResults, messages: Sequence[Message]
+    body: JsonObject, clearing: ClearedResults, messages: Sequence[Message]
 ) -> ProviderRequest:
     """The Anthropic request with the clearing edit; unchanged when there is nothing to clear, or
     when the host clears on its own.
     """
-    edit = build_clearing_edit(pinned, messages)
+    edit = build_clearing_edit(clearing, messages)
     changed = body if edit is None else add_context_edit(body, edit)
     return ProviderRequest(changed, (EDITING_BETA,) if changed is not body else ())
 
 
 def confirm_clearing(
-    pinned: PinnedResults, reply: JsonObject
-) -> tuple[PinnedResults, ClearingBoundary | None]:
+    clearing: ClearedResults, reply: JsonObject
+) -> tuple[ClearedResults, ClearingBoundary | None]:
     """Process the reply to a request made by `add_clearing_edit`. The boundary is present only when
     the reply reports more cleared tokens than before.
     """
     total = sum(edit.tokens for edit in read_applied_edits(reply) if edit.kind == CLEAR_EDIT)
-    if total <= pinned.tokens or not pinned.waiting:
-        return pinned, None
-    return replace(pinned, waiting=(), tokens=total), ClearingBoundary(
-        pinned.waiting, total - pinned.tokens
+    if total <= clearing.tokens or not clearing.waiting:
+        return clearing, None
+    return replace(clearing, waiting=(), tokens=total), ClearingBoundary(
+        clearing.waiting, total - clearing.tokens
     )
 
 
-def drop_stale_pins(pinned: PinnedResults, messages: Sequence[Message]) -> PinnedResults:
-    """Keep the pins that still refer to a result after the history was replaced or cleared by time;
+def drop_stale_results(clearing: ClearedResults, messages: Sequence[Message]) -> ClearedResults:
+    """Keep those that still refer to a result after the history was replaced or cleared by time;
     the provider's total restarts at 0.
     """
     present = {use.id for message in messages for use in message.tool_uses}
@@ -129,5 +136,5 @@ def drop_stale_pins(pinned: PinnedResults, messages: Sequence[Message]) -> Pinne
         for result in message.tool_results
         if result.text in {CLEARED_TEXT, FOREIGN_CLEARED_TEXT}
     }
-    left = tuple(name for name in pinned.ids if name in present and name not in cleared)
-    return PinnedResults(ids=left, waiting=left)
+    left = tuple(name for name in clearing.ids if name in present and name not in cleared)
+    return ClearedResults(ids=left, waiting=left)

@@ -58,7 +58,7 @@ from memorist.compaction.measured_history import (
 from memorist.compaction.microcompact import is_cache_cold
 from memorist.compaction.newest_messages import (
     MIN_PAST_TOKENS,
-    find_least_past,
+    find_room_for_older,
     find_unanswered_start,
     keep_tail,
     keep_unanswered,
@@ -124,7 +124,7 @@ def estimate_needed_budget(
     size = estimate_messages_tokens(kept, factor)
     said = min(limit // MAX_WORDS_PART, int(estimate_words_tokens(user_texts) * factor))
     usual = min(size + max(MIN_PAST_TOKENS if kept else 0, said), int(limit * MAX_ROUND_SHARE))
-    least = find_least_past(limit)
+    least = find_room_for_older(limit)
     if size + least >= limit:
         return usual
     return max(usual, min(size + max(least, said) + 1, limit - 1))

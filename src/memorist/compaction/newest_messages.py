@@ -83,7 +83,7 @@ def choose_newest_messages(
     first = find_newest_round(messages)
     older = find_tail_start(sizes, starts, int(budget * TAIL_SHARE))
     whole = pair_tool_calls(_precede_by_request(messages, min(first, older)))
-    if estimate_messages_tokens(whole, factor) > budget - find_least_past(budget):
+    if estimate_messages_tokens(whole, factor) > budget - find_room_for_older(budget):
         whole = _fit_newest_round(_precede_by_request(messages, first), budget, factor)
         if estimate_messages_tokens(whole, factor) > budget and len(messages) in starts:
             request = _find_last_request(messages)
@@ -91,7 +91,7 @@ def choose_newest_messages(
     return NewestMessages(whole, estimate_messages_tokens(whole, factor))
 
 
-def find_least_past(room: int) -> int:
+def find_room_for_older(room: int) -> int:
     """Tokens that are left for what came before the newest round, of a room of so many."""
     return min(MIN_PAST_TOKENS, max(MIN_SUMMARY_TOKENS, room // MIN_PAST_PART))
 

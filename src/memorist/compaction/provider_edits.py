@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from memorist.compaction.cached_microcompact import (
+    ClearedResults,
     ClearingBoundary,
-    PinnedResults,
     add_clearing_edit,
     confirm_clearing,
-    drop_stale_pins,
-    renew_pins,
+    drop_stale_results,
+    renew_cleared_results,
 )
 from memorist.compaction.provider_edit_format import (
     ProviderRequest,
@@ -40,7 +40,7 @@ class ProviderEdits:
         self._clears = (
             settings.enabled and settings.micro_cached and is_main and format == "anthropic"
         )
-        self._pinned = PinnedResults()
+        self._pinned = ClearedResults()
         self.betas: tuple[str, ...] = ()
         """Beta names that the last request needs; for the header `anthropic-beta`."""
 
@@ -82,9 +82,9 @@ class ProviderEdits:
         if not (late or self._clears or self._pinned.ids):
             return change.body
         shown = messages()
-        pinned = drop_stale_pins(self._pinned, shown) if self._pinned.ids else self._pinned
+        pinned = drop_stale_results(self._pinned, shown) if self._pinned.ids else self._pinned
         at_once = late or (self.is_active and bool(pinned.ids))
-        self._pinned = renew_pins(pinned, shown, self._settings, at_once=at_once)
+        self._pinned = renew_cleared_results(pinned, shown, self._settings, at_once=at_once)
         cleared = add_clearing_edit(change.body, self._pinned, shown)
         self.betas = tuple(dict.fromkeys((*self.betas, *cleared.betas)))
         return cleared.body

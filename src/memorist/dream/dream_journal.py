@@ -1,10 +1,11 @@
 """The journal of dreams for the user: what each did to which memory and why, what it left to the
-user, and how to undo it. Pure.
+user, and how to undo it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -12,6 +13,8 @@ from memorist.auto_memory.memory_file import format_utc_timestamp
 from memorist.dream.memory_conflicts import DreamRemark
 from memorist.dream.structural_dream import DreamAct
 from memorist.events import UpdateMethod
+from memorist.store.disk_files import DiskFiles, read_if_exists
+from memorist.store.home_layout import MemoryLayout
 
 JOURNAL_HEADING = "# Dreams\n\nWhat was done to this memory while nobody worked, newest last.\n"
 _VERBS = {
@@ -83,3 +86,13 @@ def summarize_acts(acts: Sequence[DreamAct]) -> str:
     """Summarize the acts, for example `2 merged, 1 dated`."""
     kinds = dict.fromkeys(act.did for act in acts)
     return ", ".join(f"{sum(act.did == kind for act in acts)} {kind}" for kind in kinds)
+
+
+def read_journal(where: MemoryLayout) -> str:
+    """What dreams did to a memory, oldest first; empty before the first. Raises StoreError."""
+    return (read_if_exists(DiskFiles(), journal_path(where)) or b"").decode("utf-8", "replace")
+
+
+def journal_path(where: MemoryLayout) -> Path:
+    """Return the path of the journal of dreams."""
+    return where.dream / "journal.md"

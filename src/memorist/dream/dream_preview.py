@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import unified_diff
-from pathlib import Path
 
 from memorist.auto_memory.memory_changes import MemoryChange
-from memorist.store.disk_files import DiskFiles, read_if_exists
-from memorist.store.home_layout import MemoryLayout
 
 
 def render_diff(changes: Sequence[MemoryChange]) -> str:
@@ -29,13 +26,3 @@ def _render_change(change: MemoryChange) -> list[str]:
 
 def _decode_lines(data: bytes | None) -> list[str]:
     return (data or b"").decode("utf-8", "replace").splitlines(keepends=True)
-
-
-def read_journal(where: MemoryLayout) -> str:
-    """What dreams did to a memory, oldest first; empty before the first. Raises StoreError."""
-    return (read_if_exists(DiskFiles(), journal_path(where)) or b"").decode("utf-8", "replace")
-
-
-def journal_path(where: MemoryLayout) -> Path:
-    """Return the path of the journal of dreams."""
-    return where.dream / "journal.md"

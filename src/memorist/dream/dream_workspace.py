@@ -25,10 +25,11 @@ from memorist.dream.daily_log import DailyLogs
 from memorist.dream.dream_journal import (
     JOURNAL_HEADING,
     DreamReport,
+    journal_path,
     render_journal_entry,
     summarize_acts,
 )
-from memorist.dream.dream_preview import journal_path, render_diff
+from memorist.dream.dream_preview import render_diff
 from memorist.dream.dream_questions import load_asked_marks, save_asked_marks
 from memorist.dream.dream_review import ReviewedChanges
 from memorist.dream.memory_conflicts import DreamRemark, InstructionSource

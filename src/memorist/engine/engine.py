@@ -42,6 +42,7 @@ from memorist.engine.history_search import HistorySearch, SearchResults
 from memorist.engine.long_term_memory import keeps_auto_memory, learns_from_sessions
 from memorist.engine.memory_extension import MemoryExtension, open_memory_extension
 from memorist.engine.memory_holdout import draw_holdout
+from memorist.engine.memory_off_switch import MemoryOffSwitch
 from memorist.engine.observed_session import ObservedSession
 from memorist.engine.past_session_recall import (
     PastSessionRecall,
@@ -50,7 +51,7 @@ from memorist.engine.past_session_recall import (
 from memorist.engine.replayed_session import ReplayedSession
 from memorist.engine.session import Session
 from memorist.engine.session_log import SessionLog
-from memorist.engine.session_pins import OffSwitch, PinnedTexts
+from memorist.engine.session_pins import PinnedTexts
 from memorist.engine.session_share import SessionShare, open_shared_sessions
 from memorist.engine.unsaved_sessions import UnsavedSessions
 from memorist.engine.worker_process import (
@@ -86,7 +87,7 @@ from memorist.skills.skill_discovery import SkillDiscovery, find_skill_locations
 from memorist.store.database import PAUSE_SECONDS, UnsavedConnection, is_disk_failure, open_database
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout, SessionLayout
-from memorist.store.off_sessions import note_off_session, read_off_sessions
+from memorist.store.memory_off_sessions import note_memory_off_session, read_memory_off_sessions
 from memorist.store.state_database import StateDatabase, is_shared, open_state
 from memorist.system import SystemClock
 from memorist.team.team_watcher import open_team_watcher
@@ -345,7 +346,7 @@ class Memorist:
             extensions.append(open_dream(auto_memory, context))
         extensions += filter(None, more)
         if host.main and host.memory:
-            extensions += (PinnedTexts(context), OffSwitch(lambda: self.turn_memory_off(log)))
+            extensions += (PinnedTexts(context), MemoryOffSwitch(lambda: self.turn_memory_off(log)))
         log.begin([*extensions, *(open_own(context) for open_own in self.extensions)])
         memory.begin()
         if learns:
@@ -366,11 +367,11 @@ class Memorist:
             SessionMemory,
             Dream,
         )
-        note_off_session(self._files, self.layout, log.context.id)
+        note_memory_off_session(self._files, self.layout, log.context.id)
 
-    def off_sessions(self) -> frozenset[str]:
+    def memory_off_sessions(self) -> frozenset[str]:
         """Ids of sessions whose user turned memory off. Raises StoreError."""
-        return read_off_sessions(self._files, self.layout)
+        return read_memory_off_sessions(self._files, self.layout)
 
     def _open_memory_extension(self, log: SessionLog, *, held_out: bool = False) -> MemoryExtension:
         context = log.context

@@ -104,16 +104,16 @@ def _replace_surrogates(value: object) -> object:
             return value
 
 
-def message_fingerprint(message: Message) -> str:
+def message_digest(message: Message) -> str:
     """Return 16 hex digits for what a message says: role, texts, calls and results.
 
-    Extras are left out, so that the echo of a reply has the same fingerprint.
+    Extras are left out, so that the echo of a reply has the same digest.
     """
-    said = "\0".join((message.role, *_fingerprint_parts(message)))
+    said = "\0".join((message.role, *_digest_parts(message)))
     return hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
-def _fingerprint_parts(message: Message) -> Iterator[str]:
+def _digest_parts(message: Message) -> Iterator[str]:
     for block in message.blocks:
         match block:
             case TextBlock(text=text):
@@ -142,7 +142,7 @@ class HostHistory:
         self._user_name = ""
         self._items: list[Any] = []
         self._known_ids = set(known)
-        self._fingerprint_counts: Counter[str] = Counter()
+        self._digest_counts: Counter[str] = Counter()
         self._expected_echoes: deque[Message] = deque()
         self._prepared_copy: list[Any] | None = None
         self.unchanged_count = 0
@@ -184,7 +184,7 @@ class HostHistory:
             self._items = []
             self._user_name = ""
             self._prepared_copy = None
-            self._fingerprint_counts.clear()
+            self._digest_counts.clear()
             self._expected_echoes.clear()
             self.unchanged_count = 0
             return HistoryUpdate(self._add_entries(items), rewritten=True)
@@ -195,9 +195,7 @@ class HostHistory:
 
         Returns the messages with their ids.
         """
-        named = tuple(
-            self._assign_id(message, message_fingerprint(message)) for message in messages
-        )
+        named = tuple(self._assign_id(message, message_digest(message)) for message in messages)
         self._known_ids.update(message.id for message in named)
         self._expected_echoes.extend(named)
         return named
@@ -216,16 +214,14 @@ class HostHistory:
             now = replace_lone_surrogates(to_plain_json(items[index]))
             if now == self._items[index]:
                 continue
-            if self._fingerprints(now, index) != self._fingerprints(self._items[index], index):
+            if self._digests(now, index) != self._digests(self._items[index], index):
                 return None
             self._items[index] = now
             self.unchanged_count = min(self.unchanged_count, index)
         return count
 
-    def _fingerprints(self, item: Any, index: int) -> list[str]:  # noqa: ANN401 - an entry as it stands on the wire
-        return [
-            message_fingerprint(message) for message in self._codec.decode_item(item, id=str(index))
-        ]
+    def _digests(self, item: Any, index: int) -> list[str]:  # noqa: ANN401 - an entry as it stands on the wire
+        return [message_digest(message) for message in self._codec.decode_item(item, id=str(index))]
 
     def item(self, index: int) -> Any:  # noqa: ANN401 - an entry as it stands on the wire
         """One entry as it was last sent."""
@@ -268,12 +264,12 @@ class HostHistory:
             self._expected_echoes[0].blocks,
         ) == (message.role, message.blocks):
             return replace(message, id=self._expected_echoes.popleft().id)
-        mark = message_fingerprint(message)
+        mark = message_digest(message)
         if self._expected_echoes and self._expected_echoes[0].id.partition("-")[0] == mark:
             return replace(message, id=self._expected_echoes.popleft().id)
         return self._assign_id(message, mark)
 
-    def _assign_id(self, message: Message, fingerprint: str) -> Message:
-        self._fingerprint_counts[fingerprint] += 1
-        id = f"{fingerprint}-{self._fingerprint_counts[fingerprint]}"
+    def _assign_id(self, message: Message, digest: str) -> Message:
+        self._digest_counts[digest] += 1
+        id = f"{digest}-{self._digest_counts[digest]}"
         return replace(message, id=id, is_typed=message.is_typed and self._is_typed)

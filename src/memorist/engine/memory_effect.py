@@ -16,7 +16,7 @@ from msgspec import Struct
 from memorist.auto_memory.statements.user_prose import extract_user_text
 from memorist.core.messages import Message
 from memorist.formats.transcript_format import TranscriptEntry
-from memorist.rollouts.message_effects import MessageAct, classify_message
+from memorist.rollouts.message_effects import MessageEffect, classify_message
 from memorist.transcript.call_outcome import (
     find_error_line,
     parse_call_outcome,
@@ -72,9 +72,9 @@ def measure_session(entries: Iterable[TranscriptEntry]) -> SessionMeasures:
         if not isinstance(entry, Message):
             continue
         typed = extract_user_text(entry)
-        act = classify_message(typed, first=not turns) if typed else MessageAct.COMMAND
-        turns += act is not MessageAct.COMMAND
-        corrections += act is MessageAct.CORRECTS
+        act = classify_message(typed, first=not turns) if typed else MessageEffect.COMMAND
+        turns += act is not MessageEffect.COMMAND
+        corrections += act is MessageEffect.CORRECTS
         tokens += entry.usage.context if entry.usage is not None else 0
         failures.add(entry)
     return SessionMeasures(

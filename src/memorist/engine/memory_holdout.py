@@ -11,7 +11,7 @@ import hashlib
 
 from memorist.errors import StoreError
 from memorist.runtime import SessionContext
-from memorist.store.memory_uses import list_drawn_sessions, record_draw
+from memorist.store.memory_uses import list_holdout_sessions, record_holdout
 
 
 def is_held_out(session: str, share: float) -> bool:
@@ -29,11 +29,11 @@ def draw_holdout(context: SessionContext) -> bool:
         return False
     try:
         database = context.runtime.open_database()
-        held_out = list_drawn_sessions(database).get(context.id)
+        held_out = list_holdout_sessions(database).get(context.id)
         if held_out is None:
             held_out = is_held_out(context.id, share)
             now = context.runtime.clock.now()
-            record_draw(database, context.project, context.id, held_out=held_out, now=now)
+            record_holdout(database, context.project, context.id, held_out=held_out, now=now)
     except StoreError:
         return False
     return held_out

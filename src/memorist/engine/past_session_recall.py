@@ -23,7 +23,12 @@ from memorist.extensions import HistoryChange, SessionExtension, SessionView
 from memorist.models.embedder import find_embedder
 from memorist.ports import Embedder
 from memorist.recall.memory_selection import MAX_QUERY_CHARS, is_searchable
-from memorist.recall.passages import PassageMatch, render_mended, render_passages, select_passages
+from memorist.recall.passages import (
+    PassageMatch,
+    render_fixed_calls,
+    render_passages,
+    select_passages,
+)
 from memorist.recall.ranker import build_alone
 from memorist.recall.session_index import SessionIndex
 from memorist.rollouts.session_sources import find_repository_root
@@ -31,7 +36,7 @@ from memorist.runtime import SessionContext
 from memorist.store.home_layout import Layout
 from memorist.store.rollout_rows import list_rollouts
 from memorist.store.state_database import StateDatabase
-from memorist.transcript.invocation_log import MendedInvocation, split_invocations
+from memorist.transcript.invocation_log import FixedInvocation, split_invocations
 from memorist.transcript.tool_actions import CommandAction, parse_tool_action
 
 CANDIDATES = 30
@@ -115,7 +120,7 @@ class PastSessionRecall(SessionExtension):
             index = self._open_index()
             if index is None or not is_searchable(prompt):
                 return ""
-            found = find_bearing_passages(
+            found = find_relevant_passages(
                 index, prompt, project=self._project, excluding=self._context.id
             )
             shown = [each for each in found if (each.session, each.passage.line) not in self._shown]
@@ -159,16 +164,16 @@ class PastSessionRecall(SessionExtension):
                 index = self._open_index()
         if index is None or not isinstance(action, CommandAction):
             return ""
-        found: list[MendedInvocation] = []
+        found: list[FixedInvocation] = []
         with contextlib.suppress(StoreError):
             for invocation in split_invocations(action.command):
-                mended = index.find_mended(
+                mended = index.find_fixed_calls(
                     invocation, project=self._project, excluding=self._context.id
                 )
                 if mended is not None and (mended.program, mended.word) not in self._warned:
                     self._warned.add((mended.program, mended.word))
                     found.append(mended)
-        return render_mended(found, load_prompt("recall/before_tool")) if found else ""
+        return render_fixed_calls(found, load_prompt("recall/before_tool")) if found else ""
 
     def on_history_replaced(self, reason: HistoryChange) -> None:
         """Forget what was shown."""
@@ -192,7 +197,7 @@ class PastSessionRecall(SessionExtension):
         self._index = self._meaning_index = None
 
 
-def find_bearing_passages(
+def find_relevant_passages(
     index: SessionIndex, prompt: str, *, project: str, excluding: str = ""
 ) -> tuple[PassageMatch, ...]:
     """The turns of past sessions of a project that a session is shown at a prompt, by words; none
@@ -203,7 +208,7 @@ def find_bearing_passages(
     return select_passages(query, found, index.count_passages(project))
 
 
-def find_past_words(layout: Layout, project: str, query: str) -> tuple[PassageMatch, ...]:
+def quote_past_sessions(layout: Layout, project: str, query: str) -> tuple[PassageMatch, ...]:
     """What was said in past sessions of a project that a message like this brings back, as far as
     they are indexed. Raises StoreError.
     """
@@ -211,7 +216,7 @@ def find_past_words(layout: Layout, project: str, query: str) -> tuple[PassageMa
     if not root or not path.exists() or not is_searchable(query):
         return ()
     with contextlib.closing(SessionIndex(path)) as index:
-        return find_bearing_passages(index, query, project=root)
+        return find_relevant_passages(index, query, project=root)
 
 
 def search_session_history(log: SessionLog, query: str, limit: int) -> SearchResults:

@@ -40,6 +40,12 @@ from memorist.rollouts.job_worker import (
 )
 from memorist.rollouts.rollout_folder import read_memory_folder
 from memorist.rollouts.rollout_summaries import parse_artifacts
+from memorist.rollouts.rollout_sync_report import (
+    RolloutSyncReport,
+    UnextractedSession,
+    split_finished_and_waiting,
+    structural_fallback_remarks,
+)
 from memorist.rollouts.session_eligibility import is_excluded_by_content, judge_thread
 from memorist.rollouts.session_sources import (
     SkippedFile,
@@ -54,12 +60,6 @@ from memorist.rollouts.session_sources import (
 from memorist.rollouts.stage_models import StageModels
 from memorist.rollouts.stage_one import extract_session
 from memorist.rollouts.stage_two import ConsolidationResult, consolidate_folder
-from memorist.rollouts.sync_outcome import (
-    RolloutSyncReport,
-    UnextractedSession,
-    split_finished_and_waiting,
-    structural_fallback_remarks,
-)
 from memorist.runtime import Runtime
 from memorist.safety.secrets import redact
 from memorist.settings import RolloutsSettings, Settings
@@ -74,7 +74,7 @@ from memorist.store.extract_rows import (
 )
 from memorist.store.job_claim_rules import LeasePolicy
 from memorist.store.memory_mode import set_memory_mode
-from memorist.store.off_sessions import read_off_sessions, save_rollouts_with_memory
+from memorist.store.memory_off_sessions import read_memory_off_sessions, save_rollouts_with_memory
 from memorist.store.rollout_rows import ExtractionProgress, Rollout, list_rollouts
 from memorist.store.state_database import list_damage_remarks
 
@@ -165,7 +165,7 @@ class RolloutPipeline(RolloutStore):
             self._uncopied = copy_opencode_sessions(self.layout, self._environment)
         passed = self.layout.rollouts_state / "passed.json"
         found = find_rollouts(searched, [*list_rollouts(self.state), *load_skipped_files(passed)])
-        off = read_off_sessions(self._files, self.layout)
+        off = read_memory_off_sessions(self._files, self.layout)
         found = replace(
             found,
             threads=save_rollouts_with_memory(self.state, found.threads, off, self.claim_terms),

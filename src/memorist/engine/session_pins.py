@@ -1,13 +1,13 @@
-"""What the user wants of one session alone: texts kept in sight, and no memory from here on."""
+"""Texts that the user wants kept in sight in one session."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
-from memorist.auto_memory.statements.session_wishes import find_pinned_text, wants_no_memory
+from memorist.auto_memory.statements.session_wishes import find_pinned_text
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.errors import StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionView
@@ -104,16 +104,3 @@ class PinnedTexts(SessionExtension):
             view.insert_at_start(message)
         else:
             view.insert(message)
-
-
-class OffSwitch(SessionExtension):
-    """Turns memory off for the rest of the session when the user says so."""
-
-    def __init__(self, turn_off: Callable[[], None]) -> None:
-        self._turn_off = turn_off
-
-    def on_message(self, message: Message, *, replayed: bool = False) -> None:
-        """Turn memory off where the message asks for it; also when the session is opened again."""
-        del replayed
-        if wants_no_memory(message):
-            self._turn_off()

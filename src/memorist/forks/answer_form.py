@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from memorist.core.json_answer import find_json_object, find_object_with, list_objects_with
 from memorist.core.messages import JsonObject
-from memorist.forks.written_edits import TextEdits
+from memorist.forks.text_edits import TextEdits
 
 
 class AnswerForm(Struct, frozen=True, kw_only=True):

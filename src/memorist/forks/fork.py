@@ -37,8 +37,8 @@ from memorist.forks.fork_spec import (
     count_tokens,
     read_server_times,
 )
+from memorist.forks.text_edits import TextEdits, parse_edit_elements, parse_written_calls
 from memorist.forks.tool_executor import ToolAnswer, ToolExecutor
-from memorist.forks.written_edits import TextEdits, parse_edit_elements, parse_written_calls
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.request_codec import (
     CUT_OFF_REASONS,

@@ -16,8 +16,8 @@ from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.errors import StoreError
 from memorist.forks.answer_form import AnswerForm, read_answer
 from memorist.forks.fork_spec import ForkOutcome, ForkSpec, ForkStart, NoTools, Receipt
+from memorist.forks.text_edits import TextEdits
 from memorist.forks.tool_executor import ToolExecutor
-from memorist.forks.written_edits import TextEdits
 from memorist.ports import Clock, FileSystem, Model
 
 GATHER_SECONDS = 0.5

@@ -87,7 +87,7 @@ def run_hook(arguments: list[str]) -> None:
             if arguments[:1] == ["SessionStart"]:
                 _write_output(OFF_NOTICE)
                 asked = HookCall(arguments)
-                note_off_session(asked, _read_event(asked))
+                note_memory_off_session(asked, _read_event(asked))
             return  # one session without memory: nothing of it is read, shown or written
         asked = HookCall(arguments)
         _thread.start_new_thread(_enforce_deadline, (asked,))
@@ -176,7 +176,7 @@ def _write_output(data: bytes) -> None:
         data = data[os.write(1, data) :]
 
 
-def note_off_session(call: HookCall, event: bytes) -> None:
+def note_memory_off_session(call: HookCall, event: bytes) -> None:
     """Note the id of a session without memory, so that its recording is not learned from later."""
     parts = event.partition(b'"session_id"')[2].split(b'"', 2)
     id = parts[1] if len(parts) > 2 and parts[0].strip() == b":" else b""

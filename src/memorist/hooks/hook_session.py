@@ -312,7 +312,7 @@ class HookSessionPool:
             limits=PoolLimits(engine.settings.hooks.session_idle_seconds),
             is_shared=True,
         )
-        self._off = set(engine.off_sessions())
+        self._off = set(engine.memory_off_sessions())
         """Ids of the sessions whose user turned memory off."""
         self._follow_ups: set[asyncio.Task[None]] = set()
 

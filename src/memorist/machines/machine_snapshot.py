@@ -80,7 +80,7 @@ def _follows(later: MemoryEntry, earlier: MemoryEntry) -> bool:
     return not back or later.changes > earlier.changes
 
 
-def take_over(
+def merge_snapshots(
     published: Mapping[str, MemoryEntry],
     here: Mapping[str, str],
     others: Sequence[Mapping[str, MemoryEntry]],

@@ -19,9 +19,9 @@ from memorist.auto_memory.memory_manifest import is_index_file
 from memorist.auto_memory.team_memory import TEAM_PREFIX
 from memorist.errors import InputError
 from memorist.machines.machine_identity import MachineIdentity, load_identity
-from memorist.machines.machine_remote import draw_bytes, open_machine_remote
-from memorist.machines.machine_snapshot import MachineSnapshot, ProjectEntries, take_over
-from memorist.machines.snapshot_cipher import NONCE_BYTES, open_snapshot, seal_snapshot
+from memorist.machines.machine_remote import open_machine_remote, random_bytes
+from memorist.machines.machine_snapshot import MachineSnapshot, ProjectEntries, merge_snapshots
+from memorist.machines.snapshot_cipher import NONCE_BYTES, encrypt_snapshot, open_snapshot
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
 from memorist.store.process_lock import hold_lock
@@ -65,7 +65,9 @@ def sync_machines(layout: Layout, memories: Mapping[str, AutoMemory]) -> Machine
             projects[name], received[name] = _merge_project(memory, published.get(name, {}), others)
         now = MachineSnapshot(machine=own.machine, projects=projects)
         if projects != published or own.machine not in snapshots:
-            remote.write_file(own.machine, seal_snapshot(own.key, now, draw_bytes(NONCE_BYTES)))
+            remote.write_file(
+                own.machine, encrypt_snapshot(own.key, now, random_bytes(NONCE_BYTES))
+            )
     return MachineSyncReport(
         received={name: paths for name, paths in received.items() if paths},
         machines=len(snapshots),
@@ -96,7 +98,7 @@ def _merge_project(
         {path: each for path, each in other.items() if not find_path_problem(path)}
         for other in others
     ]
-    entries = take_over(published, here, usable)
+    entries = merge_snapshots(published, here, usable)
     changes = [
         MemoryChange(path=path, before=_encode(here.get(path)), after=_encode(entry.text))
         for path, entry in sorted(entries.items())

@@ -53,7 +53,7 @@ def _open_cipher(key: str) -> SnapshotCipher:
     return cast("SnapshotCipher", module.ChaCha20Poly1305(raw))
 
 
-def seal_snapshot(key: str, snapshot: MachineSnapshot, nonce: bytes) -> bytes:
+def encrypt_snapshot(key: str, snapshot: MachineSnapshot, nonce: bytes) -> bytes:
     """Encrypt a snapshot, with NONCE_BYTES random bytes that are used once.
 
     Raises InputError for a bad key, UsageError without the extra.

@@ -7,7 +7,7 @@ import re
 from memorist.core.messages import JsonObject
 from memorist.forks.answer_form import AnswerForm, list_objects
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement
-from memorist.forks.written_edits import TextEdits
+from memorist.forks.text_edits import TextEdits
 from memorist.magic_docs.document_header import MagicDocHeader
 from memorist.magic_docs.document_prompt import MagicDocPrompts, render_demands
 

@@ -14,7 +14,7 @@ from memorist.auto_memory.memory_lint import find_memory_problems
 from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
 from memorist.auto_memory.stale_memories import find_stale_memories
 from memorist.cli.memory.history_commands import blame_memory
-from memorist.engine.past_session_recall import find_past_words
+from memorist.engine.past_session_recall import quote_past_sessions
 from memorist.errors import InputError
 from memorist.page.page_addresses import PAGE_ROWS, address_of, list_pages
 from memorist.page.page_context import PageContext
@@ -431,7 +431,7 @@ def _list_past_words(context: PageContext, message: str) -> TableBlock:
                     PageCell(each.title, address_of("session", id=each.session)),
                 ]
             )
-            for each in find_past_words(context.engine.layout, context.project, message)
+            for each in quote_past_sessions(context.engine.layout, context.project, message)
         ],
         empty=say("Nothing that was said before bears on it."),
     )

@@ -14,8 +14,8 @@ from memorist.context.recorded_context import is_user_turn
 from memorist.core.messages import Message, Usage
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
 from memorist.models.model_pricing import call_cost, shipped_prices
-from memorist.replay.replay_results import TroubleRecord
-from memorist.replay.session_recorder import count_kinds, list_troubles
+from memorist.replay.replay_results import FailureRecord
+from memorist.replay.session_recorder import count_kinds, list_work_failures
 from memorist.session_memory.structural_notes import render_structural_notes
 from memorist.transcript.transcript_ledger import TranscriptLedger
 
@@ -58,7 +58,7 @@ class SessionCourse(Struct, frozen=True, kw_only=True):
     losses: tuple[CacheLoss, ...]
     compactions: tuple[tuple[int, CompactionBoundary, int], ...]
     """Turn, mark, and tokens of the next request (0 where there is none)."""
-    troubles: tuple[TroubleRecord, ...] = ()
+    troubles: tuple[FailureRecord, ...] = ()
     """What failed, and what fixed it."""
 
 
@@ -89,7 +89,7 @@ class CourseTracer:
             turns=tuple(self._turns),
             losses=tuple(self._losses),
             compactions=tuple(self._marks),
-            troubles=list_troubles(self._ledger),
+            troubles=list_work_failures(self._ledger),
         )
 
     def _add_message(self, message: Message) -> None:

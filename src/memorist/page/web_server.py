@@ -257,7 +257,7 @@ class PageServer:
 
 def _change(action: str, fields: dict[str, str]) -> str:
     if action == "mend":
-        return health_views.mend_faults()
+        return health_views.fix_faults()
     if action == "sync":
         return health_views.sync_own_machines()
     if action in {"leave-out", "take-in"}:

@@ -26,7 +26,7 @@ from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.permission_claims import is_planted_order
 from memorist.safety.secrets import redact
 from memorist.transcript.command_lines import classify_command
-from memorist.transcript.invocation_log import MendedInvocation
+from memorist.transcript.invocation_log import FixedInvocation
 from memorist.transcript.statement_pool import SAID, classify_sentence
 from memorist.transcript.tool_actions import ChangeAction, CommandAction, parse_tool_action
 
@@ -326,7 +326,7 @@ def _find_report(answered: str, words: Collection[str]) -> str:
     return best
 
 
-def render_mended(mended: Sequence[MendedInvocation], prompt: str) -> str:
+def render_fixed_calls(mended: Sequence[FixedInvocation], prompt: str) -> str:
     """Render for a model what failed before a call like its next one, and what worked instead."""
     lines = [
         f"- {format_day(each.at)}: `{make_showable(each.command, MAX_COMMAND_CHARS)}` failed "

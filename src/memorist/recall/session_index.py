@@ -48,9 +48,9 @@ from memorist.store.database import (
 from memorist.store.rollout_rows import Rollout
 from memorist.store.transcript_reader import LineFile
 from memorist.transcript.invocation_log import (
+    FixedInvocation,
     Invocation,
     InvocationLog,
-    MendedInvocation,
     SessionCalls,
     is_same_use,
 )
@@ -355,9 +355,9 @@ class SessionIndex:
             ),
         )
 
-    def find_mended(
+    def find_fixed_calls(
         self, invocation: Invocation, *, project: str, excluding: str = ""
-    ) -> MendedInvocation | None:
+    ) -> FixedInvocation | None:
         """Return what replaced a call like this one in a past session of the project, the newest;
         None where none failed so, or one has worked since.
         """
@@ -369,7 +369,7 @@ class SessionIndex:
                 (invocation.program, project, excluding),
             ).fetchall()
             found = [
-                MendedInvocation(
+                FixedInvocation(
                     program=row[0], word=row[1], command=row[2], error=row[3], mended_by=row[4],
                     at=row[5],
                 )

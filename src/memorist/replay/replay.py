@@ -41,7 +41,7 @@ from memorist.replay.session_recorder import (
     SessionRecorder,
     list_command_uses,
     list_file_uses,
-    list_troubles,
+    list_work_failures,
     relative_to_folder,
 )
 from memorist.settings import Settings
@@ -205,7 +205,7 @@ async def _replay_one(
                 case SkippedLine():
                     gathering.on_skip(entry)
                 case RepairedLine():
-                    gathering.on_mend(entry)
+                    gathering.on_line_repaired(entry)
                 case UsageReport():
                     gathering.records += 1
                     await session.add_record(entry)
@@ -294,7 +294,7 @@ def _build_record(
         kinds=dict(gathering.kinds.most_common()),
         files=list_file_uses(following.ledger),
         commands=list_command_uses(following.ledger),
-        troubles=list_troubles(following.ledger),
+        troubles=list_work_failures(following.ledger),
         notes=notes,
         notes_path=relative_to_folder(str(session.layout.notes), ""),
         receipts=ReceiptTotals(

@@ -72,7 +72,7 @@ class CommandUse(Struct, frozen=True):
     last: str
 
 
-class TroubleRecord(Struct, frozen=True):
+class FailureRecord(Struct, frozen=True):
     """Something that failed, and what fixed it (empty if nothing did)."""
 
     what: str
@@ -141,7 +141,7 @@ class SessionRecord(Struct, frozen=True, kw_only=True):
     """
     files: tuple[FileUse, ...]
     commands: tuple[CommandUse, ...]
-    troubles: tuple[TroubleRecord, ...]
+    troubles: tuple[FailureRecord, ...]
     notes: str
     """The notes at the end, as Markdown; empty if there are none."""
     notes_path: str

@@ -36,11 +36,11 @@ from memorist.replay.replay_results import (
     CommandUse,
     CompactionRecord,
     ContextPoint,
+    FailureRecord,
     FileUse,
     MemoryChangeRecord,
     NotesUpdateRecord,
     RecallRecord,
-    TroubleRecord,
 )
 from memorist.transcript.transcript_ledger import TranscriptLedger
 
@@ -96,7 +96,7 @@ class SessionRecorder:
         self.skips += 1
         self.skipped.append(entry)
 
-    def on_mend(self, entry: RepairedLine) -> None:
+    def on_line_repaired(self, entry: RepairedLine) -> None:
         """Record a line that was repaired."""
         self.mends += 1
         if len(self.mended) < MAX_LISTED:
@@ -219,10 +219,10 @@ def list_command_uses(ledger: TranscriptLedger) -> tuple[CommandUse, ...]:
     return tuple(sorted(uses, key=lambda use: (-use.runs, use.command))[:MAX_LISTED])
 
 
-def list_troubles(ledger: TranscriptLedger) -> tuple[TroubleRecord, ...]:
+def list_work_failures(ledger: TranscriptLedger) -> tuple[FailureRecord, ...]:
     """What failed, in order, and what fixed it."""
     return tuple(
-        TroubleRecord(each.what, each.line, each.resolved_by or each.resolved_line)
+        FailureRecord(each.what, each.line, each.resolved_by or each.resolved_line)
         for each in ledger.work_record.commands.failures[:MAX_LISTED]
     )
 

@@ -19,9 +19,9 @@ from memorist.rollouts.handbook import (
 )
 from memorist.rollouts.handbook_parser import parse_entry
 from memorist.rollouts.session_claims import (
-    claim_fingerprint,
+    claim_digest,
     is_dropped_claim,
-    session_fingerprint,
+    session_digest,
 )
 from memorist.rollouts.session_location import group_folders
 from memorist.rollouts.summary_composition import MemorySummary, SummaryPart, summary_topic_key
@@ -45,7 +45,7 @@ class HandEdits(Struct, frozen=True, kw_only=True):
     added: int = 0
     """Entries that the user wrote or reworded."""
     dropped: frozenset[str] = frozenset()
-    """Fingerprints of what was removed (`merging.claim_fingerprint`, `session_fingerprint`)."""
+    """Fingerprints of what was removed (`merging.claim_digest`, `session_digest`)."""
 
 
 def find_hand_edits(base: HandbookFiles, present: HandbookFiles) -> HandEdits:
@@ -59,7 +59,7 @@ def find_hand_edits(base: HandbookFiles, present: HandbookFiles) -> HandEdits:
         added += number
         groups.append(marked)
     for group in base.handbook.groups:
-        dropped |= _removed_fingerprints(group, present.handbook.find_group(group.title))
+        dropped |= _removed_digests(group, present.handbook.find_group(group.title))
     handbook = replace(present.handbook, groups=tuple(groups))
     for into, name in (("preferences", "preferences"), ("knowledge", "tips")):
         was, now = (
@@ -69,7 +69,7 @@ def find_hand_edits(base: HandbookFiles, present: HandbookFiles) -> HandEdits:
         new = {key: entry for key, entry in now.items() if key not in was}
         removed = was.keys() - now.keys()
         added += len(new)
-        dropped |= {claim_fingerprint(applies, was[applies, key].text) for applies, key in removed}
+        dropped |= {claim_digest(applies, was[applies, key].text) for applies, key in removed}
         handbook = _add_entries(
             handbook, "preferences" if into == "preferences" else "knowledge", new
         )
@@ -158,7 +158,7 @@ def _exact_text(entry: HandbookEntry) -> str:
     return " ".join(entry.text.split())
 
 
-def _removed_fingerprints(base: HandbookSection, present: HandbookSection | None) -> set[str]:
+def _removed_digests(base: HandbookSection, present: HandbookSection | None) -> set[str]:
     dropped: set[str] = set()
     for name in ENTRY_LISTS:
         now = (
@@ -167,14 +167,14 @@ def _removed_fingerprints(base: HandbookSection, present: HandbookSection | None
             else set()
         )
         dropped |= {
-            claim_fingerprint(base.title, entry.text)
+            claim_digest(base.title, entry.text)
             for entry in base.entries(name)
             if normalize_claim(entry.text) not in now
         }
     there = present.threads if present is not None else frozenset()
     sources = (source for work in base.works for source in work.sources)
     return dropped | {
-        session_fingerprint(base.title, source.thread, source.updated)
+        session_digest(base.title, source.thread, source.updated)
         for source in sources
         if source.thread not in there
     }

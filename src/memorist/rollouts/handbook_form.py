@@ -27,7 +27,7 @@ from memorist.core.token_count import estimate_text_tokens
 from memorist.core.word_stems import stem_word
 from memorist.forks.answer_form import AnswerForm, list_objects, list_texts
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement
-from memorist.forks.written_edits import TextEdits
+from memorist.forks.text_edits import TextEdits
 from memorist.rollouts.hand_edits import USER_PROFILE_MARK, HandbookFiles
 from memorist.rollouts.handbook import (
     ENTRY_LISTS,

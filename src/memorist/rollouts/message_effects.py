@@ -13,7 +13,7 @@ from memorist.core.text_analysis import word_set
 from memorist.session_memory.work_notes import CORRECTION_START
 
 
-class MessageAct(StrEnum):
+class MessageEffect(StrEnum):
     """The effect of a message."""
 
     COMMAND = "command"
@@ -138,21 +138,21 @@ MAX_LASTING_CHARACTERS = 160
 """Characters of a sentence that is kept as what the user said."""
 
 
-def classify_message(text: str, *, first: bool) -> MessageAct:
+def classify_message(text: str, *, first: bool) -> MessageEffect:
     """Classify a typed message; `first` if nothing was asked before it."""
     plain = text[:MAX_READ_CHARACTERS].strip()
     if _BARE_COMMAND.fullmatch(plain):
-        return MessageAct.COMMAND
+        return MessageEffect.COMMAND
     words = _WORD.findall(_URL.sub("", plain).casefold())
     if first or not words:
-        return MessageAct.BEGINS if words or plain else MessageAct.COMMAND
+        return MessageEffect.BEGINS if words or plain else MessageEffect.COMMAND
     if _is_acceptance(plain, words):
-        return MessageAct.ACCEPTS
+        return MessageEffect.ACCEPTS
     if len(words) <= MAX_SHORT_WORDS and set(words) <= _GO_WORDS:
-        return MessageAct.GOES_ON
+        return MessageEffect.GOES_ON
     if _is_correction(plain, words):
-        return MessageAct.CORRECTS
-    return MessageAct.GOES_ON if _is_aside(plain, words) else MessageAct.BEGINS
+        return MessageEffect.CORRECTS
+    return MessageEffect.GOES_ON if _is_aside(plain, words) else MessageEffect.BEGINS
 
 
 def _is_acceptance(text: str, words: list[str]) -> bool:

@@ -41,7 +41,7 @@ def select_project_facts(
     """
     kinds = [
         list(_distinct(select(memories)))
-        for select in (_find_preferences, _find_mended, _find_commands)
+        for select in (_find_preferences, _find_fixed_calls, _find_commands)
     ]
     rounds = [
         facts[number]
@@ -67,7 +67,7 @@ def _find_preferences(memories: Sequence[tuple[str, RawMemory]]) -> Iterator[Pro
         yield _make_fact(f"You said: “{shorten(bullet.text, 120)}”", session, bullet)
 
 
-def _find_mended(memories: Sequence[tuple[str, RawMemory]]) -> Iterator[ProjectFact]:
+def _find_fixed_calls(memories: Sequence[tuple[str, RawMemory]]) -> Iterator[ProjectFact]:
     for session, bullet in _list_bullets(memories, "failures", "proved"):
         found = _MENDED.match(bullet.text)
         if found is not None:

@@ -22,14 +22,14 @@ from memorist.rollouts.session_location import SessionLocation
 from memorist.rollouts.session_sources import SourceFolder, find_repository_root, find_rollouts
 from memorist.rollouts.shown_memory import (
     RolloutMemoryPrompts,
-    SummaryViewOptions,
-    render_summary_view,
+    ShownMemoryOptions,
+    render_shown_memory,
 )
 from memorist.rollouts.summary_composition import SUMMARY_FILE
 from memorist.rollouts.user_notes import find_notes
 from memorist.runtime import Runtime, SessionContext
 from memorist.store.extract_rows import list_extracts
-from memorist.store.off_sessions import read_off_sessions, save_rollouts_with_memory
+from memorist.store.memory_off_sessions import read_memory_off_sessions, save_rollouts_with_memory
 from memorist.store.rollout_rows import count_uses, list_rollouts
 from memorist.store.state_database import StateDatabase
 
@@ -41,7 +41,7 @@ def render_rollout_memory(runtime: Runtime, project: str) -> str:
     files = read_memory_folder(runtime.files, runtime.layout.rollouts).files
     if not files:
         return ""
-    view = SummaryViewOptions(
+    view = ShownMemoryOptions(
         location=SessionLocation(
             cwd=project,
             repository=find_repository_root(project) if project else "",
@@ -55,7 +55,7 @@ def render_rollout_memory(runtime: Runtime, project: str) -> str:
         load_prompt("rollouts/lookup"),
         load_prompt("rollouts/lean"),
     )
-    found = render_summary_view(
+    found = render_shown_memory(
         files.get(SUMMARY_FILE, b"").decode("utf-8", "replace"), find_notes(files), view, texts
     )
     return "" if found is None else found.text
@@ -125,7 +125,7 @@ class RolloutMemoryExtension(SessionExtension):
         """
         state = self._open_state()
         found = find_rollouts([SourceFolder(file.parent)], list_rollouts(state)).threads
-        off = read_off_sessions(self._runtime.files, self._runtime.layout)
+        off = read_memory_off_sessions(self._runtime.files, self._runtime.layout)
         save_rollouts_with_memory(
             state, found, off, build_claim_terms(self._runtime.settings.rollouts)
         )

@@ -154,25 +154,25 @@ def limit_group_tasks(
     return (*stays, older) if ordered else tuple(stays)
 
 
-def claim_fingerprint(title: str, text: str) -> str:
+def claim_digest(title: str, text: str) -> str:
     """Fingerprint a claim in a place: it identifies what the user removed without keeping
     the text.
     """
-    return _fingerprint("entry", title, *normalize_claim(text))
+    return _digest("entry", title, *normalize_claim(text))
 
 
-def session_fingerprint(title: str, thread: str, updated: str) -> str:
+def session_digest(title: str, thread: str, updated: str) -> str:
     """Fingerprint a version of a session in a place."""
-    return _fingerprint("session", title, thread, updated)
+    return _digest("session", title, thread, updated)
 
 
-def _fingerprint(*parts: str) -> str:
+def _digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:32]
 
 
 def is_dropped_claim(dropped: Collection[str], title: str, text: str) -> bool:
     """Tell whether the user removed that claim from that place."""
-    return bool(dropped) and claim_fingerprint(title, text) in dropped
+    return bool(dropped) and claim_digest(title, text) in dropped
 
 
 MAX_TASK_KEYWORDS = 12

@@ -17,7 +17,7 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import shorten
 from memorist.core.text_analysis import analyze_text, estimate_token_cost
 from memorist.rollouts.agent_reports import SHIPPED, build_report_lines
-from memorist.rollouts.message_effects import MessageAct, classify_message
+from memorist.rollouts.message_effects import MessageEffect, classify_message
 from memorist.rollouts.raw_memory import REPORTED_PREFIX, SAID_PREFIX
 from memorist.rollouts.task_commands import (
     MAX_STEPS,
@@ -88,7 +88,7 @@ class Lesson(Struct, frozen=True, kw_only=True):
     section: str
     text: str
     turn: int
-    act: MessageAct | None = None
+    act: MessageEffect | None = None
     """For the user's words: what they did."""
     line: int = 0
     """Line of the session's file; 0 if unknown."""
@@ -210,7 +210,7 @@ def _count_given_tokens(tasks: Sequence[TaskRecord]) -> int:
 
 def _find_telling_requests(
     log: TaskLogBuilder, titles: Collection[str]
-) -> Iterator[tuple[int, MessageAct]]:
+) -> Iterator[tuple[int, MessageEffect]]:
     """Yield the user's messages that say something: their index and what they did; not those that
     only go on, thank or choose, nor answers and refusals, which are entries of their own.
     """
@@ -235,7 +235,9 @@ def _find_telling_requests(
         if f"{SAID_PREFIX}“{' '.join(ask.text.split())}”" in said:
             continue
         act = classify_message(ask.text, first=at == 0)
-        if act is MessageAct.COMMAND or (act is MessageAct.ACCEPTS and len(ask.sentences) < 2):
+        if act is MessageEffect.COMMAND or (
+            act is MessageEffect.ACCEPTS and len(ask.sentences) < 2
+        ):
             continue
         if len(ask.sentences) <= 2 and _ASKS_ONLY.match(ask.text) and ask.text.endswith("?"):
             continue
@@ -248,7 +250,7 @@ def _find_telling_requests(
         is_bare = content <= _ROUTINE_STEMS or (
             len(content) < _TITLE_STEMS and ask.text.endswith("?")
         )
-        if (len(content) > 1 and not is_in_title and not is_bare) or act is MessageAct.CORRECTS:
+        if (len(content) > 1 and not is_in_title and not is_bare) or act is MessageEffect.CORRECTS:
             yield at, act
 
 
@@ -282,7 +284,7 @@ def _find_repeated_requests(texts: Sequence[str]) -> set[int]:
 _WORDS = lazy_pattern(r"\w+")
 
 
-def _build_request_lines(log: TaskLogBuilder, asks: dict[int, MessageAct]) -> list[NoteLine]:
+def _build_request_lines(log: TaskLogBuilder, asks: dict[int, MessageEffect]) -> list[NoteLine]:
     """The sentences of these messages, without those that stand among the preferences."""
     kept = "\n".join(_plain_words(bullet.text) for task in log.tasks for bullet in task.preferences)
     return [

@@ -59,7 +59,7 @@ class RolloutMemoryView(Struct, frozen=True, kw_only=True):
     """Entries that read like orders planted for an agent."""
 
 
-class SummaryViewOptions(Struct, frozen=True, kw_only=True):
+class ShownMemoryOptions(Struct, frozen=True, kw_only=True):
     """For which session it is rendered, and how much."""
 
     location: SessionLocation
@@ -70,8 +70,8 @@ class SummaryViewOptions(Struct, frozen=True, kw_only=True):
     lean: bool = False
 
 
-def render_summary_view(
-    summary: str, notes: Sequence[UserNote], view: SummaryViewOptions, texts: RolloutMemoryPrompts
+def render_shown_memory(
+    summary: str, notes: Sequence[UserNote], view: ShownMemoryOptions, texts: RolloutMemoryPrompts
 ) -> RolloutMemoryView | None:
     """Render what a session is shown; None if there is nothing for it.
 

@@ -45,7 +45,7 @@ _COMMAND = re.compile(r"`([^`\n]{2,200})`(?! failed)")
 _WORD = re.compile(r"[a-z][\w.-]* \S")
 
 
-class CommandTrail(Struct, frozen=True, kw_only=True):
+class CommandSequence(Struct, frozen=True, kw_only=True):
     """The commands of one task, in order."""
 
     group: str
@@ -54,7 +54,7 @@ class CommandTrail(Struct, frozen=True, kw_only=True):
     commands: tuple[str, ...]
 
 
-def find_command_trails(row: RolloutExtract) -> list[CommandTrail]:
+def find_command_sequences(row: RolloutExtract) -> list[CommandSequence]:
     """Return the tasks of a session's summary with their commands; a word without arguments, such
     as a file, is not one.
     """
@@ -72,7 +72,7 @@ def find_command_trails(row: RolloutExtract) -> list[CommandTrail]:
         )
         if len(commands) >= MIN_STEPS:
             found.append(
-                CommandTrail(
+                CommandSequence(
                     group=group_title(row, "repository"),
                     thread=row.thread,
                     title=start[1].strip(),
@@ -85,7 +85,7 @@ def find_command_trails(row: RolloutExtract) -> list[CommandTrail]:
 def draft_procedures(rows: Sequence[RolloutExtract], paths: Mapping[str, str]) -> dict[str, bytes]:
     """Draft the skills by path. The same sessions give the same bytes."""
     known = sorted(
-        (trail for row in rows for trail in find_command_trails(row)),
+        (trail for row in rows for trail in find_command_sequences(row)),
         key=lambda trail: (trail.group, trail.thread, trail.title),
     )
     found: dict[tuple[str, tuple[str, ...]], dict[str, str]] = {}
@@ -112,7 +112,9 @@ def draft_procedures(rows: Sequence[RolloutExtract], paths: Mapping[str, str]) -
     return files
 
 
-def _candidate_pairs(known: Sequence[CommandTrail]) -> Iterator[tuple[CommandTrail, CommandTrail]]:
+def _candidate_pairs(
+    known: Sequence[CommandSequence],
+) -> Iterator[tuple[CommandSequence, CommandSequence]]:
     """Yield tasks of two sessions in one place that share enough commands to be worth a
     comparison.
     """

@@ -18,7 +18,7 @@ from memorist.errors import UnreadableSession
 from memorist.formats import gemini_cli
 from memorist.formats.format_detection import detect_format, read_session
 from memorist.formats.transcript_format import RecordedLine, SessionHead, timestamp_seconds
-from memorist.rollouts.message_effects import MessageAct, classify_message
+from memorist.rollouts.message_effects import MessageEffect, classify_message
 from memorist.rollouts.raw_memory_cleaning import clean_line
 from memorist.store.rollout_rows import MemoryMode
 
@@ -104,7 +104,7 @@ def read_source_metadata(lines: Iterable[RecordedLine]) -> SourceMetadata:
         elif (
             isinstance(entry, Message)
             and (typed := extract_user_text(entry))
-            and classify_message(typed, first=True) is not MessageAct.COMMAND
+            and classify_message(typed, first=True) is not MessageEffect.COMMAND
         ):
             words = clean_line(shorten(typed, MAX_FIRST_WORDS_CHARACTERS))
             break

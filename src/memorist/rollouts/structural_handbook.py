@@ -33,7 +33,7 @@ from memorist.rollouts.session_claims import (
     limit_group_tasks,
     merge_entries,
     rank_entries,
-    session_fingerprint,
+    session_digest,
 )
 from memorist.rollouts.session_location import group_folders
 from memorist.rollouts.superseded_claims import drop_superseded, normalize_claim
@@ -82,8 +82,8 @@ class ConsolidationInput(Struct, frozen=True, kw_only=True):
     notes: tuple[NoteEntry, ...] = ()
     """All notes that exist; entries of other notes are removed."""
     dropped: Collection[str] = ()
-    """Fingerprints of what the user removed (`merging.claim_fingerprint`,
-    `session_fingerprint`).
+    """Fingerprints of what the user removed (`merging.claim_digest`,
+    `session_digest`).
     """
     changed_threads: Collection[str] = ()
     """Sessions whose extract changed although the session did not continue."""
@@ -210,10 +210,7 @@ def _join_groups(groups: Sequence[HandbookSection]) -> HandbookSection | None:
 
 
 def _is_dropped_session(each: SessionClaims, title: str, given: ConsolidationInput) -> bool:
-    return (
-        bool(given.dropped)
-        and session_fingerprint(title, each.thread, each.updated) in given.dropped
-    )
+    return bool(given.dropped) and session_digest(title, each.thread, each.updated) in given.dropped
 
 
 def _is_fresh(

@@ -26,7 +26,7 @@ from memorist.rollouts.evidence_rows import MAX_OPEN_CALLS, format_utc_day
 from memorist.rollouts.lesson_scope import applies_everywhere
 from memorist.rollouts.message_effects import (
     MAX_LASTING_CHARACTERS,
-    MessageAct,
+    MessageEffect,
     classify_message,
     find_lasting_words,
 )
@@ -65,7 +65,7 @@ class UserRequest(Struct, frozen=True):
     text: str
     line: int
     date: str
-    act: MessageAct
+    act: MessageEffect
     turn: int = 0
     """Its turn in the ledger."""
     own: str = ""
@@ -295,7 +295,7 @@ class TaskLogBuilder:
         if not words:
             return
         act = classify_message(words, first=not any(task.requests for task in self.tasks))
-        if act is MessageAct.COMMAND:
+        if act is MessageEffect.COMMAND:
             if self.tasks:
                 self.current_task.last_turn = self.ledger.turns.count
             return
@@ -306,18 +306,18 @@ class TaskLogBuilder:
         probable = _find_probable_rules(message, own) if own and not statements else []
         self.has_probable_rule |= bool(probable or find_waiting_statements(message))
         if (
-            act is MessageAct.BEGINS
+            act is MessageEffect.BEGINS
             and self.tasks
             and 2 * sum(len(statement.quote) for statement in statements) > len(words)
         ):
-            act = MessageAct.GOES_ON  # a rule for later is no task
+            act = MessageEffect.GOES_ON  # a rule for later is no task
         # Where nothing was done since the last request, this one is about the same.
         worked = bool(self.tasks) and (
             self.current_task.calls > 0 or len(self.current_task.requests) >= MAX_JOINED_REQUESTS
         )
         task = (
             self._begin_task()
-            if act is MessageAct.BEGINS and (worked or not self.tasks)
+            if act is MessageEffect.BEGINS and (worked or not self.tasks)
             else self.current_task
         )
         self._add_request(
@@ -359,9 +359,9 @@ class TaskLogBuilder:
             task.requests[-1] = asked  # the same words again, perhaps with more of them
         elif len(task.requests) < MAX_TASK_REQUESTS:
             task.requests.append(asked)
-        if asked.act is MessageAct.ACCEPTS:
+        if asked.act is MessageEffect.ACCEPTS:
             task.accept_order = self.order
-        elif asked.act is MessageAct.CORRECTS:
+        elif asked.act is MessageEffect.CORRECTS:
             task.complaint_order = self.order
 
     def _on_reply_text(self, text: str, line: int) -> None:

@@ -251,7 +251,9 @@ def _value_of(text: str, start: int, end: int, kind: KeyKind) -> SafetyFinding |
     value = REDACTION_MARK.sub("", one.value + joined[1] if joined else one.value)
     if one.kind == "bare" and _MEMBER.match(value):
         return None
-    if not _is_drawn(kind, one, value, text[start:end]) or is_reference_or_placeholder(value):
+    if not _is_held_out_session(kind, one, value, text[start:end]) or is_reference_or_placeholder(
+        value
+    ):
         return None
     rest = _REST[one.kind].match(text, stop) if len(one.value) >= _FOLLOWED else None
     stop = joined.end() if joined else rest.end() if rest else stop
@@ -289,7 +291,7 @@ def _is_option_secret(kind: KeyKind, value: str, name: str) -> bool:
     )
 
 
-def _is_drawn(kind: KeyKind, one: _AssignedValue, value: str, name: str) -> bool:
+def _is_held_out_session(kind: KeyKind, one: _AssignedValue, value: str, name: str) -> bool:
     is_option = _is_option_secret(kind, value, name)
     if " " in value.strip() or (len(value) < MIN_LENGTHS[kind] and not is_option):
         return False

@@ -9,7 +9,7 @@ from memorist.core.messages import JsonObject
 from memorist.core.prompt_templates import render_template
 from memorist.forks.answer_form import AnswerForm, list_texts
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement
-from memorist.forks.written_edits import TextEdits
+from memorist.forks.text_edits import TextEdits
 from memorist.session_memory.notes_template import (
     STRUCTURAL_MARK,
     TITLE_SECTION,

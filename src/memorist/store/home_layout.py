@@ -127,7 +127,7 @@ class Layout:
         return self.home / "copied-sessions"
 
     @property
-    def off_sessions(self) -> Path:
+    def memory_off_sessions(self) -> Path:
         """Ids of sessions that ran without memory, one a line: nothing is learned from their
         recordings.
         """

@@ -132,7 +132,7 @@ def _read_use(row: sqlite3.Row) -> MemoryUse:
     )
 
 
-def record_draw(
+def record_holdout(
     database: sqlite3.Connection, folder: str, session: str, *, held_out: bool, now: float
 ) -> None:
     """Record that a session was drawn. Raises StoreError."""
@@ -140,7 +140,7 @@ def record_draw(
     record_uses(database, folder, [MemoryUse(path="", what=what, session=session, at=now)])
 
 
-def list_drawn_sessions(database: sqlite3.Connection) -> dict[str, bool]:
+def list_holdout_sessions(database: sqlite3.Connection) -> dict[str, bool]:
     """The sessions that were drawn, each with whether it went without memory; what it was first
     counts. Raises StoreError.
     """

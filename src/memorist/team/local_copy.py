@@ -118,7 +118,7 @@ class LocalTeamFolder:
     def read_texts(self) -> LocalTexts:
         """Read the current memories. Raises StoreError."""
         found = LocalTexts()
-        reviewed = self._memory.reviewed_seals()
+        reviewed = self._memory.reviewed_digests()
         staying = []
         before, self._read = self._read, {}
         for head in self._memory.headers():
@@ -131,7 +131,7 @@ class LocalTeamFolder:
             if data is None:
                 continue
             self._read[data] = text, checksum, why = before.get(data) or self._judge_file(data)
-            if head.doubts and head.seal not in reviewed:
+            if head.doubts and head.content_digest not in reviewed:
                 why = why or f"it is withheld: {'; '.join(head.doubts)}"
             why = why or find_key_problem(key, found.hashes)
             found.data[key], found.texts[key], found.hashes[key] = data, text, checksum

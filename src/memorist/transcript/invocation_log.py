@@ -77,7 +77,7 @@ class Invocation(Struct, frozen=True):
         return frozenset((name, *self.words))
 
 
-class MendedInvocation(Struct, frozen=True, kw_only=True):
+class FixedInvocation(Struct, frozen=True, kw_only=True):
     """A call that could not work, and the command that worked instead."""
 
     program: str
@@ -169,7 +169,7 @@ class InvocationLog:
     """The calls of one session, in order."""
 
     def __init__(self) -> None:
-        self.mended: list[MendedInvocation] = []
+        self.mended: list[FixedInvocation] = []
         self.worked: dict[Invocation, float] = {}
         """Calls that succeeded, with the time of the last success."""
         self._open: list[_OpenFailure] = []
@@ -206,7 +206,7 @@ class InvocationLog:
                 still.append(failure)
                 continue
             self.mended.append(
-                MendedInvocation(
+                FixedInvocation(
                     program=failure.invocation.program,
                     word=failure.word,
                     command=failure.command,

@@ -24,7 +24,7 @@ from memorist.auto_memory.write_gate import (
     GateContext,
     NeedsReview,
     RefusedChange,
-    compute_text_fingerprint,
+    compute_text_digest,
     judge_change,
 )
 from memorist.core.text_analysis import encode_text
@@ -80,13 +80,13 @@ class _KnownTexts:
 
     def add(self, where: str, text: str) -> None:
         """Add a text and its location."""
-        self._marks.setdefault(compute_text_fingerprint(text), where)
+        self._marks.setdefault(compute_text_digest(text), where)
         if len(text) <= MAX_COMPARED_CHARS:
             self._rules.setdefault(rule_text_key(text), where)
 
     def find(self, text: str) -> str:
         """Return the location of an equivalent text; empty for none."""
-        exact = self._marks.get(compute_text_fingerprint(text), "")
+        exact = self._marks.get(compute_text_digest(text), "")
         rule = rule_text_key(text) if not exact and len(text) <= MAX_COMPARED_CHARS else ()
         return exact or (self._rules.get(rule, "") if rule else "")
 

@@ -18,8 +18,8 @@ from memorist.hooks.agent_programs import AGENTS, find_settings_files, has_plugi
 from memorist.hooks.daemon_socket import find_daemon_process, is_daemon_responsive
 from memorist.hooks.hook_entries import INSTALLED_EVENTS, find_hook_commands
 from memorist.hooks.hook_event import CLIENTS, Client
+from memorist.hooks.hook_failures import HookFailure, describe_hook_failures, parse_hook_failures
 from memorist.hooks.hook_install import HookInstaller
-from memorist.hooks.hook_log import HookFailure, describe_hook_failures, parse_hook_failures
 from memorist.hooks.install_scope import LaunchCommand, SettingsScope
 from memorist.platforms.regular_files import read_regular_text
 from memorist.store.disk_files import DiskFiles

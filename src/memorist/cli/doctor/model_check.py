@@ -42,7 +42,7 @@ from memorist.forks.file_tool_calls import (
 from memorist.forks.fork import load_fork_prompts
 from memorist.forks.fork_request import edit_instructions, model_id
 from memorist.forks.fork_spec import EditMethod
-from memorist.forks.written_edits import TextEdits, parse_edit_elements, parse_written_calls
+from memorist.forks.text_edits import TextEdits, parse_edit_elements, parse_written_calls
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.request_codec import CUT_OFF_REASONS
 from memorist.models.model_choice import (

@@ -16,7 +16,7 @@ from memorist.cli import output
 from memorist.cli.rollouts.rollouts_group import load_rollout_settings
 from memorist.engine.rollout_pipeline import RolloutPipeline, RolloutSyncPlan, open_rollout_pipeline
 from memorist.rollouts.job_worker import JobEvent, JobFinished
-from memorist.rollouts.sync_outcome import RolloutSyncReport
+from memorist.rollouts.rollout_sync_report import RolloutSyncReport
 from memorist.store.job_claim_rules import GLOBAL_KEY
 
 T = TypeVar("T")

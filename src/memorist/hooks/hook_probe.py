@@ -32,7 +32,7 @@ _INITIALIZE = {
 }
 
 
-def prove_hook(command: str, cwd: str) -> bool:
+def probe_hook(command: str, cwd: str) -> bool:
     """Whether the installed shell command of a hook brings an answer of this version."""
     event = msgspec.json.encode({"session_id": "check", "cwd": cwd, "hook_event_name": CHECK_EVENT})
     wanted = f"memorist {__version__} answers".encode()
@@ -51,7 +51,7 @@ def prove_hook(command: str, cwd: str) -> bool:
     return False
 
 
-def prove_server(words: Sequence[str], environment: Mapping[str, str], cwd: str) -> bool:
+def probe_server(words: Sequence[str], environment: Mapping[str, str], cwd: str) -> bool:
     """Whether the MCP server that these words start answers a client's first request."""
     try:
         server = subprocess.Popen(

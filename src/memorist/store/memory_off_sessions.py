@@ -13,20 +13,20 @@ from memorist.store.rollout_rows import Rollout, list_rollouts, save_rollouts
 from memorist.store.state_database import StateDatabase
 
 
-def read_off_sessions(files: FileSystem, layout: Layout) -> frozenset[str]:
+def read_memory_off_sessions(files: FileSystem, layout: Layout) -> frozenset[str]:
     """Ids of sessions without memory. Raises StoreError."""
     try:
-        lines = files.read(layout.off_sessions)
+        lines = files.read(layout.memory_off_sessions)
     except FileNotFoundError:
         return frozenset()
     return frozenset(map(unquote, lines.decode("ascii", "ignore").split()))
 
 
-def note_off_session(files: FileSystem, layout: Layout, session: str) -> None:
+def note_memory_off_session(files: FileSystem, layout: Layout, session: str) -> None:
     """Note that nothing is to be learned of a session. Raises StoreError."""
-    if session not in read_off_sessions(files, layout):
+    if session not in read_memory_off_sessions(files, layout):
         name = quote(session, safe="", errors="replace")
-        files.append(layout.off_sessions, f"{name}\n".encode())
+        files.append(layout.memory_off_sessions, f"{name}\n".encode())
 
 
 def save_rollouts_with_memory(
