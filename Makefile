@@ -154,7 +154,10 @@ build/locust/made: requirements/locust.txt
 	@build/locust/bin/python -m pip install -qq --disable-pip-version-check --no-deps --require-hashes -r $<
 	@touch $@
 
-bench: $(if $(filter crowd,$(NAME)),build/locust/made) $(if $(filter peers,$(NAME)),build/peers/made,.venv/dev)  ## the measurements that docs/benchmarks.md quotes (NAME=recall for one)
+# Hosts that have a facility of their own to stand beside (HOSTS in benchmarks/hosts.py).
+BENCH_HOSTS := langchain pydantic-ai
+
+bench: $(if $(filter crowd,$(NAME)),build/locust/made) $(if $(filter hosts,$(NAME)),$(BENCH_HOSTS:%=build/plugs/%/made)) $(if $(filter peers,$(NAME)),build/peers/made,.venv/dev)  ## the measurements that docs/benchmarks.md quotes (NAME=recall for one)
 	PYTHONPATH=.:tests $(if $(filter peers,$(NAME)),build/peers/bin,$(BIN))/python -m benchmarks $(NAME) --data $(DATA)
 
 docs: .venv/dev  ## write the generated parts of the documents and the outputs of their commands anew

@@ -48,12 +48,13 @@ BENCHES = {
     "workers": "workers",
     "peers": "peers",
     "crowd": "crowd",
+    "hosts": "hosts",
 }
 """Name of a measurement to its module in this package. Loaded when asked for: some need what others
 do not.
 """
 
-BY_NAME_ONLY = frozenset({"workers", "peers", "crowd"})
+BY_NAME_ONLY = frozenset({"workers", "peers", "crowd", "hosts"})
 """Run only by their own names: they take long, or need the packages of others."""
 
 
