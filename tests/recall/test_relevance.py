@@ -18,6 +18,7 @@ from memorist.recall.memory_selection import (
     is_searchable,
     select_relevant,
 )
+from memorist.recall.project_question import asks_about_project
 from memorist.recall.ranker import Ranker
 from memorist.recall.word_chance import chance_of_word, measure_evidence
 from memorist.settings import RecallSettings
@@ -117,8 +118,8 @@ def test_the_best_of_many_needs_more() -> None:
     """Among a thousand memories one is near by chance."""
     match = MemoryMatch(path="a", score=1.0, nearness=3.0)
 
-    assert is_relevant(match, 1, 10)
-    assert not is_relevant(match, 1_000, 10)
+    assert is_relevant(match, 1, "word " * 10)
+    assert not is_relevant(match, 1_000, "word " * 10)
 
 
 def test_what_all_memories_of_a_project_are_near_to_chooses_none() -> None:
@@ -139,11 +140,56 @@ def test_what_all_memories_of_a_project_are_near_to_chooses_none() -> None:
 
 def test_a_long_message_has_to_be_nearer_than_a_short_one() -> None:
     """Some part of it is near to any memory by chance; beyond thirty words no more is asked."""
-    match = MemoryMatch(path="a", score=1.0, nearness=2.5)
+    match = MemoryMatch(path="a", score=1.0, nearness=2.8)
 
-    assert is_relevant(match, 1, 8)
-    assert not is_relevant(match, 1, 30)
-    assert is_relevant(MemoryMatch(path="a", score=1.0, nearness=3.2), 1, 1_000)
+    assert is_relevant(match, 1, "word " * 8)
+    assert not is_relevant(match, 1, "word " * 30)
+    assert is_relevant(MemoryMatch(path="a", score=1.0, nearness=3.6), 1, "word " * 1_000)
+
+
+def test_a_question_is_shown_the_nearest_memory_sooner_than_a_request() -> None:
+    """Who asks how something is wants an answer; who asks for work wants it done. The others beside
+    the nearest need what they need anyway.
+    """
+    near = MemoryMatch(path="near", score=1.0, nearness=1.8)
+    next_one = MemoryMatch(path="next", score=1.0, nearness=1.7)
+
+    assert find_relevant("where do the files end up?", [near, next_one], 2) == {"near"}
+    assert find_relevant("can you move the files?", [near, next_one], 2) == frozenset()
+    assert find_relevant("move the files", [near, next_one], 2) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("message", "asks"),
+    [
+        ("which ORM are we on", True),
+        ("ok, so why do we sign releases?", True),
+        ("is the staging database shared?", True),
+        ("Wo liegen die Migrationen?", True),
+        ("Pourquoi les tests sont-ils lents ?", True),
+        ("¿Cómo se despliega?", True),
+        ("Onde ficam os logs?", True),
+        ("Почему сборка идёт дважды?", True),
+        ("我们用什么数据库", True),
+        ("テストはどこにありますか", True),
+        ("can you rename it?", False),
+        ("can we put up a PR?", False),
+        ("Kannst du das umbenennen?", False),
+        ("Peux-tu renommer le fichier ?", False),
+        ("你能改名吗?", False),
+        ("why did this fail https://example.org/run/1", False),
+        ("so the build is fine now?", False),
+        ("rename it", False),
+        ("when it is done, push", False),
+        (
+            "how many words may a question have until it is a whole story of what I did here today",
+            False,
+        ),
+    ],
+)
+def test_a_question_about_the_project_is_told_by_its_form(message: str, asks: bool) -> None:
+    """In the languages that are read; not a request, and not one about what the message shows."""
+    assert asks_about_project(message) is asks
 
 
 @pytest.mark.parametrize(
@@ -224,11 +270,12 @@ def test_an_omission_is_told_in_the_unit_that_was_measured() -> None:
     """Deviations where the meaning is known, else nats; one that is near enough was outdone."""
     near = MemoryMatch(path="a", score=1.0, nearness=1.2, words=("branch",))
 
-    assert explain_omission("where is it", near, 1) == (
-        "too little in common (branch): 1.2 deviations above chance, 2.0 needed"
+    assert explain_omission("move it there", near, [near], 1) == (
+        "too little in common (branch): 1.2 deviations above chance, 2.5 needed"
     )
-    assert explain_omission("where is it", MemoryMatch(path="a", score=1.0, evidence=-1.0), 1) == (
+    by_words = MemoryMatch(path="a", score=1.0, evidence=-1.0)
+    assert explain_omission("where is it", by_words, [by_words], 1) == (
         "too little in common (no word): 0.0 nats above chance, 4.0 needed"
     )
     nearer = MemoryMatch(path="a", score=1.0, nearness=3.0)
-    assert explain_omission("where is it", nearer, 1) == "others come before it (no word)"
+    assert explain_omission("where is it", nearer, [nearer], 1) == "others come before it (no word)"

@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 
 from memorist.auto_memory.memory_manifest import MemoryHeader
 from memorist.core.messages import Message, Origin
+from memorist.recall.project_question import asks_about_project
 from memorist.recall.word_chance import is_rare, is_uncommon
 from memorist.settings import RecallSettings
 
@@ -26,6 +28,12 @@ WORD_SHARE = 0.15
 """Standard deviations of nearness that a nat of word evidence counts as."""
 MIN_RELEVANCE = 1.9
 """Relevance from which one memory of one is shown, in standard deviations."""
+REQUEST_COST = 0.45
+ANSWER_ALLOWANCE = 1.3
+"""What is added to it where the message asks nothing of the project, and taken off for the one
+memory that is nearest to a question: there silence costs more, and a line too many less. Chosen on
+the folders of three owners (docs/ranking.md).
+"""
 MESSAGE_WORD_COST = 0.04
 MAX_COUNTED_WORDS = 30
 """Added to it for each word of the message, the first thirty: the more a message says, the nearer
@@ -115,15 +123,20 @@ def find_relevant(query: str, matches: Sequence[MemoryMatch], compared: int) -> 
     """Find the paths of the query's matches among `compared` memories that are more than chance
     and not far behind the best.
     """
-    words = len(query.split())
     common_nearness = measure_common_nearness(matches)
+    best = _find_nearest(matches)
     above = {match.path: _measure_above(match, common_nearness) for match in matches}
     floor = MIN_SHARE_OF_BEST * max(above.values(), default=0.0)
     return frozenset(
         match.path
         for match in matches
-        if above[match.path] >= floor and is_relevant(match, compared, words, common_nearness)
+        if above[match.path] >= floor
+        and is_relevant(match, compared, query, common_nearness, is_nearest=match is best)
     )
+
+
+def _find_nearest(matches: Sequence[MemoryMatch]) -> MemoryMatch | None:
+    return max(matches, key=measure_relevance, default=None)
 
 
 def measure_common_nearness(matches: Sequence[MemoryMatch]) -> float:
@@ -147,10 +160,15 @@ def measure_relevance(match: MemoryMatch) -> float:
 
 
 def is_relevant(
-    match: MemoryMatch, compared: int, message_words: int, common_nearness: float = 0.0
+    match: MemoryMatch,
+    compared: int,
+    query: str,
+    common_nearness: float = 0.0,
+    *,
+    is_nearest: bool = False,
 ) -> bool:
     """Whether a match among `compared` memories, which all have that `common_nearness` to the
-    message, is more than chance for a message of so many words.
+    message, is more than chance for it.
     """
     if (
         match.nearness is not None
@@ -159,19 +177,33 @@ def is_relevant(
     ):
         return True  # a name that the embedding may not know
     return measure_relevance(match) >= measure_threshold(
-        match, compared, message_words, common_nearness
+        match, compared, query, common_nearness, is_nearest=is_nearest
     )
 
 
 def measure_threshold(
-    match: MemoryMatch, compared: int, message_words: int, common_nearness: float = 0.0
+    match: MemoryMatch,
+    compared: int,
+    query: str,
+    common_nearness: float = 0.0,
+    *,
+    is_nearest: bool = False,
 ) -> float:
     """The relevance from which a match is shown, in the unit of `measure_relevance`."""
     if match.nearness is None:
         return _measure_word_threshold(compared)
-    length = MESSAGE_WORD_COST * min(message_words, MAX_COUNTED_WORDS)
     many = COMPARISON_COST * math.log(min(max(1, compared), MAX_COMPARED))
-    return MIN_RELEVANCE + length + many + common_nearness
+    cost = _measure_message_cost(query, is_nearest)
+    return MIN_RELEVANCE + cost + many + common_nearness
+
+
+@lru_cache(maxsize=64)
+def _measure_message_cost(query: str, is_nearest: bool) -> float:
+    """What a message asks of a memory beyond what one of one needs, of the nearest one less."""
+    length = MESSAGE_WORD_COST * min(len(query.split()), MAX_COUNTED_WORDS)
+    if not asks_about_project(query):
+        return length + REQUEST_COST
+    return length - ANSWER_ALLOWANCE if is_nearest else length
 
 
 def _measure_word_threshold(compared: int) -> float:
@@ -179,26 +211,28 @@ def _measure_word_threshold(compared: int) -> float:
 
 
 def explain_omission(
-    query: str, match: MemoryMatch, compared: int, common_nearness: float = 0.0
+    query: str, match: MemoryMatch, matches: Sequence[MemoryMatch], compared: int
 ) -> str:
-    """Explain why a match among `compared` memories, all active, is not shown for the query, to
-    which all have that `common_nearness`.
+    """Explain why one of the matches among `compared` memories, all active, is not shown for the
+    query.
     """
-    words = len(query.split())
+    common_nearness = measure_common_nearness(matches)
+    is_nearest = match is _find_nearest(matches)
     common = ", ".join(match.words) or "no word"
-    if is_relevant(match, compared, words, common_nearness):
+    if is_relevant(match, compared, query, common_nearness, is_nearest=is_nearest):
         return f"others come before it ({common})"
     unit = "nats" if match.nearness is None else "deviations"
+    needed = measure_threshold(match, compared, query, common_nearness, is_nearest=is_nearest)
     return (
         f"too little in common ({common}): {max(0.0, measure_relevance(match)):.1f} {unit} above "
-        f"chance, {measure_threshold(match, compared, words, common_nearness):.1f} needed"
+        f"chance, {needed:.1f} needed"
     )
 
 
 def _explain_selection(match: MemoryMatch) -> str:
     words = list(dict.fromkeys(match.words))
     reasons = ["words: " + ", ".join(words[:6])] if words else []
-    if match.nearness is not None and match.nearness >= MIN_RELEVANCE:
+    if match.nearness is not None and match.nearness >= MIN_RELEVANCE - ANSWER_ALLOWANCE:
         reasons.append(f"meaning: {match.nearness:.1f} deviations above chance")
     return "; ".join(reasons)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -13,7 +13,6 @@ from memorist.recall.memory_selection import (
     MemoryMatch,
     MemorySelection,
     explain_omission,
-    measure_common_nearness,
     select_relevant,
 )
 from memorist.recall.reachable_memory import ReachableMemory
@@ -39,7 +38,6 @@ def explain_recall(
     search = open_memory_search(memory, settings, wait_for_embeddings=True)
     matches = search.search(query, 4 * max(limit, settings.limit))
     search.close()
-    common_nearness = measure_common_nearness(matches)
     picks = select_relevant(query, matches, heads, type(settings)(limit=limit))
     doubts = {pick.path: reachable.read(pick.path)[1] for pick in picks}
     return RecallExplanation(
@@ -48,7 +46,7 @@ def explain_recall(
         left_out=(
             *((path, "; ".join(reasons)) for path, reasons in doubts.items() if reasons),
             *(
-                (match.path, _explain_left_out(query, match, heads, common_nearness))
+                (match.path, _explain_left_out(query, match, matches, heads))
                 for match in matches
                 if match.path not in doubts
             ),
@@ -57,9 +55,12 @@ def explain_recall(
 
 
 def _explain_left_out(
-    query: str, match: MemoryMatch, heads: Mapping[str, MemoryHeader], common_nearness: float
+    query: str,
+    match: MemoryMatch,
+    matches: Sequence[MemoryMatch],
+    heads: Mapping[str, MemoryHeader],
 ) -> str:
     head = heads.get(match.path)
     if head is not None and head.status != "active":
         return f"it is {head.status}"
-    return explain_omission(query, match, len(heads), common_nearness)
+    return explain_omission(query, match, matches, len(heads))
