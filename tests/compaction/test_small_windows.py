@@ -154,7 +154,7 @@ def _count(events: Sequence[Event], kind: type[Event]) -> int:
     return sum(isinstance(event, kind) for event in events)
 
 
-async def _read_files(window: int, share: int, home: str) -> tuple[list[int], list[Event]]:
+async def _read_files(window: int, share: float, home: str) -> tuple[list[int], list[Event]]:
     """Sizes of the requests of a turn in which each of thirty calls brings so many hundredths of
     the window.
     """
@@ -172,7 +172,7 @@ async def _read_files(window: int, share: int, home: str) -> tuple[list[int], li
             result = {
                 "type": "tool_result",
                 "tool_use_id": id,
-                "content": _page(id, window * share // 100),
+                "content": _page(id, int(window * share // 100)),
             }
             body["messages"] += [
                 {"role": "assistant", "content": [call]},
@@ -195,5 +195,19 @@ def test_files_that_nearly_fill_the_window_each_are_read_one_after_another(windo
         sizes, events = asyncio.run(_read_files(window, 50, home))
 
     assert max(sizes) <= window - window // 8
+    assert _count(events, ConversationCompacted) > 10
+    assert not _count(events, CompactionFailed)
+
+
+@pytest.mark.covers("CP-3", "CP-14")
+@pytest.mark.parametrize("share", [58.5, 61.5])
+def test_a_result_that_takes_all_of_the_limit_stays_whole(share: float) -> None:
+    """Compaction begins at 62 % of this window, as its tokens are counted here. Where the past has no room below that, it takes a
+    little of what is left for errors of the estimate.
+    """
+    with tempfile.TemporaryDirectory() as home:
+        sizes, events = asyncio.run(_read_files(16_000, share, home))
+
+    assert max(sizes) <= 14_000
     assert _count(events, ConversationCompacted) > 10
     assert not _count(events, CompactionFailed)

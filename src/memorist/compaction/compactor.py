@@ -62,6 +62,7 @@ from memorist.compaction.newest_messages import (
     find_unanswered_start,
     keep_tail,
     keep_unanswered,
+    widen_for_newest_round,
 )
 from memorist.compaction.oldest_rounds import ensure_user_first, opening_message
 from memorist.compaction.profitable_edits import (
@@ -483,6 +484,12 @@ class Compactor(SessionExtension):
             measured,
             max(1, call.limits.auto - max(0, self._tracker.tokens - measured.tokens)),
         )
+        if not call.forced:
+            spare = max(0, call.limits.blocking - call.limits.auto - 1)
+            kept = apart.rest.messages
+            apart = replace(
+                apart, limit=widen_for_newest_round(kept, apart.limit, spare, measured.factor)
+            )
         settings = self._settings
         await self._process_ledger()
         facts = replace(

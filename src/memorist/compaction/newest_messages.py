@@ -7,6 +7,7 @@ with the results of its calls.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -94,6 +95,20 @@ def choose_newest_messages(
 def find_room_for_older(room: int) -> int:
     """Tokens that are left for what came before the newest round, of a room of so many."""
     return min(MIN_PAST_TOKENS, max(MIN_SUMMARY_TOKENS, room // MIN_PAST_PART))
+
+
+def widen_for_newest_round(
+    messages: Sequence[Message], limit: int, spare: int, factor: float
+) -> int:
+    """The limit of a result, in tokens: where what the model has not answered yet fits it, but not
+    beside the least that is left for the past, more by that least, if it is in the `spare` tokens
+    above the limit.
+    """
+    size = estimate_messages_tokens(
+        keep_unanswered(messages, find_unanswered_start(messages), sys.maxsize, factor), factor
+    )
+    needed = size + find_least_past(limit + spare) + 1
+    return needed if size <= limit < needed <= limit + spare else limit
 
 
 def _precede_by_request(messages: Sequence[Message], start: int) -> tuple[Message, ...]:
