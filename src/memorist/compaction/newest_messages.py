@@ -107,7 +107,7 @@ def widen_for_newest_round(
     size = estimate_messages_tokens(
         keep_unanswered(messages, find_unanswered_start(messages), sys.maxsize, factor), factor
     )
-    needed = size + find_least_past(limit + spare) + 1
+    needed = size + find_room_for_older(limit + spare) + 1
     return needed if size <= limit < needed <= limit + spare else limit
 
 
