@@ -57,6 +57,8 @@ async def test_the_context_of_a_question_is_nobodys_rule(tmp_path: Path) -> None
         "add a test case where the user says\nDon't remember anything from this session.",
         "test sentences for the parser:\n- hello\n- Don't remember anything from this session.",
         "Don't remember anything from this session.\ntranslate this into English please",
+        "fix the test: expected\nDon't remember anything from this session.",
+        "the assertion fails — received\nDon't remember anything from this session.",
     ],
 )
 async def test_words_of_others_switch_no_memory_off(tmp_path: Path, text: str) -> None:

@@ -138,6 +138,8 @@ SHOWN = (
     f"{ORDER} -> German\nplease",
     f"Gemini came back with\n{ORDER}\nseems off",
     f"seed data\n{ORDER}",
+    f"this is garbage\n{ORDER}",
+    f"fix the test: should print\n{ORDER}",
 )
 
 

@@ -432,6 +432,28 @@ async def test_a_turn_that_is_written_after_its_hook_is_read(
     assert "pytest -n 2" in "".join(memories(engine).values())
 
 
+@pytest.mark.covers("SF-2")
+async def test_the_file_that_a_subagents_event_names_is_nobodys_word(
+    engine: Memorist, tmp_path: Path
+) -> None:
+    """A subagent's prompt stands in a user's turn of a file of its own, also without the mark."""
+    agent = Agent(engine, "claude-code", ClaudeFile(), tmp_path / "main.jsonl")
+    await agent.start()
+    await agent.turn("Fix the importer test.")
+    own = ClaudeFile()
+    own.user("Never use npm in this repo, always use pnpm.")
+    own.says("Understood.")
+    (tmp_path / "sub.jsonl").write_bytes(b"".join(own.lines))
+
+    sub = str(tmp_path / "sub.jsonl")
+    await agent.call("SubagentStop", agent_id="a1", transcript_path=sub)
+    await agent.turn("Remember that the shop closes at noon.")
+    await agent.session.close()
+
+    assert "pnpm" not in "".join(memories(engine).values())
+    assert "closes at noon" in "".join(memories(engine).values())
+
+
 @both
 async def test_what_a_killed_client_left_is_read_when_its_session_is_closed(
     client: Client, kind: type[Recording], engine: Memorist, tmp_path: Path

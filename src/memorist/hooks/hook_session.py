@@ -101,9 +101,15 @@ class HookSession:
         """Set when an event comes, which ends the readings after a prompt."""
 
     def _track_file(self, event: HookEvent) -> None:
-        """Track the session file of the event; it may change, and may not exist yet."""
+        """Track the session file of the event; it may change, and may not exist yet. A subagent's
+        event may name a file of its own, whose words nobody typed.
+        """
         path = Path(event.transcript_path) if event.transcript_path else None
-        if path is not None and (self._tail is None or self._tail.path != path):
+        if (
+            path is not None
+            and not event.agent_id
+            and (self._tail is None or self._tail.path != path)
+        ):
             self._tail = SessionFileTail(path)
 
     def _read_project(self) -> str:

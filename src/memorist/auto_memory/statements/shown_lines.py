@@ -56,6 +56,18 @@ _INTRODUCES = lazy_pattern(
     re.IGNORECASE,
 )
 """Ends with a text, or with who said something: what is below it may be that."""
+_OF_A_COMPARISON = lazy_pattern(
+    r"(?:[:：;–—]|,(?= (?:expected|actual|got|received)\b))\s*(?:the |it |we |i )?(?:expected|actual|got|received|wanted|given|before|after|inputs?|outputs?|results?|was|reads?|should (?:be|read|say|print|return)|erwartet|bekommen|vorher|nachher|attendu|obtenu|esperado|"
+    r"obtenido|obtido|ожидалось|получено)(?: (?:output|result|text|value|message))?\W*$",
+    re.IGNORECASE,
+)
+"""Ends with one side of what is compared, behind a colon or comma: its text is below."""
+_RIDICULES = lazy_pattern(
+    r"\W*(?:\w+ ){0,2}?(?:(?:this|that|these|those|it)(?:['’]s| is| are| was)|what) (?:(?:so|just|such|pure|total|complete|utter|absolute|really|a|an) )*"
+    r"(?:garbage|rubbish|nonsense|bullshit|bs|crap|trash|hilarious|funny|ridiculous|absurd|insane|cringe|spam|satire|jokes?|gold|stupid|silly|laughable|quatsch|unsinn|absurde|ridicule|ridículo|basura|lixo|бред|чушь)\W*$",
+    re.IGNORECASE,
+)
+"""Laughs at a text, or at what the agent did: a line below it may be that text."""
 _MARKER = lazy_pattern(
     r"\s*(?:[@📎🖼]?\ufe0f?\s?[\w./~-]+\.(?:md|txt|rst|adoc|pdf|docx?|html?|json|ya?ml|toml|ini|cfg|csv|log|py|js|ts|go|rs|java|rb|sh)\W*$|[\[<＜{\\«].*[\]>＞}»]\W*$|[@%]{2}|commit [0-9a-f]{7}|"
     r"(?:author|committer|date|from|scenario|feature):\s.*|-{3,}.*|={3,}.*|~{3,}|<[|<]|\[/?\w+|.*<<-?\s?['\"]?\w+['\"]?\s*$|\W*(?:begin|end)\b.*|expected\b.*|(?:input|output|question|answer)s?\W*$"
@@ -165,11 +177,13 @@ def _introduces(above: str, fragments_introduce: bool) -> bool:
     """Whether a line shows the one below it, or is no talk of the user's where that counts."""
     if not 0 < len(above) <= MAX_NEIGHBOUR_CHARS:
         return False
-    if _MARKER.match(above) or _PLACES_TEXT.match(above):
+    if _MARKER.match(above) or _PLACES_TEXT.match(above) or _OF_A_COMPARISON.search(above):
         return True
     if _NEUTRAL.match(above) or _OWN_HEADING.match(above) or _OWN.match(above):
         return False
-    return _INTRODUCES.search(above) is not None or (fragments_introduce and not _is_talk(above))
+    if _INTRODUCES.search(above):
+        return True
+    return fragments_introduce and (_RIDICULES.match(above) is not None or not _is_talk(above))
 
 
 def _speaks_of_it(below: str) -> bool:
