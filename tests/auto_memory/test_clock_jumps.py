@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 
 from auto_memory.conftest import memory
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.memory_file import MemoryKind, format_utc_timestamp, parse_topic
+from memorist.auto_memory.memory_file import MemoryKind, parse_topic
 from memorist.auto_memory.memory_index import MemoryUsage, build_index
 from memorist.auto_memory.memory_manifest import (
     DAY_SECONDS,
     read_memory_header,
     render_manifest_line,
 )
+from memorist.core.utc_time import format_utc_timestamp
 from memorist.recall.memory_rendering import render_memory
 from memorist.recall.recall import load_recall_prompts
 from memorist.settings import AutoMemorySettings, RecallSettings

@@ -43,7 +43,6 @@ from memorist.auto_memory.memory_file import (
     Topic,
     Trust,
     create_topic,
-    format_utc_timestamp,
     make_file_name,
     parse_topic,
     with_provenance,
@@ -91,6 +90,7 @@ from memorist.auto_memory.write_result import (
     redact_change,
 )
 from memorist.core.text_analysis import encode_text
+from memorist.core.utc_time import format_utc_timestamp
 from memorist.errors import InputError, NothingToDo, WriteConflict
 from memorist.events import Event, MemoryChanged, MemoryNeedsReview, MemoryRefused
 from memorist.ports import Clock, FileSystem

@@ -31,7 +31,7 @@ from memorist.auto_memory.memory_changes import (
     find_line_fault,
     render_headline,
 )
-from memorist.auto_memory.memory_file import Topic, format_utc_timestamp, parse_topic
+from memorist.auto_memory.memory_file import Topic, parse_topic
 from memorist.auto_memory.memory_manifest import is_index_file
 from memorist.auto_memory.quotation_proof import keep_typed_statements
 from memorist.auto_memory.retraction import RetractableWrites
@@ -57,6 +57,7 @@ from memorist.auto_memory.write_gate import RefusedChange
 from memorist.auto_memory.write_result import WriteResult
 from memorist.core.messages import Message, Origin
 from memorist.core.prompt_templates import load_prompt
+from memorist.core.utc_time import format_utc_timestamp
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.events import ExtractionFailed, MemoryRefused
 from memorist.forks.background_queue import BackgroundQueue

@@ -6,7 +6,6 @@ Pure.
 
 from __future__ import annotations
 
-import datetime as dt
 import unicodedata
 from enum import StrEnum
 from typing import Any
@@ -311,20 +310,3 @@ def make_file_name(name: str) -> str:
     words = "-".join(filter(None, plain.split("-")))
     cut = words.encode()[: MAX_FILE_NAME_BYTES - 3].decode("utf-8", "ignore").strip("-")
     return f"{cut or 'memory'}.md"
-
-
-def format_minute(timestamp: float) -> str:
-    """Format seconds since the epoch as `2026-11-05 10:15`, UTC; `(no date)` where there is no such
-    day.
-    """
-    return format_utc_timestamp(timestamp)[:16].replace("T", " ") or "(no date)"
-
-
-def format_utc_timestamp(timestamp: float) -> str:
-    """Format seconds since the epoch as ISO 8601, UTC, whole seconds; empty outside the
-    calendar.
-    """
-    try:
-        return dt.datetime.fromtimestamp(int(timestamp), dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    except (OverflowError, ValueError, OSError):
-        return ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import unicodedata
 from collections.abc import Iterable, Sequence
 
@@ -15,6 +14,7 @@ from memorist.auto_memory.memory_file import (
     parse_topic,
 )
 from memorist.core.text_analysis import replace_surrogates
+from memorist.core.utc_time import to_utc_datetime
 from memorist.forks.fork_permissions import has_invisible_characters
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
@@ -156,9 +156,7 @@ def sort_newest_first(
 def render_manifest_line(header: MemoryHeader) -> str:
     """Render `- [type] path (time): description`, omitting missing parts."""
     kind = f"[{header.kind}] " if header.kind else ""
-    when = dt.datetime.fromtimestamp(
-        max(0.0, min(header.modified, 253_402_300_799.0)), dt.UTC
-    ).strftime("%Y-%m-%dT%H:%M:%SZ")
+    when = to_utc_datetime(header.modified).strftime("%Y-%m-%dT%H:%M:%SZ")
     said = f": {header.description}" if header.description else ""
     return neutralize_markup(strip_hidden_characters(f"- {kind}{header.path} ({when}){said}"))
 

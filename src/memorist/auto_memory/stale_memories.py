@@ -12,9 +12,10 @@ from msgspec.structs import replace
 from memorist.auto_memory.anchors import AnchorChanges, read_anchors, with_anchors
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
-from memorist.auto_memory.memory_file import format_utc_timestamp, with_provenance
+from memorist.auto_memory.memory_file import with_provenance
 from memorist.auto_memory.write_result import WriteResult
 from memorist.core.text_analysis import encode_text
+from memorist.core.utc_time import format_utc_timestamp
 
 
 class StaleMemory(Struct, frozen=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -10,6 +9,7 @@ from msgspec.structs import replace
 
 from memorist.budget.fruitless_runs import explain_fruitless, is_fruitless
 from memorist.budget.work_priority import budget_cap_share
+from memorist.core.utc_time import format_utc_day, to_utc_datetime
 from memorist.forks.fork_spec import ForkLimits
 from memorist.settings import SpendSettings
 from memorist.store.spend_rows import DAY_SECONDS, ProviderHold, ResourceAmount, epoch_day
@@ -17,23 +17,10 @@ from memorist.store.spend_rows import DAY_SECONDS, ProviderHold, ResourceAmount,
 # Render times for the user. Pure.
 
 
-_LATEST_SECOND = 253_402_300_799.0
-"""The last second of the year 9999, beyond which dates cannot be formatted."""
-
-
-def _to_datetime(at: float) -> datetime:
-    return datetime.fromtimestamp(min(max(at, 0.0), _LATEST_SECOND), UTC)
-
-
-def format_date(at: float) -> str:
-    """The day, such as 2026-11-22, in UTC."""
-    return _to_datetime(at).strftime("%Y-%m-%d")
-
-
 def format_clock_time(at: float, now: float) -> str:
     """The time of day, such as 14:05 UTC, with the date where it is not today's."""
-    form = "%H:%M UTC" if format_date(at) == format_date(now) else "%Y-%m-%d %H:%M UTC"
-    return _to_datetime(at).strftime(form)
+    form = "%H:%M UTC" if format_utc_day(at) == format_utc_day(now) else "%Y-%m-%d %H:%M UTC"
+    return to_utc_datetime(at).strftime(form)
 
 
 def format_time_left(at: float, now: float) -> str:

@@ -20,13 +20,13 @@ from memorist.budget.budget_caps import (
     decide_budget,
     format_amount,
     format_clock_time,
-    format_date,
     format_time_left,
     next_utc_midnight,
 )
 from memorist.budget.fruitless_runs import LABELS_THAT_CHANGE
 from memorist.budget.work_priority import CAP_SHARES
 from memorist.core.messages import Usage
+from memorist.core.utc_time import format_utc_day
 from memorist.forks.fork_spec import ForkLimits
 from memorist.settings import SpendSettings
 from memorist.store.spend_rows import BlockedWork, ProviderHold, WorkKindUsage
@@ -117,8 +117,8 @@ def build_budget_status(
         blocked[row.label, row.cause] = replace(newest, times=newest.times + row.times)
     return BudgetStatus(
         now=usage.now,
-        first=format_date(days.start * 86_400),
-        last=format_date((days.stop - 1) * 86_400),
+        first=format_utc_day(days.start * 86_400),
+        last=format_utc_day((days.stop - 1) * 86_400),
         model=model,
         kinds=history.kinds,
         total=_sum_kinds(history.kinds),

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from memorist.auto_memory.memory_file import Trust, format_utc_timestamp
+from memorist.auto_memory.memory_file import Trust
 from memorist.cli.install_command import build_settings_scope
 from memorist.cli.memory.memory_commands import open_project_memory
+from memorist.core.utc_time import format_utc_minute
 from memorist.hooks.agent_programs import find_joined_agents
 from memorist.store.database import Connection
 from memorist.store.memory_uses import find_last_use
@@ -59,9 +60,7 @@ def read_memory_status(database: Connection | None) -> ProjectMemoryStatus:
         waiting=waiting,
         off_sessions=off_sessions,
         joined=tuple(agent.title for agent in find_joined_agents(build_settings_scope(user=True))),
-        last_shown=""
-        if use is None
-        else f"{use.path} on {format_utc_timestamp(use.at)[:16].replace('T', ' ')} UTC",
+        last_shown="" if use is None else f"{use.path} on {format_utc_minute(use.at)} UTC",
     )
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -17,6 +16,7 @@ from memorist.cli.install_command import build_settings_scope
 from memorist.cli.memory.memory_commands import open_project_memory
 from memorist.cli.rollouts.rollouts_group import load_rollout_settings, with_past_state
 from memorist.core.sentences import shorten
+from memorist.core.utc_time import format_utc_day
 from memorist.engine.rollout_store import RolloutStore
 from memorist.hooks.agent_programs import find_joined_agents
 from memorist.platforms.regular_files import read_regular
@@ -112,7 +112,7 @@ def _find_last_request(root: str) -> list[ProjectFact]:
     return [
         ProjectFact(
             f"The last session began with: “{shorten(each.first_words, 110)}”",
-            f"{_day(each.updated)}, session {each.id[:8]}",
+            f"{format_utc_day(each.updated)}, session {each.id[:8]}",
         )
         for each in _list_sessions(root)[:1]
         if each.first_words
@@ -130,10 +130,6 @@ def _find_file_facts(root: Path) -> Iterator[ProjectFact]:
             lines = len(read_regular(root / file).decode("utf-8", "replace").splitlines())
             yield ProjectFact(f"{lines:,} lines of standing instructions for agents", file)
             break
-
-
-def _day(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
 
 
 def print_project_facts() -> None:
@@ -160,7 +156,7 @@ def print_overview() -> None:
         waiting = len(memory.list_proposals())
     names = ", ".join(agent.title for agent in joined)
     click.echo(f"agents    {names or 'none joined yet: memorist setup'}")
-    newest = f", the last on {_day(sessions[0].updated)}" if sessions else ""
+    newest = f", the last on {format_utc_day(sessions[0].updated)}" if sessions else ""
     click.echo(
         f"project   {Path(root).name}: {len(sessions):,} past "
         f"{'session' if len(sessions) == 1 else 'sessions'} known{newest}"

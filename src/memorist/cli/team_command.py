@@ -12,13 +12,13 @@ import click
 import msgspec
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.memory_file import format_utc_timestamp
 from memorist.auto_memory.team_memory import (
     TEAM_PREFIX,
 )
 from memorist.cli import output
 from memorist.cli.command_environment import read_environment
 from memorist.cli.memory.memory_commands import open_project_memory, print_write_result
+from memorist.core.utc_time import format_utc_timestamp
 from memorist.engine.engine import Memorist
 from memorist.errors import InputError, NothingToDo, UsageError
 from memorist.safety.server_access import LOOPBACK_NAMES

@@ -31,7 +31,7 @@ from memorist.core.messages import (
 from memorist.core.prompt_templates import render_template
 from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens, token_factor
 from memorist.errors import ContextTooLong
-from memorist.forks.fork_request import shares_prefix
+from memorist.forks.fork_request import model_id, shares_prefix
 from memorist.forks.fork_spec import (
     EditMethod,
     ForkOutcome,
@@ -247,7 +247,7 @@ def _build_request(
     where the format is the same.
     """
     wire = find_codec(model.format)
-    name = model.name.partition(":")[2].partition("@")[0] or model.name
+    name = model_id(model.name)
     body: JsonObject = wire.build_request(name, system="", text="", max_output=_answer_limit(model))
     if parent is not None and parent.request.format == model.format:
         body = {**parent.request.body, "model": name}

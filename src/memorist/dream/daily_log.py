@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from memorist.auto_memory.memory_file import format_utc_timestamp
 from memorist.core.text_analysis import replace_surrogates
+from memorist.core.utc_time import format_utc_timestamp
 from memorist.errors import InputError
 from memorist.ports import FileSystem
 from memorist.safety.hidden_characters import strip_hidden_characters

@@ -15,10 +15,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.memory_changes import render_headline
-from memorist.auto_memory.memory_file import format_utc_timestamp
 from memorist.auto_memory.memory_index import MemoryUsage
 from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.core.prompt_templates import load_prompt
+from memorist.core.utc_time import format_utc_day
 from memorist.dream.daily_log import DailyLogs
 from memorist.dream.dream_gates import (
     GateClosed,
@@ -191,7 +191,7 @@ class Dream(SessionExtension):
         if last is None or await self._new_sessions(last):
             return True
         logs = DailyLogs(self._layout, self._runtime.files).newest(1)
-        return bool(logs) and logs[0][0] >= format_utc_timestamp(last)[:10]
+        return bool(logs) and logs[0][0] >= format_utc_day(last)
 
     async def run(
         self,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from memorist.auto_memory.memory_file import format_utc_timestamp
+from memorist.core.utc_time import format_utc_minute
 from memorist.dream.memory_conflicts import DreamRemark
 from memorist.dream.structural_dream import DreamAct
 from memorist.events import UpdateMethod
@@ -67,7 +67,7 @@ def render_report_lines(report: DreamReport) -> list[str]:
 def render_journal_entry(report: DreamReport, at: float) -> str:
     """Render the journal entry of one dream."""
     head = (
-        f"\n## {format_utc_timestamp(at)[:16].replace('T', ' ')} UTC, "
+        f"\n## {format_utc_minute(at)} UTC, "
         f"{'by a model' if report.way == 'model' else 'by rule'}: "
         f"{' '.join(report.why.split())}\n\n"
     )

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from memorist.auto_memory.memory_file import Topic, format_utc_timestamp
+from memorist.auto_memory.memory_file import Topic
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
 from memorist.core.prompt_templates import render_template
 from memorist.core.text_analysis import replace_surrogates
+from memorist.core.utc_time import format_utc_day
 from memorist.dream.memory_conflicts import InstructionSource
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
@@ -182,14 +183,14 @@ def _render_utterance(saying: UserUtterance, path: str) -> str:
     )
     return (
         f'<saying memory="{path}" '
-        f'day="{format_utc_timestamp(saying.at)[:10]}">\n{_escape_data(text)}\n</saying>'
+        f'day="{format_utc_day(saying.at)}">\n{_escape_data(text)}\n</saying>'
     )
 
 
 def _render_instructions(file: InstructionSource) -> str:
     return (
         f'<instruction-file path="{strip_hidden_characters(file.path)}" '
-        f'changed="{format_utc_timestamp(file.at)[:10]}">\n{_escape_data(file.text.strip())}\n</'
+        f'changed="{format_utc_day(file.at)}">\n{_escape_data(file.text.strip())}\n</'
         f"instruction-file>"
     )
 
@@ -208,7 +209,7 @@ def build_dream_task(text: str, folder: Path, *, now: float, max_retired_memorie
             text,
             {
                 "folder": str(folder),
-                "today": format_utc_timestamp(now)[:10],
+                "today": format_utc_day(now),
                 "retired": str(max_retired_memories),
             },
             strict=True,

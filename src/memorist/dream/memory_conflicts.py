@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from memorist.auto_memory.memory_file import Topic, Trust, format_utc_timestamp
+from memorist.auto_memory.memory_file import Topic, Trust
 from memorist.auto_memory.statements.statement_similarity import rule_text_key
 from memorist.core.text_analysis import encode_text
+from memorist.core.utc_time import format_utc_day
 from memorist.dream.dream_questions import DreamQuestion
 
 MAX_STATEMENT_CHARACTERS = 300
@@ -164,7 +165,7 @@ def _build_question(one: DatedMemory, other: DatedMemory, how: str) -> DreamQues
         better = "pinned"
     why = (
         f"it {how if how == 'contradicts' else 'seems to say the same as'} "
-        f"{winner.topic.path} ({format_utc_timestamp(winner.at)[:10]}), which is {better}"
+        f"{winner.topic.path} ({format_utc_day(winner.at)}), which is {better}"
     )
     return DreamQuestion(
         path=loser.topic.path,
@@ -232,7 +233,7 @@ def _compare_line(
     if how == "contradicts":
         return DreamRemark(
             where,
-            f"seems stale: {each.topic.path} of {format_utc_timestamp(each.at)[:10]} says "
+            f"seems stale: {each.topic.path} of {format_utc_day(each.at)} says "
             f"otherwise, and is newer",
         )
     if how and len([line for line in each.topic.body.splitlines() if line.strip()]) == 1:

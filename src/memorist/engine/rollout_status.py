@@ -5,11 +5,11 @@ made of each (RO-1).
 from __future__ import annotations
 
 from collections import Counter
-from datetime import UTC, datetime
 from typing import Literal
 
 from msgspec import Struct
 
+from memorist.core.utc_time import format_utc_timestamp
 from memorist.engine.rollout_store import RolloutStore
 from memorist.errors import NothingToDo
 from memorist.rollouts.session_eligibility import judge_thread, judge_threads
@@ -90,7 +90,7 @@ def read_rollout_status(store: RolloutStore) -> RolloutStatus:
         consolidated=sum(each.selected for each in extracts),
         last_consolidation=None
         if consolidation is None or consolidation.succeeded is None
-        else _format_time(consolidation.succeeded),
+        else format_utc_timestamp(consolidation.succeeded),
         consolidation_failed=None if consolidation is None else consolidation.last_error,
         not_tried_again=tuple(
             JobProblem(thread=job.key, why=job.last_error or "", attempts=job.attempts)
@@ -98,12 +98,14 @@ def read_rollout_status(store: RolloutStore) -> RolloutStatus:
         ),
         put_off=tuple(
             JobProblem(
-                thread=job.key, why=job.last_error or "", until=_format_time(job.retry_at or 0)
+                thread=job.key,
+                why=job.last_error or "",
+                until=format_utc_timestamp(job.retry_at or 0),
             )
             for job in _list_deferred_jobs(store)
         ),
         failures=tuple(
-            JobProblem(thread=each.key, why=each.reason, at=_format_time(each.at))
+            JobProblem(thread=each.key, why=each.reason, at=format_utc_timestamp(each.at))
             for each in list_failures(state)[-MAX_FAILURES:]
         ),
         without_model=tuple(
@@ -123,10 +125,6 @@ def _list_deferred_jobs(store: RolloutStore) -> list[Job]:
         for job in list_jobs(store.state)
         if job.status == "pending" and is_ahead(job.retry_at, now, store.claim_terms.retry_seconds)
     ]
-
-
-def _format_time(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class RolloutReport(Struct, frozen=True, kw_only=True):

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memorist.auto_memory.memory_changes import RecordedChange
-from memorist.auto_memory.memory_file import Topic, format_minute
+from memorist.auto_memory.memory_file import Topic
 from memorist.auto_memory.write_result import WriteResult
+from memorist.core.utc_time import format_utc_minute
 from memorist.mcp_server.tool_arguments import make_encodable
 from memorist.recall.memory_selection import MemoryMatch, MemorySelection
 from memorist.safety.hidden_characters import strip_hidden_characters
@@ -105,7 +106,8 @@ def render_origin(topic: Topic) -> list[str]:
 def render_history(changes: Sequence[RecordedChange]) -> list[str]:
     """Render the newest changes of a memory."""
     lines = [
-        f"{format_minute(each.at)}  {each.why.actor}: {to_one_line(each.why.what)}  ({each.id[:8]})"
+        f"{format_utc_minute(each.at)}  {each.why.actor}: {to_one_line(each.why.what)}  "
+        f"({each.id[:8]})"
         for each in changes[:MAX_LISTED_EVENTS]
     ]
     return lines or ["(the history knows no change of it)"]
@@ -117,7 +119,7 @@ def render_uses(uses: Sequence[MemoryUse]) -> list[str]:
     for use in list(reversed(uses))[:MAX_LISTED_EVENTS]:
         why = f"  {to_one_line(use.why)}" if use.why else ""
         lines.append(
-            f"{format_minute(use.at)}  {use.what}, session {to_one_line(use.session, 80)}{why}"
+            f"{format_utc_minute(use.at)}  {use.what}, session {to_one_line(use.session, 80)}{why}"
         )
     return lines or ["(never)"]
 

@@ -12,6 +12,7 @@ from memorist.budget.budget_caps import format_amount
 from memorist.budget.budget_status import BudgetStatus, render_budget_status
 from memorist.cli.status_command import read_status
 from memorist.core.sentences import shorten
+from memorist.forks.fork_request import model_id
 from memorist.forks.fork_spec import ForkOutcome, Receipt
 from memorist.models.model_pricing import PriceTable, cache_saving_usd, merge_prices, shipped_prices
 from memorist.page.page_addresses import PAGE_ROWS, address_of
@@ -52,17 +53,12 @@ class SpendTotal(Struct, frozen=True, kw_only=True):
 def total_receipts(receipts: Sequence[Receipt], prices: PriceTable) -> SpendTotal:
     """Add up receipts. `prices` are the user's own, before the shipped ones."""
     table = merge_prices(shipped_prices(), prices)
-    saved = (cache_saving_usd(_price_name(each.model), each.usage, table) for each in receipts)
+    saved = (cache_saving_usd(model_id(each.model), each.usage, table) for each in receipts)
     return SpendTotal(
         runs=sum(bool(each.requests) for each in receipts),
         cost=sum(each.cost_usd or 0.0 for each in receipts),
         saved=sum(each for each in saved if each is not None),
     )
-
-
-def _price_name(model: str) -> str:
-    """The name of a model without its provider and address."""
-    return (model.partition(":")[2] or model).partition("@")[0]
 
 
 def list_totals(spent: SpendTotal) -> list[tuple[str, str]]:

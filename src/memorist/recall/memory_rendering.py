@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.client_rules import ClientCounterpart
-from memorist.auto_memory.memory_file import Topic, Trust, format_utc_timestamp
+from memorist.auto_memory.memory_file import Topic, Trust
 from memorist.auto_memory.memory_index import parse_pointer_target, render_pointer
 from memorist.auto_memory.memory_manifest import MemoryHeader
 from memorist.auto_memory.team_memory import TEAM_INDEX_HEADING, is_shared
@@ -22,6 +22,7 @@ from memorist.auto_memory.write_evidence import normalize_for_comparison
 from memorist.core.prompt_templates import render_template
 from memorist.core.sentences import shorten
 from memorist.core.text_analysis import replace_surrogates
+from memorist.core.utc_time import format_utc_day
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.settings import RecallSettings
@@ -253,4 +254,4 @@ def group_by_origin(
 
 
 def _day(head: MemoryHeader) -> str:
-    return format_utc_timestamp(head.modified)[:10] or "no date"
+    return format_utc_day(head.modified) or "no date"

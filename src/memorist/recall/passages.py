@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import PurePath
 
 from msgspec import Struct
@@ -17,6 +16,7 @@ from memorist.core.prompt_templates import render_template
 from memorist.core.search_words import extract_search_words
 from memorist.core.sentences import shorten, split_sentences
 from memorist.core.text_analysis import replace_surrogates
+from memorist.core.utc_time import format_utc_day
 from memorist.formats.host_markup import strip_host_markup
 from memorist.formats.transcript_format import TranscriptEntry
 from memorist.recall.search_query import parse_query
@@ -238,7 +238,7 @@ def _is_planted(passage: Passage) -> bool:
 
 def format_day(at: float) -> str:
     """The day of a time as `2026-11-05`; `unknown day` for 0."""
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d") if at else "unknown day"
+    return (format_utc_day(at) if at else "") or "unknown day"
 
 
 def make_showable(text: str, limit: int) -> str:

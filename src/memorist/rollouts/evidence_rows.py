@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
@@ -19,6 +18,7 @@ from memorist.core.messages import (
     ToolResult,
     ToolUse,
 )
+from memorist.core.utc_time import format_utc_day
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
 from memorist.rollouts.session_evidence import (
     MAX_ROW_TOKENS,
@@ -60,18 +60,6 @@ _INSTRUCTION_OPENINGS = (
 """How texts begin that a client repeats in every session, case-folded: they are instruction files,
 not work.
 """
-
-
-def format_utc_day(timestamp: float | None) -> str:
-    """Return the UTC day of a time in seconds since the epoch; empty for none, and for one outside
-    the calendar.
-    """
-    if timestamp is None:
-        return ""
-    try:
-        return datetime.fromtimestamp(timestamp, UTC).date().isoformat()
-    except (OverflowError, ValueError, OSError):
-        return ""
 
 
 class EvidenceRowBuilder:

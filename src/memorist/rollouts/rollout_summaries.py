@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import msgspec
 from msgspec.structs import replace
 
 from memorist.core.text_analysis import replace_surrogates
+from memorist.core.utc_time import to_utc_datetime
 from memorist.store.extract_rows import RolloutExtract
 
 RAW_MEMORIES_FILE = "raw_memories.md"
@@ -29,8 +30,6 @@ _TITLE = "# Raw memories"
 _EMPTY_TEXT = "None yet."
 _INTRO = "What was taken from each session, in ascending order of its id."
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MAX_SECONDS = 253_402_300_799
-"""Seconds since the epoch of the last moment of the year 9999."""
 _PLAIN = re.compile(r"[^\s\"][^\n\r\x00-\x1f\x7f]*")
 _THREAD = re.compile(r"^## Thread `([^`\n]+)`$")
 _MARKED = re.compile(r"^(\\*)(?=## Thread `)", re.MULTILINE)
@@ -43,7 +42,7 @@ def format_timestamp(seconds: int) -> str:
     """Format a time in seconds since the epoch as RFC 3339 UTC; a time outside the calendar becomes
     the calendar's end.
     """
-    return _to_datetime(seconds).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return to_utc_datetime(seconds).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def parse_timestamp(text: str) -> int:
@@ -53,10 +52,6 @@ def parse_timestamp(text: str) -> int:
     except ValueError:
         return 0
     return int(((found if found.tzinfo else found.replace(tzinfo=UTC)) - _EPOCH).total_seconds())
-
-
-def _to_datetime(seconds: int) -> datetime:
-    return _EPOCH + timedelta(seconds=min(max(0, seconds), _MAX_SECONDS))
 
 
 def summary_file_stem(extracted: RolloutExtract) -> str:
@@ -76,7 +71,7 @@ def summary_file_stem(extracted: RolloutExtract) -> str:
         filter(
             None,
             (
-                _to_datetime(seconds).strftime("%Y-%m-%dT%H-%M-%S"),
+                to_utc_datetime(seconds).strftime("%Y-%m-%dT%H-%M-%S"),
                 short_thread_id(extracted.thread),
                 slug,
             ),

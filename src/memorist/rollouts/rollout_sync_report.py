@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from datetime import UTC, datetime
 
 from msgspec import Struct
 
+from memorist.core.utc_time import format_utc_minute
 from memorist.rollouts.job_worker import JobEvent, JobFinished
 from memorist.rollouts.session_sources import SkippedFile
 from memorist.store.extract_rows import StoredExtract
@@ -70,7 +70,7 @@ def _deferral_reason(refused: ClaimRefused) -> str:
     """
     if refused.why != "backoff" or refused.until is None:
         return refused.reason or refused.why
-    until = datetime.fromtimestamp(refused.until, UTC).strftime("%H:%M UTC")
+    until = f"{format_utc_minute(refused.until)[11:]} UTC"
     return (
         f"waits until {until}, or for `memorist rollouts retry`, since it could not be done "
         f"before: {refused.reason}"

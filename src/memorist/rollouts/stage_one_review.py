@@ -24,7 +24,7 @@ from memorist.auto_memory.write_evidence import (
 )
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import analyze_text
-from memorist.rollouts.evidence_rows import format_utc_day
+from memorist.core.utc_time import format_utc_day
 from memorist.rollouts.lesson_scope import applies_everywhere, default_scope
 from memorist.rollouts.raw_memory import (
     SECTION_TITLES,

@@ -20,9 +20,10 @@ from memorist.core.apply_patch import FileEdit
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.core.sentences import shorten
+from memorist.core.utc_time import format_utc_day
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
 from memorist.rollouts.accepted_proposals import find_agreed_proposal
-from memorist.rollouts.evidence_rows import MAX_OPEN_CALLS, format_utc_day
+from memorist.rollouts.evidence_rows import MAX_OPEN_CALLS
 from memorist.rollouts.lesson_scope import applies_everywhere
 from memorist.rollouts.message_effects import (
     MAX_LASTING_CHARACTERS,

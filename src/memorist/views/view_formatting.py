@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+
+from memorist.core.utc_time import format_utc_minute
 
 _TERMINAL_SEQUENCE = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
 """Terminal escape sequences (ECMA-48: CSI, and OSC up to its end), which mean nothing on a page."""
@@ -52,12 +53,8 @@ def format_compact(number: float) -> str:
 
 def format_time(seconds: float | None) -> str:
     """Date and minute in UTC; empty for None and for times outside the calendar."""
-    if seconds is None:
-        return ""
-    try:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
-    except (OverflowError, ValueError, OSError):
-        return ""
+    minute = "" if seconds is None else format_utc_minute(seconds)
+    return f"{minute} UTC" if minute else ""
 
 
 def base_name(path: str) -> str:

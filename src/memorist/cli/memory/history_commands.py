@@ -8,7 +8,6 @@ from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.former_memories import find_former_topic
 from memorist.auto_memory.line_authors import BlamedLine, blame_lines
 from memorist.auto_memory.memory_changes import RecordedChange
-from memorist.auto_memory.memory_file import format_minute
 from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.auto_memory.named_memory import find_named_memory
 from memorist.cli import output
@@ -18,6 +17,7 @@ from memorist.cli.memory.memory_commands import (
     describe_succession,
     open_project_memory,
 )
+from memorist.core.utc_time import format_utc_minute
 from memorist.errors import InputError
 from memorist.store.memory_uses import list_uses
 
@@ -56,7 +56,7 @@ def memory_log_command(path: str, limit: int, as_json: bool) -> None:
         return
     for each in log:
         click.echo(
-            f"{each.id[:8]}  {format_minute(each.at)}  {each.why.actor:<10}  {each.why.what}"
+            f"{each.id[:8]}  {format_utc_minute(each.at)}  {each.why.actor:<10}  {each.why.what}"
         )
     if not log:
         click.echo("no change yet")
@@ -96,7 +96,9 @@ def memory_undo_command(change: str, yes: bool) -> None:
     with open_project_memory() as (_, memory):
         found = memory.undo(change, dry_run=True)
         paths = ", ".join(path for path in found.paths if path != INDEX_NAME)
-        confirm(f"Take back “{found.why.what}” of {format_minute(found.at)} ({paths})?", yes=yes)
+        confirm(
+            f"Take back “{found.why.what}” of {format_utc_minute(found.at)} ({paths})?", yes=yes
+        )
         memory.undo(found.id)
     click.echo(f"taken back: {found.why.what} ({paths})")
 
@@ -144,7 +146,9 @@ def memory_blame_command(path: str, as_json: bool) -> None:
         click.echo(f"{line.change[:8]} {actors[line.change]:<10} | {line.text}")
     click.echo("")
     for each in log:
-        click.echo(f"{each.id[:8]}  {format_minute(each.at)}  {each.why.actor}: {each.why.what}")
+        click.echo(
+            f"{each.id[:8]}  {format_utc_minute(each.at)}  {each.why.actor}: {each.why.what}"
+        )
         if each.why.session:
             click.echo(
                 f"          session {each.why.session}, message "
@@ -186,6 +190,6 @@ def memory_why_command(path: str, as_json: bool) -> None:
         click.echo(line)
     for use in uses:
         why = f"  {use.why}" if use.why else ""
-        click.echo(f"{format_minute(use.at)}  {use.what:<8}  session {use.session}{why}")
+        click.echo(f"{format_utc_minute(use.at)}  {use.what:<8}  session {use.session}{why}")
     if not uses:
         click.echo(f"{path} was never shown")

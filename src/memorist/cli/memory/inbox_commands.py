@@ -8,10 +8,7 @@ from collections.abc import Iterator
 import click
 
 from memorist.auto_memory.inbox import Proposal
-from memorist.auto_memory.memory_file import (
-    format_utc_timestamp,
-    parse_topic,
-)
+from memorist.auto_memory.memory_file import parse_topic
 from memorist.cli import output
 from memorist.cli.memory.memory_commands import (
     open_project_memory,
@@ -19,6 +16,7 @@ from memorist.cli.memory.memory_commands import (
 )
 from memorist.core.sentences import shorten
 from memorist.core.text_analysis import encode_text
+from memorist.core.utc_time import format_utc_timestamp
 
 
 @click.group("inbox", invoke_without_command=True)

@@ -16,11 +16,7 @@ from msgspec.structs import replace
 from memorist.auto_memory.anchors import describe_changes, read_anchors
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.former_memories import FormerTopic, find_former_topic
-from memorist.auto_memory.memory_file import (
-    MemoryKind,
-    Topic,
-    format_utc_timestamp,
-)
+from memorist.auto_memory.memory_file import MemoryKind, Topic
 from memorist.auto_memory.memory_lint import find_memory_problems
 from memorist.auto_memory.memory_location import find_moved_projects, rebind_memory
 from memorist.auto_memory.memory_manifest import sort_newest_first
@@ -33,6 +29,7 @@ from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings
 from memorist.cli.command_group import words_argument
 from memorist.cli.memory.client_counterparts import ClientCounterparts, find_client_counterparts
+from memorist.core.utc_time import format_utc_timestamp
 from memorist.engine.engine import Memorist
 from memorist.engine.memory_purge import purge_memory
 from memorist.errors import NothingToDo

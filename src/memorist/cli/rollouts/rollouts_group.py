@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
@@ -13,6 +12,7 @@ from msgspec.structs import replace
 from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings
 from memorist.cli.command_group import CommandGroup, words_argument
+from memorist.core.utc_time import format_utc_timestamp
 from memorist.engine.rollout_status import (
     RolloutReport,
     RolloutStatus,
@@ -229,5 +229,5 @@ def rollouts_note_command(text: str, here: bool) -> None:
         raise click.UsageError("the note is empty; say what is to be noted")
     applies = find_repository_root(str(Path.cwd())) if here else EVERYWHERE
     folder = Layout(Path(load_rollout_settings().home).expanduser().absolute()).rollouts
-    now = datetime.fromtimestamp(SystemClock().now(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    now = format_utc_timestamp(SystemClock().now())
     click.echo(f"noted in {write_note(DiskFiles(), folder, text, now=now, group_title=applies)}")

@@ -1,0 +1,33 @@
+"""Times in UTC as text, from seconds since the epoch. A time outside the calendar, as a clock gives
+that is off by ages, is never an error. Pure.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+LATEST_SECOND = 253_402_300_799
+"""The last second of the year 9999, the end of Python's calendar."""
+
+
+def to_utc_datetime(seconds: float) -> datetime:
+    """The time as a value; before the epoch its beginning, after the calendar its end."""
+    return datetime.fromtimestamp(min(max(seconds, 0), LATEST_SECOND), UTC)
+
+
+def format_utc_timestamp(seconds: float) -> str:
+    """Format as `2026-11-05T10:15:00Z`, whole seconds; empty outside the calendar."""
+    try:
+        return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (OverflowError, ValueError, OSError):
+        return ""
+
+
+def format_utc_minute(seconds: float) -> str:
+    """Format as `2026-11-05 10:15`; empty outside the calendar."""
+    return format_utc_timestamp(seconds)[:16].replace("T", " ")
+
+
+def format_utc_day(seconds: float | None) -> str:
+    """Format as `2026-11-05`; empty outside the calendar, and for no time."""
+    return "" if seconds is None else format_utc_timestamp(seconds)[:10]
