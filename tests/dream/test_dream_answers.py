@@ -19,6 +19,10 @@ def _call(path: str) -> str:
     return f"<tool_call>{json.dumps(call)}</tool_call>"
 
 
+def _change(path: str) -> dict[str, str]:
+    return {"file": path, "old": "\n\nDesk 0 answers for part 0.", "new": f"\n\n{NEW}"}
+
+
 def _weigh(path: str) -> str:
     return f'<think>\nOr <write path="{path}">\nretired: of no use\n</write>?\n'
 
@@ -29,6 +33,10 @@ USED: dict[str, Callable[[str], str]] = {
     "an element around it": lambda path: f"<answer>{rewrite(path, NEW)}</answer>",
     "a loop": lambda path: rewrite(path, NEW) * 300,
     "a tool call": _call,
+    "an object, without the header": lambda path: json.dumps(
+        {"edits": [{"path": path, "text": NEW}]}
+    ),
+    "a fenced list": lambda path: f"```json\n{json.dumps([_change(path)])}\n```",
     "a second edit that is cut": lambda path: (
         rewrite(path, NEW) + rewrite(path.replace("desk-0", "desk-1"), NEW)[:-20]
     ),
@@ -41,7 +49,8 @@ UNUSED: dict[str, Callable[[str], str]] = {
     "a thought without an end": _weigh,
     "cut in the middle": lambda path: rewrite(path, NEW)[:-20],
     "other attributes": lambda path: rewrite(path, NEW).replace("path=", "file="),
-    "an object": lambda path: json.dumps({"edits": [{"path": path, "text": NEW}]}),
+    "an object without a path": lambda path: json.dumps({"edits": [{"text": NEW}]}),
+    "an object that is cut": lambda path: json.dumps({"path": path, "content": NEW})[:-4],
     "a tool call that is cut": lambda path: _call(path)[:-30],
     "another language, without what it said": lambda path: rewrite(path, "Der Tisch ist weg."),
     "every memory emptied": lambda path: "\n".join(
@@ -74,6 +83,7 @@ async def test_an_edit_that_fits_is_made_in_whatever_form_it_comes(world: World,
 
     after = world.state()
     assert NEW in world.body("desk-0.md")
+    assert b"\ndescription: " in after["desk-0.md"]
     assert {path for path in before if after.get(path) != before[path]} <= {
         "desk-0.md",
         "MEMORY.md",

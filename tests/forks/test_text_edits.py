@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.forks.answer_form import AnswerForm, list_texts, read_form
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement, WriteFileCall
-from memorist.forks.text_edits import TextEdits, parse_edit_elements, parse_written_calls
+from memorist.forks.text_edits import (
+    TextEdits,
+    parse_edit_elements,
+    parse_edit_objects,
+    parse_written_calls,
+)
 
 
 @pytest.mark.covers("FK-6")
@@ -205,3 +212,55 @@ def test_a_call_that_a_server_passed_on_as_text_is_an_edit(text: str) -> None:
 def test_other_objects_and_other_calls_in_a_text_are_no_edits(text: str) -> None:
     """A file shown in a fence is data, and a command in a text is never run."""
     assert parse_written_calls(text) == TextEdits(())
+
+
+EDIT = {"path": "/n/a.md", "old": "one", "new": "two"}
+MADE = EditFileCall("/n/a.md", (TextReplacement("one", "two"),))
+
+
+@pytest.mark.covers("FK-6")
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps({"edits": [EDIT]}),
+        f"Here are the edits:\n```json\n{json.dumps([EDIT], indent=1)}\n```\nDone.",
+        json.dumps(EDIT),
+        json.dumps({"edit": EDIT, "comment": "shorter"}),
+        json.dumps([{"file_path": "/n/a.md", "old_string": "one", "new_string": "two"}]),
+        json.dumps({"edits": [{"file": "/n/a.md", "search": "one", "replace": "two"}]}),
+        json.dumps({"path": "/n/a.md", "edits": [{"old_text": "one", "new_text": "two"}]}),
+        json.dumps({"edits": [EDIT] * 300}),
+        json.dumps({"edits": [EDIT, {"path": "/n/a.md", "old": "x", "new": "half a"}]})[:-5],
+        "{'edits': [{'path': '/n/a.md', 'old': 'one', 'new': 'two',},],}",
+    ],
+)
+def test_edits_written_as_json_are_read(text: str) -> None:
+    """In a list or alone, fenced, in the keys of common tools; one in a loop once, and of an answer
+    that was cut off only what is complete.
+    """
+    assert parse_edit_objects(text).calls == (MADE,)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"edits": [{"path": "/n/a.md", "old": "one", "new": "hal',
+        '{"path": "/n/a.md", "content": "half a fi',
+        json.dumps({"edits": [{"old": "one", "new": "two"}]}),
+        json.dumps({"edits": [{"path": "/n/a.md", "old": "", "new": "two"}]}),
+        json.dumps({"path": "/n/a.md", "why": "it is right as it is"}),
+        json.dumps({"path": 1, "old": ["one"], "new": {"a": "two"}}),
+        "[" * 5_000 + json.dumps(EDIT)[:-9],
+        "All is well.",
+    ],
+)
+def test_what_is_no_whole_edit_is_none(text: str) -> None:
+    """Cut off, without a path or without what it replaces, or no edit at all."""
+    assert parse_edit_objects(text).calls == ()
+
+
+def test_a_file_written_as_json_is_read() -> None:
+    """Its whole text beside its path."""
+    text = json.dumps({"files": [{"path": "/n/b.md", "content": "whole\n"}]})
+
+    assert parse_edit_objects(text).calls == (WriteFileCall("/n/b.md", "whole\n"),)

@@ -29,6 +29,15 @@ def find_json_object(text: str) -> JsonObject | None:
     return _close_cut_object(text) or found
 
 
+def find_json_entries(text: str) -> JsonObject | None:
+    """The same; a list of objects without an object around it comes as its only value."""
+    before, bracket, items = text.partition("[")
+    if bracket and "{" in items and "{" not in before:
+        end = items.rfind("]") + 1
+        text = f'{{"items": [{items[:end] if end else items}}}'
+    return find_json_object(text)
+
+
 def find_object_with(value: object, *keys: str) -> JsonObject | None:
     """The object that has one of these keys, in an answer or in what is wrapped around it: lists,
     objects, a call's arguments, an object written as a text. Keys in another case, or joined by

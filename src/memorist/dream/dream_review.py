@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from memorist.auto_memory.memory_changes import MemoryChange, find_line_fault, find_path_problem
 from memorist.auto_memory.memory_file import parse_topic
@@ -19,6 +20,7 @@ from memorist.auto_memory.statements.statement_similarity import (
 )
 from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
+from memorist.core.front_matter import join_front_matter, split_front_matter
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import NOTES_STOP_WORDS, STEM_LENGTH, word_set
 from memorist.dream.structural_dream import DreamAct
@@ -72,7 +74,8 @@ def review_model_changes(
     asked: list[tuple[MemoryChange, str]] = []
     acts: list[DreamAct] = []
     dropped: list[tuple[str, str]] = []
-    for path, (old, new) in sorted(changed.items()):
+    for path, (old, given) in sorted(changed.items()):
+        new = _with_header(old, given)
         if path == INDEX_NAME or find_path_problem(path, frozenset(before)) or old == new:
             continue
         retired = (
@@ -241,6 +244,19 @@ def _count_gutted(
 def max_retired_memories(present: int, settings: DreamSettings) -> int:
     """Return how many of `present` memories a model may retire in one dream."""
     return min(settings.retired, max(MIN_RETIRED_LIMIT, present // MAX_RETIRED_SHARE))
+
+
+def _with_header(old: bytes | None, new: bytes | None) -> bytes | None:
+    """The new text of a memory, with the header of the old one where the model wrote none: it holds
+    the name and the proof. What retires a memory stays as it is.
+    """
+    text = (new or b"").decode("utf-8", "replace")
+    before = split_front_matter((old or b"").decode("utf-8", "replace"))
+    if before.front is None or not text.strip() or RETIRED_MARK.fullmatch(text):
+        return new
+    if split_front_matter(text).front is not None:
+        return new
+    return join_front_matter(replace(before, body=f"\n{text.lstrip()}")).encode()
 
 
 def _find_too_many_retired(removed: int, present: int, settings: DreamSettings) -> str:

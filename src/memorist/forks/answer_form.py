@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from memorist.core.json_answer import find_json_object, find_object_with, list_objects_with
+from memorist.core.json_answer import find_json_entries, find_object_with, list_objects_with
 from memorist.core.messages import JsonObject
 from memorist.forks.text_edits import TextEdits
 
@@ -28,11 +28,7 @@ class AnswerForm(Struct, frozen=True, kw_only=True):
 
 def read_form(form: AnswerForm, text: str) -> TextEdits:
     """The edits of an answer to a form."""
-    before, bracket, items = text.partition("[")
-    if bracket and "{" in items and "{" not in before:
-        end = items.rfind("]") + 1
-        text = f'{{"items": [{items[:end] if end else items}}}'
-    answer = find_json_object(text)
+    answer = find_json_entries(text)
     if answer is None:
         return TextEdits((), ("The answer holds no JSON object.",))
     return read_answer(form, answer)

@@ -37,7 +37,12 @@ from memorist.forks.fork_spec import (
     count_tokens,
     read_server_times,
 )
-from memorist.forks.text_edits import TextEdits, parse_edit_elements, parse_written_calls
+from memorist.forks.text_edits import (
+    TextEdits,
+    parse_edit_elements,
+    parse_edit_objects,
+    parse_written_calls,
+)
 from memorist.forks.tool_executor import ToolAnswer, ToolExecutor
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.request_codec import (
@@ -393,6 +398,8 @@ def _parse_text_edits(
         case EditMethod.TEXT | EditMethod.TOOLS:
             if not (edits.calls or edits.reads or edits.problems):
                 edits = parse_written_calls(text)
+            if not (edits.calls or edits.reads or edits.problems):
+                edits = parse_edit_objects(text)
             tolerant = way is EditMethod.TOOLS and not expected
             return TextEdits(edits.calls) if tolerant else edits
         case _:

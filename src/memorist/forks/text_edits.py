@@ -1,14 +1,15 @@
-"""What a model writes into the text of its answer in place of tool calls: edits in elements, and
-calls that its server did not recognise. Pure.
+"""What a model writes into the text of its answer in place of tool calls: edits in elements, calls
+that its server did not recognise, and edits as JSON. Pure.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from msgspec import Struct
 
-from memorist.core.json_answer import find_json_object
+from memorist.core.json_answer import find_json_entries, find_json_object
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import ToolUse
 from memorist.forks.file_tool_calls import (
@@ -190,3 +191,48 @@ def _parse_written_call(text: str) -> ForkToolCall | None:
     if not isinstance(name, str) or not isinstance(arguments, dict):
         return None
     return parse_tool_call(ToolUse("", name, arguments))
+
+
+# Edits as JSON, in the keys that models and the tools of agents give them.
+
+
+_PATH_KEYS = ("path", "file", "filepath", "filename")
+_OLD_KEYS = ("old", "oldstring", "oldtext", "oldstr", "search", "find")
+_NEW_KEYS = ("new", "newstring", "newtext", "newstr", "replace", "replacement")
+_WHOLE_KEYS = ("content", "text", "filetext", "body")
+_KEY_MARKS = lazy_pattern(r"[\W_]+")
+MAX_EDIT_OBJECTS = 60
+"""Edits of one answer that are read, as in elements no model wrote more. It ends a loop."""
+MAX_EDIT_DEPTH = 6
+"""Objects and lists around an edit."""
+
+
+def parse_edit_objects(text: str) -> TextEdits:
+    """Edits that a text holds as JSON: objects with a path and an old and a new text, or the whole
+    text of a file, in whatever lists and objects.
+    """
+    found = dict.fromkeys(_find_edits(find_json_entries(text), "", MAX_EDIT_DEPTH))
+    return TextEdits(tuple(found)[:MAX_EDIT_OBJECTS])
+
+
+def _find_edits(value: object, path: str, depth: int) -> Iterator[EditFileCall | WriteFileCall]:
+    if isinstance(value, list):
+        for each in value if depth else ():
+            yield from _find_edits(each, path, depth - 1)
+    if not isinstance(value, dict):
+        return
+    given = {_KEY_MARKS.sub("", key).casefold(): each for key, each in value.items()}
+    path = _first_text(given, _PATH_KEYS) or path
+    old, new = _first_text(given, _OLD_KEYS), _first_text(given, _NEW_KEYS)
+    whole = _first_text(given, _WHOLE_KEYS)
+    if path and old and new is not None:
+        yield EditFileCall(path, (TextReplacement(old, new),))
+    elif path and whole and old is None and new is None:
+        yield WriteFileCall(path, whole)
+    else:
+        for each in value.values() if depth else ():
+            yield from _find_edits(each, path, depth - 1)
+
+
+def _first_text(given: dict[str, object], keys: tuple[str, ...]) -> str | None:
+    return next((text for key in keys if isinstance(text := given.get(key), str)), None)
