@@ -5,7 +5,7 @@ whether that exceeds one dream's limit (DR-4). Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -74,10 +74,7 @@ def review_model_changes(
     asked: list[tuple[MemoryChange, str]] = []
     acts: list[DreamAct] = []
     dropped: list[tuple[str, str]] = []
-    for path, (old, given) in sorted(changed.items()):
-        new = _with_header(old, given)
-        if path == INDEX_NAME or find_path_problem(path, frozenset(before)) or old == new:
-            continue
+    for path, old, new in _list_changes(changed, before):
         retired = (
             RETIRED_MARK.fullmatch((new or b"").decode("utf-8", "replace"))
             if new is not None
@@ -244,6 +241,16 @@ def _count_gutted(
 def max_retired_memories(present: int, settings: DreamSettings) -> int:
     """Return how many of `present` memories a model may retire in one dream."""
     return min(settings.retired, max(MIN_RETIRED_LIMIT, present // MAX_RETIRED_SHARE))
+
+
+def _list_changes(
+    changed: Mapping[str, tuple[bytes | None, bytes | None]], before: Mapping[str, bytes]
+) -> Iterator[tuple[str, bytes | None, bytes | None]]:
+    """The memories that differ, with their bytes before and after."""
+    for path, (old, given) in sorted(changed.items()):
+        new = _with_header(old, given)
+        if path != INDEX_NAME and not find_path_problem(path, frozenset(before)) and old != new:
+            yield path, old, new
 
 
 def _with_header(old: bytes | None, new: bytes | None) -> bytes | None:
