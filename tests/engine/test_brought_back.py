@@ -372,3 +372,23 @@ async def test_a_summary_that_the_limit_cut_off_is_not_used(tmp_path: Path) -> N
     assert done.result is None or done.result.strategy == "structural"
     assert receipt.outcome is ForkOutcome.UNCHANGED
     assert receipt.said == "The summary is not used: The summary was cut off before its end."
+
+
+@pytest.mark.covers("CP-7")
+@pytest.mark.parametrize(("limit", "said"), [(1_000, "about 500 words"), (16_000, "")])
+async def test_a_summary_is_asked_for_in_the_words_that_its_limit_holds(
+    tmp_path: Path, limit: int, said: str
+) -> None:
+    """The described prompt asks for up to 4,000 words and an analysis: under a small limit every
+    answer would be cut off.
+    """
+    model = ScriptedModel([Say(text=SUMMARY)], name=f"scripted:{MODEL}")
+    async with Memorist(model=model, home=tmp_path, settings=Settings(models=PRICES)) as engine:
+        session = await engine.open("s")
+        body = request([*LONG, {"role": "user", "content": "Go on."}])
+        await session.prepare({**body, "max_tokens": limit})
+        await session.compact("Keep names.", "full")
+
+    asked = msgspec.json.encode(model.requests[-1].body).decode()
+    assert ("Your whole answer has room" in asked) == bool(said)
+    assert said in asked

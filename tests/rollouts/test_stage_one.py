@@ -9,6 +9,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.core.prompt_templates import load_prompt
@@ -378,12 +379,29 @@ def test_the_session_cannot_close_its_own_tags() -> None:
 
 def test_the_instruction_tells_part_and_reason() -> None:
     """A later part and a second attempt are told as such; the prompt has no gap left."""
-    whole = build_part_instruction(TEXTS, StageOnePart(evidence="x"), THREAD)
+    whole = build_part_instruction(TEXTS, StageOnePart(evidence="x"), THREAD, output_tokens=16_000)
     later = build_part_instruction(
-        TEXTS, StageOnePart(evidence="x", number=2, count=3, why="its JSON is broken."), THREAD
+        TEXTS,
+        StageOnePart(evidence="x", number=2, count=3, why="its JSON is broken."),
+        THREAD,
+        output_tokens=2_048,
     )
 
     assert "part 2 of 3" in later
     assert "its JSON is broken." in later
     assert "part 1" not in whole
     assert "{{" not in whole + later
+    assert "At most 1,500 words in `raw_memory` and 900 in" in whole
+    assert "At most 640 words in `raw_memory` and 384 in" in later, "what fits into 2,048 tokens"
+
+
+def test_what_differs_between_sessions_stands_at_the_end_of_the_instruction() -> None:
+    """So a server's cache serves nearly all of it from one session to the next."""
+    part = StageOnePart(evidence="x")
+    one, other = (
+        build_part_instruction(TEXTS, part, replace(THREAD, cwd=cwd), output_tokens=16_000)
+        for cwd in ("/home/dev/shop", "/srv/till")
+    )
+    start = int(0.95 * len(one))
+
+    assert one[:start] == other[:start]

@@ -28,7 +28,7 @@ from memorist.core.messages import (
     TextBlock,
     ToolResult,
 )
-from memorist.core.prompt_templates import render_template
+from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens, token_factor
 from memorist.errors import ContextTooLong
 from memorist.forks.fork_request import model_id, shares_prefix
@@ -41,7 +41,7 @@ from memorist.forks.fork_spec import (
     Receipt,
 )
 from memorist.formats.codec_registry import find_codec
-from memorist.formats.request_codec import CUT_OFF_REASONS
+from memorist.formats.request_codec import CUT_OFF_REASONS, OUTPUT_LIMIT_KEYS
 from memorist.models.streaming_model import ErrorRecordingModel
 from memorist.ports import Model, Request, discover_window
 from memorist.runtime import Runtime
@@ -63,6 +63,12 @@ conversation.
 """
 
 
+ROOMY_ANSWER_TOKENS = 10_000
+"""Tokens from which on an answer has room for the words that the prompts ask for: 4,000, and the
+analysis before them.
+"""
+TOKENS_PER_WORD = 2
+"""Tokens of a word of a summary, with its paths and code, rounded up."""
 SIZE_MARGIN = 0.95
 """Share of the window's room that is filled after a refusal told the true size of a request."""
 
@@ -161,7 +167,7 @@ async def request_summary(
     model, settings = ErrorRecordingModel(runtime.model), runtime.settings.compaction
     fork = partial(_run_fork, model, runtime, record=record, asked=asked)
     if parent is not None and shares_prefix(model.name, model.format, parent):
-        found = await fork(request.text, parent)
+        found = await fork(request.text + _render_room(_parent_limit(parent)), parent)
         if not _is_too_long(found):
             return found
     await discover_window(runtime.model)
@@ -173,7 +179,7 @@ async def request_summary(
         if not history.shorten():
             break
         fitted = ParentCall(_build_request(model, history.messages, parent))
-        found = await fork(request.text, fitted)
+        found = await fork(request.text + _render_room(_answer_limit(model)), fitted)
         if not _is_too_long(found):
             return found
     return UnusableSummary(
@@ -230,6 +236,27 @@ class _FittedHistory:
         if not refused.tokens:
             return None
         return math.ceil(estimated - room * SIZE_MARGIN * estimated / refused.tokens)
+
+
+def _parent_limit(parent: ParentCall) -> int:
+    """Tokens that a fork of this call may answer with; a fork of Chat Completions has its own
+    limit.
+    """
+    given = [parent.request.body.get(key) for key in OUTPUT_LIMIT_KEYS]
+    limits = [each for each in given if isinstance(each, int)]
+    return (
+        MAX_SUMMARY_TOKENS if parent.request.format == "openai_chat" or not limits else min(limits)
+    )
+
+
+def _render_room(tokens: int) -> str:
+    """What the request says of the length of the answer, where its words alone would ask for more
+    than it may have.
+    """
+    if tokens >= ROOMY_ANSWER_TOKENS:
+        return ""
+    words = f"{tokens // TOKENS_PER_WORD:,}"
+    return render_template(load_prompt("compaction/answer_room"), {"words": words}, strict=True)
 
 
 def _answer_limit(model: Model) -> int:

@@ -252,11 +252,12 @@ class _ModelExtraction:
             receipt = replace(receipt, said=f"The answer is of no use: {answer.why}")
         self._runtime.record_receipt(receipt)
 
+    def _instruct(self, asked: StageOnePart) -> str:
+        return build_part_instruction(self._texts, asked, self._thread, output_tokens=self._output)
+
     def _calibrate(self, asked: StageOnePart) -> None:
         """For later parts, trust the provider's token count over an estimate."""
-        sent = build_part_instruction(self._texts, asked, self._thread) + render_part_material(
-            asked
-        )
+        sent = self._instruct(asked) + render_part_material(asked)
         factor = calibrate_factor(
             self._factor,
             estimated=estimate_text_tokens(sent, self._factor),
@@ -269,7 +270,7 @@ class _ModelExtraction:
         spec = ForkSpec(
             label=EXTRACTION_LABEL,
             why=EXTRACTION_REASON,
-            instruction=build_part_instruction(self._texts, asked, self._thread),
+            instruction=self._instruct(asked),
             material=await asyncio.to_thread(render_part_material, asked),
             permission=NoTools(),
             limits=replace(self._runtime.settings.forks, turns=1, output=self._output),

@@ -49,8 +49,20 @@ def render_part_material(part: StageOnePart) -> str:
     ).text
 
 
-def build_part_instruction(prompts: StageOnePrompts, part: StageOnePart, thread: Rollout) -> str:
-    """Render the instruction."""
+MAX_MEMORY_WORDS = 1_500
+MAX_SUMMARY_WORDS = 900
+"""Words of the two texts of an answer, where it has room for them. Our choice."""
+TOKENS_PER_WORD = 2
+"""Tokens of a word, with the paths in it and the signs of JSON, rounded up."""
+
+
+def build_part_instruction(
+    prompts: StageOnePrompts, part: StageOnePart, thread: Rollout, *, output_tokens: int
+) -> str:
+    """Render the instruction for an answer of at most so many tokens. What differs from session to
+    session stands at its end, so that a server's cache serves the rest.
+    """
+    share = min(1.0, output_tokens / TOKENS_PER_WORD / (MAX_MEMORY_WORDS + MAX_SUMMARY_WORDS))
     intro = (
         render_template(
             prompts.part, {"number": str(part.number), "count": str(part.count)}, strict=True
@@ -63,6 +75,8 @@ def build_part_instruction(prompts: StageOnePrompts, part: StageOnePart, thread:
         "path": clean_line(thread.path),
         "branch": clean_line(thread.branch) or UNKNOWN_FOLDER,
         "part": intro,
+        "memoryWords": f"{int(MAX_MEMORY_WORDS * share):,}",
+        "summaryWords": f"{int(MAX_SUMMARY_WORDS * share):,}",
     }
     again = (
         "\n" + render_template(prompts.again, {"why": part.why}, strict=True) if part.why else ""
