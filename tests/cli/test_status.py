@@ -16,10 +16,10 @@ from msgspec.structs import replace
 
 from memorist.budget.budget_governor import BudgetGovernor, record_rate_limits
 from memorist.budget.budget_status import DueWork, render_budget_status
-from memorist.cli import status_command as status_module
 from memorist.cli.main import memorist_group
-from memorist.cli.status_command import read_status
 from memorist.core.messages import Usage
+from memorist.engine import background_status as status_module
+from memorist.engine.background_status import read_background_status
 from memorist.engine.due_work import DueContext
 from memorist.engine.engine import Memorist
 from memorist.forks.fork_spec import ForkLimits, ForkOutcome, ForkSpec, NoTools, Receipt
@@ -165,7 +165,7 @@ def test_the_status_says_what_ran_what_is_left_and_what_is_blocked_and_why(
 ) -> None:
     """The whole page, and a place for those who know what is due."""
     monkeypatch.setattr(status_module, "DUE_SOURCES", (rollouts,))
-    found = read_status(database, Settings(home=str(tmp_path), model=MODEL), NOON)
+    found = read_background_status(database, Settings(home=str(tmp_path), model=MODEL), NOON)
 
     assert "\n".join(render_budget_status(found)) == TEXT
 
@@ -174,7 +174,10 @@ def test_the_status_says_what_ran_what_is_left_and_what_is_blocked_and_why(
 def test_earlier_days_are_added_on_request(database: sqlite3.Connection, tmp_path: Path) -> None:
     """Two days hold yesterday's run as well; the caps stay today's."""
     settings = Settings(home=str(tmp_path), model=MODEL)
-    one, two = read_status(database, settings, NOON), read_status(database, settings, NOON, 2)
+    one, two = (
+        read_background_status(database, settings, NOON),
+        read_background_status(database, settings, NOON, 2),
+    )
 
     assert two.total.runs == one.total.runs + 1
     assert (two.first, two.last) == ("2025-11-21", "2025-11-22")
@@ -192,7 +195,9 @@ def test_a_model_of_whose_answers_nothing_stood_is_named(tmp_path: Path) -> None
         books.record_receipt(receipt("session_memory", 2, ForkOutcome.UNCHANGED))
         books.record_receipt(receipt("extraction", 1, ForkOutcome.UNCHANGED))
     text = "\n".join(
-        render_budget_status(read_status(made, Settings(home=str(tmp_path), model=MODEL), NOON))
+        render_budget_status(
+            read_background_status(made, Settings(home=str(tmp_path), model=MODEL), NOON)
+        )
     )
     made.close()
 
@@ -209,7 +214,7 @@ def test_another_models_hold_does_not_put_this_model_to_rest(
 
     def resting(model: str) -> int:
         return len(
-            read_status(
+            read_background_status(
                 database, Settings(home=str(tmp_path), model=model, spend=caps_off), NOON
             ).at_rest
         )

@@ -4,38 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 import msgspec
 
 from memorist.auto_memory.memory_location import locate_memory
-from memorist.budget.budget_caps import BudgetUsage
-from memorist.budget.budget_governor import read_budget_usage
 from memorist.budget.budget_status import (
-    BudgetHistory,
-    BudgetStatus,
-    build_budget_status,
     render_budget_status,
 )
 from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings
 from memorist.cli.doctor.hook_check import format_hook_failures
-from memorist.cli.effect_report import print_effect, read_effect
-from memorist.cli.memory_status import read_memory_status, render_memory_status
-from memorist.engine.due_work import DUE_SOURCES, DueContext
-from memorist.errors import StoreError
-from memorist.settings import Settings
+from memorist.cli.install_command import build_settings_scope
+from memorist.cli.memory.memory_commands import open_project_memory
+from memorist.engine.background_status import read_background_status
+from memorist.engine.effect_report import EffectReport, read_effect
+from memorist.engine.memory_status import ProjectMemoryStatus, read_memory_status
+from memorist.hooks.agent_programs import find_joined_agents
 from memorist.store.database import open_database
 from memorist.store.home_layout import Layout
-from memorist.store.spend_rows import (
-    DAY_SECONDS,
-    epoch_day,
-    list_blocked_since,
-    list_failures_since,
-    usage_by_kind,
-)
 from memorist.system import SystemClock
 
 
@@ -63,17 +52,19 @@ def status_command(days: int, effect: bool, as_json: bool) -> None:
     with _open_database(layout) as database:
         if effect:
             folder = locate_memory(layout, str(Path.cwd()), settings.auto_memory).folder
-            print_effect(read_effect(database, folder), as_json=as_json)
+            _print_effect(read_effect(layout, database, folder), as_json=as_json)
             return
-        found = read_status(database, settings, SystemClock().now(), days)
-        memory = read_memory_status(database)
+        found = read_background_status(database, settings, SystemClock().now(), days)
+        joined = tuple(each.title for each in find_joined_agents(build_settings_scope(user=True)))
+        with open_project_memory() as (engine, project):
+            memory = read_memory_status(engine, project, database, joined)
     if as_json:
         output.print_json({**msgspec.to_builtins(found), "memory": memory})
     else:
         click.echo(
             "\n".join(
                 [
-                    *render_memory_status(memory),
+                    *_render_memory(memory),
                     *render_budget_status(found),
                     *format_hook_failures(layout.home, SystemClock().now()),
                 ]
@@ -81,35 +72,46 @@ def status_command(days: int, effect: bool, as_json: bool) -> None:
         )
 
 
-def read_status(
-    database: sqlite3.Connection | None, settings: Settings, now: float, days: int = 1
-) -> BudgetStatus:
-    """The status of a home; `database` is None if it does not exist yet. Raises StoreError."""
-    span = range(epoch_day(now) - days + 1, epoch_day(now) + 1)
-    model = "" if settings.model == "structural" else settings.model
-    if database is None:
-        return build_budget_status(
-            BudgetUsage(now=now), BudgetHistory(), settings.spend, days=span, model=model
+def _render_memory(status: ProjectMemoryStatus) -> Sequence[str]:
+    kinds = ", ".join(f"{count:,} {name}" for name, count in status.origins.items())
+    lines = [
+        f"Memories here: {kinds or 'none yet'}",
+        f"Joined agents: {', '.join(status.joined) or 'none yet: memorist setup'}",
+    ]
+    if status.everywhere:
+        lines.insert(1, f"Of you, in every project: {status.everywhere:,}")
+    if status.off_sessions:
+        lines.append(f"Sessions without memory: {status.off_sessions:,}, at their user's word")
+    if status.waiting:
+        lines.insert(1, f"Waiting for you: {status.waiting:,} (memorist memory inbox)")
+    if status.last_shown:
+        lines.append(f"Last shown: {status.last_shown}")
+    return [*lines, ""]
+
+
+def _print_effect(found: EffectReport, *, as_json: bool) -> None:
+    if as_json:
+        output.print_json(found)
+        return
+    click.echo(
+        f"{found.with_memory:,} sessions with memory, {found.without:,} without "
+        f"(recall.holdout draws them)"
+    )
+    for each in found.effects:
+        name = each.measure.replace("_", " ")
+        verdict = (
+            f"too few sessions: {found.minimum} of each kind are needed"
+            if each.verdict == "too few"
+            else f"{each.with_memory:,.1f} with, {each.without:,.1f} without; "
+            f"ratio {each.low:.2f} to {each.high:.2f} "
+            f"({found.level:.2%}, Welch of logarithms): {each.verdict}"
         )
-    try:
-        stands = read_budget_usage(database, now)
-        ledger = BudgetHistory(
-            kinds=tuple(usage_by_kind(database, span)),
-            blocked=tuple(list_blocked_since(database, span.start)),
-            failures=tuple(list_failures_since(database, float(span.start * DAY_SECONDS))),
+        click.echo(f"{name:<18}{verdict}")
+    for path in found.idle:
+        click.echo(
+            f"shown often, never read or cited: {output.make_one_line(path)}; leave it out with: "
+            f"memorist memory mute {path}"
         )
-        context = DueContext(
-            layout=Layout(Path(settings.home).expanduser()),
-            settings=settings,
-            database=database,
-            now=now,
-        )
-        due = [each for tell in DUE_SOURCES for each in tell(context)]
-    except sqlite3.Error as error:
-        raise StoreError(
-            f"the database cannot be read ({error}); memorist doctor says more"
-        ) from error
-    return build_budget_status(stands, ledger, settings.spend, days=span, model=model, due=due)
 
 
 @contextlib.contextmanager

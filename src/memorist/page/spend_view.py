@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from memorist.budget.budget_caps import format_amount
 from memorist.budget.budget_status import BudgetStatus, render_budget_status
-from memorist.cli.status_command import read_status
 from memorist.core.sentences import shorten
+from memorist.engine.background_status import read_background_status
 from memorist.forks.fork_request import model_id
 from memorist.forks.fork_spec import ForkOutcome, Receipt
 from memorist.models.model_pricing import PriceTable, cache_saving_usd, merge_prices, shipped_prices
@@ -75,7 +75,7 @@ def list_totals(spent: SpendTotal) -> list[tuple[str, str]]:
 def build_spend(context: PageContext) -> PageView:
     """What background work did and cost in the last week, and what is left of the caps."""
     settings, database = context.engine.settings, context.engine.database()
-    found = read_status(database, settings, context.now, DAYS)
+    found = read_background_status(database, settings, context.now, DAYS)
     newest = list_newest_receipts(database, MAX_ADDED)
     recent = [each for _, each in newest if each.started > context.now - DAYS * 86_400]
     spent = total_receipts(recent, settings.models.prices)

@@ -26,11 +26,11 @@ from memorist.budget.work_priority import CAP_SHARES
 from memorist.cli.command_environment import read_environment
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
 from memorist.cli.doctor.database_check import open_read_only
-from memorist.cli.status_command import read_status
 from memorist.compaction.summary_parser import UnusableSummary, parse_summary
 from memorist.compaction.summary_review import MIN_NAME_SHARE, drop_invented_lines
 from memorist.core.messages import JsonObject, ToolDefinition, Usage
 from memorist.core.prompt_templates import load_prompt, render_template
+from memorist.engine.background_status import read_background_status
 from memorist.errors import MemoristError, ModelError, ModelTimeout, StoreError
 from memorist.forks.answer_form import AnswerForm, read_form
 from memorist.forks.file_tool_calls import (
@@ -460,7 +460,7 @@ def check_budgets(context: DoctorContext) -> Iterator[CheckResult]:
     if context.settings.model == "structural" or not path.exists():
         return
     with contextlib.suppress(sqlite3.Error, StoreError), open_read_only(path) as database:
-        yield from _check_paused(read_status(database, context.settings, context.now))
+        yield from _check_paused(read_background_status(database, context.settings, context.now))
 
 
 def _check_paused(found: BudgetStatus) -> Iterator[CheckResult]:

@@ -1,4 +1,6 @@
-"""`memorist status --effect`."""
+"""Whether memory helped in a home: the sessions that went without it beside the others, and the
+memories that were shown often and never used.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +8,8 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-import click
 from msgspec import Struct
 
-from memorist.cli import output
-from memorist.cli.command_environment import find_home
 from memorist.engine.memory_effect import (
     LEVEL,
     MIN_SESSIONS,
@@ -23,6 +22,7 @@ from memorist.engine.session_list import list_known_sessions
 from memorist.errors import UnreadableSession
 from memorist.formats.format_detection import read_session
 from memorist.store.database import Connection
+from memorist.store.home_layout import Layout
 from memorist.store.memory_uses import MemoryUseTotal, list_holdout_sessions, total_uses
 from memorist.store.transcript_reader import LineFile
 
@@ -45,12 +45,12 @@ class EffectReport(Struct, frozen=True, kw_only=True):
     """Memories of this project that were shown often and never used."""
 
 
-def read_effect(database: Connection | None, folder: Path) -> EffectReport:
-    """Measure the sessions that were drawn, and find idle memories of the folder. Raises
-    StoreError.
+def read_effect(home: Layout, database: Connection | None, folder: Path) -> EffectReport:
+    """Measure the sessions that were drawn by `recall.holdout`, and find idle memories of a memory
+    folder. Raises StoreError.
     """
     drawn = {} if database is None else list_holdout_sessions(database)
-    files = {each.id: each.file for each in list_known_sessions(find_home(), None)} if drawn else {}
+    files = {each.id: each.file for each in list_known_sessions(home, None)} if drawn else {}
     groups: tuple[list[SessionMeasures], list[SessionMeasures]] = ([], [])
     for session, held_out in drawn.items():
         with contextlib.suppress(UnreadableSession):
@@ -69,29 +69,3 @@ def _find_idle(uses: dict[str, MemoryUseTotal]) -> Iterator[str]:
     for path, total in sorted(uses.items()):
         if path and total.shown >= IDLE_SHOWN and not total.used:
             yield path
-
-
-def print_effect(found: EffectReport, *, as_json: bool) -> None:
-    """Print the report."""
-    if as_json:
-        output.print_json(found)
-        return
-    click.echo(
-        f"{found.with_memory:,} sessions with memory, {found.without:,} without "
-        f"(recall.holdout draws them)"
-    )
-    for each in found.effects:
-        name = each.measure.replace("_", " ")
-        verdict = (
-            f"too few sessions: {found.minimum} of each kind are needed"
-            if each.verdict == "too few"
-            else f"{each.with_memory:,.1f} with, {each.without:,.1f} without; "
-            f"ratio {each.low:.2f} to {each.high:.2f} "
-            f"({found.level:.2%}, Welch of logarithms): {each.verdict}"
-        )
-        click.echo(f"{name:<18}{verdict}")
-    for path in found.idle:
-        click.echo(
-            f"shown often, never read or cited: {output.make_one_line(path)}; leave it out with: "
-            f"memorist memory mute {path}"
-        )
