@@ -6,9 +6,11 @@ leaves nothing half-written; the next run removes its remains.
 
 from __future__ import annotations
 
+import gc
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from msgspec import Struct
@@ -52,6 +54,11 @@ from memorist.store.write_back_files import WriteBackFiles
 PARTIAL_PREFIX = ".partial-"
 ENGINE_FOLDER = "engine"
 """Folder below `out` that serves as the home of the engine."""
+
+GC_THRESHOLDS = (50_000, 20, 100)
+"""Thresholds of Python's garbage collector during a replay: messages stay until their session ends,
+and make no cycles. Our choice.
+"""
 
 ReplayProgress = Callable[[Path, int], None]
 """Called now and then with the file and the number of the line being read."""
@@ -97,6 +104,21 @@ async def replay_files(paths: list[Path], options: ReplayOptions) -> ReplayResul
     """
     make_folders(options.out)
     _clear_partial(options.out)
+    with _rare_garbage_collection():
+        return await _replay_all(paths, options)
+
+
+@contextmanager
+def _rare_garbage_collection() -> Iterator[None]:
+    before = gc.get_threshold()
+    gc.set_threshold(*GC_THRESHOLDS)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+async def _replay_all(paths: list[Path], options: ReplayOptions) -> ReplayResult:
     sessions, unread, names = [], [], set[str]()
     files = WriteBackFiles(
         DiskFiles(durable=False)
