@@ -10,7 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.core.messages import ImageBlock, Message, Origin, TextBlock, ToolResult
+from memorist.core.messages import (
+    ImageBlock,
+    Message,
+    Origin,
+    TextBlock,
+    ToolResult,
+    UnknownBlock,
+)
 from memorist.core.token_count import estimate_text_tokens
 from memorist.errors import ContextTooLong
 from memorist.rollouts.evidence_rows import EvidenceRowBuilder
@@ -256,3 +263,27 @@ def test_the_budget_follows_the_window_and_the_providers_count() -> None:
     assert calibrate_factor(1.2, estimated=1_000, counted=0) == 1.2
     assert calibrate_factor(1.2, estimated=1, counted=10**9) == 4.0
     assert estimate_text_tokens("x" * tokens_to_bytes(1_000, 1.8), 1.8) <= 1_000
+
+
+@pytest.mark.covers("RO-3")
+@pytest.mark.parametrize(
+    ("action", "shown"),
+    [
+        ({"type": "search", "query": "sqlite wal size"}, ["web search: sqlite wal size"]),
+        (
+            {"type": "open_page", "url": "https://sqlite.org/wal"},
+            ["web search: https://sqlite.org/wal"],
+        ),
+        (None, []),
+        ("odd", []),
+    ],
+)
+def test_what_codex_looked_for_on_the_web_is_evidence(action: object, shown: list[str]) -> None:
+    """As the agent's doing, never as the user's word; a search that tells nothing is no row."""
+    raw = {"type": "web_search_call", "status": "completed", "action": action}
+    block = UnknownBlock("web_search_call", raw)
+    message = Message(id="m", role="assistant", origin=Origin.MODEL, blocks=(block,))
+    rows = list(EvidenceRowBuilder().add(message))
+
+    assert [row.text for row in rows] == shown
+    assert all(row.tier is EvidenceTier.TOOL and not row.own for row in rows)

@@ -32,6 +32,7 @@ from memorist.forks.file_tool_calls import (
     parse_tool_call,
 )
 from memorist.forks.text_edits import TextEdits
+from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact
 from memorist.settings import AutoMemorySettings
 
@@ -125,7 +126,7 @@ def render_extraction_prompt(
         "count": str(task.count),
         "folder": str(task.folder),
         "today": task.today,
-        "manifest": render_manifest(headers, settings) or "(none yet)",
+        "manifest": _render_data(headers, settings),
         "kinds": kinds,
         "asked": _render_user_requests(task, prompts),
         "team": render_template(
@@ -137,6 +138,11 @@ def render_extraction_prompt(
         else "",
     }
     return render_template(prompts.extract, values, strict=True).strip() + "\n"
+
+
+def _render_data(headers: Sequence[MemoryHeader], settings: AutoMemorySettings) -> str:
+    """The list of memories, which no description in it can end."""
+    return neutralize_markup(render_manifest(headers, settings), ("memories",)) or "(none yet)"
 
 
 def _render_user_requests(task: ExtractionTask, prompts: ExtractionPrompts) -> str:
@@ -153,7 +159,7 @@ def build_extraction_form(
     settings: AutoMemorySettings,
 ) -> AnswerForm:
     """The same task as a form: a list of new memories, which a program writes as files."""
-    manifest = render_manifest(headers, settings) or "(none yet)"
+    known = f"Known already:\n\n<memories>\n{_render_data(headers, settings)}\n</memories>"
     asked = _render_user_requests(task, prompts)
     about = f"Today is {task.today}. Look at the newest {task.count} messages."
     used_paths = {header.path.casefold() for header in headers}
@@ -173,7 +179,7 @@ def build_extraction_form(
 
     return AnswerForm(
         instruction=prompts.form,
-        material="\n\n".join(filter(None, (about, f"Known already:\n\n{manifest}", asked))),
+        material="\n\n".join(filter(None, (about, known, asked))),
         schema={
             "type": "object",
             "properties": {

@@ -17,6 +17,7 @@ from memorist.core.messages import (
     Origin,
     ToolResult,
     ToolUse,
+    UnknownBlock,
 )
 from memorist.core.utc_time import format_utc_day
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
@@ -103,6 +104,9 @@ class EvidenceRowBuilder:
     def _on_model_message(self, message: Message) -> Iterator[EvidenceRow]:
         if message.text.strip():
             self._saying.append(_build_row(message, EvidenceTier.FINAL, message.text))
+        for search in _list_web_searches(message):
+            yield from self._flush_replies(EvidenceTier.COMMENTARY)
+            yield _build_row(message, EvidenceTier.TOOL, search)
         for call in message.tool_uses:
             yield from self._flush_replies(EvidenceTier.COMMENTARY)
             self._on_tool_call(call)
@@ -164,6 +168,24 @@ class EvidenceRowBuilder:
             else EvidenceTier.HARNESS
         )
         yield _build_row(message, tier, text)
+
+
+def _list_web_searches(message: Message) -> Iterator[str]:
+    """What the agent looked for on the web, by Codex's own tool: the query, or the page that it
+    opened. Codex records no result.
+    """
+    for block in message.blocks:
+        if isinstance(block, UnknownBlock) and block.kind == "web_search_call":
+            action = block.raw.get("action")
+            given = action if isinstance(action, dict) else {}
+            found = next(
+                (each for key in _SEARCH_KEYS if isinstance(each := given.get(key), str)), ""
+            )
+            if found.strip():
+                yield f"web search: {found.strip()}"
+
+
+_SEARCH_KEYS = ("query", "url", "pattern")
 
 
 def _build_row(message: Message, tier: EvidenceTier, text: str) -> EvidenceRow:
