@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.contradiction import (
     Agreement,
-    SayingSearch,
+    RelatedStatementSearch,
     compare_statement,
     remove_opposed,
 )
@@ -167,7 +167,7 @@ def test_what_has_to_do_with_a_statement_is_found_among_many(said: str, known: s
 def find_near(said: str, known: str) -> bool:
     """Whether the search among many memories finds the one that says `known`."""
     head = build_memory_header(topic("known.md", known), modified=0.0, size=len(known))
-    return SayingSearch([head]).find_related(said) == ("known.md",)
+    return RelatedStatementSearch([head]).find_related(said) == ("known.md",)
 
 
 def topic(path: str, body: str) -> Topic:

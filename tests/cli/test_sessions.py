@@ -133,7 +133,7 @@ def test_a_memory_goes_by_every_name_that_is_printed(
 @pytest.mark.parametrize(("typed", "meant"), [("stauts", "status"), ("note", "notes")])
 def test_a_mistyped_command_is_answered_with_what_comes_close(typed: str, meant: str) -> None:
     """Also in a group."""
-    assert f"Did you mean {meant}" in run(typed).output
+    assert f"Did you mean '{meant}'" in run(typed).output
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -148,5 +148,5 @@ def test_doctor_says_first_what_matters() -> None:
     marks = [line.split()[0] for line in said.splitlines() if not line.startswith(" ")]
 
     assert marks == sorted(marks, key=["WRONG", "MENDED", "note", "ok"].index)
-    assert 'model = "anthropic:NAME"' in said
+    assert "memorist config set model anthropic:NAME" in said
     assert said.count("not installed") <= 1

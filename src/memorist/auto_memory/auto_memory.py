@@ -16,10 +16,10 @@ from memorist.auto_memory.client_rules import (
     match_client_rules,
 )
 from memorist.auto_memory.contradiction import (
-    SayingSearch,
+    RelatedStatementSearch,
     find_corrected,
     find_same_memory,
-    read_as_said,
+    read_statement_of,
     reconcile_memory,
 )
 from memorist.auto_memory.inbox import (
@@ -151,7 +151,7 @@ class AutoMemory:
         self._clock = clock
         self._topic_cache: dict[str, tuple[str, Topic]] = {}
         """Topics by path, each with the mark by which an unchanged file is recognised."""
-        self._sayings: tuple[Mapping[str, MemoryHeader], SayingSearch] | None = None
+        self._sayings: tuple[Mapping[str, MemoryHeader], RelatedStatementSearch] | None = None
         """What the memories with these headers say, once it was asked for."""
 
     def headers(self) -> list[MemoryHeader]:
@@ -277,7 +277,7 @@ class AutoMemory:
             or not reaches_every_project(topic.body)
         ):
             return False
-        near = self._read_cached(self._search_sayings().find_related(read_as_said(topic)))
+        near = self._read_cached(self._statement_search().find_related(read_statement_of(topic)))
         found = reconcile_memory(change, near, format_utc_timestamp(self._clock.now()))
         return not (found.known or found.replaced or found.contradicts)
 
@@ -325,11 +325,11 @@ class AutoMemory:
         """Return every memory; each is read once, and again when it changed. Raises StoreError."""
         return self._read_cached(self.folder.file_marks())
 
-    def _search_sayings(self) -> SayingSearch:
+    def _statement_search(self) -> RelatedStatementSearch:
         """What all memories say, without a look into their files. Raises StoreError."""
         heads = self.headers_by_path()
         if self._sayings is None:
-            self._sayings = (heads, SayingSearch(heads.values()))
+            self._sayings = (heads, RelatedStatementSearch(heads.values()))
         elif self._sayings[0] is not heads:
             self._sayings[1].update(heads.values())
             self._sayings = (heads, self._sayings[1])
@@ -383,10 +383,10 @@ class AutoMemory:
             ):
                 result.add(change)
                 continue
-            said = read_as_said(parse_topic(change.path, change.after))
+            said = read_statement_of(parse_topic(change.path, change.after))
             topics = [
                 topic
-                for topic in self._read_cached(self._search_sayings().find_related(said))
+                for topic in self._read_cached(self._statement_search().find_related(said))
                 if topic.path not in removed
             ]
             found = reconcile_memory(change, topics, format_utc_timestamp(self._clock.now()))
@@ -479,7 +479,7 @@ class AutoMemory:
         """Paths of the memories, here or in every project, that a statement contradicts, or whose
         value it corrects. Raises StoreError.
         """
-        near = self._read_cached(self._search_sayings().find_related(said))
+        near = self._read_cached(self._statement_search().find_related(said))
         elsewhere = () if self.everywhere is None else self.everywhere.find_corrected(said)
         return (*find_corrected(said, near), *elsewhere)
 
@@ -489,7 +489,7 @@ class AutoMemory:
         """
         if change.before is not None or change.after is None:
             return False
-        near = self._search_sayings().find_related(parse_topic(change.path, change.after).saying)
+        near = self._statement_search().find_related(parse_topic(change.path, change.after).saying)
         if find_same_memory(change, self._read_cached(near)):
             return True
         return self.everywhere is not None and self.everywhere.is_known(change)

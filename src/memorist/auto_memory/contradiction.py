@@ -258,7 +258,7 @@ def reconcile_memory(change: MemoryChange, topics: Iterable[Topic], now: str) ->
     other word changes nothing: it is dropped where it is known, and named where it contradicts.
     """
     added = parse_topic(change.path, change.after or b"")
-    said = read_as_said(added)
+    said = read_statement_of(added)
     found = [
         (agreement, topic)
         for topic in topics
@@ -296,7 +296,7 @@ _REFUSAL = lazy_pattern(
 )
 
 
-def read_as_said(added: Topic) -> str:
+def read_statement_of(added: Topic) -> str:
     """What a memory says, behind the refusal that its sentence began with."""
     refusal = _REFUSAL.match(added.provenance.quote)
     return f"{refusal[0]}{added.saying}" if refusal else added.saying
@@ -418,7 +418,7 @@ class _SayingText:
             at = text.find(word, starts[line + 1])
 
 
-class SayingSearch:
+class RelatedStatementSearch:
     """What many memories say, folded and in a few texts: to search those takes a hundredth of the
     time that it takes to compare each.
     """
@@ -624,7 +624,9 @@ def _find_lost_topic(added: Topic, former: Topic) -> str:
         (
             text
             for text in (former.saying, read_former_text(former))
-            if text and len(text) <= MAX_FORMER_CHARS and not names_topic(read_as_said(added), text)
+            if text
+            and len(text) <= MAX_FORMER_CHARS
+            and not names_topic(read_statement_of(added), text)
         ),
         "",
     )
