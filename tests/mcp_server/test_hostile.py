@@ -155,7 +155,7 @@ def test_no_path_leads_out(desk: tuple[ToolDispatcher, Path], tool: str, path: s
         ("memory_search", {"query": 1}, "Expected `str`, got `int` - at `$.query`"),
         ("memory_search", {"query": "x", "limit": "5"}, "Expected `int`, got `str` - at `$.limit`"),
         ("memory_search", {"query": "x", "limit": 10**30}, "Expected `int` <= 20"),
-        ("memory_search", {"query": "x" * 5_000}, "Expected `str` of length <= 4000"),
+        ("memory_search", {"query": "x" * 21_000}, "Expected `str` of length <= 20000"),
         ("memory_search", {"query": "x", "other": 1}, "unknown field `other`"),
         ("memory_write", {"text": "x", "kind": "rule"}, "Invalid enum value 'rule'"),
         (

@@ -16,8 +16,8 @@ from msgspec.structs import asdict, replace
 from memorist.core.text_analysis import replace_surrogates
 from memorist.errors import InputError, UsageError
 
-MAX_QUERY_CHARS = 4_000
-"""Characters of the longest query; recall searches for no more of a message."""
+MAX_QUERY_CHARS = 20_000
+"""Characters of the longest query: a pasted log or review is looked up as it is."""
 MAX_TEXT_CHARS = 20_000
 """Characters of the longest memory that an agent writes, about 5,000 tokens.
 

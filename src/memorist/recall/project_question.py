@@ -48,7 +48,7 @@ _REQUEST = lazy_pattern(
     r"|tú|usted(?:es)?|puedes|podrías|puede|por favor|você|vc|pode|poderia|puoi|potresti|per favore"
     r"|ты|тебя|тебе|вы|вас|твой|можешь|можете|пожалуйста)\b|(?-i:\b(?:Sie|Ihnen|Ihre?)\b)"
     r"|你|您|请|あなた|ください|くれ|もらえ"
-    r"|\A\W*(?:\w+,? )?(?:can|could|shall|should) (?:we|i)\b",
+    rf"|\A{_LEAD}(?:can|could|shall|should) (?:we|i)\b",
     re.IGNORECASE,
 )
 """Speaks to the agent, points to something to look at, or proposes what to do."""
