@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from msgspec.structs import replace
 
+from memorist.core.token_count import estimate_text_tokens
 from memorist.forks.fork_spec import ForkOutcome, Receipt
+from memorist.models.model_settings import ModelSettings
 from memorist.rollouts.stage_two import ConsolidationResult, consolidate_folder
+from memorist.settings import Settings
 from memorist.testing import Say, ScriptedModel
 from rollouts.sessions import TILL, bullet, kept, task
 from rollouts.test_consolidation import Held, folder, means
@@ -181,3 +185,30 @@ async def test_an_answer_that_was_cut_off_in_a_loop_counts_once(tmp_path: Path) 
 
     assert done.way == "model"
     assert files(tmp_path).count(f"- {JOINED} [said") == 2, "once in each file"
+
+
+@pytest.mark.covers("RO-5")
+@pytest.mark.parametrize("forms", ["near", "never"])
+async def test_the_material_fits_a_small_window(
+    tmp_path: Path, forms: Literal["near", "never"]
+) -> None:
+    """As a form and as edits: what is sent leaves room for the answer in a window of 8,192 tokens,
+    however much the sessions hold.
+    """
+    facts = [bullet(f"Part {number} is at `src/part_{number}.py`.") for number in range(400)]
+    rows = [
+        kept(f"s{number}", task(f"Task {number}", knowledge=facts[number * 40 :][:40]), root=TILL)
+        for number in range(10)
+    ]
+    name = "openai-chat:small@http://127.0.0.1:9/v1"
+    model = ScriptedModel(
+        [Say(text="All is well.")] * 9, format="openai_chat", name=name, window=8_192
+    )
+    settings = Settings(home=str(tmp_path), models=ModelSettings(forms=forms))
+    at = replace(means(tmp_path), model=model, settings=settings)
+    done = await consolidate_folder(at, rows, Held())
+
+    assert done.outcome == "changed"
+    assert model.requests
+    for each in model.requests:
+        assert estimate_text_tokens(json.dumps(each.body["messages"])) < 6_500

@@ -55,6 +55,8 @@ MAX_FORM_TOKENS = 6_000
 minutes of reading on a machine without a graphics card. The newest claims of the others come with
 the next consolidation. Our choice.
 """
+FORM_SHARE = 4
+"""The claims take at most one part in so many of the window; the topics come beside them."""
 MAX_CLAIM_CHANGES = 30
 MAX_TOPIC_CHANGES = 12
 MAX_PROFILE_SENTENCES = 6
@@ -156,7 +158,7 @@ def _select_claims(task: StageTwoTask) -> list[_Claim]:
     if task.lean:
         return []
     found: list[_Claim] = []
-    left = MAX_FORM_TOKENS
+    left = min(MAX_FORM_TOKENS, task.window // FORM_SHARE)
     for group in task.draft.handbook.groups:
         for name in ENTRY_LISTS if group.title in task.changed_titles else ():
             for entry in group.entries(name):

@@ -28,7 +28,7 @@ from memorist.forks.fork_spec import (
     discarded_receipt,
 )
 from memorist.models.answer_schema import fills_forms
-from memorist.ports import Model
+from memorist.ports import Model, discover_window
 from memorist.rollouts.consolidation_selection import plan_rounds, select_rollouts
 from memorist.rollouts.folder_baseline import FolderBaseline
 from memorist.rollouts.folder_changes import compare_folders, render_difference
@@ -49,11 +49,11 @@ from memorist.rollouts.rollout_summaries import format_timestamp, parse_artifact
 from memorist.rollouts.session_claims import MAX_LIST_ENTRIES
 from memorist.rollouts.session_eligibility import is_excluded_by_content
 from memorist.rollouts.stage_two_prompt import (
+    USUAL_WINDOW,
     StageTwoPrompts,
     StageTwoTask,
     build_stage_two_instruction,
     render_stage_two_material,
-    select_shown_groups,
 )
 from memorist.rollouts.structural_handbook import ConsolidationReport
 from memorist.rollouts.summary_composition import SUMMARY_FILE, fit_summary_file
@@ -380,11 +380,11 @@ class _ConsolidationRun:
         for path, data in draft.files.items():
             drafted.write(self._folder / path, data)
         overlay = OverlayFiles(drafted)
-        shown = select_shown_groups(draft.values.handbook, draft.changed_titles)
+        window = await discover_window(model) or USUAL_WINDOW
         work = StageTwoTask(
             folder=str(self._folder),
             draft=draft.values,
-            changed_titles=shown,
+            changed_titles=draft.changed_titles,
             difference=render_difference(given.accepted_files, draft.files),
             rows=[
                 row.extracted for row in given.rows if row.extracted.thread in draft.fresh_threads
@@ -392,6 +392,7 @@ class _ConsolidationRun:
             first=SUMMARY_FILE not in given.accepted_files,
             today=given.today,
             lean=given.lean,
+            window=window,
         )
         texts = StageTwoPrompts(
             load_prompt("rollouts/consolidate"),

@@ -27,9 +27,10 @@ MAX_DIFF_TOKENS = 12_000
 
 
 MAX_RAW_MEMORIES_TOKENS = 40_000
-"""Tokens of each part of the material: together half of the smallest common window (200,000), which
-leaves room for the answer. Our choice.
+"""Tokens of each part of the material: together half of the smallest common window, which leaves
+room for the answer. In a smaller window each part has its share of it. Our choice.
 """
+USUAL_WINDOW = 200_000
 
 
 MAX_RAW_MEMORY_TOKENS = 6_000
@@ -64,6 +65,12 @@ class StageTwoTask(Struct, frozen=True, kw_only=True):
     today: str
     lean: bool = False
     """There is only the summary."""
+    window: int = USUAL_WINDOW
+    """Tokens of the model's window."""
+
+    def limit_part(self, tokens: int) -> int:
+        """The tokens that a part of the material may have in this window."""
+        return tokens * min(self.window, USUAL_WINDOW) // USUAL_WINDOW
 
 
 def select_shown_groups(
@@ -98,14 +105,15 @@ def build_stage_two_instruction(task: StageTwoTask, prompts: StageTwoPrompts) ->
 
 def render_stage_two_material(task: StageTwoTask) -> str:
     """Render the data without secrets, each part in a tag that no text inside can close."""
-    titles = select_shown_groups(task.draft.handbook, task.changed_titles)
+    draft_tokens = task.limit_part(MAX_DRAFT_TOKENS)
+    titles = select_shown_groups(task.draft.handbook, task.changed_titles, draft_tokens)
     groups = [
         render_group(group) if not group.raw else group.raw
         for group in task.draft.handbook.groups
         if group.title in titles
     ]
     others = [group.title for group in task.draft.handbook.groups if group.title not in titles]
-    summary = truncate_end(render_memory_summary(task.draft.summary), MAX_DRAFT_TOKENS // 2)
+    summary = truncate_end(render_memory_summary(task.draft.summary), draft_tokens // 2)
     handbook = "" if task.lean else "\n\n".join(groups)
     drafts = {HANDBOOK_FILE: handbook, SUMMARY_FILE: summary}
     parts = [
@@ -120,10 +128,8 @@ def render_stage_two_material(task: StageTwoTask) -> str:
             f"changed or for want of room:\n{listed}"
         )
     if not task.first:  # of a first draft all is new
-        parts.append(
-            f"<difference>\n{_escape_data(truncate_end(task.difference, MAX_DIFF_TOKENS))}\n"
-            "</difference>"
-        )
+        difference = truncate_end(task.difference, task.limit_part(MAX_DIFF_TOKENS))
+        parts.append(f"<difference>\n{_escape_data(difference)}\n</difference>")
     parts.append(f"<raw_memories>\n{_render_raw_memories(task)}\n</raw_memories>")
     return "\n\n".join(parts)
 
@@ -133,14 +139,13 @@ def _render_raw_memories(task: StageTwoTask) -> str:
     and tasks by which a claim names it, and its summary.
     """
     rows = task.rows
-    left = MAX_RAW_MEMORIES_TOKENS
+    left = task.limit_part(MAX_RAW_MEMORIES_TOKENS)
+    most = task.limit_part(MAX_RAW_MEMORY_TOKENS)
     parts: list[str] = []
     ordered = sorted(rows, key=lambda row: (row.updated, row.thread), reverse=True)
     for at, row in enumerate(ordered):
         text = _escape_data(
-            truncate_middle(
-                row.raw_memory.strip() or row.rollout_summary.strip(), MAX_RAW_MEMORY_TOKENS
-            )
+            truncate_middle(row.raw_memory.strip() or row.rollout_summary.strip(), most)
         )
         left -= estimate_text_tokens(text)
         if left < 0:
