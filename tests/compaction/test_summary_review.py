@@ -19,7 +19,7 @@ from memorist.compaction.summary_review import (
     rewrite_with_review,
 )
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
-from memorist.transcript.answer_lines import LineCheck
+from memorist.transcript.answer_check import LineCheck
 
 HISTORY = (
     Message(

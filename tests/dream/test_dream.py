@@ -36,7 +36,7 @@ from memorist.store.home_layout import Layout, SessionLayout
 from memorist.store.transcript_writer import TranscriptWriter
 from memorist.testing import Fail, Hang, Say, ScriptedModel
 from memorist.testing.steps import Step
-from memorist.transcript.answer_lines import LineCheck
+from memorist.transcript.answer_check import LineCheck
 
 
 def shown(request: Request) -> str:

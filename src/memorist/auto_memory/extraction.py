@@ -77,7 +77,7 @@ from memorist.safety.secrets import redact
 from memorist.session_memory.notes_brief import render_conversation_brief
 from memorist.store.database import is_disk_failure
 from memorist.store.overlay_files import OverlayFiles
-from memorist.transcript.answer_lines import CoveredLines, LineCheck, join_texts
+from memorist.transcript.answer_check import CoveredLines, LineCheck, join_texts
 from memorist.transcript.typed_replies import TypedReplyReader
 
 LABEL = "extraction"

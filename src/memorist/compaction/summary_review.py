@@ -21,7 +21,7 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.core.text_analysis import NOTES_STOP_WORDS, SHORT_WORD, STEM_LENGTH, find_identifiers
 from memorist.core.token_count import estimate_text_tokens
-from memorist.transcript.answer_lines import LineCheck, join_texts
+from memorist.transcript.answer_check import LineCheck, join_texts
 from memorist.transcript.name_search import NameOccurrences, find_recognizable_names
 
 MIN_NAME_SHARE = 0.5

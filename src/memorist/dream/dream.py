@@ -65,7 +65,7 @@ from memorist.settings import DreamSettings
 from memorist.store.home_layout import MemoryLayout
 from memorist.store.overlay_files import OverlayFiles
 from memorist.telemetry.tracing import trace_work
-from memorist.transcript.answer_lines import LineCheck
+from memorist.transcript.answer_check import LineCheck
 
 DREAM_LABEL = "dream"
 COMPLETED_OUTCOMES = (ForkOutcome.CHANGED, ForkOutcome.UNCHANGED)

@@ -25,7 +25,7 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import NOTES_STOP_WORDS, STEM_LENGTH, word_set
 from memorist.dream.structural_dream import DreamAct
 from memorist.settings import DreamSettings
-from memorist.transcript.answer_lines import CoveredLines, LineCheck
+from memorist.transcript.answer_check import CoveredLines, LineCheck
 from memorist.transcript.name_search import NameOccurrences, find_recognizable_names
 
 RETIRED_MARK = re.compile(r"\s*retired:\s*(?P<why>\S[^\n]{0,300})\s*", re.IGNORECASE)

@@ -25,7 +25,7 @@ from memorist.safety.permission_claims import (
 )
 from memorist.safety.prompt_injection import find_injection_rules
 from memorist.safety.secrets import find_secrets
-from memorist.transcript.answer_lines import LineCheck
+from memorist.transcript.answer_check import LineCheck
 from memorist.transcript.name_search import NameOccurrences, find_recognizable_names
 
 MIN_WORDS_FOR_SHRINK_CHECK = 60

@@ -58,7 +58,7 @@ from memorist.safety.secrets import redact
 from memorist.session_memory.conversation_tracker import ConversationTracker
 from memorist.session_memory.notes_brief import render_conversation_brief
 from memorist.store.overlay_files import OverlayFiles
-from memorist.transcript.answer_lines import join_texts
+from memorist.transcript.answer_check import join_texts
 
 MAGIC_DOCS_LABEL = "magic_docs"
 

@@ -47,7 +47,7 @@ from memorist.rollouts.summary_composition import (
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.permission_claims import is_planted_order
 from memorist.safety.secrets import redact
-from memorist.transcript.answer_lines import LineCheck
+from memorist.transcript.answer_check import LineCheck
 from memorist.transcript.name_search import NameOccurrences, find_recognizable_names
 
 MAX_FORM_TOKENS = 6_000

@@ -29,14 +29,14 @@ from memorist.rollouts.session_evidence import (
 from memorist.rollouts.task_log import TaskLogBuilder
 
 
-class TranscriptPass(Struct, frozen=True):
+class ScannedTranscript(Struct, frozen=True):
     """The result of one pass: the task log, and the bytes of dialogue in each user turn."""
 
     task_log: TaskLogBuilder
     weights: list[int]
 
 
-def scan_transcript(lines: RecordedLines, parent: RecordedLines | None = None) -> TranscriptPass:
+def scan_transcript(lines: RecordedLines, parent: RecordedLines | None = None) -> ScannedTranscript:
     """Scan a session without what it copied of its `parent`. Raises UnreadableSession."""
     task_log, row_builder = TaskLogBuilder(), EvidenceRowBuilder()
     weights = [0]
@@ -47,7 +47,7 @@ def scan_transcript(lines: RecordedLines, parent: RecordedLines | None = None) -
                 weights.append(0)
             if row.tier <= EvidenceTier.COMMENTARY:
                 weights[-1] += max_row_bytes(row)
-    return TranscriptPass(task_log, weights)
+    return ScannedTranscript(task_log, weights)
 
 
 def collect_evidence(

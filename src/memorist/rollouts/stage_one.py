@@ -27,7 +27,7 @@ from memorist.rollouts.session_evidence import (
     shrink_budget,
     tokens_to_bytes,
 )
-from memorist.rollouts.session_scan import TranscriptPass, collect_evidence, scan_transcript
+from memorist.rollouts.session_scan import ScannedTranscript, collect_evidence, scan_transcript
 from memorist.rollouts.stage_one_answer import (
     ANSWER_SCHEMA,
     MAX_TRIES,
@@ -157,7 +157,7 @@ class _ModelExtraction:
         self._room = evidence_token_budget(model.window, reserved=self._output + fixed)
 
     async def run(
-        self, lines: LineFile, scanned: TranscriptPass, before: LineFile | None
+        self, lines: LineFile, scanned: ScannedTranscript, before: LineFile | None
     ) -> JudgedAnswer | StageOneFailed:
         """Return the acceptable part of what the model makes of the session."""
         size = tokens_to_bytes(self._room, self._factor)

@@ -48,7 +48,7 @@ from memorist.safety.permission_claims import (
 from memorist.safety.prompt_injection import find_injection_rules
 from memorist.safety.secrets import redact
 from memorist.store.rollout_rows import Rollout
-from memorist.transcript.answer_lines import CoveredLines, LineCheck
+from memorist.transcript.answer_check import CoveredLines, LineCheck
 
 MAX_SUMMARY_CHARACTERS = 40_000
 """Characters of a summary that are kept."""

@@ -146,7 +146,7 @@ def is_typed_password(value: str) -> bool:
     )
 
 
-def is_lumpy(value: str) -> bool:
+def is_repetitive(value: str) -> bool:
     """One character makes up a third of it, as in base64 of binary data with many zeros; no random
     text of 20 or more does that.
     """

@@ -36,9 +36,9 @@ from memorist.safety.secret_providers import load_named_providers
 from memorist.safety.secret_values import (
     MAX_JUDGED_LENGTH,
     REDACTION_MARK,
-    is_lumpy,
     is_placeholder,
     is_random_looking,
+    is_repetitive,
 )
 from memorist.safety.text_view import COLOR_SIGNS, TextView, strip_colors
 
@@ -280,7 +280,7 @@ def _is_token(kind: TokenFormat, token: str) -> bool:
         )
     ):
         return False
-    return not (is_placeholder(body) or is_lumpy(body)) or has_checksum(token)
+    return not (is_placeholder(body) or is_repetitive(body)) or has_checksum(token)
 
 
 def _split_token(kind: TokenFormat, text: str, at: int) -> Iterator[SafetyFinding]:

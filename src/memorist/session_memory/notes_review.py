@@ -15,7 +15,7 @@ from memorist.session_memory.notes_template import (
     find_written_sections,
     parse_section_bodies,
 )
-from memorist.transcript.answer_lines import CoveredLines, LineCheck
+from memorist.transcript.answer_check import CoveredLines, LineCheck
 
 _WORD = lazy_pattern(r"\w+")
 _FENCES = ("```", "~~~")

@@ -58,7 +58,7 @@ from memorist.session_memory.structural_notes import NotesBudget, render_structu
 from memorist.settings import SessionMemorySettings
 from memorist.store.disk_files import read_if_exists
 from memorist.store.home_layout import Layout
-from memorist.transcript.answer_lines import LineCheck, join_texts
+from memorist.transcript.answer_check import LineCheck, join_texts
 
 NOTES_LABEL = "session_memory"
 

@@ -17,7 +17,7 @@ from memorist.auto_memory.statements.user_prose import ProseSentence, mask_quota
 from memorist.auto_memory.statements.waiting_statements import is_statement
 from memorist.auto_memory.write_evidence import split_script_words
 from memorist.core.lazy import lazy_pattern
-from memorist.transcript.answer_lines import CoveredLines
+from memorist.transcript.answer_check import CoveredLines
 
 MIN_SHARED = 0.7
 """Share of the words of a request and of a memory that each has of the other's. Our choice: a

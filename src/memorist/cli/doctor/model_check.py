@@ -56,7 +56,7 @@ from memorist.ports import DiscoversWindow, Model, Reply, Request
 from memorist.recall.model_selection import parse_selection, render_selection_data
 from memorist.session_memory.notes_form import build_notes_form
 from memorist.settings import AutoMemorySettings
-from memorist.transcript.answer_lines import LineCheck
+from memorist.transcript.answer_check import LineCheck
 from memorist.transcript.name_search import NameOccurrences, find_recognizable_names
 
 MAX_OUTPUT = 2_000
