@@ -24,7 +24,7 @@ OWN_PINS := hermes
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz test-slow test-model test-page test-clients test-plugs test-extras check format bench docs site build bundle lock clean
+.PHONY: help demo test fuzz test-slow test-model test-page test-clients test-types test-plugs test-extras check format bench docs site build bundle lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -129,6 +129,15 @@ test-plugs/%: build/plugs/%$(if $(NEWEST),-newest)/made
 	build/plugs/$*$(if $(NEWEST),-newest)/bin/python -m pytest -q tests/plugs/test_$(subst -,_,$*).py $(if $(wildcard docs/plugs/$*.md),tests/test_docs.py -k "test_$(subst -,_,$*) or $*.md")
 
 test-plugs: $(addprefix test-plugs/,$(PLUGS))  ## run each plug with its host's real package (PLUGS="langchain …" for some, NEWEST=1 for the newest releases)
+
+build/types/made: tests/types/package.json tests/types/package-lock.json
+	@command -v npm >/dev/null || { echo "npm is missing; it comes with Node.js and installs pyright for this check"; exit 1; }
+	@mkdir -p build/types && cp tests/types/package.json tests/types/package-lock.json build/types
+	@cd build/types && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+test-types: .venv/dev build/types/made $(patsubst %,build/plugs/%/made,$(PLUGS))  ## every example of the documents by mypy and pyright, strictly (PLUGS="langchain …" for some hosts)
+	$(BIN)/python tests/support/typed_examples.py core $(PLUGS)
 
 check: .venv/dev  ## formatting, lint, types
 	$(BIN)/ruff format --check .

@@ -82,6 +82,8 @@ class MemoristSession:
         """The engine. Close it, or leave that to the end of the program."""
         self.session_id = session_id or uuid.uuid4().hex
         self.underlying: Session = underlying or SQLiteSession(self.session_id)
+        self.session_settings: SessionSettings | None = self.underlying.session_settings
+        """How many items the SDK reads, as the underlying session was made with."""
         self.conversation: HostConversation = self.attached.conversation(
             self.session_id, user=user, project=str(project), format="openai_responses"
         )
@@ -95,15 +97,6 @@ class MemoristSession:
     def session(self) -> str:
         """The id of the session."""
         return self.session_id
-
-    @property
-    def session_settings(self) -> SessionSettings | None:
-        """The settings of the underlying session."""
-        return self.underlying.session_settings
-
-    @session_settings.setter
-    def session_settings(self, value: SessionSettings | None) -> None:
-        self.underlying.session_settings = value
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """Return the newest items of the history; all for None."""
