@@ -123,6 +123,7 @@ def test_a_confirmation_stands_for_what_it_confirms() -> None:
         "I'll commit just the README update and push the branch.",
         "I can write up a description of the typed error.",
         "Verification: `pnpm test`",
+        "I need to decide whether to keep the broken state first.",
         "I pushed it as 3fa90c1.",
     ],
 )

@@ -21,7 +21,7 @@ MIN_MANNER_CHARS = 16
 
 _OWN_MANNER = lazy_pattern(
     r"(?:so |also,? |this time,? |as before,? |note:? )?(?:"
-    r"(?:i|we)(?:['’]ve| have)? (?:(?:also|only|always|first|deliberately|just|\w+ly) )?(?:\w{2,}ed|ran|"
+    r"(?:i|we)(?:['’]ve| have)? (?:(?:also|only|always|first|deliberately|just|\w+ly) )?(?!need|proceed)(?:\w{2,}ed|ran|"
     r"kept|put|wrote|made|took|used|left|split|set|chose|built|held|gave|went|read|did(?: not|n['’]t))\b"
     r"|(?:ich|wir) hab(?:e|en)?\b|(?:j['’]ai|nous avons|on a)\b|(?:yo |nosotros )?(?:he|hemos) \w+(?:[ai]do|to|cho)\b"
     r"|(?:eu )?\w+(?:ei|amos) (?:a|o|os|as|cada|tudo|em)\b|(?:я|мы) (?:\w+ )?\w+(?:л|ла|ли)\b"
