@@ -417,6 +417,56 @@ def test_an_instruction_file_without_our_section_is_read_by_its_lists() -> None:
     assert [each.where for each in read.ignored] == ["AGENTS.md: Rules", "AGENTS.md: Code"]
 
 
+LAID_OUT = """---
+description: how we work
+---
+# Working here
+
+This file provides guidance to an agent. The shop sells books.
+
+1. Number invoices from one.
+2) Keep the `ledger` folder small.
+
+## Style
+
+Never write to standard output in a library; every message goes through the log of the
+program that uses it.
+
+<!-- Always commit. -->
+• Name tests after claims.
+❌ Bare excepts
+- [ ] Run `make lint` before a commit
+
+| Topic | Rule |
+|---|---|
+| Dates | UTC everywhere |
+
+```
+- not this
+```
+"""
+
+
+def test_an_instruction_file_is_read_however_it_is_laid_out() -> None:
+    """Numbers, boxes, signs, rows of a table, and prose that reads as a rule, also where it wraps."""
+    read = instruction_files.import_instruction_memory({".cursorrules": LAID_OUT.encode()})
+
+    assert {each.body for each in read.topics} == {
+        "Number invoices from one.",
+        "Keep the `ledger` folder small.",
+        "Never write to standard output in a library; every message goes through the log of the "
+        "program that uses it.",
+        "Name tests after claims.",
+        "❌ Bare excepts",
+        "Run `make lint` before a commit",
+        "Dates: UTC everywhere",
+    }
+    assert [each.where for each in read.ignored] == [
+        ".cursorrules: Working here",
+        ".cursorrules: Style",
+    ]
+
+
 @pytest.mark.parametrize("name", ["codex", "gemini", "hermes", "instructions"])
 def test_what_a_dialect_cannot_hold_is_said_for_each_memory(name: str) -> None:
     """Kind, name, description, pin, origin, own keys: each is held or named; a superseded memory is
@@ -484,6 +534,10 @@ def test_claude_code_holds_everything() -> None:
         ),
         ({"a.md": b"---\ntype: user\n---\nx"}, "claude-code"),
         ({"AGENTS.md": b"- x\n"}, "instructions"),
+        ({".cursorrules": b"- x\n"}, "instructions"),
+        ({".windsurfrules": b"x\n"}, "instructions"),
+        ({"copilot-instructions.md": b"x\n"}, "instructions"),
+        ({"rules/python.mdc": b"x\n"}, "instructions"),
         ({"README.md": b"- x\n"}, None),
         ({}, None),
     ],

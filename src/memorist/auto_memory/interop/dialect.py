@@ -55,7 +55,7 @@ class HeadedSection(Struct, frozen=True):
 def split_headed_sections(text: str) -> list[HeadedSection]:
     """Split a text with plain line ends into sections, in order; the first may have no heading."""
     found: list[tuple[int, str, list[str], str]] = [(0, "", [], "")]
-    for line, fenced in _mark_fenced_lines(text.split("\n")):
+    for line, fenced in mark_fenced_lines(text.split("\n")):
         match = None if fenced else _HEADING.match(line)
         if match:
             found.append((len(match[1]), match[2].strip(), [], line))
@@ -68,7 +68,7 @@ def split_headed_sections(text: str) -> list[HeadedSection]:
     ]
 
 
-def _mark_fenced_lines(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:
+def mark_fenced_lines(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:
     """Yield each line, and whether it belongs to a code block."""
     open_with = ""
     for line in lines:
@@ -90,7 +90,7 @@ def parse_bullets(lines: Sequence[str]) -> tuple[list[str], list[str]]:
     entries: list[list[str]] = []
     others: list[str] = []
     inside = False
-    for line, fenced in _mark_fenced_lines(lines):
+    for line, fenced in mark_fenced_lines(lines):
         match = None if fenced else _BULLET.match(line)
         if match:
             entries.append([match[1]])
@@ -145,7 +145,7 @@ def find_section_span(text: str, heading: str) -> tuple[int, int]:
     start = end = -1
     position = 0
     lines = text.split("\n")
-    for line, fenced in _mark_fenced_lines(lines):
+    for line, fenced in mark_fenced_lines(lines):
         plain = line.rstrip().removeprefix("\ufeff")
         match = None if fenced else _HEADING.match(plain)
         if start < 0 and not fenced and plain == heading:
@@ -294,7 +294,7 @@ def create_list_topics(
 
 def _first_header_line(text: str) -> str:
     """Return the first line without Markdown marks, encodable."""
-    line = text.strip().partition("\n")[0].strip("#*- ")
+    line = text.strip().partition("\n")[0].replace("**", "").strip("#*- ")
     return " ".join(replace_surrogates(line).split())
 
 

@@ -1,5 +1,5 @@
-"""Plain instruction files (`AGENTS.md`, `CLAUDE.md` and the like): list entries, in memorist's own
-section where it wrote them.
+"""Plain instruction files (`AGENTS.md`, `CLAUDE.md`, `.cursorrules` and the like): their rules, or
+the entries of memorist's own section where it wrote one.
 
 Pure.
 """
@@ -14,6 +14,7 @@ from memorist.auto_memory.interop.dialect import (
     DialectImport,
     ExportLoss,
     IgnoredEntry,
+    create_entry_topic,
     create_list_topics,
     decode_text,
     describe_loss,
@@ -23,9 +24,17 @@ from memorist.auto_memory.interop.dialect import (
     split_headed_sections,
     split_superseded,
 )
+from memorist.auto_memory.interop.instruction_rules import find_instructions, strip_front_matter
 from memorist.auto_memory.memory_file import MemoryKind, Topic
 
-INSTRUCTION_FILE_NAMES = ("AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "AGENTS.override.md")
+INSTRUCTION_FILE_NAMES = frozenset(
+    {"agents.md", "agents.override.md", "claude.md", "claude.local.md", "conventions.md"}
+    | {"copilot-instructions.md", ".cursorrules", ".windsurfrules", ".clinerules", ".roorules"}
+    | {".rules", ".goosehints"}
+)
+"""In lower case, as agents and editors call them."""
+INSTRUCTION_FILE_ENDINGS = (".mdc", ".instructions.md")
+"""Of the rules of Cursor and of GitHub Copilot, a file for each topic."""
 INSTRUCTION_FILE = "AGENTS.md"
 INSTRUCTION_HEADING = "## Memories"
 _INSTRUCTION_TRAITS = frozenset({"lines", "links"})
@@ -33,12 +42,14 @@ _INSTRUCTION_TRAITS = frozenset({"lines", "links"})
 
 def is_instruction_memory(files: Mapping[str, bytes]) -> bool:
     """Whether there is a file with one of the known names."""
-    return any(path.rsplit("/", 1)[-1] in INSTRUCTION_FILE_NAMES for path in files)
+    names = (path.rsplit("/", 1)[-1].lower() for path in files)
+    return any(
+        name in INSTRUCTION_FILE_NAMES or name.endswith(INSTRUCTION_FILE_ENDINGS) for name in names
+    )
 
 
 def import_instruction_memory(files: Mapping[str, bytes]) -> DialectImport:
-    """Read the entries of the section `Memories`, or every list entry where there is no such
-    section.
+    """Read the entries of the section `Memories`, or every rule where there is no such section.
 
     They say how to work: kind `feedback`.
     """
@@ -62,14 +73,14 @@ def import_instruction_memory(files: Mapping[str, bytes]) -> DialectImport:
                 else []
             )
             continue
-        for part in split_headed_sections(text):
-            found, others = create_list_topics(
-                part.lines,
-                f"{path}: {part.title or 'its beginning'}",
-                MemoryKind.FEEDBACK,
-                used_names,
-            )
-            topics, left = topics + found, left + others
+        for part in split_headed_sections(strip_front_matter(text)):
+            rules, rest = find_instructions(part.lines)
+            topics += [
+                create_entry_topic(rule, MemoryKind.FEEDBACK, used_names)
+                for rule in dict.fromkeys(rules)
+            ]
+            where = f"{path}: {part.title or 'its beginning'}"
+            left += [IgnoredEntry(where, f"{len(rest)} lines are no rules")] if rest else []
     return DialectImport(topics=tuple(topics), ignored=tuple(left))
 
 

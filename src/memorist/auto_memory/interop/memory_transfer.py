@@ -16,6 +16,7 @@ from memorist.auto_memory.interop.dialect import (
 )
 from memorist.auto_memory.interop.dialect_registry import DIALECTS, find_memory_dialect
 from memorist.auto_memory.interop.import_plan import ImportPlan, ImportTarget, plan_import
+from memorist.auto_memory.interop.instruction_files import INSTRUCTION_FILE_ENDINGS
 from memorist.auto_memory.memory_changes import ChangeReason
 from memorist.auto_memory.memory_file import MemoryKind, Topic, parse_topic
 from memorist.auto_memory.write_result import WriteResult
@@ -103,7 +104,7 @@ def _read_folder(files: FileSystem, folder: Path) -> tuple[dict[str, bytes], lis
     for path, facts in entries:
         if facts.is_link:
             left.append(IgnoredEntry(path, "a link, which is not followed"))
-        elif not path.endswith(".md"):
+        elif not path.endswith((".md", *INSTRUCTION_FILE_ENDINGS)):
             others += 1
         elif facts.size > MAX_SIZE or total + facts.size > MAX_TOTAL:
             left.append(IgnoredEntry(path, f"it has {facts.size:,} bytes, more than is read"))

@@ -160,6 +160,11 @@ def _waiting_in_text(typed: str, reply_before: str) -> Iterator[tuple[StatementA
             yield "rule", trim_statement(quote[start:]), quote
 
 
+def is_long_enough(masked: str) -> bool:
+    """Whether a sentence is no fragment."""
+    return len(masked) + len(_WIDE.findall(masked)) >= MIN_WAITING_CHARS
+
+
 def is_statement(sentence: ProseSentence) -> bool:
     """Whether a sentence states something for later, surely or probably, by a pattern."""
     start = find_lead_in_end(sentence.masked)
@@ -183,7 +188,7 @@ def _score_waiting(sentence: ProseSentence, typed: str, reply_before: str) -> fl
         return 0.0
     masked = sentence.masked[start:]
     if (
-        len(masked) + len(_WIDE.findall(masked)) < MIN_WAITING_CHARS
+        not is_long_enough(masked)
         or is_question(masked)
         or is_unfit_for_memory(masked)
         or _ROLE_PLAY.match(masked)
