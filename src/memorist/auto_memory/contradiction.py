@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from itertools import accumulate
@@ -388,8 +387,7 @@ MAX_NEW_SHARE = 0.1
 """Share of the memories that may have come or gone before the texts to search are made anew."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Saying:
+class _Saying(Struct, frozen=True, eq=False, gc=False):
     """What one memory says, folded."""
 
     header: MemoryHeader

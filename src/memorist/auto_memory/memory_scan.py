@@ -27,7 +27,7 @@ RULES_VERSION = 3
 """
 
 
-class ScannedFile(Struct, frozen=True):
+class ScannedFile(Struct, frozen=True, gc=False):
     """One file as the last scan saw it."""
 
     size: int
