@@ -164,7 +164,7 @@ build/locust/made: requirements/locust.txt
 	@touch $@
 
 # Hosts that have a facility of their own to stand beside (HOSTS in benchmarks/hosts.py).
-BENCH_HOSTS := langchain pydantic-ai
+BENCH_HOSTS := langchain pydantic-ai openai-agents google-adk agent-framework litellm hermes
 
 bench: $(if $(filter crowd,$(NAME)),build/locust/made) $(if $(filter hosts,$(NAME)),$(BENCH_HOSTS:%=build/plugs/%/made)) $(if $(filter peers,$(NAME)),build/peers/made,.venv/dev)  ## the measurements that docs/benchmarks.md quotes (NAME=recall for one)
 	PYTHONPATH=.:tests $(if $(filter peers,$(NAME)),build/peers/bin,$(BIN))/python -m benchmarks $(NAME) --data $(DATA)

@@ -17,12 +17,18 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from memorist.context.prefix_check import PrefixChecker
 from memorist.core.messages import JsonObject
 from memorist.ports import Request
 from memorist.testing.prompt_cache import InputTokenCounts, PromptCacheState, account_request
-from memorist.testing.provider_server import ReceivedRequest, ScriptedServer
+from memorist.testing.provider_server import (
+    OutgoingReply,
+    ReceivedRequest,
+    ScriptedServer,
+    build_json_reply,
+)
 from memorist.testing.steps import CallTool, ReplyParts, Say, Step
 
 WINDOW = 24_000
@@ -33,6 +39,8 @@ PAGE, LARGE_PAGE = 6_000, 25_000
 """Characters of a tool's result."""
 SUMMARY_CHARACTERS = 4_800
 """Longest summary of the script: 1,200 tokens."""
+MAX_CALLS = 2_000
+"""Requests that the server answers."""
 ASKED_AT_MOST = 4
 """Times that the model asks for the same pages in one turn before it leaves them."""
 
@@ -342,3 +350,38 @@ def count_tokens(received: Sequence[ReceivedRequest]) -> list[InputTokenCounts]:
         state, counts = account_request(state, str(request.format), request.body)
         counted.append(counts)
     return counted
+
+
+class TaskServer(ScriptedServer):
+    """The server of the task. It also answers OpenAI's `/responses/compact` as OpenAI describes it:
+    all messages of the user, and one item in place of the rest. That item holds the summary of
+    `TaskModel`, readable, where OpenAI's is encrypted.
+    """
+
+    def __init__(self, model: TaskModel, *, window: int = WINDOW) -> None:
+        super().__init__(model, window=window, max_calls=MAX_CALLS)
+        self._model = model
+
+    def answer_request(self, request: ReceivedRequest) -> tuple[int, OutgoingReply]:
+        """Record a request and say what to send for it."""
+        if not request.path.endswith("/responses/compact"):
+            return super().answer_request(request)
+        number = len(self.requests) + 1
+        self.requests.append(replace(request, number=number, format="openai_responses"))
+        items = request.body["input"]
+        said = [item for item in items if isinstance(item, dict) and item.get("role") == "user"]
+        summary = self._model.summarise(request_text(request.body))
+        reply: JsonObject = {
+            "id": f"cmp_{number}",
+            "object": "response.compaction",
+            "created_at": 0,
+            "output": [*said, {"type": "compaction", "id": "c", "encrypted_content": summary}],
+            "usage": {
+                "input_tokens": 0,
+                "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+                "output_tokens": 0,
+                "output_tokens_details": {"reasoning_tokens": 0},
+                "total_tokens": 0,
+            },
+        }
+        return number, build_json_reply(200, reply)

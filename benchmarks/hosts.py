@@ -21,21 +21,41 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Struct
 
-from benchmarks.host_task import TURNS, WINDOW, HostFigures, HostTalk, TaskModel, run_task
+from benchmarks.host_task import (
+    TURNS,
+    WINDOW,
+    HostFigures,
+    HostTalk,
+    TaskModel,
+    TaskServer,
+    run_task,
+)
 from benchmarks.report import BenchResult, BenchRow
 from memorist.models.model_settings import ModelSettings
 from memorist.settings import Settings
-from memorist.testing.provider_server import ScriptedServer
 
-HOSTS = ("langchain", "pydantic-ai")
+HOSTS = (
+    "langchain",
+    "pydantic-ai",
+    "openai-agents",
+    "google-adk",
+    "agent-framework",
+    "litellm",
+    "hermes",
+)
 """The hosts with a facility of their own that runs against a server on loopback, by the names of
 their environments.
 """
 ENVIRONMENTS = Path("build/plugs")
-TABLE = Path("build/hosts.md")
-"""Where the table that the document shows is written."""
+LOGS = Path("build/hosts")
+"""What each host says while it fails, in a file of its name."""
+TABLE = LOGS / "table.md"
+"""The table that the document shows."""
+ENVIRONMENT = {"PYTHONPATH": ".:tests", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+"""What a host's process is given; else LiteLLM asks the network for a list of prices."""
+WINDOWS = {"hermes": 66_000}
+"""Tokens that the server enforces where it is not `WINDOW`: Hermes wants 64,000 at least."""
 MODEL = "made-up-model"
-MAX_CALLS = 2_000
 SECONDS = 900
 """A host that takes longer is stopped and named."""
 
@@ -43,14 +63,15 @@ SECONDS = 900
 class HostWorld(Struct, frozen=True):
     """What a run takes place in."""
 
-    server: ScriptedServer
+    server: TaskServer
     folder: Path
     """Empty, for the project and memorist's home."""
+    window: int
 
     @property
     def settings(self) -> Settings:
         """The settings of memorist: the window, which no price table knows for this model."""
-        return Settings(models=ModelSettings(window=WINDOW))
+        return Settings(models=ModelSettings(window=self.window))
 
 
 class HostWays(Protocol):
@@ -74,6 +95,7 @@ def measure(data: Path) -> BenchResult:
     """Needs no data; takes some minutes."""
     del data
     reports, absent = [], []
+    LOGS.mkdir(parents=True, exist_ok=True)
     for host in HOSTS:
         python = ENVIRONMENTS / host / "bin" / "python"
         if not python.exists():
@@ -82,21 +104,22 @@ def measure(data: Path) -> BenchResult:
         reports.append(run_host(host, python))
     if not reports:
         return BenchResult("hosts", absent=f"no host's environment is here: {', '.join(absent)}")
-    TABLE.parent.mkdir(exist_ok=True)
     TABLE.write_text("\n".join([*write_table(reports), *map("absent: {}".format, absent), ""]))
     return BenchResult("hosts", tuple(row for report in reports for row in _rows(report)))
 
 
 def run_host(host: str, python: Path) -> HostReport:
     """All ways of one host, in a process of its environment."""
-    done = subprocess.run(
-        [str(python), "-m", "benchmarks.hosts", host],
-        stdout=subprocess.PIPE,
-        text=True,
-        timeout=SECONDS,
-        check=True,
-        env={**os.environ, "PYTHONPATH": "."},
-    )
+    with (LOGS / f"{host}.log").open("w") as log:
+        done = subprocess.run(
+            [str(python), "-m", "benchmarks.hosts", host],
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            timeout=SECONDS,
+            check=True,
+            env={**os.environ, **ENVIRONMENT},
+        )
     return msgspec.json.decode(done.stdout.splitlines()[-1], type=HostReport)
 
 
@@ -104,18 +127,21 @@ def run_ways(host: str, only: Sequence[str] = ()) -> HostReport:
     """All ways of one host in this process, or some."""
     ways: Any = importlib.import_module(f"benchmarks.hosts_{host.replace('-', '_')}")
     versions = {name: importlib.metadata.version(name) for name in ways.PACKAGES}
-    figures = [run_way(way, begin) for way, begin in ways.WAYS.items() if not only or way in only]
+    window = WINDOWS.get(host, WINDOW)
+    figures = [
+        run_way(way, begin, window) for way, begin in ways.WAYS.items() if not only or way in only
+    ]
     return HostReport(host, versions, figures)
 
 
-def run_way(way: str, begin: Callable[[HostWorld], HostTalk]) -> HostFigures:
+def run_way(way: str, begin: Callable[[HostWorld], HostTalk], window: int) -> HostFigures:
     """The whole task one way."""
     model = TaskModel()
     with (
         tempfile.TemporaryDirectory(prefix="memorist-hosts-") as folder,
-        ScriptedServer(model, window=WINDOW, max_calls=MAX_CALLS) as server,
+        TaskServer(model, window=window) as server,
     ):
-        return run_task(way, server, model, begin(HostWorld(server, Path(folder))))
+        return run_task(way, server, model, begin(HostWorld(server, Path(folder), window)))
 
 
 def _rows(report: HostReport) -> Iterator[BenchRow]:

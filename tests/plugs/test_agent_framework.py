@@ -64,14 +64,18 @@ pytestmark = pytest.mark.timeout(600)
 
 
 class Steady(ChatMiddleware):
-    """Between two runs the framework changes what it had sent, with memorist and without it: it
-    adds its agent's name to messages of Chat Completions, and gives calls of Responses other ids.
-    The story is not about that.
+    """Between two runs the framework gives calls of Responses other ids, with memorist and without
+    it. The story is not about that. Nor is it about the names that it adds to what the agent had
+    said, where a strategy alone cannot leave them out: `names` says to.
     """
+
+    def __init__(self, *, names: bool = False) -> None:
+        self.names = names
 
     async def process(self, context: ChatContext, call_next: Callable[[], Awaitable[None]]) -> None:
         for message in context.messages:
-            message.author_name = None
+            if self.names:
+                message.author_name = None
             for content in message.contents:
                 if content.type == "function_call":
                     content.additional_properties.clear()
@@ -112,7 +116,7 @@ class Conversation:
             tools=[world.tool],
             default_options=options,
             context_providers=providers,
-            middleware=[Steady()],
+            middleware=[more.pop("steady", None) or Steady()],
             **more,
         )
         self.session = self.agent.create_session(session_id=session)
@@ -193,7 +197,7 @@ class StrategyAlone(Framework):
             if world.attached is None
             else MemoristCompaction(session=session, agent_model=MODEL, attached=world.attached)
         )
-        return Conversation(world, session, compaction_strategy=strategy)
+        return Conversation(world, session, compaction_strategy=strategy, steady=Steady(names=True))
 
 
 @pytest.mark.covers("IN-1")
@@ -293,6 +297,31 @@ def test_the_strategy_keeps_every_message_of_the_framework(
         message for message in given_list if not message.additional_properties.get(EXCLUDED_KEY)
     ]
     assert [message.text for message in going] == [message.text for message in shown]
+
+
+def test_the_agents_own_name_costs_no_cache(tmp_path: Path) -> None:
+    """The framework adds it to what the agent had said before; what another agent said keeps its
+    name, and so does the framework's own history.
+    """
+    other = Message("assistant", ["Ask the pilot."], author_name="Harbour")
+    with (
+        ScriptedServer(lambda request: Say(text="A ship.")) as server,
+        EngineThread(home=tmp_path / "home") as engine,
+    ):
+        talk = Conversation(
+            World(server=server, project=tmp_path, attached=engine),
+            "s",
+            context_providers=[MemoristProvider(attached=engine)],
+        )
+        talk.loop.run(talk.agent.run([other, "What came in?"], session=talk.session))
+        talk.say("Sure?")
+        talk.close()
+
+    named = [
+        [message.get("name") for message in request.body["messages"]] for request in server.received
+    ]
+    assert named[1][: len(named[0])] == named[0]
+    assert [name for name in named[1] if name] == ["Harbour"]
 
 
 def test_a_picture_goes_out_as_it_came(tmp_path: Path) -> None:

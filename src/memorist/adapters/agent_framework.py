@@ -9,9 +9,10 @@ run's first and last message. The history that the framework stores is never cha
 
 from __future__ import annotations
 
+import copy
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -45,6 +46,9 @@ STRATEGY_FEATURES = frozenset({"compaction"})
 
 _OWN_MARK = "_memorist"
 """Marks a message that memorist put into the framework's list."""
+
+_UNNAMED = "UnnamedAgent"
+"""The framework's name for an agent without one."""
 
 _log = logging.getLogger("memorist.adapters")
 
@@ -105,9 +109,10 @@ class MemoristProvider(ContextProvider):
         state: dict[str, Any],
     ) -> None:
         """Route each model call of this run through memorist."""
-        del agent, state
+        del state
+        author = str(getattr(agent, "name", None) or _UNNAMED)
         context.extend_middleware(
-            self.source_id, _MemoristChatMiddleware(self._run_conversation(session))
+            self.source_id, _MemoristChatMiddleware(self._run_conversation(session), author)
         )
 
     async def after_run(
@@ -130,8 +135,9 @@ def _find_user(session: AgentSession) -> str:
 class _MemoristChatMiddleware(ChatMiddleware):
     """Wraps each model call within the tool loop."""
 
-    def __init__(self, conversation: HostConversation) -> None:
+    def __init__(self, conversation: HostConversation, author: str) -> None:
         self._conversation = conversation
+        self._author = author
 
     async def process(self, context: ChatContext, call_next: Callable[[], Awaitable[None]]) -> None:
         """Send the prepared messages and observe the reply; send once more, smaller, if the
@@ -144,7 +150,7 @@ class _MemoristChatMiddleware(ChatMiddleware):
             )
             await call_next()
             return
-        mapped = _FrameworkRequest(context)
+        mapped = _FrameworkRequest(context, self._author)
         context.messages = await self._conversation.aprepare_mapped(
             mapped.encode, mapped.decode, context.messages
         )
@@ -170,11 +176,30 @@ class _MemoristChatMiddleware(ChatMiddleware):
             await self._conversation.aobserve_mapped(lambda: encode_reply(response))
 
 
+def _remove_own_name(messages: Sequence[Message], author: str) -> list[Message]:
+    """Return the messages with the agent's own ones as they were first sent: without its name,
+    which the framework adds when the run is over. It would cost the provider's cache from there on.
+    """
+    return [
+        _copy_unnamed(message)
+        if message.role == "assistant" and message.author_name == author
+        else message
+        for message in messages
+    ]
+
+
+def _copy_unnamed(message: Message) -> Message:
+    unnamed = copy.copy(message)
+    unnamed.author_name = None
+    return unnamed
+
+
 class _FrameworkRequest:
     """A request of the framework encoded for memorist, and the way back."""
 
-    def __init__(self, context: ChatContext) -> None:
+    def __init__(self, context: ChatContext, author: str) -> None:
         self._messages = list(context.messages)
+        self._author = author
         self._options = context.options or {}
         self._message_map: MessageMap[Message] = MessageMap()
 
@@ -192,7 +217,8 @@ class _FrameworkRequest:
 
     def decode(self, sent: JsonObject) -> list[Message]:
         """Return the messages to send."""
-        return self._message_map.restore(sent["messages"], decode_messages)
+        shown = self._message_map.restore(sent["messages"], decode_messages)
+        return _remove_own_name(shown, self._author)
 
 
 class MemoristCompaction:
