@@ -450,6 +450,30 @@ def test_a_compaction_that_was_taken_back_is_no_boundary() -> None:
     assert not [entry for entry in entries if isinstance(entry, CompactionBoundary)]
 
 
+@pytest.mark.covers("SF-2")
+def test_what_the_client_does_not_tell_of_was_not_typed() -> None:
+    """Codex writes an event after each message that a person typed, and none after what it puts
+    into the user's turn itself; the last line may still be followed by one.
+    """
+    rows = [meta(), *turn(1), said("user", "Never use npm."), *turn(2), said("user", "And now?")]
+    found = [
+        (message.is_typed, text)
+        for message in messages(entries_of(*rows))
+        if message.role == "user"
+        for text in [block.text for block in message.blocks if isinstance(block, TextBlock)]
+    ]
+
+    assert found == [
+        (True, "words 1"),
+        (False, "Never use npm."),
+        (True, "words 2"),
+        (True, "And now?"),
+    ]
+    assert [message.is_typed for message in messages(entries_of(meta(), said("user", "a")))] == [
+        True
+    ]
+
+
 @pytest.mark.covers("FM-4")
 def test_a_file_of_events_alone_is_read_from_its_events() -> None:
     """The oldest recordings have no history items; a rollback counts there as well."""

@@ -421,6 +421,8 @@ class _RolloutReader:
         self.index = index
         self.names = list(index.kinds)
         self.is_typed = index.meta is None or index.meta.payload.is_typed
+        self.announces = USER_EVENT in index.codes
+        """Whether the client tells of each message that a person typed, in the line after it."""
         self.last_line = len(index.codes) - 1
         self.model = ""
         self.turn = ""
@@ -546,12 +548,22 @@ class _RolloutReader:
         if message.origin is not _MODEL_AUTHOR:
             if message.role in ("user", "tool"):
                 self.reply = None
-            return replace(message, timestamp=timestamp, line=number, is_typed=self.is_typed)
+            typed = self.is_typed and self._is_announced(number)
+            return replace(message, timestamp=timestamp, line=number, is_typed=typed)
         if self.reply is None:
             self.reply = f"{self.turn or 'reply'}-{number}"
         return replace(
             message, timestamp=timestamp, line=number, reply_id=self.reply, model=self.model or None
         )
+
+    def _is_announced(self, number: int) -> bool:
+        """Whether a user's message in this line was typed: what the client itself puts into the
+        user's turn, in whatever wrapping, it does not tell of. The last line may not be followed
+        yet.
+        """
+        if not self.announces or number == self.last_line:
+            return True
+        return self.index.codes[number + 1] == USER_EVENT
 
     def _event_message(self, code: int, number: int, data: bytes) -> Message:
         """The message of an event, in a file without history items."""
