@@ -132,7 +132,15 @@ def test_every_call_of_a_session_has_its_blocking_form() -> None:
     """By the same name; what belongs to the engine's loop (its parts, its paths and its handing
     over between workers) does not.
     """
-    parts = {"context", "is_wanted", "layout", "offer", "session_memory", "tracker"}
+    parts = {
+        "context",
+        "is_wanted",
+        "allow_takeover",
+        "layout",
+        "offer",
+        "session_memory",
+        "tracker",
+    }
     names = {name for name in dir(memorist.Session) if not name.startswith("_")}
 
     assert names - parts <= set(dir(memorist.BlockingSession))

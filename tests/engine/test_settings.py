@@ -52,7 +52,7 @@ def test_later_sources_win_and_each_value_names_its_own(tmp_path: Path) -> None:
         ("colour = 1", "colour"),
         ("[session_memory]\nstart_token = 1", "start_token"),
         ("[session_memory]\nstart_tokens = 'many'", "start_tokens"),
-        ("[context]\nhops = -3", "context.hops is -3"),
+        ("[context]\nimport_depth = -3", "context.import_depth is -3"),
         ("[recall]\nseconds = nan", "recall.seconds is nan"),
         ("[models.prices.x]\ninput = -1.0", "models.prices.x.input is -1.0"),
         ("[skills]\nshare = 7.0", "share"),
