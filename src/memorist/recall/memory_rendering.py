@@ -30,6 +30,13 @@ from memorist.settings import RecallSettings
 _MEMORY_HEADING = re.compile(r"^[ \t]*---[ \t]+(?=\S)", re.MULTILINE)
 """A line in the form of a memory's heading; within a memory it would pass for the next one."""
 
+_FORGED_HEADING = re.compile(
+    r"^(?P<mark>[ \t>#*_=-]*)(?:the )?user['’]s "
+    r"(?P<words>(?:standing )?(?:instructions?|orders?|rules?|word)\b)",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""A line in the form of the heading above what the user said."""
+
 
 class RecallPrompts(Struct, frozen=True, kw_only=True):
     """The prompt templates."""
@@ -87,13 +94,10 @@ def render_memory(
 
     `folder` is the path of the folder it is in, `now` is in seconds since the epoch.
     """
-    body, cut = _cut_to_limits(
-        _MEMORY_HEADING.sub(
-            r"(data) \g<0>",
-            neutralize_markup(strip_hidden_characters(replace_surrogates(topic.body))),
-        ),
-        settings,
-    )
+    shown = neutralize_markup(strip_hidden_characters(replace_surrogates(topic.body)))
+    if header.trust not in USER_TRUST:
+        shown = _FORGED_HEADING.sub(r"\g<mark>(data) said to be the user's \g<words>", shown)
+    body, cut = _cut_to_limits(_MEMORY_HEADING.sub(r"(data) \g<0>", shown), settings)
     days = header.age_days(now)
     age = format_age(days)
     values = {
