@@ -21,7 +21,10 @@ from memorist.auto_memory.statements.required_words import (
     find_required_words,
     fold_case,
 )
+from memorist.auto_memory.statements.session_wishes import wants_no_memory
+from memorist.auto_memory.statements.statement_parser import find_statements
 from memorist.auto_memory.statements.statement_patterns import StatementPattern
+from memorist.core.messages import Message, Origin, TextBlock
 
 pytestmark = pytest.mark.covers("AM-7")
 
@@ -114,3 +117,15 @@ def test_an_expression_is_looked_for_where_its_words_stand(text: str, *, found: 
         |\blaut\ \w+"""
     )
     assert search.is_in(text) is found
+
+
+@pytest.mark.covers("AM-7")
+def test_half_a_character_in_a_message_costs_no_statement() -> None:
+    """A host that cuts a text within a character hands over one that cannot be encoded."""
+    typed = TextBlock("Fix it \ud83d now.\nNever use npm in this repo, use pnpm.")
+    message = Message(id="m", role="user", blocks=(typed,), origin=Origin.USER)
+
+    assert [each.text for each in find_statements(message)] == [
+        "Never use npm in this repo, use pnpm."
+    ]
+    assert not wants_no_memory(message)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from memorist.auto_memory.statements.statement_patterns import StatementPattern
 from memorist.core.lazy import lazy_module, lazy_pattern
+from memorist.core.text_analysis import replace_surrogates
 
 if TYPE_CHECKING:
     import ahocorasick_rs as automata
@@ -39,8 +40,10 @@ quantifier, or one letter.
 
 
 def fold_case(text: str) -> str:
-    """Fold letters that a regular expression takes for the same without case to the same letters."""
-    return text.replace("İ", "i").replace("ı", "i").casefold()
+    """Fold letters that a regular expression takes for the same without case to the same letters.
+    Half a character, which some hosts cut off, is none: the search takes only whole ones.
+    """
+    return replace_surrogates(text).replace("İ", "i").replace("ı", "i").casefold()
 
 
 def find_required_words(pattern: str) -> Words:
