@@ -8,6 +8,7 @@ import itertools
 import json
 import os
 import random
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -21,6 +22,8 @@ STOP_EVERY = 40
 """Of so many answers a user stops one at its first words."""
 TEXT = "The importer reads a row, checks its date against the holidays, and writes it down. "
 NUMBERS = itertools.count()
+READ = re.compile(r"changed|unchanged|recovered")
+"""What the proxy says of a request that memorist read."""
 
 
 class AgentUser(HttpUser):  # type: ignore[misc,unused-ignore]
@@ -65,8 +68,8 @@ class AgentUser(HttpUser):  # type: ignore[misc,unused-ignore]
             block = read_answer(response.iter_lines()) if response.status_code == 200 else None
             if block is None:
                 response.failure(f"no whole answer: status {response.status_code}")
-            elif response.headers.get("x-memorist") not in ("changed", "unchanged"):
-                response.failure("memorist did not read it")
+            elif not READ.match(response.headers.get("x-memorist", "")):
+                response.failure(f"memorist did not read it: {response.headers.get('x-memorist')}")
             else:
                 self.messages.append({"role": "assistant", "content": [block]})
 

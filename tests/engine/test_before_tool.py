@@ -19,7 +19,7 @@ from memorist.recall.session_index import SessionIndex
 from memorist.settings import RecallSettings, Settings
 from memorist.store.rollout_rows import Rollout, save_rollouts
 from memorist.store.state_database import open_state
-from memorist.transcript.written_files import find_written_files
+from memorist.transcript.written_files import list_files_written_by
 from support.past_sessions import ROUNDING, write_session
 
 FAILED = "error: unrecognized subcommand 'bun'"
@@ -329,7 +329,7 @@ async def test_a_command_that_changes_the_file_is_an_edit_of_it(
 )
 def test_the_files_that_a_command_writes(command: str, files: list[str]) -> None:
     """By a redirect, by `tee`, and in place; not those that it reads."""
-    assert list(find_written_files(command)) == files
+    assert list(list_files_written_by(command)) == files
 
 
 @pytest.mark.covers("PS-2")

@@ -19,7 +19,7 @@ from benchmarks.secret_situations import SITUATIONS, fill_situation
 from benchmarks.secrets import Chance, Sample, fill, innocent, secrets
 from memorist.safety.redacted_json import redact_json
 from memorist.safety.safety_finding import SafetyFinding
-from memorist.safety.secret_keys import classify_key
+from memorist.safety.secret_keys import find_key_kind
 from memorist.safety.secret_patterns import (
     HOLE_CLASSES,
     has_checksum,
@@ -291,7 +291,7 @@ def _tails(body: str) -> list[str]:
 )
 def test_names_say_what_they_hold(name: str, kind: str) -> None:
     """By the last word that is no suffix, and what stands before it."""
-    assert classify_key(name) == kind
+    assert find_key_kind(name) == kind
 
 
 def test_the_tables_can_be_used() -> None:

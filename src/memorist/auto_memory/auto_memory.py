@@ -53,7 +53,7 @@ from memorist.auto_memory.memory_manifest import (
     MAX_FILE_BYTES,
     MemoryHeader,
 )
-from memorist.auto_memory.memory_undo import find_undoable_change, plan_undo
+from memorist.auto_memory.memory_undo import find_change_to_undo, plan_undo
 from memorist.auto_memory.project_files import ProjectFiles
 from memorist.auto_memory.purge_journal import PurgeEntry, PurgeJournal, build_purge_entry
 from memorist.auto_memory.statements.statement_kind import choose_memory_kind
@@ -687,7 +687,7 @@ class AutoMemory:
         if owner is not self:
             return owner.undo(id_prefix, dry_run=dry_run)
         self.folder.refresh()
-        recorded = find_undoable_change(self.folder.history, id_prefix)
+        recorded = find_change_to_undo(self.folder.history, id_prefix)
         if dry_run:
             return recorded
         changes = plan_undo(self.folder.history, recorded, self.read_present)
@@ -703,7 +703,7 @@ class AutoMemory:
         for each in (self, self.everywhere):
             with contextlib.suppress(InputError, NothingToDo):
                 each.folder.refresh()
-                newest[each] = find_undoable_change(each.folder.history, id_prefix).at
+                newest[each] = find_change_to_undo(each.folder.history, id_prefix).at
         return max(newest, key=newest.__getitem__, default=self)
 
     def read_present(self, path: str) -> bytes | None:

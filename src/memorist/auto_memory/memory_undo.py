@@ -11,7 +11,7 @@ from memorist.errors import NothingToDo, WriteConflict
 from memorist.safety.secrets import redact_bytes
 
 
-def find_undoable_change(history: FolderHistory, id_prefix: str = "") -> RecordedChange:
+def find_change_to_undo(history: FolderHistory, id_prefix: str = "") -> RecordedChange:
     """The newest change that is not undone yet, or the one whose id has this prefix.
 
     Raises NothingToDo when there is none, InputError for an unknown prefix.

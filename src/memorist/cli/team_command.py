@@ -17,7 +17,7 @@ from memorist.auto_memory.team_memory import (
 )
 from memorist.cli import output
 from memorist.cli.command_environment import read_environment
-from memorist.cli.memory.memory_commands import open_project_memory, print_write_result
+from memorist.cli.memory.memory_commands import open_project_memory, print_write_outcome
 from memorist.core.utc_time import format_utc_timestamp
 from memorist.engine.engine import Memorist
 from memorist.errors import InputError, NothingToDo, UsageError
@@ -135,7 +135,7 @@ def team_share_command(paths: tuple[str, ...], convention: bool) -> None:
     """
     with open_project_memory() as (engine, memory):
         limit = engine.settings.team.entry_bytes
-        print_write_result(
+        print_write_outcome(
             share_memories(memory, paths, convention=convention, limit=limit),
             "shared",
         )

@@ -23,7 +23,7 @@ from memorist.recall.recall import MemoryRecall, RecallSearcher
 from memorist.runtime import SessionContext
 from memorist.team.team_watcher import TeamWatcher
 from memorist.transcript.tool_actions import ChangeAction, CommandAction, parse_tool_action
-from memorist.transcript.written_files import find_written_files
+from memorist.transcript.written_files import list_files_written_by
 
 MAX_SCAN_WAIT_SECONDS = 60.0
 """Longest wait at close, in seconds, for the initial scan when a memory is still to be written
@@ -287,7 +287,7 @@ def _list_changed_files(call: ToolUse) -> tuple[str, ...]:
     action = parse_tool_action(call)
     if isinstance(action, ChangeAction | CommandAction) and action.changes:
         return tuple(each.path for each in action.changes)
-    return find_written_files(action.command) if isinstance(action, CommandAction) else ()
+    return list_files_written_by(action.command) if isinstance(action, CommandAction) else ()
 
 
 def _last_user_message(messages: Sequence[Message]) -> Message | None:

@@ -242,7 +242,7 @@ class HookSession:
                 break
         self._session.on_turn_end()
         if self._tail is not None:
-            self._tail.on_turn_end()
+            self._tail.skip_finished_turn()
 
     async def _end_session(self) -> None:
         await self.read_new_records(from_start=True)

@@ -191,6 +191,6 @@ class SessionFileTail:
         """The format of the file; empty before the first reading."""
         return self._format
 
-    def on_turn_end(self) -> None:
+    def skip_finished_turn(self) -> None:
         """Let later readings begin at the start of the turn that just ended."""
         self._from, self._turn = self._turn, self._read

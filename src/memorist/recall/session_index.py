@@ -52,7 +52,7 @@ from memorist.transcript.invocation_log import (
     Invocation,
     InvocationLog,
     SessionCalls,
-    is_same_use,
+    uses_unusable_word,
 )
 
 SESSION_INDEX_VERSION = 8
@@ -374,7 +374,7 @@ class SessionIndex:
                     at=row[5],
                 )
                 for row in rows
-                if is_same_use(invocation, row[0], row[1])
+                if uses_unusable_word(invocation, row[0], row[1])
             ]  # fmt: skip
             if not found:
                 return None
@@ -385,7 +385,7 @@ class SessionIndex:
                 (newest.program, project, newest.at),
             ).fetchall()
         worked = (Invocation(row[0], tuple(row[1].split("\n"))) for row in since)
-        if any(is_same_use(each, newest.program, newest.word) for each in worked):
+        if any(uses_unusable_word(each, newest.program, newest.word) for each in worked):
             return None
         return newest
 

@@ -70,7 +70,7 @@ def build_chapter(session: SessionRecord, key: str, start_tokens: int) -> list[P
     if session.memory_steps:
         blocks.append(replay_tables.memory_changes_table(session))
     if session.memory_given:
-        blocks.append(replay_tables.recalls_table(session))
+        blocks.append(replay_tables.recalled_texts_table(session))
     return [
         *blocks,
         replay_tables.content_kinds_table(session),

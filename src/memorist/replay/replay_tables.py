@@ -260,7 +260,7 @@ def memory_changes_table(session: SessionRecord) -> TableBlock:
     return _build_table("What this session left to later ones", columns, rows, most=20)
 
 
-def recalls_table(session: SessionRecord) -> TableBlock:
+def recalled_texts_table(session: SessionRecord) -> TableBlock:
     """What recall would have shown a live session."""
     rows = ((format_number(given.index), given.text) for given in session.memory_given)
     return _build_table(

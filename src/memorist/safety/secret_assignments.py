@@ -14,7 +14,7 @@ from string import ascii_letters, digits
 
 from memorist.core.lazy import lazy_pattern
 from memorist.safety.safety_finding import SafetyFinding
-from memorist.safety.secret_keys import BEYOND_ASCII, KeyKind, classify_key
+from memorist.safety.secret_keys import BEYOND_ASCII, KeyKind, find_key_kind
 from memorist.safety.secret_providers import CREDENTIAL, NOT_CREDENTIAL, NamedProvider
 from memorist.safety.secret_tables import find_column_secrets
 from memorist.safety.secret_values import (
@@ -136,7 +136,7 @@ def find_assigned_secrets(stem: str, text: str, at: int) -> Iterator[SafetyFindi
         name = text[start:end]
         if start and text[start - 1] == " ":
             name = _CLAUSE_END.split(text[max(0, start - 24) : start])[-1] + name
-        kind = classify_key(name)
+        kind = find_key_kind(name)
     else:
         end = _match_end(_TAIL_BEYOND_ASCII, text, end)
     if text.startswith("::", max(0, start - 2)) and text[end : end + 1] in {'"', "'"}:

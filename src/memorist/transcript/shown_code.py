@@ -85,7 +85,7 @@ class ShownCode(Struct, frozen=True):
 
 
 @lru_cache(OUTCOME_CACHE_SIZE)
-def find_shown_code(text: str, path: str) -> ShownCode:
+def extract_shown_code(text: str, path: str) -> ShownCode:
     """Declarations and comments in a targeted read of code. `path` is the file read, for lines that
     name no file.
     """

@@ -28,7 +28,7 @@ from memorist.transcript.command_lines import (
 )
 from memorist.transcript.command_log import CommandLog, WorkFailure
 from memorist.transcript.dialogue import ANSWERING, INTERRUPTED, Dialogue
-from memorist.transcript.shown_code import find_shown_code
+from memorist.transcript.shown_code import extract_shown_code
 from memorist.transcript.statement_pool import COMMENT, COMMIT, EARLIER, PLAN, SAID, SHOWN, THOUGHT
 from memorist.transcript.tool_actions import (
     AskUserAction,
@@ -282,7 +282,7 @@ class WorkRecord:
         if tail:
             return
         root = self.cwd.rstrip("/") + "/"
-        seen = find_shown_code(head, path.removeprefix(root))
+        seen = extract_shown_code(head, path.removeprefix(root))
         for signature in seen.signatures:
             self._talk.pool.add_whole(SHOWN, self._turns.current_turn.number, signature)
         if seen.comments:

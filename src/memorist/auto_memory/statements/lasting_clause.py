@@ -32,7 +32,7 @@ _ABOUT_PROGRAM = lazy_pattern(
 """Says what something does from now on, which is a part of the task before it."""
 
 
-def find_lasting_clause(text: str, start: int) -> int | None:
+def find_lasting_clause_start(text: str, start: int) -> int | None:
     """Where the clause begins in `text`, behind `start`; None where there is none."""
     found = _CLAUSE.search(text, start)
     if found is None or found.start() == start:

@@ -22,7 +22,7 @@ from memorist.auto_memory.statements import (
     foreign_rules,
     plain_english,
 )
-from memorist.auto_memory.statements.lasting_clause import find_lasting_clause
+from memorist.auto_memory.statements.lasting_clause import find_lasting_clause_start
 from memorist.auto_memory.statements.plain_facts import classify_fact, find_fact_start
 from memorist.auto_memory.statements.required_words import StatementPatternIndex
 from memorist.auto_memory.statements.shown_lines import find_shown_lines
@@ -291,7 +291,7 @@ def _match_lasting_clause(
     sentence: ProseSentence, start: int
 ) -> tuple[StatementAct, str, str] | None:
     """Read an order for later that stands behind a task in its sentence."""
-    clause = find_lasting_clause(sentence.masked, start)
+    clause = find_lasting_clause_start(sentence.masked, start)
     found = None if clause is None else match_patterns(_RULES, sentence, clause)
     if found is None or not _POINTS_BACK.search(found[1]):
         return found

@@ -12,7 +12,7 @@ from memorist.auto_memory.memory_file import parse_topic
 from memorist.cli import output
 from memorist.cli.memory.memory_commands import (
     open_project_memory,
-    print_write_result,
+    print_write_outcome,
 )
 from memorist.core.sentences import shorten
 from memorist.core.text_analysis import encode_text
@@ -97,7 +97,7 @@ def memory_inbox_accept_command(ids: tuple[str, ...]) -> None:
     """
     with open_project_memory() as (_, memory):
         for _, given in [memory.find_proposal(id) for id in ids]:
-            print_write_result(memory.accept(given.id), "accepted")
+            print_write_outcome(memory.accept(given.id), "accepted")
 
 
 @memory_inbox_group.command("edit")
@@ -116,7 +116,7 @@ def memory_inbox_edit_command(id: str, text: str | None) -> None:
         if words is None:
             click.echo("nothing changed; it waits still")
             return
-        print_write_result(memory.accept(given.id, words), "accepted")
+        print_write_outcome(memory.accept(given.id, words), "accepted")
 
 
 @memory_inbox_group.command("reject")

@@ -64,7 +64,7 @@ def open_project_memory(
         asyncio.run(engine.close())
 
 
-def print_write_result(written: WriteResult, done: str) -> None:
+def print_write_outcome(written: WriteResult, done: str) -> None:
     """Print the result of a change; exit status 1 if all of it was refused."""
     for path in written.paths:
         click.echo(f"{done}: {path}")
@@ -286,7 +286,7 @@ def memory_add_command(
             name=name,
             description=description,
         )
-        print_write_result(written, "remembered for every project" if everywhere else "remembered")
+        print_write_outcome(written, "remembered for every project" if everywhere else "remembered")
 
 
 @click.command("move")
@@ -303,7 +303,7 @@ def memory_move_command(name: str, there: str | None) -> None:
     with open_project_memory() as (_, memory):
         written = move_memory(memory, name, everywhere=there == "everywhere")
     done = "holds in every project now" if there == "everywhere" else "holds here alone now"
-    print_write_result(written, done)
+    print_write_outcome(written, done)
 
 
 @click.command("edit")
@@ -338,7 +338,7 @@ def memory_edit_command(path: str, text: str | None) -> None:
         if given == before:
             click.echo(f"reviewed: {path}; it is shown to models from now on")
         else:
-            print_write_result(written, "changed")
+            print_write_outcome(written, "changed")
 
 
 @click.command("mute")
@@ -384,7 +384,7 @@ def memory_forget_command(paths: tuple[str, ...], hard: bool, yes: bool) -> None
                 confirm(f"Forget {named} for good, with every copy in the history?", yes=yes)
                 _print_forgotten(engine, owner, owned)
                 continue
-            print_write_result(owner.forget(owned), "forgotten")
+            print_write_outcome(owner.forget(owned), "forgotten")
 
 
 def _print_forgotten(engine: Memorist, memory: AutoMemory, paths: Sequence[str]) -> None:

@@ -28,7 +28,7 @@ from memorist.cli.memory.memory_commands import (
     KIND_CHOICE,
     confirm,
     open_project_memory,
-    print_write_result,
+    print_write_outcome,
 )
 from memorist.store.disk_files import DiskFiles
 
@@ -86,7 +86,7 @@ def memory_import_command(
     if flags["as_json"]:
         output.print_json(_import_object(plan, written, dry_run=flags["dry_run"]))
     elif doing and plan.items:
-        print_write_result(written, "imported")
+        print_write_outcome(written, "imported")
     context.exit(1 if doing and plan.items and not written.paths and not written.proposals else 0)
 
 
