@@ -5,6 +5,7 @@ in view.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ from memorist.testing.frozen_clock import FrozenClock
 from memorist.testing.models import ScriptedModel
 from memorist.testing.provider_server import ScriptedServer
 from memorist.testing.steps import CallTool, Fail, Say, Step
+from support.copied_work import run_with_copies
 
 MODEL = "claude-made-up"
 WINDOW = 30_000
@@ -408,6 +410,49 @@ async def test_a_new_process_shows_what_the_last_one_had_shown(tmp_path: Path) -
     )  # what the compaction had kept is counted again, not only what it had put in
     assert len(host.compactions()) == before
     assert unmarked(last["messages"][: len(former["messages"])]) == unmarked(former["messages"])
+
+
+@pytest.mark.covers("CP-17", "SM-14")
+@pytest.mark.parametrize("asked", [False, True], ids=["due", "asked"])
+async def test_a_session_that_is_opened_for_each_turn_keeps_what_another_process_compacted(
+    tmp_path: Path, asked: bool
+) -> None:
+    """As with `memorist proxy`: a digest is built in another process, which returns copies, and
+    the session is closed and opened again. What the model was shown only grows until the next
+    compaction.
+    """
+    host = Host()
+    for number in range(14):
+        async with Memorist(model="structural", home=tmp_path, settings=SETTINGS) as engine:
+            engine.run_heavy = run_with_copies
+            session = await engine.open("s", listener=host.events.append)
+            await host.turn(session, f"Request {number}. {PAGE * 90}")
+            if asked and number == 4:
+                await session.compact()
+    done = len(host.compactions())
+    lengths = [len(body["messages"]) for body in host.sent]
+    steps = [after - before for before, after in pairwise(lengths)]
+
+    assert done >= 1
+    assert sum(step != 2 for step in steps) == done, lengths
+    assert sum(step < 0 for step in steps) == done, lengths
+
+
+@pytest.mark.covers("CP-17")
+async def test_a_last_message_that_was_shortened_is_not_shown_whole_after_a_restart(
+    tmp_path: Path,
+) -> None:
+    """What stands after the newest message of the host that was known is new, and only that."""
+    host = Host()
+    for text in ("Hello.", "Read this. " + PAGE * 1_200, "And on."):
+        async with Memorist(model="structural", home=tmp_path, settings=SETTINGS) as engine:
+            session = await engine.open("s", listener=host.events.append)
+            await host.turn(session, text)
+    former, last = (body["messages"] for body in host.sent[-2:])
+
+    assert size(host.sent[-2]) < WINDOW
+    assert unmarked(last[: len(former)]) == unmarked(former)
+    assert len(last) == len(former) + 2
 
 
 @pytest.mark.covers("CP-14")

@@ -22,6 +22,7 @@ from memorist.proxy.proxy_server import listen, serve
 from memorist.proxy.tenant_lookup import Tenancy
 from memorist.settings import ProxySettings, Settings
 from memorist.testing import ScriptedServer
+from support.copied_work import run_with_copies
 
 KEY = "sk-" + "ant-made-" + "up-0123456789abcdef"
 """No key, in parts."""
@@ -84,6 +85,7 @@ class RunningProxy:
     async def _main(self) -> None:
         self._loop, self._until = asyncio.get_running_loop(), asyncio.Event()
         async with self._engine(self.home) as self.engine:
+            self.engine.run_heavy = run_with_copies
             self._ready.set()
             await serve(
                 self.engine,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from memorist.core.messages import Message
 
@@ -42,6 +44,19 @@ class CompactedHistory(Struct, frozen=True, kw_only=True):
     tokens_after: int
     cut: tuple[RemovedItem, ...] = ()
     restored: tuple[RestoredRecord, ...] = ()
+
+    def with_original_messages(self, given: Sequence[Message]) -> CompactedHistory:
+        """The same history after it came from another process as copies: each message that equals
+        one of `given` is that object again.
+        """
+        by_id = {message.id: message for message in given}
+        return replace(
+            self,
+            messages=tuple(
+                by_id[message.id] if by_id.get(message.id) == message else message
+                for message in self.messages
+            ),
+        )
 
 
 class UnchangedHistory(Struct, frozen=True):

@@ -664,7 +664,7 @@ class Compactor(SessionExtension):
             factor=measured.factor,
         )
         return (
-            compacted
+            compacted.with_original_messages(measured.messages)
             if compacted.tokens_after < measured.tokens
             else UnchangedHistory("The result would not be smaller than what it replaces.")
         )

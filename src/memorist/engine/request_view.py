@@ -393,9 +393,11 @@ class RequestView:
         given = {message.id: message for entry in entries for message in entry.messages}
         order = [message for entry in entries for message in entry.messages]
         shown = [kept.own or given.get(kept.id) for kept in saved]
+        # By id: a message that was shortened is saved in full as memorist's own, and still says how
+        # far the host's history was known.
+        known = {kept.id for kept in saved}
         last = max(
-            (index for index, message in enumerate(order) if any(message is one for one in shown)),
-            default=-1,
+            (index for index, message in enumerate(order) if message.id in known), default=-1
         )
         if all(message is not None for message in shown) and last >= 0:
             self._window.rewrite(
