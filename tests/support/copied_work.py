@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import pickle
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +12,6 @@ async def run_with_copies(work: Callable[..., Any], /, *given: object, **named: 
     """As the process of `memorist proxy` for heavy work does it, in a thread: arguments and result
     are copies.
     """
-    copied, copied_by_name = pickle.loads(pickle.dumps((given, named)))  # noqa: S301 our own
+    copied, copied_by_name = copy.deepcopy((given, named))
     done = await asyncio.to_thread(work, *copied, **copied_by_name)
-    return pickle.loads(pickle.dumps(done))  # noqa: S301 our own
+    return copy.deepcopy(done)
