@@ -33,6 +33,7 @@ from memorist.forks.fork_spec import (
 )
 from memorist.forks.text_edits import TextEdits
 from memorist.formats.codec_registry import find_codec
+from memorist.formats.request_codec import OUTPUT_LIMIT_KEYS
 from memorist.ports import Request
 from memorist.testing import (
     CallTool,
@@ -923,10 +924,77 @@ def test_the_prompts_of_forks_hold_what_the_code_relies_on() -> None:
     )
 
 
+HOSTS_ANSWERS = {
+    "anthropic": {
+        "max_tokens": 50,
+        "stop_sequences": ["\n"],
+        "tool_choice": {"type": "tool", "name": "final_result"},
+        "output_config": {"effort": "low", "format": {"type": "json_schema", "schema": {}}},
+    },
+    "openai_chat": {
+        "max_completion_tokens": 50,
+        "stop": ["\n"],
+        "n": 3,
+        "tool_choice": "required",
+        "response_format": {"type": "json_object"},
+    },
+    "openai_responses": {
+        "max_output_tokens": 50,
+        "tool_choice": {"type": "function", "name": "final_result"},
+        "text": {"verbosity": "low", "format": {"type": "json_schema", "schema": {}}},
+    },
+}
+
+
+@pytest.mark.covers("FK-1")
+@pytest.mark.parametrize("wire", HOSTS_ANSWERS)
+async def test_what_a_hosts_answer_has_to_be_does_not_bind_a_fork(wire: str) -> None:
+    """A host that wants 50 tokens, one line, a schema or a call of its own tool gets that from its
+    model; a fork of the same request answers in text, and what else it asks for stays.
+    """
+    model = ScriptedModel([Say(text="Hello."), again(0)], format=wire)
+    asked = parent_request(wire, names=("final_result",))
+    asked = msgspec.structs.replace(asked, body=asked.body | HOSTS_ANSWERS[wire])
+    reply = await model.send(asked)
+    await run_fork(
+        spec(ParentCall(asked, reply.body), limits=ForkLimits(turns=1, output=800)),
+        model=model,
+        files=memory(),
+        clock=FrozenClock(),
+    )
+
+    sent = model.requests[-1].body
+    assert [sent[key] for key in OUTPUT_LIMIT_KEYS if key in sent] == [800]
+    assert not {"stop", "stop_sequences", "n", "tool_choice", "response_format"} & sent.keys()
+    assert sent.get("output_config") in (None, {"effort": "low"})
+    assert sent.get("text") in (None, {"verbosity": "low"})
+    assert sent["tools"] == asked.body["tools"]
+
+
+@pytest.mark.covers("FK-1")
+async def test_a_limit_grows_no_further_than_every_model_takes() -> None:
+    """A provider refuses a limit above its model's own; a host's larger one stays."""
+    limits = []
+    for given in (50, 9_000):
+        model = ScriptedModel([Say(text="Hello."), again(0)], format="anthropic")
+        asked = parent_request("anthropic")
+        asked = msgspec.structs.replace(asked, body=asked.body | {"max_tokens": given})
+        reply = await model.send(asked)
+        await run_fork(
+            spec(ParentCall(asked, reply.body), limits=ForkLimits(turns=1, output=16_000)),
+            model=model,
+            files=memory(),
+            clock=FrozenClock(),
+        )
+        limits.append(model.requests[-1].body["max_tokens"])
+
+    assert limits == [4_096, 9_000]
+
+
 @pytest.mark.covers("FK-1")
 async def test_a_hosts_short_answers_do_not_cut_a_fork() -> None:
-    """Chat Completions caches by the messages alone, so the fork's own limit counts where the
-    host's is smaller; a cut answer is named in the receipt.
+    """The fork's own limit counts where the host's is smaller; a cut answer is named in the
+    receipt.
     """
 
     class Cut(ScriptedModel):

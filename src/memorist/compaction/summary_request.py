@@ -31,7 +31,7 @@ from memorist.core.messages import (
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens, token_factor
 from memorist.errors import ContextTooLong
-from memorist.forks.fork_request import model_id, shares_prefix
+from memorist.forks.fork_request import fork_output_limit, model_id, shares_prefix
 from memorist.forks.fork_spec import (
     EditMethod,
     ForkOutcome,
@@ -239,14 +239,12 @@ class _FittedHistory:
 
 
 def _parent_limit(parent: ParentCall) -> int:
-    """Tokens that a fork of this call may answer with; a fork of Chat Completions has its own
-    limit.
-    """
+    """Tokens that a fork of this call may answer with."""
     given = [parent.request.body.get(key) for key in OUTPUT_LIMIT_KEYS]
     limits = [each for each in given if isinstance(each, int)]
-    return (
-        MAX_SUMMARY_TOKENS if parent.request.format == "openai_chat" or not limits else min(limits)
-    )
+    wanted = MAX_SUMMARY_TOKENS
+    grown = [fork_output_limit(parent.request.format, each, wanted) for each in limits]
+    return min([wanted, *grown])
 
 
 def _render_room(tokens: int) -> str:

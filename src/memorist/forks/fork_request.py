@@ -246,16 +246,58 @@ def build_first_request(
     body = codec.extend_request(
         spec.parent.request.body, spec.parent.reply, codec.build_user_messages(text, results)
     )
-    if spec.parent.request.format != "openai_chat":
-        return body
-    # A host that wants short answers would cut every fork. Chat Completions caches by the messages
-    # alone, so its limit may grow; in the other formats it stays as it is.
+    return _free_answer(body, spec, method, codec)
+
+
+SURE_OUTPUT_TOKENS = 4_096
+"""Output tokens that every served model takes: the least maximum in the providers' lists."""
+
+_OWN_ANSWER_KEYS = frozenset({"stop", "stop_sequences", "n"})
+"""Where the host's answer ends, and how many it wants: nothing of the conversation, and in no
+provider's cache key.
+"""
+
+
+def fork_output_limit(wire_format: str, given: int, wanted: int) -> int:
+    """Output tokens of a fork of a request that asks for `given`: a host that wants short answers
+    would cut every fork. No provider caches by the limit. A server of Chat Completions takes any;
+    elsewhere a limit above the model's own is an error, so that it grows to a sure one.
+    """
+    sure = wanted if wire_format == "openai_chat" else min(wanted, SURE_OUTPUT_TOKENS)
+    return max(given, sure)
+
+
+def _free_answer(body: JsonObject, spec: ForkSpec, method: EditMethod, codec: Codec) -> JsonObject:
+    """The request without what the host's own answer had to be: its length, where it ends, and,
+    where the fork answers in text, a schema or a tool that it is forced to. The last two may cost
+    the cache, and without them the fork could not answer at all.
+    """
     limits = {
-        key: max(limit, spec.limits.output)
+        key: fork_output_limit(codec.name, limit, spec.limits.output)
         for key in OUTPUT_LIMIT_KEYS
         if isinstance(limit := body.get(key), int)
     }
-    return {**body, **limits, **(codec.schema_fields(form.schema) if form else {})}
+    kept = {key: value for key, value in body.items() if key not in _OWN_ANSWER_KEYS}
+    if method is not EditMethod.TOOLS:
+        kept = _allow_text(kept)
+    form = spec.form if method is EditMethod.FORM and codec.name == "openai_chat" else None
+    return {**kept, **limits, **(codec.schema_fields(form.schema) if form else {})}
+
+
+def _allow_text(body: JsonObject) -> JsonObject:
+    """The request without what forbids an answer in text: a schema, or a tool that must be called.
+    What else stands beside a schema (effort, verbosity) stays.
+    """
+    kept = {key: body[key] for key in body if key not in ("response_format", "output_format")}
+    for key in ("output_config", "text"):
+        options = kept.get(key)
+        if isinstance(options, dict) and "format" in options:
+            kept[key] = {name: options[name] for name in options if name != "format"}
+    choice = kept.get("tool_choice")
+    kind = choice.get("type") if isinstance(choice, dict) else choice
+    if kind not in (None, "auto", "none"):
+        del kept["tool_choice"]
+    return kept
 
 
 def _join_parts(*parts: str) -> str:

@@ -104,8 +104,8 @@ class ForkLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
     output: int = 16_000
     """Output tokens requested when the request is a new one (not the parent's): full notes of
-    12,000 tokens with room to spare. A request that extends the parent's keeps the parent's own
-    limit, because changing it can invalidate the cache.
+    12,000 tokens with room to spare. A request that extends the parent's has the parent's limit
+    where that is larger, and in Messages and Responses at most 4,096 where it is smaller.
     """
 
 
