@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
 
 import click
-from msgspec.structs import replace
 
 from memorist.cli import output
 from memorist.cli.command_environment import find_home, load_project_settings
@@ -24,33 +22,22 @@ from memorist.compaction.compaction_result import (
     CompactionStrategy,
     UnchangedHistory,
 )
-from memorist.compaction.measured_history import measure_conversation, user_text
+from memorist.compaction.measured_history import measure_conversation
 from memorist.compaction.offline_compaction import (
     OfflineOptions,
     compact_offline,
     find_token_factor,
-    measure_replaced,
 )
-from memorist.compaction.summary_parser import UnusableSummary
-from memorist.compaction.summary_receipt import SummaryUse, describe_summary_runs
-from memorist.compaction.summary_request import build_summary_request, request_summary
-from memorist.compaction.summary_review import SummaryReview, review_summary, rewrite_with_review
 from memorist.compaction.window_at_message import RecordedWindow, find_text, read_recorded_window
 from memorist.context.message_normalization import UNLIMITED_TOKENS, normalize_history
 from memorist.core.messages import Message
 from memorist.core.prompt_templates import load_prompt
-from memorist.engine.background_runtime import open_background_runtime
+from memorist.engine.recorded_compaction import compact_with_model, write_compacted_session
 from memorist.engine.recorded_session import find_recorded_session
 from memorist.errors import InputError, NothingToDo, UsageError
-from memorist.forks.fork_spec import Receipt
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.format_detection import read_session
-from memorist.formats.transcript_format import CompactionBoundary, SessionHead
-from memorist.models.model_choice import open_model
-from memorist.settings import Settings
-from memorist.store.database import open_database
 from memorist.store.transcript_reader import LineFile
-from memorist.store.transcript_writer import TranscriptWriter
 
 CACHED_MICRO = "micro-cached"
 """The way that changes no message: the provider is asked to clear results in its own cache."""
@@ -135,7 +122,7 @@ def compact_command(**options: Any) -> None:  # noqa: ANN401 - click passes the 
             tokens_after=tokens,
         )
     if options["target"] and not options["dry_run"]:
-        _write(options["target"], recorded, outcome)
+        write_compacted_session(options["target"], recorded, outcome)
     if options["as_json"]:
         output.print_json(_result_object(recorded, outcome))
     else:
@@ -187,28 +174,18 @@ def _compact(
         source=str(source.absolute()),
         factor=find_token_factor(recorded.messages),
     )
-    name = options["model"] or settings.model
     strategy = cast("CompactionStrategy", options["strategy"])
-    if options["instructions"] and name == "structural":
+    if options["instructions"] and settings.model == "structural":
         raise UsageError("--instructions tell a model what to hold; name one with --model")
-    if strategy in {"full", "inline"} and name != "structural":
-        summary = asyncio.run(
-            _summarize_with_model(
+    if strategy in ("full", "inline") and settings.model != "structural":
+        compacted = asyncio.run(
+            compact_with_model(
                 recorded,
-                (name, settings),
-                options["instructions"],
+                strategy,
                 how,
-                hand_over=strategy == "inline",
-            )
-        )
-        compacted = (
-            UnchangedHistory(summary.why)
-            if isinstance(summary, UnusableSummary)
-            else rewrite_with_review(
-                summary,
-                lambda text, addition: compact_offline(
-                    recorded, strategy, replace(how, summary=text, addition=addition)
-                ),
+                settings=settings,
+                home=find_home(),
+                instructions=options["instructions"],
             )
         )
         if isinstance(compacted, CompactedHistory):
@@ -216,82 +193,6 @@ def _compact(
         click.echo(f"memorist: {compacted.why} The structural digest takes its place.", err=True)
         strategy = "structural"
     return compact_offline(recorded, strategy, how)
-
-
-async def _summarize_with_model(
-    recorded: RecordedWindow,
-    asked: tuple[str, Settings],
-    instructions: str,
-    how: OfflineOptions,
-    *,
-    hand_over: bool,
-) -> SummaryReview | UnusableSummary:
-    """The model's summary, compared with the session; why there is none otherwise. The run stands
-    in the receipts of the home.
-    """
-    name, settings = asked
-    model = open_model(name, settings.models)
-    if model is None:
-        raise UsageError(f"{name!r} is no model that can be asked")
-    measured = measure_conversation(
-        recorded.messages,
-        user_texts=[words for words in map(user_text, recorded.all_messages) if words],
-        factor=how.factor,
-    )
-    request = build_summary_request(measured, how.texts, instructions, hand_over=hand_over)
-    receipts: list[Receipt] = []
-    with (
-        closing(open_database(find_home().database)) as database,
-        open_background_runtime(settings, database, model) as runtime,
-    ):
-        try:
-            found: SummaryReview | UnusableSummary | str = await request_summary(
-                request,
-                None,
-                runtime,
-                marker=how.texts.cut_marker,
-                record=receipts.append,
-                asked=True,
-            )
-            if isinstance(found, str):
-                found = review_summary(
-                    found,
-                    measured.messages,
-                    measure_replaced(recorded, how),
-                    cwd=recorded.head.cwd if recorded.head else "",
-                )
-            use = (
-                SummaryUse(found.why)
-                if isinstance(found, UnusableSummary)
-                else SummaryUse(dropped=found.dropped)
-            )
-            for each in describe_summary_runs(receipts, use) if receipts else ():
-                runtime.record_receipt(each)
-        finally:
-            await model.close()
-    return found
-
-
-def _write(target: Path, recorded: RecordedWindow, outcome: CompactedHistory) -> None:
-    if target.exists():
-        raise InputError(f"{target} exists already; name a new file")
-    writer = TranscriptWriter(target)
-    try:
-        writer.append(recorded.head or SessionHead(session=target.stem, format="memorist"))
-        ours = tuple(message for message in outcome.messages if message.id.startswith("memorist"))
-        writer.append(
-            CompactionBoundary(
-                id=outcome.strategy,
-                line=0,
-                trigger="manual",
-                tokens_before=outcome.tokens_before,
-                replacement=ours,
-            )
-        )
-        for message in outcome.messages:
-            writer.append(message)
-    finally:
-        writer.close()
 
 
 def _result_object(recorded: RecordedWindow, outcome: CompactedHistory) -> dict[str, Any]:
@@ -312,7 +213,7 @@ def _result_object(recorded: RecordedWindow, outcome: CompactedHistory) -> dict[
 
 
 def _print_result(recorded: RecordedWindow, outcome: CompactedHistory, *, quiet: bool) -> None:
-    ours = [message for message in outcome.messages if message.id.startswith("memorist")]
+    ours = outcome.added_messages
     kept = len(outcome.messages) - len(ours)
     if not quiet:
         for message in ours:

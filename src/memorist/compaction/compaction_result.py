@@ -58,6 +58,11 @@ class CompactedHistory(Struct, frozen=True, kw_only=True):
             ),
         )
 
+    @property
+    def added_messages(self) -> tuple[Message, ...]:
+        """The messages that stood in no history before: memorist has written them."""
+        return tuple(each for each in self.messages if each.id.startswith("memorist"))
+
 
 class UnchangedHistory(Struct, frozen=True):
     """The history is unchanged, and why, in one sentence. An expected outcome, not an error."""

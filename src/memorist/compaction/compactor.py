@@ -561,8 +561,9 @@ class Compactor(SessionExtension):
             section_tokens=self._runtime.settings.session_memory.section_tokens,
         )
         compacted = session_memory_compaction.compact_with_notes(measured, notes, terms)
-        if isinstance(compacted, CompactedHistory) and all(
-            message.id.startswith("memorist") for message in compacted.messages
+        if (
+            isinstance(compacted, CompactedHistory)
+            and compacted.added_messages == compacted.messages
         ):
             return UnchangedHistory(
                 "The newest step alone is too large to be kept beside the notes."
