@@ -439,6 +439,34 @@ async def test_a_session_that_is_opened_for_each_turn_keeps_what_another_process
 
 
 @pytest.mark.covers("CP-17")
+@pytest.mark.parametrize("lost", ["edited", "deleted", "torn"])
+async def test_a_view_that_cannot_be_restored_is_compacted_again_before_it_is_sent(
+    tmp_path: Path, lost: str
+) -> None:
+    """The user edits a message that the saved view holds, or its file is lost, while no process
+    has the session: the whole history is shown, so all of it is counted.
+    """
+    host = Host()
+    while not host.compactions():
+        async with Memorist(model="structural", home=tmp_path, settings=SETTINGS) as engine:
+            session = await engine.open("s", listener=host.events.append)
+            await host.turn(session, f"Request {len(host.sent)}. {PAGE * 120}")
+    if lost == "edited":
+        host.messages[-2] = {"role": "user", "content": f"Edited. {PAGE * 120}"}
+    elif lost == "deleted":
+        session.layout.window.unlink()
+    else:
+        session.layout.window.write_bytes(session.layout.window.read_bytes()[:-9])
+    before = len(host.compactions())
+    async with Memorist(model="structural", home=tmp_path, settings=SETTINGS) as engine:
+        session = await engine.open("s", listener=host.events.append)
+        await host.turn(session, f"And on. {PAGE * 120}")
+
+    assert len(host.compactions()) == before + 1
+    assert size(host.sent[-1]) < size({"messages": host.messages}) // 2
+
+
+@pytest.mark.covers("CP-17")
 async def test_a_last_message_that_was_shortened_is_not_shown_whole_after_a_restart(
     tmp_path: Path,
 ) -> None:

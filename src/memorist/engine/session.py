@@ -218,6 +218,8 @@ class Session:
         if back is not None:
             self._extensions.on_history_replaced("rolled back")
             self._log.flush()
+        if not self._resumed:
+            self._log.correct_window(self._view.messages())
         if back is not None or not self._resumed:
             self._resumed = True
             self._extensions.on_resume(self._view)

@@ -239,6 +239,15 @@ class SessionLog:
             )
         )
 
+    def correct_window(self, shown: Sequence[Message]) -> None:
+        """Count what the model is shown where that is more than the transcript tells: the host's
+        history, of which a former process had compacted a part, and the view of it is lost.
+        """
+        known = {message.id for message in self.window_messages}
+        if any(message.id not in known for message in shown):
+            self.window_messages = list(shown)
+            self.tracker.recount(shown)
+
     def record_rollback(self, turns: int, messages: int) -> None:
         """Record that the user rolled back the last turns, with this many messages: a marker is
         appended, nothing is deleted (CX-7).

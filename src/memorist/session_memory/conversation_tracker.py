@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 
 from memorist.core.messages import Message, Origin, Usage
 from memorist.core.token_count import ContextMeter, token_factor
@@ -150,6 +151,12 @@ class ConversationTracker:
         """Results of the newest messages went to disk before any request showed them."""
         self.meter.uncount(tokens)
 
+    def recount(self, messages: Iterable[Message]) -> None:
+        """Count the context anew: the model is shown these messages, not those tracked so far."""
+        self.meter.reset()
+        for message in messages:
+            self.meter.add(message, measure=False)
+
     def on_history_replaced(
         self, kept: tuple[Message, ...] = (), *, measured_before: bool = False
     ) -> None:
@@ -161,9 +168,7 @@ class ConversationTracker:
         """
         before = self.tokens
         self._open.clear()
-        self.meter.reset()
-        for message in kept:
-            self.meter.add(message, measure=False)
+        self.recount(kept)
         if measured_before:
             self.meter.subtracted += max(0, before - self.meter.tokens)
         if self._tokens_at_update:
