@@ -18,19 +18,17 @@ from memorist.core.messages import (
 )
 from memorist.formats.json_records import (
     JsonRecord,
+    MessageBuilder,
     get_count,
     get_moment,
     get_object,
     get_objects,
     get_text,
-    has_content,
     make_result,
     make_side_record,
     read_records,
-    wrap_tool_results,
 )
 from memorist.formats.transcript_format import (
-    CompactionBoundary,
     RecordedLines,
     SessionHead,
     TranscriptEntry,
@@ -82,30 +80,29 @@ def _read_head(lines: RecordedLines) -> SessionHead:
 def _read_event(record: JsonRecord) -> tuple[TranscriptEntry, ...]:
     line, event = record
     kind, data = get_text(event, "type"), get_object(event, "data")
-    id = get_text(event, "id") or f"line-{line}"
-    moment = get_moment(event, "timestamp")
+    messages = MessageBuilder(
+        get_text(event, "id") or f"line-{line}", line, get_moment(event, "timestamp")
+    )
     found: tuple[TranscriptEntry, ...] = ()
     if get_text(data, "parentToolCallId"):
         kind = "sidechain"
     elif kind == "user.message":
-        found = _read_user(data, id, line, moment)
+        found = _read_user(data, messages)
     elif kind == "assistant.message":
-        found = _read_assistant(data, id, line, moment)
+        found = _read_assistant(data, messages)
     elif kind == "tool.execution_complete":
         result = get_object(data, "result")
         text = get_text(result, "content") or get_text(get_object(data, "error"), "message")
         call = make_result(
             get_text(data, "toolCallId"), text, is_error=data.get("success") is False
         )
-        found = wrap_tool_results(id, (call,), line=line, timestamp=moment)
+        found = messages.build_results((call,))
     elif kind == "session.compaction_complete" and data.get("success") is not False:
-        found = _read_compaction(data, id, line, moment)
+        found = _read_compaction(data, messages)
     return found or (make_side_record(kind or "unknown", line, event),)
 
 
-def _read_user(
-    data: JsonObject, id: str, line: int, moment: float | None
-) -> tuple[TranscriptEntry, ...]:
+def _read_user(data: JsonObject, messages: MessageBuilder) -> tuple[Message, ...]:
     text = get_text(data, "content")
     if not text.strip():
         return ()
@@ -113,21 +110,12 @@ def _read_user(
         "",
         "user",
     )
-    return (
-        Message(
-            id=id,
-            role="user",
-            blocks=(TextBlock(text),),
-            origin=Origin.INJECTED if wrapped else Origin.USER,
-            timestamp=moment,
-            line=line,
-        ),
+    return messages.build_user_message(
+        (TextBlock(text),), Origin.INJECTED if wrapped else Origin.USER
     )
 
 
-def _read_assistant(
-    data: JsonObject, id: str, line: int, moment: float | None
-) -> tuple[TranscriptEntry, ...]:
+def _read_assistant(data: JsonObject, messages: MessageBuilder) -> tuple[Message, ...]:
     blocks: list[Block] = []
     if get_text(data, "reasoningText"):
         blocks.append(ThinkingBlock(get_text(data, "reasoningText")))
@@ -143,41 +131,13 @@ def _read_assistant(
                 text or None,
             )
         )
-    if not has_content(tuple(blocks)):
-        return ()
-    return (
-        Message(
-            id=id,
-            role="assistant",
-            blocks=tuple(blocks),
-            origin=Origin.MODEL,
-            timestamp=moment,
-            line=line,
-            model=get_text(data, "model") or None,
-            usage=Usage(output=get_count(data, "outputTokens"))
-            if get_count(data, "outputTokens")
-            else None,
-        ),
+    tokens = get_count(data, "outputTokens")
+    return messages.build_reply(
+        blocks, model=get_text(data, "model"), usage=Usage(output=tokens) if tokens else None
     )
 
 
-def _read_compaction(
-    data: JsonObject, id: str, line: int, moment: float | None
-) -> tuple[TranscriptEntry, ...]:
-    boundary = CompactionBoundary(
-        id=id,
-        line=line,
-        tokens_before=get_count(data, "preCompactionTokens") or None,
-        timestamp=moment,
-    )
+def _read_compaction(data: JsonObject, messages: MessageBuilder) -> tuple[TranscriptEntry, ...]:
+    boundary = messages.build_boundary(get_count(data, "preCompactionTokens"))
     summary = get_text(data, "summaryContent")
-    if not summary:
-        return (boundary,)
-    return boundary, Message(
-        id=f"{id}-summary",
-        role="user",
-        blocks=(TextBlock(summary),),
-        origin=Origin.SUMMARY,
-        timestamp=moment,
-        line=line,
-    )
+    return (boundary, messages.build_summary(summary)) if summary else (boundary,)

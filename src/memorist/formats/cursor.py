@@ -12,8 +12,6 @@ import msgspec
 from memorist.core.messages import (
     Block,
     JsonObject,
-    Message,
-    Origin,
     TextBlock,
     ThinkingBlock,
     ToolResult,
@@ -22,12 +20,12 @@ from memorist.core.messages import (
 from memorist.formats.json_records import (
     JsonDocument,
     JsonRecord,
+    MessageBuilder,
     get_moment,
     get_object,
     get_text,
     make_result,
     make_side_record,
-    wrap_tool_results,
 )
 from memorist.formats.transcript_format import FAILURES, SessionHead, TranscriptEntry
 
@@ -53,32 +51,17 @@ def read_chat(document: JsonDocument, cwd: str) -> Iterator[TranscriptEntry]:
 
 def _read_bubble(record: JsonRecord) -> tuple[TranscriptEntry, ...]:
     line, data = record
-    id = get_text(data, "bubbleId") or f"line-{line}"
-    moment = get_moment(data, "createdAt")
-    text = get_text(data, "text")
-    if data.get("type") == _USER and text.strip():
-        return (
-            Message(
-                id=id,
-                role="user",
-                blocks=(TextBlock(text),),
-                origin=Origin.USER,
-                timestamp=moment,
-                line=line,
-            ),
-        )
-    blocks, results = _read_reply(data, id, text)
-    if data.get("type") != _AGENT or not blocks:
-        return (make_side_record("bubble", line, data),)
-    reply = Message(
-        id=id,
-        role="assistant",
-        blocks=blocks,
-        origin=Origin.MODEL,
-        timestamp=moment,
-        line=line,
+    messages = MessageBuilder(
+        get_text(data, "bubbleId") or f"line-{line}", line, get_moment(data, "createdAt")
     )
-    return reply, *wrap_tool_results(f"{id}-results", results, line=line, timestamp=moment)
+    text = get_text(data, "text")
+    found: tuple[TranscriptEntry, ...] = ()
+    if data.get("type") == _USER and text.strip():
+        found = messages.build_user_message((TextBlock(text),))
+    elif data.get("type") == _AGENT:
+        blocks, results = _read_reply(data, messages.id, text)
+        found = messages.build_round(messages.build_reply(blocks), results)
+    return found or (make_side_record("bubble", line, data),)
 
 
 def _read_reply(

@@ -19,6 +19,7 @@ from memorist.core.messages import (
 )
 from memorist.formats.json_records import (
     JsonRecord,
+    MessageBuilder,
     get_count,
     get_moment,
     get_object,
@@ -28,7 +29,6 @@ from memorist.formats.json_records import (
     make_side_record,
     read_document,
     read_records,
-    wrap_tool_results,
 )
 from memorist.formats.transcript_format import RecordedLines, SessionHead, TranscriptEntry
 
@@ -111,25 +111,16 @@ def _rewind(standing: dict[str, JsonRecord], id: str) -> None:
 
 def _read_message(record: JsonRecord) -> tuple[TranscriptEntry, ...]:
     line, data = record
-    id = get_text(data, "id") or f"line-{line}"
-    moment = get_moment(data, "timestamp")
+    messages = MessageBuilder(
+        get_text(data, "id") or f"line-{line}", line, get_moment(data, "timestamp")
+    )
     kind = get_text(data, "type")
+    found: tuple[TranscriptEntry, ...] = ()
     if kind == "user":
-        blocks = _read_user_parts(data)
-        if blocks:
-            return (
-                Message(
-                    id=id,
-                    role="user",
-                    blocks=blocks,
-                    origin=Origin.USER,
-                    timestamp=moment,
-                    line=line,
-                ),
-            )
+        found = messages.build_user_message(_read_user_parts(data))
     elif kind == "gemini":
-        return _read_reply(data, id, line, moment)
-    return (make_side_record(kind or "unknown", line, data),)
+        found = _read_reply(data, messages)
+    return found or (make_side_record(kind or "unknown", line, data),)
 
 
 def _read_texts(data: JsonObject) -> list[str]:
@@ -145,7 +136,7 @@ def _read_texts(data: JsonObject) -> list[str]:
     ]
 
 
-def _read_user_parts(data: JsonObject) -> tuple[Block, ...]:
+def _read_user_parts(data: JsonObject) -> list[Block]:
     blocks: list[Block] = []
     quoted = False
     for text in _read_texts(data):
@@ -153,12 +144,10 @@ def _read_user_parts(data: JsonObject) -> tuple[Block, ...]:
         injected = quoted or text.lstrip().startswith(_CONTEXT_STARTS)
         if text:
             blocks.append(TextBlock(text, Origin.INJECTED if injected else None))
-    return tuple(blocks)
+    return blocks
 
 
-def _read_reply(
-    data: JsonObject, id: str, line: int, moment: float | None
-) -> tuple[TranscriptEntry, ...]:
+def _read_reply(data: JsonObject, messages: MessageBuilder) -> tuple[Message, ...]:
     blocks: list[Block] = [
         ThinkingBlock(f"{get_text(each, 'subject')}\n{get_text(each, 'description')}".strip())
         for each in get_objects(data, "thoughts")
@@ -170,18 +159,11 @@ def _read_reply(
         blocks.append(ToolUse(name, get_text(call, "name"), get_object(call, "args")))
         if (result := _read_result(call, name)) is not None:
             results.append(result)
-    if not blocks:
-        return (make_side_record("gemini", line, data),)
     tokens = get_object(data, "tokens")
     cached = get_count(tokens, "cached")
-    reply = Message(
-        id=id,
-        role="assistant",
-        blocks=tuple(blocks),
-        origin=Origin.MODEL,
-        timestamp=moment,
-        line=line,
-        model=get_text(data, "model") or None,
+    reply = messages.build_reply(
+        blocks,
+        model=get_text(data, "model"),
         usage=Usage(
             input=max(0, get_count(tokens, "input") - cached),
             cache_read=cached,
@@ -190,7 +172,7 @@ def _read_reply(
         if tokens
         else None,
     )
-    return reply, *wrap_tool_results(f"{id}-results", tuple(results), line=line, timestamp=moment)
+    return messages.build_round(reply, results)
 
 
 def _read_result(call: JsonObject, name: str) -> ToolResult | None:

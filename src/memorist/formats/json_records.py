@@ -6,16 +6,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from memorist.core.messages import Block, JsonObject, Message, Origin, TextBlock, ToolResult
+from memorist.core.messages import Block, JsonObject, Message, Origin, TextBlock, ToolResult, Usage
 from memorist.formats.transcript_format import (
     FAILURES,
     REPLACED_CHARACTERS,
+    CompactionBoundary,
     RecordedLines,
     RepairedLine,
     SideRecord,
@@ -204,22 +206,69 @@ def get_moment(record: JsonObject, key: str) -> float | None:
     return None
 
 
-def wrap_tool_results(
-    id: str, results: tuple[ToolResult, ...], *, line: int, timestamp: float | None
-) -> tuple[Message, ...]:
-    """The message that carries tool results; none without results."""
-    if not results:
-        return ()
-    return (
-        Message(
-            id=id,
-            role="user",
-            blocks=results,
-            origin=Origin.TOOL,
-            timestamp=timestamp,
-            line=line,
-        ),
-    )
+class MessageBuilder(NamedTuple):
+    """Builds the messages of one record: what they share is its id, its line and its time."""
+
+    id: str
+    line: int
+    timestamp: float | None
+
+    def build_user_message(
+        self, blocks: Sequence[Block], origin: Origin = Origin.USER
+    ) -> tuple[Message, ...]:
+        """The message of the user's turn; none without blocks."""
+        return (self._build("user", blocks, origin),) if blocks else ()
+
+    def build_summary(self, text: str) -> Message:
+        """The summary of what was compacted."""
+        summary = self._build("user", (TextBlock(text),), Origin.SUMMARY)
+        return replace(summary, id=f"{self.id}-summary")
+
+    def build_boundary(self, tokens_before: int = 0) -> CompactionBoundary:
+        """The place of a compaction; 0 tokens where their number is not known."""
+        return CompactionBoundary(
+            id=self.id,
+            line=self.line,
+            tokens_before=tokens_before or None,
+            timestamp=self.timestamp,
+        )
+
+    def build_reply(
+        self,
+        blocks: Sequence[Block],
+        *,
+        model: str = "",
+        stop_reason: str = "",
+        usage: Usage | None = None,
+    ) -> tuple[Message, ...]:
+        """The model's message; none where it says nothing."""
+        if all(isinstance(block, TextBlock) and not block.text.strip() for block in blocks):
+            return ()
+        reply = self._build("assistant", blocks, Origin.MODEL)
+        return (replace(reply, model=model or None, stop_reason=stop_reason or None, usage=usage),)
+
+    def build_results(self, results: Sequence[ToolResult]) -> tuple[Message, ...]:
+        """The message that carries tool results; none without results."""
+        return (self._build("user", results, Origin.TOOL),) if results else ()
+
+    def build_round(
+        self, reply: tuple[Message, ...], results: Sequence[ToolResult]
+    ) -> tuple[Message, ...]:
+        """A reply, and the results that were recorded with it; none without a reply."""
+        after = self._replace(id=f"{self.id}-results")
+        return (*reply, *after.build_results(results)) if reply else ()
+
+    def _build(
+        self, role: Literal["user", "assistant"], blocks: Sequence[Block], origin: Origin
+    ) -> Message:
+        return Message(
+            id=self.id,
+            role=role,
+            blocks=tuple(blocks),
+            origin=origin,
+            timestamp=self.timestamp,
+            line=self.line,
+        )
 
 
 def make_result(call: str, text: str, *, is_error: bool = False) -> ToolResult:
@@ -234,8 +283,3 @@ def make_side_record(kind: str, line: int, data: JsonObject) -> SideRecord:
     except (UnicodeEncodeError, OverflowError):  # an integer of more than 64 bits
         raw = json.dumps(data).encode()
     return SideRecord(kind, line, raw)
-
-
-def has_content(blocks: tuple[Block, ...]) -> bool:
-    """Whether any block says something."""
-    return any(not isinstance(block, TextBlock) or block.text.strip() for block in blocks)

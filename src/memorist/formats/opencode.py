@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from memorist.core.messages import (
     Block,
     JsonObject,
@@ -20,19 +22,17 @@ from memorist.core.messages import (
 from memorist.formats.json_records import (
     JsonDocument,
     JsonRecord,
+    MessageBuilder,
     get_count,
     get_moment,
     get_object,
     get_objects,
     get_text,
-    has_content,
     make_result,
     make_side_record,
     read_document,
-    wrap_tool_results,
 )
 from memorist.formats.transcript_format import (
-    CompactionBoundary,
     RecordedLines,
     SessionHead,
     TranscriptEntry,
@@ -84,38 +84,35 @@ def _is_unnamed(title: str) -> bool:
 def _read_message(record: JsonRecord) -> tuple[TranscriptEntry, ...]:
     line, data = record
     info = get_object(data, "info")
-    id = get_text(info, "id") or f"line-{line}"
-    moment = get_moment(get_object(info, "time"), "created")
+    messages = MessageBuilder(
+        get_text(info, "id") or f"line-{line}",
+        line,
+        get_moment(get_object(info, "time"), "created"),
+    )
     parts = get_objects(data, "parts")
+    found: tuple[TranscriptEntry, ...] = ()
     if get_text(info, "role") == "user":
-        found = _read_user(parts, id, line, moment)
+        found = _read_user(parts, messages)
     elif get_text(info, "role") == "assistant":
-        found = _read_assistant(info, parts, id, line, moment)
-    else:
-        found = ()
+        found = _read_assistant(info, parts, messages)
     return found or (make_side_record("message", line, data),)
 
 
-def _read_user(
-    parts: list[JsonObject], id: str, line: int, moment: float | None
-) -> tuple[TranscriptEntry, ...]:
+def _read_user(parts: list[JsonObject], messages: MessageBuilder) -> tuple[TranscriptEntry, ...]:
     if any(get_text(part, "type") == "compaction" for part in parts):
-        return (CompactionBoundary(id=id, line=line, timestamp=moment),)
-    blocks: tuple[Block, ...] = tuple(
-        TextBlock(text, Origin.INJECTED if part.get("synthetic") is True else None)
-        for part in parts
-        if get_text(part, "type") == "text" and (text := get_text(part, "text"))
-    )
-    if not blocks:
-        return ()
-    return (
-        Message(id=id, role="user", blocks=blocks, origin=Origin.USER, timestamp=moment, line=line),
+        return (messages.build_boundary(),)
+    return messages.build_user_message(
+        [
+            TextBlock(text, Origin.INJECTED if part.get("synthetic") is True else None)
+            for part in parts
+            if get_text(part, "type") == "text" and (text := get_text(part, "text"))
+        ]
     )
 
 
 def _read_assistant(
-    info: JsonObject, parts: list[JsonObject], id: str, line: int, moment: float | None
-) -> tuple[TranscriptEntry, ...]:
+    info: JsonObject, parts: list[JsonObject], messages: MessageBuilder
+) -> tuple[Message, ...]:
     blocks: list[Block] = []
     results: list[ToolResult] = []
     for part in parts:
@@ -130,20 +127,12 @@ def _read_assistant(
             blocks.append(ToolUse(call, get_text(part, "tool"), get_object(state, "input")))
             if (result := _read_result(state, call)) is not None:
                 results.append(result)
-    if not has_content(tuple(blocks)):
-        return ()
     tokens = get_object(info, "tokens")
     cache = get_object(tokens, "cache")
-    is_summary = info.get("summary") is True
-    reply = Message(
-        id=id,
-        role="user" if is_summary else "assistant",
-        blocks=tuple(blocks),
-        origin=Origin.SUMMARY if is_summary else Origin.MODEL,
-        timestamp=moment,
-        line=line,
-        model=get_text(info, "modelID") or None,
-        stop_reason=get_text(info, "finish") or None,
+    reply = messages.build_reply(
+        blocks,
+        model=get_text(info, "modelID"),
+        stop_reason=get_text(info, "finish"),
         usage=Usage(
             input=get_count(tokens, "input"),
             cache_read=get_count(cache, "read"),
@@ -153,7 +142,9 @@ def _read_assistant(
         if tokens
         else None,
     )
-    return reply, *wrap_tool_results(f"{id}-results", tuple(results), line=line, timestamp=moment)
+    if info.get("summary") is True:
+        reply = tuple(replace(each, role="user", origin=Origin.SUMMARY) for each in reply)
+    return messages.build_round(reply, results)
 
 
 def _read_result(state: JsonObject, call: str) -> ToolResult | None:

@@ -23,19 +23,17 @@ from memorist.core.messages import (
 )
 from memorist.formats.json_records import (
     JsonRecord,
+    MessageBuilder,
     get_count,
     get_moment,
     get_object,
     get_objects,
     get_text,
-    has_content,
     make_result,
     make_side_record,
     read_records,
-    wrap_tool_results,
 )
 from memorist.formats.transcript_format import (
-    CompactionBoundary,
     RecordedLines,
     SessionHead,
     TranscriptEntry,
@@ -103,58 +101,48 @@ def _read_entry(record: JsonRecord, live: set[str]) -> tuple[TranscriptEntry, ..
     kind, id = get_text(data, "type"), get_text(data, "id")
     if id and id not in live:
         return (make_side_record("branch", line, data),)
-    moment = get_moment(data, "timestamp")
+    messages = MessageBuilder(id or f"line-{line}", line, get_moment(data, "timestamp"))
+    found: tuple[TranscriptEntry, ...] = ()
     if kind == "message":
-        found = _read_message(get_object(data, "message"), id or f"line-{line}", line, moment)
+        found = _read_message(get_object(data, "message"), messages)
     elif kind in ("compaction", "branch_summary"):
-        found = _read_compaction(data, line, moment)
+        summary = messages.build_summary(get_text(data, "summary"))
+        boundary = messages.build_boundary(get_count(data, "tokensBefore"))
+        found = (boundary, summary) if kind == "compaction" else (summary,)
     elif kind == "custom_message":
-        found = _make_user(data, id or f"line-{line}", Origin.INJECTED, line, moment)
-    else:
-        found = ()
+        found = messages.build_user_message(_read_texts(data), Origin.INJECTED)
     return found or (make_side_record(kind or "unknown", line, data),)
 
 
-def _read_message(
-    message: JsonObject, id: str, line: int, moment: float | None
-) -> tuple[TranscriptEntry, ...]:
+def _read_message(message: JsonObject, messages: MessageBuilder) -> tuple[Message, ...]:
     role = get_text(message, "role")
     if role == "user":
-        return _make_user(message, id, Origin.USER, line, moment)
+        return messages.build_user_message(_read_texts(message))
     if role == "assistant":
-        return _read_assistant(message, id, line, moment)
+        return _read_assistant(message, messages)
     if role == "toolResult":
         text = "\n".join(get_text(each, "text") for each in get_objects(message, "content"))
         result = make_result(
             get_text(message, "toolCallId"), text, is_error=message.get("isError") is True
         )
-        return wrap_tool_results(id, (result,), line=line, timestamp=moment)
+        return messages.build_results((result,))
     if role == "bashExecution":
         said = f"$ {get_text(message, 'command')}\n{get_text(message, 'output')}"
-        return _make_user({"content": said}, id, Origin.INJECTED, line, moment)
+        return messages.build_user_message((TextBlock(said),), Origin.INJECTED)
     return ()
 
 
-def _make_user(
-    message: JsonObject, id: str, origin: Origin, line: int, moment: float | None
-) -> tuple[TranscriptEntry, ...]:
+def _read_texts(message: JsonObject) -> list[TextBlock]:
     content = message.get("content")
     texts = (
         [content]
         if isinstance(content, str)
         else [get_text(each, "text") for each in get_objects(message, "content")]
     )
-    blocks: tuple[Block, ...] = tuple(TextBlock(text) for text in texts if text)
-    return (
-        (Message(id=id, role="user", blocks=blocks, origin=origin, timestamp=moment, line=line),)
-        if blocks
-        else ()
-    )
+    return [TextBlock(text) for text in texts if text]
 
 
-def _read_assistant(
-    message: JsonObject, id: str, line: int, moment: float | None
-) -> tuple[TranscriptEntry, ...]:
+def _read_assistant(message: JsonObject, messages: MessageBuilder) -> tuple[Message, ...]:
     blocks: list[Block] = []
     for part in get_objects(message, "content"):
         kind = get_text(part, "type")
@@ -166,49 +154,17 @@ def _read_assistant(
             blocks.append(
                 ToolUse(get_text(part, "id"), get_text(part, "name"), get_object(part, "arguments"))
             )
-    if not has_content(tuple(blocks)):
-        return ()
     usage = get_object(message, "usage")
-    return (
-        Message(
-            id=id,
-            role="assistant",
-            blocks=tuple(blocks),
-            origin=Origin.MODEL,
-            timestamp=moment,
-            line=line,
-            model=get_text(message, "model") or None,
-            stop_reason=get_text(message, "stopReason") or None,
-            usage=Usage(
-                input=get_count(usage, "input"),
-                cache_read=get_count(usage, "cacheRead"),
-                cache_write=get_count(usage, "cacheWrite"),
-                output=get_count(usage, "output"),
-            )
-            if usage
-            else None,
-        ),
+    return messages.build_reply(
+        blocks,
+        model=get_text(message, "model"),
+        stop_reason=get_text(message, "stopReason"),
+        usage=Usage(
+            input=get_count(usage, "input"),
+            cache_read=get_count(usage, "cacheRead"),
+            cache_write=get_count(usage, "cacheWrite"),
+            output=get_count(usage, "output"),
+        )
+        if usage
+        else None,
     )
-
-
-def _read_compaction(
-    data: JsonObject, line: int, moment: float | None
-) -> tuple[TranscriptEntry, ...]:
-    id = get_text(data, "id") or f"line-{line}"
-    summary = Message(
-        id=f"{id}-summary",
-        role="user",
-        blocks=(TextBlock(get_text(data, "summary")),),
-        origin=Origin.SUMMARY,
-        timestamp=moment,
-        line=line,
-    )
-    if get_text(data, "type") == "branch_summary":
-        return (summary,)
-    boundary = CompactionBoundary(
-        id=id,
-        line=line,
-        tokens_before=get_count(data, "tokensBefore") or None,
-        timestamp=moment,
-    )
-    return boundary, summary
