@@ -23,8 +23,8 @@ from memorist.core.messages import ImageBlock, Message, Origin, TextBlock, Think
 from memorist.core.prompt_templates import load_prompt
 from memorist.formats.codec_registry import find_codec
 from memorist.settings import CompactionSettings
-from memorist.testing.conversation_text import render_shape
 from memorist.testing.request_checks import find_problem
+from support.conversation_text import render_shape
 
 SHAPES = Path(__file__).parents[1] / "shapes"
 SETTINGS = CompactionSettings()

@@ -35,10 +35,10 @@ from memorist.recall.memory_rendering import render_index
 from memorist.recall.recall import load_recall_prompts
 from memorist.runtime import Runtime
 from memorist.settings import ContextSettings, Settings
-from memorist.testing.conversation_text import render_shape
 from memorist.testing.frozen_clock import FrozenClock
 from memorist.testing.in_memory_files import InMemoryFiles
 from memorist.testing.request_checks import find_problem
+from support.conversation_text import render_shape
 from support.first_request import (
     build_anthropic_body,
     build_deferred_tools_section,

@@ -33,7 +33,7 @@ from memorist.formats.codec_registry import find_codec
 from memorist.formats.host_markup import detect_origin
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.settings import Family
-from memorist.testing.conversation_text import render_shape
+from support.conversation_text import render_shape
 
 SHAPES = Path(__file__).parents[1] / "shapes"
 VALUES = {

@@ -416,6 +416,7 @@ class AnthropicCodec(BaseCodec):
 
     name = FORMAT
     body_key = "messages"
+    limit_key = "max_tokens"
     system_key = "system"
 
     def read_item(self, item: object, name: str) -> Message:
@@ -542,31 +543,8 @@ class AnthropicCodec(BaseCodec):
             ),
         )
 
-    def build_request(
-        self,
-        model: str,
-        *,
-        system: str,
-        text: str,
-        tools: Sequence[ToolDefinition] = (),
-        max_output: int,
-        schema: JsonObject | None = None,
-    ) -> JsonObject:
-        """A fresh request; a schema goes into `output_config.format` (anthropic SDK 2.12,
-        `OutputConfigParam`).
-        """
-        body: JsonObject = {"model": model, "max_tokens": max_output}
-        if system:
-            body["system"] = system
-        if tools:
-            body["tools"] = [self.write_tool(tool) for tool in tools]
-        if schema is not None:
-            body |= self.schema_fields(schema)
-        body["messages"] = self.encode_messages(self.build_user_messages(text))
-        return body
-
     def schema_fields(self, schema: JsonObject) -> JsonObject:
-        """What holds an answer to a schema."""
+        """`output_config.format` (anthropic SDK 2.12, `OutputConfigParam`)."""
         return {"output_config": {"format": {"type": "json_schema", "schema": schema}}}
 
 

@@ -533,6 +533,7 @@ class OpenAIChatCodec(BaseCodec):
 
     name = FORMAT
     body_key = "messages"
+    limit_key = "max_completion_tokens"
     user_wire = _PLAIN_WIRE
 
     def read_item(self, item: object, name: str) -> Message:
@@ -610,30 +611,8 @@ class OpenAIChatCodec(BaseCodec):
         block = ToolResult(tool_use_id, (TextBlock(text),), is_error)
         return Message(id="", role="tool", blocks=(block,), origin=Origin.TOOL, wire=_PARTS_WIRE)
 
-    def build_request(
-        self,
-        model: str,
-        *,
-        system: str,
-        text: str,
-        tools: Sequence[ToolDefinition] = (),
-        max_output: int,
-        schema: JsonObject | None = None,
-    ) -> JsonObject:
-        """A fresh request; a schema goes into `response_format`, strict (openai SDK 3.54,
-        `ResponseFormatJSONSchema`).
-        """
-        body: JsonObject = {"model": model, "max_completion_tokens": max_output}
-        if tools:
-            body["tools"] = [self.write_tool(tool) for tool in tools]
-        if schema is not None:
-            body |= self.schema_fields(schema)
-        lead = [{"role": "system", "content": system}] if system else []
-        body["messages"] = [*lead, *self.encode_messages(self.build_user_messages(text))]
-        return body
-
     def schema_fields(self, schema: JsonObject) -> JsonObject:
-        """What holds an answer to a schema."""
+        """`response_format`, strict (openai SDK 3.54, `ResponseFormatJSONSchema`)."""
         json_schema = {"name": ANSWER_NAME, "schema": schema, "strict": True}
         return {"response_format": {"type": "json_schema", "json_schema": json_schema}}
 

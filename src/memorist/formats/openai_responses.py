@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from msgspec import structs
 
@@ -585,8 +585,10 @@ class OpenAIResponsesCodec(BaseCodec):
 
     name = FORMAT
     body_key = "input"
+    limit_key = "max_output_tokens"
     system_key = "instructions"
     user_wire = _MESSAGE_WIRE
+    fresh_fields: ClassVar[JsonObject] = {"store": False}
 
     def read_item(self, item: object, name: str) -> Message:
         """Read one item of `input`."""
@@ -707,31 +709,8 @@ class OpenAIResponsesCodec(BaseCodec):
             id="", role="tool", blocks=(block,), origin=Origin.TOOL, wire=WireInfo(FORMAT, kind)
         )
 
-    def build_request(
-        self,
-        model: str,
-        *,
-        system: str,
-        text: str,
-        tools: Sequence[ToolDefinition] = (),
-        max_output: int,
-        schema: JsonObject | None = None,
-    ) -> JsonObject:
-        """A fresh request, not to be stored by the provider; a schema goes into `text.format`,
-        strict (openai SDK 3.54, `ResponseFormatTextJSONSchemaConfigParam`).
-        """
-        body: JsonObject = {"model": model, "max_output_tokens": max_output, "store": False}
-        if system:
-            body["instructions"] = system
-        if tools:
-            body["tools"] = [self.write_tool(tool) for tool in tools]
-        if schema is not None:
-            body |= self.schema_fields(schema)
-        body["input"] = self.encode_messages(self.build_user_messages(text))
-        return body
-
     def schema_fields(self, schema: JsonObject) -> JsonObject:
-        """What holds an answer to a schema."""
+        """`text.format`, strict (openai SDK 3.54, `ResponseFormatTextJSONSchemaConfigParam`)."""
         json_schema = {"type": "json_schema", "name": ANSWER_NAME, "schema": schema, "strict": True}
         return {"text": {"format": json_schema}}
 

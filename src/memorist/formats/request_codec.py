@@ -8,7 +8,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import msgspec
 from msgspec import Struct, structs
@@ -411,6 +411,10 @@ class BaseCodec(ABC):
     """Key of the body that holds the system prompt; empty when the history holds it."""
     user_wire: WireInfo | None = None
     """How a new user message is written."""
+    limit_key: str
+    """Key of the body that holds the most output tokens."""
+    fresh_fields: ClassVar[JsonObject] = {}
+    """What else stands in every fresh request: that the provider shall not store it."""
 
     def history_key(self) -> str:
         """The key of a request body that holds the growing list."""
@@ -443,6 +447,32 @@ class BaseCodec(ABC):
             id="", role="user", blocks=blocks, origin=detect_origin(text), wire=self.user_wire
         )
         return (*results, user)
+
+    def build_request(
+        self,
+        model: str,
+        *,
+        system: str,
+        text: str,
+        tools: Sequence[ToolDefinition] = (),
+        max_output: int,
+        schema: JsonObject | None = None,
+    ) -> JsonObject:
+        """A fresh request with one user message."""
+        body: JsonObject = {"model": model, self.limit_key: max_output, **self.fresh_fields}
+        lead = [{"role": "system", "content": system}] if system and not self.system_key else []
+        if system and self.system_key:
+            body[self.system_key] = system
+        if tools:
+            body["tools"] = [self.write_tool(tool) for tool in tools]
+        if schema is not None:
+            body |= self.schema_fields(schema)
+        body[self.body_key] = [*lead, *self.encode_messages(self.build_user_messages(text))]
+        return body
+
+    @abstractmethod
+    def schema_fields(self, schema: JsonObject) -> JsonObject:
+        """The fields of a request that hold its answer to a schema."""
 
     @abstractmethod
     def read_tool(self, raw: JsonObject) -> ToolDefinition:
