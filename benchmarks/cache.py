@@ -47,7 +47,7 @@ SINGLE: Mapping[str, Callable[[], CacheStrategy]] = {
     "clearing after an hour": lambda: after_an_hour,
     "session memory compact": lambda: AtThreshold("notes"),
     "full compact": lambda: AtThreshold("summary"),
-    "structural digest": lambda: AtThreshold("digest"),
+    "extractive summary": lambda: AtThreshold("digest"),
 }
 PRICED: Mapping[str, Callable[[], CacheStrategy]] = {
     "by price, results from half": lambda: ByPrice(talk_from=1.0, results_from=NOTES_FROM_SHARE),

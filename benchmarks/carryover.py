@@ -275,7 +275,7 @@ def _find_cleared_items(old: Message, new: Message, factor: float) -> list[Remov
 CarryoverMethod = Callable[[Sequence[Message], int, str], Sequence[Message]]
 """Of the history, the budget in tokens and the session's folder."""
 
-DIGEST = "structural digest"
+DIGEST = "extractive summary"
 LANGCHAIN = "LangChain trim_messages"
 NOTES_TOKENS = 3_000
 """Tokens of the notes, or half the budget where that is less."""

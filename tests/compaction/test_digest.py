@@ -1,4 +1,4 @@
-"""The structural digest: what survives without a model."""
+"""The extractive summary: what survives without a model."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def planned(
 
 
 def test_the_order_is_notes_model_digest_guard() -> None:
-    """Notes before a model, the structural digest last."""
+    """Notes before a model, the extractive summary last."""
     assert planned(used=178_000) == [
         "session-memory",
         "full",

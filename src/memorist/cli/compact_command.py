@@ -190,7 +190,7 @@ def _compact(
         )
         if isinstance(compacted, CompactedHistory):
             return compacted
-        click.echo(f"memorist: {compacted.why} The structural digest takes its place.", err=True)
+        click.echo(f"memorist: {compacted.why} The extractive summary takes its place.", err=True)
         strategy = "structural"
     return compact_offline(recorded, strategy, how)
 
