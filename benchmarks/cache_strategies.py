@@ -11,8 +11,8 @@
 - *session memory compact*: the structural notes, and the newest 10,000 to 40,000 tokens.
 - *full compact*: a summary call; the five newest-read files come back, 5,000 tokens of each at
   most. The summary is taken to be as long as the notes, and the analysis before it as long again.
-- *extractive summary*: half the threshold, 40,000 tokens at most: 85 % of them text and the rest the
-  newest of the conversation, as digests of recorded sessions turn out.
+- *extractive summary*: half the threshold, at most 40,000 tokens: 85 % of them text, the rest the
+  newest messages, as with recorded sessions.
 - *by price*: all of these edits are offered at each call to `economics.choose`.
 """
 
