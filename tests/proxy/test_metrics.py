@@ -26,6 +26,8 @@ def test_a_proxy_tells_that_it_is_well_and_what_it_did(proxied: Proxied) -> None
     assert figures.headers["content-type"].startswith("text/plain; version=0.0.4")
     assert 'requests_total{upstream="anthropic",status="200",outcome="unchanged"} 1' in text
     assert "memorist_proxy_open_conversations 1" in text
+    sent = len(server.received[0].raw)
+    assert f"memorist_proxy_cached_body_bytes {sent}" in text
     assert 'seconds_bucket{le="+Inf"} 1' in text
     assert "secret-name" not in text
     assert len(server.received) == 1

@@ -55,6 +55,13 @@ class BodyCache:
         self._alike: dict[BodyCacheKey, list[CachedBody]] = {}
         self._size = 0
 
+    @property
+    def size(self) -> int:
+        """Bytes of the cached bodies as they were received; at most `MAX_CACHED_BYTES`, unless one
+        body alone is larger.
+        """
+        return self._size
+
     def read(self, format: str, raw: bytes, tenant: str = "") -> BodyReading:
         """Parse a body. Raises FormatError."""
         key = (tenant, format, raw[:PREFIX_BYTES])

@@ -111,6 +111,11 @@ class CallPipeline:
         self._unpacking = asyncio.Lock()
         self.pool = ProxySessionPool(homes, settings)
 
+    @property
+    def cached_bytes(self) -> int:
+        """Bytes of the request bodies that are cached for the next ones."""
+        return self._bodies.size
+
     def _home(self, tenant: str) -> _HomeConversations:
         found = self._by_tenant.get(tenant)
         if found is None:

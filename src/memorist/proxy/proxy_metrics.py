@@ -30,8 +30,10 @@ class ProxyMetrics:
         for index, bound in enumerate(BUCKETS):
             self._buckets[index] += seconds <= bound
 
-    def render(self, open_conversations: int) -> bytes:
-        """All figures; `open_conversations` is their number now."""
+    def render(self, open_conversations: int, cached_bytes: int) -> bytes:
+        """All figures; `open_conversations` is their number now, `cached_bytes` the size of the
+        request bodies that are cached.
+        """
         name, total = "memorist_proxy_request", self._requests.total()
         lines = [
             f"# HELP {name}s_total Requests answered, by provider, status and what memorist did.",
@@ -56,5 +58,8 @@ class ProxyMetrics:
             "# HELP memorist_proxy_open_conversations Conversations that are open now.",
             "# TYPE memorist_proxy_open_conversations gauge",
             f"memorist_proxy_open_conversations {open_conversations}",
+            "# HELP memorist_proxy_cached_body_bytes Request bodies cached for the next ones.",
+            "# TYPE memorist_proxy_cached_body_bytes gauge",
+            f"memorist_proxy_cached_body_bytes {cached_bytes}",
         ]
         return ("\n".join(lines) + "\n").encode()

@@ -145,7 +145,7 @@ class Proxy:
             headers.get("x-memorist-token", ""), self._token or secrets.token_hex()
         ):
             return _error_response(401, "the proxy's figures need its token in x-memorist-token")
-        text = self._metrics.render(len(self.pipeline.pool))
+        text = self._metrics.render(len(self.pipeline.pool), self.pipeline.cached_bytes)
         return web.Response(body=text, headers={"content-type": CONTENT_TYPE})
 
 
