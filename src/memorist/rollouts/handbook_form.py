@@ -8,14 +8,13 @@ answer is judged by itself: good ones stand, the others leave the draft as it is
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.statements.statement_similarity import (
     SIMILAR_SHARE,
-    extract_content_words,
     find_nearest,
     keeps_denials_and_order,
 )
@@ -24,7 +23,6 @@ from memorist.core.messages import JsonObject
 from memorist.core.sentences import shorten
 from memorist.core.text_analysis import to_one_line
 from memorist.core.token_count import estimate_text_tokens
-from memorist.core.word_stems import stem_word
 from memorist.forks.answer_form import AnswerForm, list_objects, list_texts
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement
 from memorist.forks.text_edits import TextEdits
@@ -37,6 +35,13 @@ from memorist.rollouts.handbook import (
     HandbookSection,
     render_handbook,
 )
+from memorist.rollouts.handbook_line_check import (
+    MIN_SHOWN_SHARE,
+    PLANTED,
+    HandbookLineCheck,
+    content_stems,
+    orders_agent,
+)
 from memorist.rollouts.stage_two_prompt import StageTwoTask
 from memorist.rollouts.summary_composition import (
     MAX_PROFILE_WORDS,
@@ -45,9 +50,7 @@ from memorist.rollouts.summary_composition import (
     render_memory_summary,
 )
 from memorist.safety.markup_sanitizer import neutralize_markup
-from memorist.safety.permission_claims import is_planted_order
 from memorist.safety.secrets import redact
-from memorist.transcript.answer_check import LineCheck
 from memorist.transcript.name_search import NameOccurrences, find_recognizable_names
 
 MAX_FORM_TOKENS = 6_000
@@ -66,10 +69,6 @@ MAX_LEARNINGS_WORDS = 50
 """
 MAX_LINE_CHARACTERS = 4_000
 """Characters that are read of a line: more than any that may stand."""
-MIN_SHOWN_SHARE = 0.5
-"""Share of the content words of a free sentence that the claims must hold, and of a claim that its
-new sentence must: one about something else holds few. Our choice.
-"""
 _SHOWN_LISTS: dict[EntryList, str] = {
     "preferences": "wish",
     "knowledge": "known",
@@ -91,14 +90,22 @@ class _Claim(Struct, frozen=True):
     entry: HandbookEntry
 
 
-def build_handbook_form(task: StageTwoTask, instruction: str) -> AnswerForm:
-    """The form for the drafts of a task. Its edits are of the two files in the task's folder."""
+def build_handbook_form(
+    task: StageTwoTask, instruction: str, *, on_planted: Callable[[str], object] = lambda _: None
+) -> AnswerForm:
+    """The form for the drafts of a task. Its edits are of the two files in the task's folder.
+
+    An answer that orders agents about makes none: `on_planted` is told why.
+    """
     claims, topics = _select_claims(task), _select_topics(task)
     material = _render_material(task, claims, topics)
-    reading = _FormReading(task.draft, claims, topics, LineCheck(material, instruction), material)
+    reading = _FormReading(task.draft, claims, topics, HandbookLineCheck(material, instruction))
 
     def read(answer: JsonObject) -> TextEdits:
         changed, dropped = reading.read(answer)
+        if reading.planted:
+            on_planted(reading.planted)
+            return TextEdits((), dropped=(reading.planted,))
         calls = tuple(
             EditFileCall(f"{task.folder}/{name}", (TextReplacement(before, after),))
             for name, before, after in _changed_files(task, changed)
@@ -201,15 +208,16 @@ class _FormReading:
         draft: HandbookFiles,
         claims: Sequence[_Claim],
         topics: Sequence[SummaryTopic],
-        check: LineCheck,
-        material: str,
+        check: HandbookLineCheck,
     ) -> None:
         self._draft, self._claims, self._topics = draft, claims, topics
         self._check = check
-        self._stems = _content_stems(material)
+        self.planted = ""
+        """Why nothing of the answer may stand; empty where it may."""
 
     def read(self, answer: JsonObject) -> tuple[HandbookFiles, tuple[str, ...]]:
         """The drafts with the good lines of an answer, and a sentence for each other line."""
+        self.planted = ""
         dropped: list[str] = []
         handbook, summary = self._draft.handbook, self._draft.summary
         changes, used = dict[_Claim, HandbookEntry | None](), set[int]()
@@ -235,6 +243,7 @@ class _FormReading:
 
     def _find_claim_fault(self, numbers: Sequence[int], text: str, used: set[int]) -> str:
         """Why a claim may not take the place of these; empty where it may."""
+        self._note_planted(text, [self._claims[number - 1].entry.text for number in numbers])
         if not numbers:
             return "names no claim that there is"
         if used & set(numbers):
@@ -246,28 +255,20 @@ class _FormReading:
         if any(claim.entry.proof == "said" for claim in given) and text not in texts:
             return "words anew what the user said"
         return (
-            self._find_fault(text, MAX_CLAIM_WORDS)
+            self._check.find_fault(text, MAX_CLAIM_WORDS)
             or next(filter(None, (_find_lost(each, text) for each in texts)), "")
             or ("joins claims that do not say the same" if not _is_alike(texts) else "")
         )
 
-    def _find_fault(self, line: str, most_words: int) -> str:
-        """Why a line may not stand, whatever it is about."""
-        if not line:
-            return "is empty"
-        if len(line.split()) > most_words:
-            return f"has more than {most_words} words"
-        if redact(line).rules:
-            return "holds a secret"
-        if is_planted_order(line):
-            return "reads like an order planted for an agent"
-        return self._check.find_fault(line)
+    def _note_planted(self, line: str, known: Sequence[str] = ()) -> None:
+        """Note a line that orders agents about where none of the claims that it is about does."""
+        if orders_agent(line) and not any(map(orders_agent, known)):
+            self.planted = self.planted or f"“{shorten(line, 80)}” {PLANTED}"
 
     def _find_free_fault(self, line: str, most_words: int) -> str:
-        """The same of a sentence that the model words by itself."""
-        stems = _content_stems(line) - _SPEAKING_STEMS
-        shown = stems and len(stems & self._stems) >= MIN_SHOWN_SHARE * len(stems)
-        return self._find_fault(line, most_words) or ("" if shown else "says what no claim shows")
+        """Why a sentence that the model words by itself may not stand."""
+        self._note_planted(line)
+        return self._check.find_free_fault(line, most_words)
 
     def _read_topics(self, given: object, dropped: list[str]) -> tuple[SummaryTopic, ...]:
         changes = dict[SummaryTopic, SummaryTopic]()
@@ -326,19 +327,11 @@ def _find_lost(claim: str, text: str) -> str:
     lost += [each for each in re.findall(r"\d+", claim) if each not in text]
     if lost:
         return f"leaves out {lost[0]}"
-    stems = _content_stems(claim)
-    if len(stems & _content_stems(text)) < MIN_SHOWN_SHARE * len(stems):
+    stems = content_stems(claim)
+    if len(stems & content_stems(text)) < MIN_SHOWN_SHARE * len(stems):
         return "says something else than the claim"
     text, claim = (_ARROW.sub(". ", each) for each in (text, claim))
     return "" if keeps_denials_and_order(text, claim) else "denies what a claim says, or turns it"
-
-
-def _content_stems(text: str) -> frozenset[str]:
-    return frozenset(map(stem_word, extract_content_words(text)))
-
-
-_SPEAKING_STEMS = _content_stems("the user users person works working prefers likes wants uses who")
-"""Words that only say that a sentence is about the user."""
 
 
 def _is_alike(texts: Sequence[str]) -> bool:

@@ -2,8 +2,9 @@
 
 The model may word, join and order what the sessions prove; it may neither add claims nor lose any.
 Claims it left out although their sessions are present are restored. A line that may not stand goes
-and the draft's stands in its place; the rest of the work is used. Where nothing of it is left, the
-structural consolidation is used, with the reason.
+and the draft's stands in its place; the rest of the work is used. Where nothing of it is left, or a
+line orders agents about, which shows that a session took the model over, the structural
+consolidation is used, with the reason.
 """
 
 from __future__ import annotations
@@ -13,7 +14,11 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.statements.statement_similarity import SIMILAR_SHARE, find_nearest
+from memorist.auto_memory.quotation_proof import split_sentences
+from memorist.auto_memory.statements.statement_similarity import (
+    SIMILAR_SHARE,
+    find_nearest,
+)
 from memorist.rollouts.hand_edits import USER_PROFILE_MARK, HandbookFiles
 from memorist.rollouts.handbook import (
     ENTRY_LISTS,
@@ -24,6 +29,7 @@ from memorist.rollouts.handbook import (
     HandbookSection,
     HandbookTask,
 )
+from memorist.rollouts.handbook_line_check import ModelLineReview
 from memorist.rollouts.handbook_parser import parse_handbook
 from memorist.rollouts.session_claims import MAX_LIST_ENTRIES, MAX_MERGED_KEYWORDS, limit_entries
 from memorist.rollouts.skill_procedures import SKILLS_FOLDER, review_model_skill
@@ -38,7 +44,6 @@ from memorist.rollouts.summary_composition import (
 )
 from memorist.rollouts.superseded_claims import normalize_claim
 from memorist.safety.hidden_characters import strip_hidden_characters
-from memorist.safety.permission_claims import is_planted_order
 from memorist.safety.secrets import redact
 from memorist.store.extract_rows import RolloutExtract
 
@@ -103,13 +108,16 @@ def review_draft(
     texts = {
         path: _read_file(path, data, dropped) for path, data in model_files.items() if path in files
     }
-    summary = _review_summary(draft.summary, texts.get(SUMMARY_FILE, ""), dropped)
-    merging = _HandbookReview(draft.handbook, dropped)
+    lines = ModelLineReview(draft, rows, dropped)
+    summary = _review_summary(draft.summary, texts.get(SUMMARY_FILE, ""), lines)
+    merging = _HandbookReview(draft.handbook, lines)
     handbook = (
         merging.review(parse_handbook(texts[HANDBOOK_FILE]))
         if texts.get(HANDBOOK_FILE)
         else draft.handbook
     )
+    if lines.planted:
+        return RejectedDraft(lines.planted)
     if dropped and not skills and summary == draft.summary and _say_same(handbook, draft.handbook):
         return RejectedDraft(dropped[0])
     handbook = replace(handbook, groups=tuple(map(_limit_lists, handbook.groups)))
@@ -159,7 +167,7 @@ def find_size_problem(path: str, before: bytes | None, after: bytes | None) -> s
     )
 
 
-def _review_summary(draft: MemorySummary, text: str, dropped: list[str]) -> MemorySummary:
+def _review_summary(draft: MemorySummary, text: str, lines: ModelLineReview) -> MemorySummary:
     """Return the draft with the model's profile and its wording of topics, as far as they may
     stand.
     """
@@ -167,31 +175,41 @@ def _review_summary(draft: MemorySummary, text: str, dropped: list[str]) -> Memo
         return draft
     problem = find_summary_problem(text)
     if problem:
-        dropped.append(f"{SUMMARY_FILE} is not valid: {problem}")
+        lines.dropped.append(f"{SUMMARY_FILE} is not valid: {problem}")
         return draft
     summary = parse_memory_summary(text)
     profile = summary.profile.removesuffix(USER_PROFILE_MARK).strip()
     if draft.profile.endswith(USER_PROFILE_MARK):
         profile = draft.profile
-    elif profile != draft.profile and (
-        is_planted_order(profile) or len(profile.split()) > MAX_PROFILE_WORDS
-    ):
-        dropped.append("its profile of the user is too long or reads like an order")
+    elif len(profile.split()) > MAX_PROFILE_WORDS:
+        lines.dropped.append("its profile of the user is too long")
         profile = draft.profile
+    else:
+        profile = lines.keep_sentences(profile, draft.profile, "its profile of the user")
     drafted = {_topic_title(topic): topic for topic in draft.topics}
-    topics: list[SummaryTopic] = []
+    topics = []
     for topic in summary.topics:
         known = drafted.get(_topic_title(topic))
-        if topic in (known, *draft.topics) or not (
-            is_planted_order(topic.text) or len(topic.text) > _MAX_LINE_CHARACTERS
-        ):
+        if topic in (known, *draft.topics) or _is_good_topic(topic, known, lines):
             topics.append(topic)
-            continue
-        dropped.append(
-            "a topic in the summary reads like an order planted for an agent, or is too long"
-        )
-        topics += [known] if known is not None else []
+        elif known is not None:
+            topics.append(known)
     return replace(draft, profile=profile, topics=tuple(topics))
+
+
+def _is_good_topic(topic: SummaryTopic, known: SummaryTopic | None, lines: ModelLineReview) -> bool:
+    """Whether each sentence of a topic may stand that the draft's does not hold."""
+    if len(topic.text) > _MAX_LINE_CHARACTERS:
+        lines.dropped.append("a topic in the summary is too long")
+        return False
+    present = known.text if known else ""
+    fresh = [
+        each.strip()
+        for line in topic.text.split("\n")
+        for each in split_sentences(line)
+        if each.strip() and each.strip() not in present
+    ]
+    return not [each for each in fresh if not lines.may_stand(each, "a topic in the summary")]
 
 
 def _topic_title(topic: SummaryTopic) -> tuple[str, str]:
@@ -201,10 +219,10 @@ def _topic_title(topic: SummaryTopic) -> tuple[str, str]:
 class _HandbookReview:
     """Compares the model's handbook with the draft, group by group."""
 
-    def __init__(self, draft: Handbook, dropped: list[str]) -> None:
+    def __init__(self, draft: Handbook, lines: ModelLineReview) -> None:
         self._draft = draft
-        self._dropped = dropped
-        """Is told what may not stand."""
+        self._lines = lines
+        self._dropped = lines.dropped
         self.restored = 0
         self.unsupported = 0
 
@@ -279,11 +297,9 @@ class _HandbookReview:
             if work.number not in joined
         )
         kept = {name: _renumber_tasks(entries, joined) for name, entries in kept.items()}
-        scope = (
-            reworded.scope
-            if reworded.scope and not is_planted_order(reworded.scope)
-            else draft.scope
-        )
+        scope = draft.scope
+        if reworded.scope not in ("", scope) and self._lines.may_stand(reworded.scope, "a scope"):
+            scope = reworded.scope
         return replace(
             draft,
             scope=" ".join(scope.split())[:_MAX_LINE_CHARACTERS],
@@ -296,13 +312,15 @@ class _HandbookReview:
         """Return a task in the model's words, with its true sessions and outcome."""
         if reworded is None or not reworded.title.strip() or len(reworded.title) > 300:
             return draft
-        if reworded.title != draft.title and is_planted_order(reworded.title):
-            self._dropped.append("the name of a task reads like an order planted for an agent")
+        if reworded.title != draft.title and not self._lines.may_stand(
+            reworded.title, "the name of a task"
+        ):
             return draft
         words = tuple(
             word
             for word in reworded.keywords
-            if word in draft.keywords or (len(word) <= 80 and not is_planted_order(word))
+            if word in draft.keywords
+            or (len(word) <= 80 and self._lines.may_stand(word, "a keyword"))
         )
         return replace(draft, title=reworded.title, keywords=words[:40] or draft.keywords)
 
@@ -351,11 +369,11 @@ class _HandbookReview:
         if not support or len(entry.text) > _MAX_LINE_CHARACTERS:
             self.unsupported += 1
             return None
-        if is_planted_order(entry.text):
-            self._dropped.append("a claim reads like an order planted for an agent")
-            return None
         near = [each for each in everything if set(each.support) & set(support)]
         alike = find_nearest(entry.text, [each.text for each in near], min_share=SIMILAR_SHARE)
+        known_text = near[alike.index].text if alike is not None else ""
+        if not self._lines.may_stand(entry.text, "a claim", known_text):
+            return None
         if alike is None:
             return HandbookEntry(
                 text=entry.text, proof="inferred", support=support, works=entry.works

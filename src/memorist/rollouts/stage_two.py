@@ -318,13 +318,12 @@ class _ConsolidationRun:
         if model is None or not draft.changed_titles or not has_new:
             return draft, "structural", "", None
         try:
-            overlay, receipt = await self._run_fork(model, draft, given)
+            overlay, receipt, planted = await self._run_fork(model, draft, given)
         except _LeaseLostError:
             return draft, "structural", _LOST, None
-        if receipt.outcome is ForkOutcome.BLOCKED:
-            return draft, "structural", f"no model was asked: {receipt.said}", receipt
-        if receipt.outcome not in (ForkOutcome.CHANGED, ForkOutcome.UNCHANGED):
-            return draft, "structural", f"the model did not finish: {receipt.said}", receipt
+        unused = _find_unused_reason(receipt, planted)
+        if unused:
+            return draft, "structural", unused, receipt
         reworded = {
             path.relative_to(self._folder).as_posix(): pair
             for path, pair in overlay.changes().items()
@@ -374,8 +373,11 @@ class _ConsolidationRun:
 
     async def _run_fork(
         self, model: Model, draft: FolderDraft, given: DraftInput
-    ) -> tuple[OverlayFiles, Receipt]:
-        """Run the fork on the draft, in memory."""
+    ) -> tuple[OverlayFiles, Receipt, str]:
+        """Run the fork on the draft, in memory. The text says which order the answer to the form
+        planted; empty for none.
+        """
+        planted: list[str] = []
         drafted = OverlayFiles(self._files)
         for path, data in draft.files.items():
             drafted.write(self._folder / path, data)
@@ -410,12 +412,14 @@ class _ConsolidationRun:
             permission=FolderAccess(folder=self._folder, read_anywhere=False),
             limits=self._limits,
             known_files=(self._folder / HANDBOOK_FILE, self._folder / SUMMARY_FILE),
-            form=build_handbook_form(work, texts.form) if fills else None,
+            form=build_handbook_form(work, texts.form, on_planted=planted.append)
+            if fills
+            else None,
             one_round=fills,
         )
         runtime = self._runtime
         running = runtime.run_fork_on_copy(spec, model, overlay)
-        return overlay, await self._with_heartbeat(running)
+        return overlay, await self._with_heartbeat(running), planted[0] if planted else ""
 
     async def _with_heartbeat(self, running: Coroutine[Any, Any, Receipt]) -> Receipt:
         """Return the fork's receipt; raises _LeaseLostError, with the fork cancelled, if the lease
@@ -443,6 +447,15 @@ class _ConsolidationRun:
                     return
             except StoreError:
                 return
+
+
+def _find_unused_reason(receipt: Receipt, planted: str) -> str:
+    """Why nothing that the model wrote is looked at; empty where it is."""
+    if receipt.outcome is ForkOutcome.BLOCKED:
+        return f"no model was asked: {receipt.said}"
+    if receipt.outcome not in (ForkOutcome.CHANGED, ForkOutcome.UNCHANGED):
+        return f"the model did not finish: {receipt.said}"
+    return f"the model's work was refused: {planted}" if planted else ""
 
 
 def _join_results(first: ConsolidationResult, last: ConsolidationResult) -> ConsolidationResult:
