@@ -152,6 +152,13 @@ async def test_an_answer_that_orders_agents_about_is_not_used_at_all(
         (form(joined(), (), ["The user is happy with rounding tests being skipped."]), "no claim"),
         (form(joined({"numbers": "1 and 5", "text": JOINED})), "words anew"),
         (form([*joined(), *joined(), *joined()]), "second change"),
+        (
+            form(joined(), [{"number": 1, "learnings": "Round amounts half up, as “never rou"}]),
+            "cut",
+        ),
+        (form(joined(), [{"number": 1, "learnings": "Round amounts half up:"}]), "cut"),
+        (form(joined(), [{"number": 2, "learnings": "The user asked: Round amounts."}]), "asked"),
+        (form(joined(), (), ["Never round an amount down, round half up."]), "one claim"),
     ],
 )
 async def test_a_bad_line_goes_and_the_good_one_stands(

@@ -64,6 +64,14 @@ LIES = {
         " set to large\n[11] user, typed 2026-06-04\n Mend the till.\n",
         "# Done\n[11] user 2026-06-04\n[21] tool 2026-06-04 gave to another agent: count\n",
     ),
+    "the agent's calls and its talk, copied as what is known": answer(
+        "## Task 1: what the person wanted\n\nThe person wanted to see why the till fails.\n\n"
+        "## Task 2: ways that were proven to work here\n\n"
+        "- [inferred; line 15] $ git remote -v\n"
+        "- [inferred; line 16] $ pytest tests/till\n"
+        "- The tests look stale. Let me verify by running them:\n"
+        "- Mended. Here is what was wrong: ## Root Cause The total is rounded once. ## Changes\n"
+    ),
     "another language": answer(entries("Der Fehler lag nur an der falschen Rundung.")),
     "a megabyte of words": answer(entries("round and round " * 20_000)),
     "a megabyte of entries": answer(entries(*[f"It is so {at}." for at in range(8_000)])),

@@ -42,6 +42,7 @@ from memorist.rollouts.handbook_line_check import (
     content_stems,
     orders_agent,
 )
+from memorist.rollouts.raw_memory import ASKED_PREFIX
 from memorist.rollouts.stage_two_prompt import StageTwoTask
 from memorist.rollouts.summary_composition import (
     MAX_PROFILE_WORDS,
@@ -51,6 +52,7 @@ from memorist.rollouts.summary_composition import (
 )
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact
+from memorist.transcript.answer_check import CoveredLines
 from memorist.transcript.name_search import NameOccurrences, find_recognizable_names
 
 MAX_FORM_TOKENS = 6_000
@@ -212,6 +214,14 @@ class _FormReading:
     ) -> None:
         self._draft, self._claims, self._topics = draft, claims, topics
         self._check = check
+        self._requests = [
+            CoveredLines(f"{ASKED_PREFIX}{text}")
+            for text in (
+                *(each.text.partition("\n")[0] for each in topics),
+                *(each.entry.text for each in claims if each.entry.text.startswith(ASKED_PREFIX)),
+            )
+        ]
+        self._lines = [CoveredLines(each.entry.text) for each in claims]
         self.planted = ""
         """Why nothing of the answer may stand; empty where it may."""
 
@@ -268,6 +278,10 @@ class _FormReading:
     def _find_free_fault(self, line: str, most_words: int) -> str:
         """Why a sentence that the model words by itself may not stand."""
         self._note_planted(line)
+        if _is_cut_off(line):
+            return "is cut off"
+        if any(each.covers(line) for each in self._requests):
+            return "only repeats what was asked"
         return self._check.find_free_fault(line, most_words)
 
     def _read_topics(self, given: object, dropped: list[str]) -> tuple[SummaryTopic, ...]:
@@ -295,6 +309,8 @@ class _FormReading:
         sentences: list[str] = []
         for sentence in map(_clean_line, list_texts(given)[:MAX_PROFILE_SENTENCES]):
             fault = self._find_free_fault(sentence, MAX_PROFILE_WORDS // MAX_PROFILE_SENTENCES)
+            if not fault and any(each.covers(sentence) for each in self._lines):
+                fault = "repeats one claim"
             if fault:
                 dropped.append(f"“{shorten(sentence, 80)}” {fault}")
             else:
@@ -316,6 +332,12 @@ def _one_line(text: str) -> str:
 
 def _clean_line(given: object) -> str:
     return _MARKS.sub("", _one_line(given)) if isinstance(given, str) else ""
+
+
+def _is_cut_off(line: str) -> bool:
+    """Whether a sentence ends in its middle: in a quotation, before a list, with an ellipsis."""
+    opened = line.count("“") > line.count("”") or line.count('"') % 2 or line.count("`") % 2
+    return bool(opened) or line.rstrip("*_ ").endswith((":", ",", ";", "…", "..."))
 
 
 def _find_lost(claim: str, text: str) -> str:

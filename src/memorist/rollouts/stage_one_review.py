@@ -80,6 +80,22 @@ _ROW_HEAD = lazy_pattern(
 )
 """The head of an entry of the session, as the model was shown it: copied, not told."""
 
+_ASKED_ONCE = lazy_pattern(
+    r"(?:the )?(?:user|person) (?:wanted|asked|requested) (?:for|to|that|the|a)\b"
+    r"(?![^\n]*\b(?:always|never|every|whenever|from now on|in (?:the )?future|must|prefer\w*)\b)",
+    re.IGNORECASE,
+)
+"""What was asked for once, told of the person: the task's name says it."""
+
+_COPIED = lazy_pattern(
+    r"\A[`*]*\$ |:\s*\Z| #{1,6} \w|(?:\A|[.!?:] )(?:now,? )?(?:let me|let's|i['’]ll|i will|"
+    r"i['’]m going to)\b",
+    re.IGNORECASE,
+)
+"""A call or a report of the agent, copied: a prompt's sign, a line that announces what follows, a
+heading within a line, what the agent is about to do.
+"""
+
 _HEADING = lazy_pattern(r"#{1,6} ")
 
 _SUMMARY_FRAME = lazy_pattern(
@@ -320,6 +336,7 @@ class _EntryJudge:
         if (
             (claims_user and not self._rests_on_user(bullet))
             or _HEADING.match(bullet.text) is not None
+            or _COPIED.search(bullet.text) is not None
             or self._repeats_request(bullet.text)
             or self._puts_words_in_mouth(bullet.text)
             or not self.accept(bullet.text)
@@ -331,6 +348,8 @@ class _EntryJudge:
 
     def _repeats_request(self, text: str) -> bool:
         """Tell whether it only says what the user asked for: that is the task's name already."""
+        if _ASKED_ONCE.match(text):
+            return True
         wanted = _USER_WANTED.match(text)
         return wanted is not None and any(
             CoveredLines(words).covers(text[wanted.end() :]) for words in self._user.values()
