@@ -12,7 +12,7 @@ import memorist
 
 ROOT = Path(__file__).parents[1]
 TARGET = ROOT / "build" / "site-source"
-WAYS = re.compile(r"## Which way in is yours\n\n(.*?)\n\n## ", re.DOTALL)
+WAYS = re.compile(r"## Choose how to connect\n\n(.*?)\n\n## ", re.DOTALL)
 
 
 def write_sources() -> None:
@@ -25,7 +25,7 @@ def write_sources() -> None:
     ways = WAYS.search(readme)
     (TARGET / "index.md").write_text(readme, "utf-8")
     (TARGET / "way-in.md").write_text(
-        f"# Which way in is yours\n\n{ways[1] if ways else ''}\n", "utf-8"
+        f"# Choose how to connect\n\n{ways[1] if ways else ''}\n", "utf-8"
     )
     names = "\n\n".join(
         f"::: {getattr(memorist, name).__module__}.{name}"
