@@ -58,6 +58,16 @@ HARNESS = [
     ("<user_shell_command>\n<command>ls</command>\n</user_shell_command>", Origin.INJECTED),
     ("<recommended_plugins>x</recommended_plugins>", Origin.INJECTED),
     ("<external_ticket>7</external_ticket>", Origin.INJECTED),
+    ('Called the Read tool with the following input: {"filePath": "a.md"}\nx', Origin.INJECTED),
+    (
+        "Use the above message and context to generate a prompt and call the task tool",
+        Origin.INJECTED,
+    ),
+    ("<user_query>a</user_query>\n<user_query>b</user_query>", Origin.INJECTED),
+    (
+        "<files>\n<userRequest>a</userRequest>\n</files>\n<userRequest>b</userRequest>",
+        Origin.INJECTED,
+    ),
     ("<environment_context>a</environment_context>\n<skill>b</skill>", Origin.INJECTED),
 ]
 
@@ -125,6 +135,12 @@ def test_a_person_who_writes_about_a_tag_is_still_the_user(text: str) -> None:
             "/clear",
         ),
         ("<bash-input>ls -l</bash-input>", "!ls -l"),
+        (
+            "<attachments>\na.md\n</attachments>\n<userRequest>\nfix it\n</userRequest>\n"
+            "<reminderInstructions>\nbe kind\n</reminderInstructions>",
+            "fix it",
+        ),
+        ("<additional_data>\na.md\n</additional_data>\n<user_query>fix it</user_query>", "fix it"),
         ("[Request interrupted by user]use the other file", "use the other file"),
         (
             "# AGENTS.md instructions for /a\n\n<INSTRUCTIONS>\nx\n</INSTRUCTIONS>\n\nfix it",

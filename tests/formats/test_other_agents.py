@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memorist.auto_memory.statements.user_prose import extract_user_text
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.errors import UnreadableSession
 from memorist.formats.format_detection import detect_format, read_session
@@ -21,7 +22,15 @@ from memorist.formats.transcript_format import (
     encode_entry,
 )
 from memorist.transcript.tool_actions import CommandAction, parse_tool_action
-from support.other_agents import ANSWERED, ASKED, COMMAND, FAILED, RECORDED, pi_session
+from support.other_agents import (
+    ANSWERED,
+    ASKED,
+    COMMAND,
+    FAILED,
+    RECORDED,
+    opencode_export,
+    pi_session,
+)
 
 FORMATS = sorted(RECORDED)
 
@@ -143,6 +152,23 @@ def test_a_hostile_file_is_read_or_refused(name: str, data: st.DataObject) -> No
             encode_entry(entry, redacts=True)
     except UnreadableSession:
         return
+
+
+@pytest.mark.covers("WD-3")
+@pytest.mark.parametrize("is_subagent", [False, True])
+def test_of_an_opencode_session_only_what_was_typed_to_the_main_agent_is_the_users(
+    is_subagent: bool,
+) -> None:
+    """What a plugin shows among the user's words, and all of a session that has a parent, nobody
+    typed.
+    """
+    export = opencode_export("/x")
+    export["info"] |= {"parentID": "ses_0"} if is_subagent else {}
+    export["messages"][0]["parts"].append({"type": "text", "text": "a tip", "ignored": True})
+    asked = next(each for each in read(json.dumps(export).encode()) if isinstance(each, Message))
+
+    assert asked.is_typed is not is_subagent
+    assert extract_user_text(asked) == ASKED
 
 
 def test_a_compaction_of_pi_stands_before_its_summary() -> None:

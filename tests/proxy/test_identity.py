@@ -152,10 +152,20 @@ def test_clients_are_known_by_what_they_say(
     ("headers", "expected"),
     [
         ({"originator": "codex_exec", "session-id": "s"}, False),
+        ({"originator": "codex_sdk_ts", "session-id": "s"}, False),
+        ({"originator": "codex-app-server-sdk", "session-id": "s"}, False),
         ({"originator": "codex-tui", "session-id": "s"}, True),
+        ({"originator": "codex_vscode", "session-id": "s"}, True),
+        ({"originator": "Codex Desktop", "session-id": "s"}, True),
         ({**CLAUDE, "user-agent": "claude-cli/2.1.200 (external, sdk-cli)"}, False),
         ({**CLAUDE, "user-agent": "claude-cli/2.1.200 (external, sdk-py)"}, False),
+        ({**CLAUDE, "user-agent": "claude-cli/2.1.200 (external, mcp)"}, False),
+        (
+            {**CLAUDE, "user-agent": "claude-cli/2.1.200 (external, claude-code-github-action)"},
+            False,
+        ),
         ({**CLAUDE, "user-agent": "claude-cli/2.1.200 (external, cli)"}, True),
+        ({**CLAUDE, "user-agent": "claude-cli/2.1.200 (external, remote_mobile)"}, True),
         ({**CLAUDE, "user-agent": "claude-cli/2.1.200 (external, claude-desktop)"}, True),
     ],
 )
@@ -172,6 +182,7 @@ def test_print_mode_is_known(headers: dict[str, str], expected: bool) -> None:
     [
         ({"originator": "codex-tui"}, True),
         ({"originator": "codex_exec"}, False),
+        ({"user-agent": "opencode/1.2.0", "x-parent-session-id": "ses_1"}, False),
         ({"originator": "codex-tui", "x-openai-subagent": "review"}, False),
         ({"originator": "codex-tui", "x-codex-parent-thread-id": "p"}, False),
     ],

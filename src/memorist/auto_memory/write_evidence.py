@@ -87,12 +87,24 @@ _POST_HEAD = re.compile(
     re.IGNORECASE,
 )
 """The line that names who wrote what follows, and when: of a chat, a comment, a review or a hook."""
-_UNKNOWN_TAG = re.compile(
-    r"^[ \t]*<([A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)+|image(?= name=))(?:\s[^<>]*)?>",
-    re.MULTILINE,
+_WRAPPING_TAG = re.compile(
+    r"^[ \t]*<(?!(?:"
+    r"a|abbr|address|article|aside|audio|b|blockquote|body|button|canvas|caption|center|code|dd|del|"
+    r"details|dialog|div|dl|dt|em|fieldset|figcaption|figure|footer|form|h[1-6]|head|header|html|i|"
+    r"iframe|ins|kbd|label|legend|li|main|mark|menu|meter|nav|object|ol|optgroup|option|p|picture|pre|"
+    r"progress|q|s|samp|script|section|select|small|span|strong|style|sub|summary|sup|svg|table|tbody|"
+    r"td|template|textarea|tfoot|th|thead|time|title|tr|u|ul|var|video)(?![\w.:-]))"
+    r"(?P<name>[A-Za-z][\w.:-]*)(?:\s[^<>]*)?>",
+    re.MULTILINE | re.IGNORECASE,
 )
-"""A tag with an underscore or hyphen at the start of a line: no HTML, so a program's wrapping; and
-the one that Codex puts around a picture.
+"""A tag at the start of a line that is no element of HTML: where it is closed, a program put a text
+into it (`<file name="a.md">`).
+"""
+_PROGRAMS_TAG = re.compile(
+    r"[ \t]*<(?:[A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)+(?=[\s>])|image(?= name=))"
+)
+"""One with an underscore or hyphen, or the one that Codex puts around a picture: nobody types it, so
+it wraps a text also where it is not closed.
 """
 
 
@@ -154,20 +166,21 @@ _SHOWN_CHARS = 400
 def strip_unknown_tags(text: str) -> str:
     """The text without what a wrapping tag encloses, whatever its name: a program put it there.
 
-    An unclosed tag that has its line for itself, or text right behind it, hides what follows; any
-    other one may be the user's own word for a part of a page, and hides nothing.
+    An unclosed tag that nobody types and that has its line for itself, or text right behind it,
+    hides what follows; any other may be the user's own word for a part of a page, and hides nothing.
     """
     if "<" not in text:
         return text
     kept: list[str] = []
     done = 0
     for _ in range(_MAX_TAGS):
-        opening = _UNKNOWN_TAG.search(text, done)
+        opening = _WRAPPING_TAG.search(text, done)
         if opening is None:
             break
-        mark = f"</{opening[1]}>"
+        mark = f"</{opening['name']}>"
         end = text.find(mark, opening.end())
-        if end < 0 and _WRAPS_REST.match(text, opening.end()):
+        programs = _PROGRAMS_TAG.match(text, opening.start())
+        if end < 0 and programs and _WRAPS_REST.match(text, opening.end()):
             return "".join([*kept, text[done : opening.start()]])
         kept.append(text[done : opening.start() if end >= 0 else opening.end()])
         done = end + len(mark) if end >= 0 else opening.end()

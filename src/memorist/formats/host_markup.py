@@ -10,6 +10,9 @@ Three rules find it, all by marker:
   stands between;
 - an *opening* marks the whole text by its first words.
 
+Where all of a text is in tags, and one of them is known to hold what was typed (`<userRequest>`),
+the rest is host text.
+
 The label around an image (`<image name=…>`, `</image>`) is host text when it is all of a block.
 
 A tag in the middle of a sentence, an unclosed tag, and a tag in a fenced code block are the user's
@@ -104,6 +107,10 @@ _OPENINGS: tuple[tuple[str, Origin], ...] = (
     ("the user stepped away and is coming back", Origin.INJECTED),
     ("you are performing a context checkpoint compaction", Origin.INJECTED),
     ("critical: respond with text only", Origin.INJECTED),
+    ("called the read tool with the following input:", Origin.INJECTED),
+    ("reading mcp resource:", Origin.INJECTED),
+    ("the following tool was executed by the user", Origin.INJECTED),
+    ("use the above message and context to generate a prompt and call the task", Origin.INJECTED),
 )
 """First words of texts that are host text to their end."""
 _OPENING_WORDS = tuple(words for words, _ in _OPENINGS)
@@ -141,6 +148,9 @@ _COMMAND_TAG = lazy_pattern(
 _TYPED_TAG = lazy_pattern(
     r"\s*<(bash-input|user-memory-input)>(.*?)</\1>\s*\Z", re.IGNORECASE | re.DOTALL
 )
+_REQUEST_TAG = lazy_pattern(r"<(userRequest|user_query|user_message)(?:\s[^<>]*)?>", re.IGNORECASE)
+"""Tags in which VS Code's chat, Cursor and Cline put what was typed, beside others with context."""
+_ANY_TAG = lazy_pattern(r"\s*<([A-Za-z][\w.:-]*)(?:\s[^<>]*)?>")
 _TYPED_SIGN = {"bash-input": "!", "user-memory-input": "#"}
 
 
@@ -193,10 +203,33 @@ def _split_tags(text: str) -> tuple[str, Origin]:
     rest, origin = _strip_parts(text)
     if origin is not None and not rest:
         return "", origin
+    if (request := _find_request(rest)) is not None:
+        return request, Origin.USER if request else Origin.INJECTED
     whole = _WHOLE_OPENING.match(rest)
     if whole and rest.rstrip().lower().endswith(f"</{whole[1].lower()}>"):
         return "", Origin.INJECTED
     return _restore_typed(rest), Origin.USER
+
+
+def _find_request(text: str) -> str | None:
+    """What was typed in a text that is all in tags; empty where several, or one inside another,
+    claim to hold it; None for any other text.
+    """
+    claims = [found.start() for found in _REQUEST_TAG.finditer(text)]
+    if not claims:
+        return None
+    typed = ""
+    at = 0
+    while (tag := _ANY_TAG.match(text, at)) is not None:
+        end = text.find(f"</{tag[1]}>", tag.end())
+        if end < 0:
+            return None
+        if _REQUEST_TAG.match(text, tag.start(1) - 1):
+            typed = text[tag.end() : end].strip()
+        at = end + len(tag[1]) + len("</>")
+    if text[at:].strip():
+        return None
+    return typed if len(claims) == 1 else ""
 
 
 def _strip_interruption(text: str) -> tuple[str, Origin]:

@@ -67,13 +67,14 @@ def read_export(document: JsonDocument) -> Iterator[TranscriptEntry]:
         started=get_moment(get_object(info, "time"), "created"),
         model=next((name for each in replies if (name := get_text(each, "modelID"))), ""),
     )
+    is_subagent = bool(get_text(info, "parentID"))
     reverted = get_text(get_object(info, "revert"), "messageID")
     for each in document.messages:
         id = get_text(get_object(each.data, "info"), "id")
         if reverted and id >= reverted:  # ids ascend with time
             yield make_side_record("reverted", each.line, each.data)
         else:
-            yield from _read_message(each)
+            yield from _read_message(each, is_subagent=is_subagent)
     yield from document.remarks
 
 
@@ -81,7 +82,7 @@ def _is_unnamed(title: str) -> bool:
     return title.startswith(("New session - ", "Child session - "))
 
 
-def _read_message(record: JsonRecord) -> tuple[TranscriptEntry, ...]:
+def _read_message(record: JsonRecord, *, is_subagent: bool) -> tuple[TranscriptEntry, ...]:
     line, data = record
     info = get_object(data, "info")
     messages = MessageBuilder(
@@ -92,22 +93,32 @@ def _read_message(record: JsonRecord) -> tuple[TranscriptEntry, ...]:
     parts = get_objects(data, "parts")
     found: tuple[TranscriptEntry, ...] = ()
     if get_text(info, "role") == "user":
-        found = _read_user(parts, messages)
+        found = _read_user(parts, messages, is_typed=not is_subagent)
     elif get_text(info, "role") == "assistant":
         found = _read_assistant(info, parts, messages)
     return found or (make_side_record("message", line, data),)
 
 
-def _read_user(parts: list[JsonObject], messages: MessageBuilder) -> tuple[TranscriptEntry, ...]:
+def _read_user(
+    parts: list[JsonObject], messages: MessageBuilder, *, is_typed: bool
+) -> tuple[TranscriptEntry, ...]:
+    """A user's message: of a subagent's session another agent wrote it, and what the client or a
+    plugin put into it (`synthetic`, `ignored`) nobody typed.
+    """
     if any(get_text(part, "type") == "compaction" for part in parts):
         return (messages.build_boundary(),)
-    return messages.build_user_message(
+    found = messages.build_user_message(
         [
-            TextBlock(text, Origin.INJECTED if part.get("synthetic") is True else None)
+            TextBlock(text, Origin.INJECTED if _is_inserted(part) else None)
             for part in parts
             if get_text(part, "type") == "text" and (text := get_text(part, "text"))
         ]
     )
+    return tuple(replace(each, is_typed=is_typed) for each in found)
+
+
+def _is_inserted(part: JsonObject) -> bool:
+    return part.get("synthetic") is True or part.get("ignored") is True
 
 
 def _read_assistant(

@@ -1,8 +1,9 @@
 """Identify the conversation of a request as far as its client declares it. Pure.
 
 Claude Code and Codex name session and subagent in headers of every request; Codex also names the
-kind of request. Any client can use `x-memorist-session` and `x-memorist-project`. Requests that
-declare nothing are matched by their history (see `ConversationMatcher`).
+kind of request. opencode names the parent of a subagent's session. Any client can use
+`x-memorist-session` and `x-memorist-project`. Requests that declare nothing
+are matched by their history (see `ConversationMatcher`).
 """
 
 from __future__ import annotations
@@ -28,8 +29,18 @@ subagents the same name. `grouped`: the name may be shared by several conversati
 there is no name.
 """
 
-_PRINT_MODE = re.compile(r"\(external, sdk-")
-"""What Claude Code calls itself in print mode, and in programs with its SDK."""
+_UNATTENDED = re.compile(
+    r"\(external, (?!(?:cli|claude-(?:desktop|vscode|jetbrains)|local-agent|remote[\w-]*)\b(?!-))"
+)
+"""What Claude Code calls itself in print mode (`sdk-cli`), in programs with its SDK, as a server
+and in a CI job: whatever is not known to be a terminal or an application of its own.
+"""
+_TYPED_ORIGINATORS = frozenset(
+    {"", "codex_atlas", "codex_chatgpt_desktop", "codex_cli_rs", "codex-tui", "codex_vscode"}
+)
+"""Codex's own programs that a user types into; those whose name begins with `Codex ` are its
+applications. Any other may be `codex exec`, an SDK or a server, which pass on what they got.
+"""
 _COMPACTION_LEADS = ("critical: respond with text only",)
 """First words of the message with which Claude Code requests its summary (claude-code.md section
 7).
@@ -80,6 +91,8 @@ def identify_client(headers: Mapping[str, str], body: RequestBody) -> ClientIden
         or _identify_claude_code(headers, body)
         or _identify_by_cache_key(body)
     )
+    if headers.get("x-parent-session-id"):
+        found = msgspec.structs.replace(found, main=False)
     return found if project is None else msgspec.structs.replace(found, project=project)
 
 
@@ -92,7 +105,7 @@ def decode_header(value: str) -> str:
 
 def _identify_codex(headers: Mapping[str, str]) -> ClientIdentity | None:
     given = headers.get("x-codex-turn-metadata", "")
-    if not given and not headers.get("originator", "").startswith("codex"):
+    if not given and not headers.get("originator", "").lower().startswith("codex"):
         return None
     try:
         turn = (
@@ -114,9 +127,13 @@ def _identify_codex(headers: Mapping[str, str]) -> ClientIdentity | None:
         name=thread,
         certainty="named",
         main=thread == session and not by_agent,
-        interactive=headers.get("originator", "") != "codex_exec",
+        interactive=_is_typed_originator(headers.get("originator", "")),
         unrelated_reason=aside,
     )
+
+
+def _is_typed_originator(originator: str) -> bool:
+    return originator in _TYPED_ORIGINATORS or originator.startswith("Codex ")
 
 
 def _identify_claude_code(headers: Mapping[str, str], body: RequestBody) -> ClientIdentity | None:
@@ -147,7 +164,7 @@ def _identify_claude_code(headers: Mapping[str, str], body: RequestBody) -> Clie
     return ClientIdentity(
         name=session,
         certainty="likely",
-        interactive=not _PRINT_MODE.search(headers.get("user-agent", "")),
+        interactive=not _UNATTENDED.search(headers.get("user-agent", "")),
     )
 
 
