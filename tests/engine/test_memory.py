@@ -242,6 +242,32 @@ async def test_nothing_of_a_message_is_shown_back_after_it(tmp_path: Path, proje
 
 
 @pytest.mark.covers("AM-10")
+async def test_what_waits_for_a_yes_is_put_there_with_the_answer(
+    tmp_path: Path, project: Path
+) -> None:
+    """No prompt waits until it is compared with all memories; a rule is kept at once."""
+    async with Memorist(model="structural", home=tmp_path / "home") as engine:
+        session = await engine.open("one", project=str(project))
+        said = "squash merge always happens in any case.\n\nNever push to main."
+        messages: list[JsonObject] = [{"role": "user", "content": said}]
+        await session.prepare({"model": MODEL, "max_tokens": 9, "messages": messages})
+        memory = engine.memory(str(project))
+        rules, waiting = len(memory.headers()), len(memory.inbox.list_proposals())
+        await session.observe(
+            {
+                "id": "m",
+                "role": "assistant",
+                "content": [{"type": "text", "text": "Noted."}],
+                "usage": {"input_tokens": 9, "output_tokens": 2},
+            }
+        )
+
+        assert (rules, waiting) == (1, 0)
+        assert len(memory.inbox.list_proposals()) == 1
+        await session.close()
+
+
+@pytest.mark.covers("AM-10")
 @pytest.mark.parametrize(
     ("policy", "written", "waiting"), [("auto", 1, 0), ("review", 0, 1), ("off", 0, 0)]
 )

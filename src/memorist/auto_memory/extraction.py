@@ -164,7 +164,8 @@ class MemoryExtraction:
         """Follow one message.
 
         Explicit statements are applied at once, or, when `deferred`, by the next
-        `apply_statements`. `replayed` marks a message that an earlier process already saw.
+        `apply_statements`; those that wait for the person's yes with the model's answer. `replayed`
+        marks a message that an earlier process already saw.
         """
         self._new_messages.append(message)
         if len(self._new_messages) > MAX_HELD_MESSAGES:
@@ -182,7 +183,7 @@ class MemoryExtraction:
             if typed is not None and typed.origin is Origin.USER:
                 self._collect_statements(typed)
         if not deferred:
-            self.apply_statements()
+            self.apply_statements(at_prompt=message.origin is Origin.USER)
 
     def _collect_statements(self, typed: Message) -> None:
         self._typed_ids.append(typed.id)
@@ -232,17 +233,22 @@ class MemoryExtraction:
         """Whether statements are waiting to be applied."""
         return bool(self._deferred_statements)
 
-    def apply_statements(self) -> None:
-        """Apply the statements not applied yet, without a model.
+    def apply_statements(self, *, at_prompt: bool = False) -> None:
+        """Apply the statements not applied yet, without a model. Somebody waits `at_prompt`: those
+        that are to wait for the person's yes, which no request shows, then stay for the next call.
 
         A failing disk is reported once and stops nothing: the statements wait for the next call.
         """
         statements, self._deferred_statements = self._deferred_statements, []
+        waiting: list[tuple[Statement, Message]] = []
         corrected: list[str] = []
         for position, (found, message) in enumerate(statements):
             try:
                 statement = self._settle(found, corrected)
                 if statement is None:
+                    continue
+                if at_prompt and not statement.certain:
+                    waiting.append((statement, message))
                     continue
                 if statement.act == "forget" and not statement.text:
                     self._retractable.take_back(message, self._typed_ids)
@@ -257,8 +263,9 @@ class MemoryExtraction:
                     self._runtime.emit(MemoryRefused("", (str(error),)))
                 self._is_disk_refusing = refuses
                 if refuses:
-                    self._deferred_statements = statements[position:][-MAX_WAITING:]
+                    self._deferred_statements = (waiting + statements[position:])[-MAX_WAITING:]
                     return
+        self._deferred_statements = waiting
         self._bare_corrections.clear()
 
     def _settle(self, statement: Statement, corrected: list[str]) -> Statement | None:

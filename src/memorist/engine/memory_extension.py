@@ -5,14 +5,21 @@ earlier ones.
 from __future__ import annotations
 
 import contextlib
+import threading
+import time
 from collections.abc import Callable, Sequence
+from functools import cache
+from itertools import chain
 
 from msgspec import Struct
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.client_rules import ClientRule
 from memorist.auto_memory.extraction import MemoryExtraction
+from memorist.auto_memory.statements.statement_parser import compile_statement_patterns
 from memorist.auto_memory.statements.user_prose import extract_user_text
+from memorist.auto_memory.statements.waiting_statements import compile_waiting_patterns
+from memorist.core.lazy import compile_lazy_patterns
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, ToolUse
 from memorist.errors import StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionView
@@ -72,6 +79,8 @@ class MemoryExtension(SessionExtension):
         """Start the background work of a live session: the initial scan of the memory folder, and
         the watcher of the team's memories.
         """
+        if self.extraction is not None:
+            _begin_compiling()
         if self._initial_scan is not None:
             self._initial_scan.start()
         if self._team_watcher is not None:
@@ -118,10 +127,10 @@ class MemoryExtension(SessionExtension):
         if self.recall is not None and not replayed:
             self.recall.on_message(message)
 
-    def _apply_pending_statements(self) -> None:
+    def _apply_pending_statements(self, *, at_prompt: bool = False) -> None:
         """Write the memories that the user asked for while the initial scan was running."""
         if self.extraction is not None and self._is_scanned:
-            self.extraction.apply_statements()
+            self.extraction.apply_statements(at_prompt=at_prompt)
 
     def on_history_replaced(self, reason: HistoryChange) -> None:
         """Show the index again, and what was recalled where it is due."""
@@ -141,7 +150,7 @@ class MemoryExtension(SessionExtension):
         A disk error skips this and never stops a request.
         """
         await self.wait_for_scan()
-        self._apply_pending_statements()
+        self._apply_pending_statements(at_prompt=True)
         if self.recall is None:
             return
         asked = _last_user_message(new_messages)
@@ -280,6 +289,25 @@ class MemoryExtension(SessionExtension):
         for recall in (self.recall, self._retired_recall):
             if recall is not None:
                 await recall.close()
+
+
+COMPILING_PAUSE = 0.001
+"""Seconds between two patterns, in which the host's own threads run."""
+
+
+@cache
+def _begin_compiling() -> None:
+    """Compile in a thread, once in a process, the patterns that messages are read with: a second
+    and a half, which the first prompts had to wait for.
+    """
+    threading.Thread(target=_compile_patterns, name="memorist-patterns", daemon=True).start()
+
+
+def _compile_patterns() -> None:
+    for _ in chain(
+        compile_statement_patterns(), compile_waiting_patterns(), compile_lazy_patterns()
+    ):
+        time.sleep(COMPILING_PAUSE)
 
 
 def _list_changed_files(call: ToolUse) -> tuple[str, ...]:

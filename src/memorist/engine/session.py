@@ -241,12 +241,14 @@ class Session:
         return self._history.add_request(items)
 
     async def _add_messages(self, messages: Sequence[Message]) -> None:
-        """Record the new messages. After each step of a long history the host's other
-        conversations have as much time as it took.
+        """Record the new messages. After each step of a long history, but for its last, the host's
+        other conversations have as much time as it took.
         """
         clock, began = self._log.runtime.clock, self._log.runtime.clock.monotonic()
         for number, message in enumerate(messages, 1):
             self._log.add_message(message)
+            if number == len(messages):
+                return
             if number % STEP_MESSAGES == 0 or clock.monotonic() - began > STEP_SECONDS:
                 await asyncio.sleep(clock.monotonic() - began)
                 began = clock.monotonic()

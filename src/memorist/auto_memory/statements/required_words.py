@@ -181,6 +181,13 @@ class StatementPatternIndex:
     def _search(self) -> AhoCorasick:
         return automata.AhoCorasick(list(self._positions)[1:])
 
+    def compile(self) -> Iterator[None]:
+        """Do what the first sentences would have to wait for, one pattern at each step."""
+        self.select_patterns("")
+        for each in self.patterns:
+            each.compile()
+            yield
+
     def select_patterns(self, sentence: str) -> list[StatementPattern]:
         """Return the patterns that may match a sentence, in order."""
         chosen = set(self._lists[0])

@@ -87,6 +87,16 @@ _RULES = StatementPatternIndex(
     *european.OTHER_RULE_PATTERNS,
     *plain_english.PLAIN_PATTERNS,
 )
+
+
+def compile_statement_patterns() -> Iterator[None]:
+    """Compile every pattern of this module, one at each step, as the first messages that hold its
+    words would.
+    """
+    for each in (_FORGETS, _REMEMBERS, _CORRECTIONS, _RULES):
+        yield from each.compile()
+
+
 LONE_CONFIRMATION = lazy_pattern(
     f"{plain_english.CONFIRMATION}|{foreign_rules.CONFIRMATION}", re.IGNORECASE
 )

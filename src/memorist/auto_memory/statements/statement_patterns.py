@@ -48,6 +48,12 @@ class StatementPattern(Struct, frozen=True):
         """Match a sentence against the pattern."""
         return _compile(self.pattern).match(sentence)
 
+    def compile(self) -> None:
+        """Compile its expressions, as the first look at them would."""
+        for each in (self.pattern, self.exception_pattern, self.preceding_pattern):
+            if each:
+                _compile(each)
+
     def is_exception(self, statement_text: str) -> bool:
         """Whether the statement's text is an exception to the pattern."""
         return (

@@ -104,6 +104,11 @@ MIN_LABELLED_CHARS = 6
 _WAITING = StatementPatternIndex(*WAITING_PATTERNS)
 
 
+def compile_waiting_patterns() -> Iterator[None]:
+    """Compile every pattern of this module, one at each step."""
+    return _WAITING.compile()
+
+
 def find_waiting_statements(message: Message, reply_before: str = "") -> tuple[Statement, ...]:
     """Find what a message probably states for later without saying so: it waits for the person.
 
