@@ -126,7 +126,7 @@ def _iter_turns(entries: Iterable[TranscriptEntry]) -> Iterator[Passage]:
         if not isinstance(entry, Message):
             continue
         if entry.origin is Origin.USER and not entry.tool_results:
-            said = strip_host_markup(entry.text).strip()
+            said = redact(strip_host_markup(entry.text).strip()).text
             if said:
                 if turn is not None:
                     yield turn.close()

@@ -13,6 +13,11 @@ from collections.abc import Iterator
 from string import ascii_letters, digits
 
 from memorist.core.lazy import lazy_pattern
+from memorist.safety.chosen_passwords import (
+    PasswordPlace,
+    is_chosen_password,
+    is_password_place,
+)
 from memorist.safety.safety_finding import SafetyFinding
 from memorist.safety.secret_keys import BEYOND_ASCII, KeyKind, find_key_kind
 from memorist.safety.secret_providers import CREDENTIAL, NOT_CREDENTIAL, NamedProvider
@@ -78,8 +83,8 @@ _BETWEEN = lazy_pattern(
 opens the value.
 """
 _VALUE = lazy_pattern(
-    r"""\\{0,3}"(?P<double>[^"\n\\]{6,256})|\\{0,3}'(?P<single>[^'\n]{6,256})|\\{0,3}`(?P<back>[^`\n]{6,256})|[「『](?P<corner>[^「」『』\n]{6,256})|[“„](?P<curly>[^”“\n]{6,256})"""
-    r"""|(?P<bare>(?:[^\s"'`,;<>(){}\[\]|&，。；、│┃║\\”」]|&(?![\w.-]{1,40}=)(?!quot;|amp;|lt;|gt;|#)|\\(?![nrtu"'])){6,256}+)"""
+    r"""\\{0,3}"(?P<double>[^"\n\\]{4,256})|\\{0,3}'(?P<single>[^'\n]{4,256})|\\{0,3}`(?P<back>[^`\n]{4,256})|[「『](?P<corner>[^「」『』\n]{4,256})|[“„](?P<curly>[^”“\n]{4,256})"""
+    r"""|(?P<bare>(?:[^\s"'`,;<>(){}\[\]|&，。；、│┃║\\”」]|&(?![\w.-]{1,40}=)(?!quot;|amp;|lt;|gt;|#)|\\(?![nrtu"'])){4,256}+)"""
 )
 _REST = {
     "double": lazy_pattern(r'[^"\n\\]*+'),
@@ -134,7 +139,7 @@ def find_assigned_secrets(stem: str, text: str, at: int) -> Iterator[SafetyFindi
         end = max(_match_end(_NAME_END, text, at), at + len(stem.rstrip(":=")))
         end = start + len(text[start:end].rstrip(".-"))
         name = text[start:end]
-        if start and text[start - 1] == " ":
+        if start and text[start - 1] == " " and name[:1] != "-":
             name = _CLAUSE_END.split(text[max(0, start - 24) : start])[-1] + name
         kind = find_key_kind(name)
     else:
@@ -235,7 +240,11 @@ def _fits(text: str, start: int, end: int, one: _AssignedValue) -> bool:
             or _OPTION.match(text[max(0, start - 1) : end]) is not None
             or _SETTING.search(text[max(0, start - 80) : end]) is not None
         )
-    return way not in {"argument", "said", "quote", "cell", "gap"} or _is_said(value)
+    return (
+        way not in {"argument", "said", "quote", "cell", "gap"}
+        or _is_said(value)
+        or (way in {"quote", "argument"} and is_password_place(_place(text, start, end, one)))
+    )
 
 
 def _is_said(value: str) -> bool:
@@ -251,8 +260,9 @@ def _value_of(text: str, start: int, end: int, kind: KeyKind) -> SafetyFinding |
     value = REDACTION_MARK.sub("", one.value + joined[1] if joined else one.value)
     if one.kind == "bare" and _MEMBER.match(value):
         return None
-    if not _is_held_out_session(kind, one, value, text[start:end]) or is_reference_or_placeholder(
-        value
+    if not _is_chosen(text, start, end, kind, one) and (
+        not _is_secret_value(kind, one, value, text[start:end])
+        or is_reference_or_placeholder(value)
     ):
         return None
     rest = _REST[one.kind].match(text, stop) if len(one.value) >= _FOLLOWED else None
@@ -260,6 +270,21 @@ def _value_of(text: str, start: int, end: int, kind: KeyKind) -> SafetyFinding |
     return SafetyFinding(
         one.start, stop, "password" if kind in {"password", "pass"} else "assigned-secret"
     )
+
+
+def _is_chosen(text: str, start: int, end: int, kind: KeyKind, one: _AssignedValue) -> bool:
+    """A word in a place where nothing but a password can stand."""
+    return (
+        kind in {"password", "pass"}
+        and is_chosen_password(one.value)
+        and is_password_place(_place(text, start, end, one))
+    )
+
+
+def _place(text: str, start: int, end: int, one: _AssignedValue) -> PasswordPlace:
+    value = one.start, one.start + len(one.value)
+    way = one.between.lastgroup or ""
+    return PasswordPlace(text, (start, end), value, one.kind != "bare", way)
 
 
 def _is_drawn_key(one: _AssignedValue, value: str, name: str) -> bool:
@@ -291,7 +316,7 @@ def _is_option_secret(kind: KeyKind, value: str, name: str) -> bool:
     )
 
 
-def _is_held_out_session(kind: KeyKind, one: _AssignedValue, value: str, name: str) -> bool:
+def _is_secret_value(kind: KeyKind, one: _AssignedValue, value: str, name: str) -> bool:
     is_option = _is_option_secret(kind, value, name)
     if " " in value.strip() or (len(value) < MIN_LENGTHS[kind] and not is_option):
         return False

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from memorist.core.lazy import lazy_pattern
+from memorist.safety.chosen_passwords import is_chosen_password, is_given_password
 from memorist.safety.safety_finding import SafetyFinding
 from memorist.safety.secret_patterns import EDGE
 from memorist.safety.secret_values import (
@@ -27,7 +28,7 @@ from memorist.safety.secret_values import (
 SecretReader = Callable[[str, int], Iterator[SafetyFinding]]
 """Reads a text at the place of an anchor."""
 
-_ADDRESS = lazy_pattern(r"""://[^\s/:@"'<>]{0,256}:([^\s/"'<>]{1,512})@(?=[\w.\[$%{-])""")
+_ADDRESS = lazy_pattern(r"""://[^\s/:@"'<>]{0,256}:([^\s/"'<>]{1,512})@(?!sha\d)(?=[\w.\[$%{-])""")
 _ADDRESS_TOKEN = lazy_pattern(r"""://([^\s/:@"'<>]{20,512})(?::[^\s/:@"'<>]{0,20})?@(?=[\w.\[-])""")
 _BEARER = lazy_pattern(r"bearer(?:[ \t]{1,8}|%20)([A-Za-z0-9._~+/-]{16,}={0,2})", re.IGNORECASE)
 _BASIC = lazy_pattern(rf"{EDGE}basic[ \t]{{1,8}}([A-Za-z0-9+/]{{8,}}={{0,2}})", re.IGNORECASE)
@@ -44,7 +45,7 @@ _NETRC = lazy_pattern(
 )
 _PGPASS = lazy_pattern(r":(?:5432|5433|6432):[\w*-]{1,64}:[\w*.@-]{1,64}:([^\s:]{4,128})(?=\s|\Z)")
 _SQL = lazy_pattern(
-    r"""identified[ ](?:with[ ]\S{1,40}[ ])?by[ ](?:values?[ ])?(?:"([^\s"]{6,128})"|'([^\s']{6,128})')""",
+    r"""identified[ ](?:with[ ]\S{1,40}[ ])?by[ ](?:values?[ ])?(?:"([^\s"]{4,128})"|'([^\s']{4,128})')""",
     re.IGNORECASE,
 )
 _BLOCK = lazy_pattern(
@@ -76,8 +77,9 @@ _LOGIN = lazy_pattern(
 _QUOTED = r"""(?:"([^"\n]{4,128})"|'([^'\n]{4,128})'|([^\s"'`|;&<>)]{4,256}))"""
 _USER_COLON = r"""["']?[^\s:"'@/]{1,128}:([^\s"'@]{4,256})["']?(?=\s|\Z|["'])"""
 _COMMANDS = {
-    "mysql": rf"(?<=\s)-p{_QUOTED}",
-    "mariadb": rf"(?<=\s)-p{_QUOTED}",
+    "mysql": rf"(?<=\s)-p(?:[ ](?=[^\s_]*\d)(?![^\s]*db))?{_QUOTED}",
+    "mysqladmin": rf"(?<=\s)password[ ]{_QUOTED}",
+    "mariadb": rf"(?<=\s)-p(?:[ ](?=[^\s_]*\d)(?![^\s]*db))?{_QUOTED}",
     "sshpass": rf"(?<=\s)-p[ ]?{_QUOTED}",
     "docker": rf"(?<=login)(?=[ ])[^\n|;]{{0,120}}?(?<=\s)-p[ =]?{_QUOTED}",
     "podman": rf"(?<=login)(?=[ ])[^\n|;]{{0,120}}?(?<=\s)-p[ =]?{_QUOTED}",
@@ -110,7 +112,8 @@ _COMMANDS = {
     "snmp": rf"(?<=\s)-[AX][ ]{_QUOTED}",
     "enable secret": rf"[ ](?:\d[ ])?{_QUOTED}",
     "privilege ": rf"(?:password|secret)[ ](?:\d[ ])?{_QUOTED}",
-    "htpasswd": r"(?<=\s)-\w{0,6}b\w{0,6}[ ]\S{1,128}[ ]\S{1,64}[ ](\S{4,128})",
+    "htpasswd": r"(?<=\s)-(?=\w{0,6}b)(?:(?=\w{0,6}n)\w{1,8}|\w{1,8}[ ]\S{1,128})[ ]\S{1,64}[ ](\S{4,128})",
+    "cqlsh": rf"(?<=\s)-p[ ]?{_QUOTED}",
     "sqlplus": r"[ ][\"']?[\w.$]{1,64}/([^\s@/\"']{4,128})@",
     "oracle:thin:": r"thin:[\w.$]{1,64}/([^\s@/\"']{4,128})@",
     "wget": rf"(?<=\s)--(?:http-|ftp-)?password[= ]{_QUOTED}",
@@ -122,7 +125,7 @@ _COMMANDS = {
 }
 """By the beginning of a command, where on its line a password stands."""
 _PIPED = lazy_pattern(
-    r"""(?:echo|printf)(?:[ ]-[a-zA-Z]+)?[ ]["']?(?:%s\\?n?["']?[ ]["']?)?(?:[\w.-]{1,64}:(?=[^|\n]{0,120}chpasswd))?([^\s"'|]{6,128})["']?[ ]?\|[ ]?[^|\n]{0,120}?(?:password-stdin|sudo[ ]-\w{0,4}S|passwd|chpasswd|login|gpg|--passphrase-fd)"""
+    r"""(?:echo|printf)(?:[ ]-[a-zA-Z]+)?[ ]["']?(?:%s\\?n?["']?[ ]["']?)?(?:[\w.-]{1,64}:(?=[^|\n]{0,120}chpasswd))?([^\s"'|]{4,128})["']?[ ]?\|[ ]?[^|\n]{0,120}?(?:password-stdin|sudo[ ]-\w{0,4}S|passwd|chpasswd|login|gpg|--passphrase-fd)"""
 )
 _SECOND_ARGUMENT = lazy_pattern(
     r"""[\w.]{1,20}[ ]?=?[ ]?\([ ]?["'][^"'\n]{1,128}["'],[ ]?[bru]?["']([^"'\n]{6,256})["']""",
@@ -136,6 +139,8 @@ _BEFORE_HOST = lazy_pattern(r"""[\w.%$-]{1,64}:([^\s:/@"'(){}]{4,128})@(?:tcp|un
 _SECURE_STRING = lazy_pattern(
     r"""securestring[ ](?:-string[ ])?["']([^"'\n]{6,128})["']""", re.IGNORECASE
 )
+_ENDS_COMMAND = frozenset("|;&`")
+"""Behind these another command may stand, whose options mean other things."""
 _LONGEST_BEFORE_HOST = 200
 _LINE = 400
 """Characters of a command's line that are read."""
@@ -145,7 +150,7 @@ def _address(text: str, at: int) -> Iterator[SafetyFinding]:
     found = _ADDRESS.match(text, at)
     if (
         found
-        and not is_reference_or_placeholder(found[1])
+        and (is_chosen_password(found[1]) or not is_reference_or_placeholder(found[1]))
         and found[1] != found[0][3:].partition(":")[0]
     ):
         yield SafetyFinding(*found.span(1), "url-password")
@@ -179,7 +184,10 @@ def _command_line(
 ) -> Iterator[SafetyFinding]:
     for found in pattern.finditer(text, *span):
         group = found.lastindex or 0
-        if is_typed_password(found[group]):
+        if is_typed_password(found[group]) or (
+            is_chosen_password(found[group])
+            and _ENDS_COMMAND.isdisjoint(text[span[0] : found.start(group)])
+        ):
             yield SafetyFinding(*found.span(group), rule)
 
 
@@ -189,13 +197,13 @@ def _before_host(text: str, at: int) -> Iterator[SafetyFinding]:
     stretch = text[begin:at]
     start = at - len(re.split(r"[\s\"'=]", stretch)[-1])
     found = _BEFORE_HOST.match(text, start)
-    if found and is_typed_password(found[1]):
+    if found and is_given_password(found[1]):
         yield SafetyFinding(*found.span(1), "url-password")
 
 
 def _piped(text: str, at: int) -> Iterator[SafetyFinding]:
     found = _PIPED.match(text, at)
-    if found and is_typed_password(found[1]):
+    if found and is_given_password(found[1]):
         yield SafetyFinding(*found.span(1), "command-password")
 
 
@@ -259,10 +267,13 @@ READERS: dict[str, SecretReader] = {
     "authorization": partial(_one, _AUTHORIZATION, "authorization", _is_bearer),
     "cookie": _cookie,
     "machine ": partial(
-        _one, _NETRC, "netrc-password", lambda value: not is_reference_or_placeholder(value)
+        _one,
+        _NETRC,
+        "netrc-password",
+        lambda value: is_chosen_password(value) or not is_reference_or_placeholder(value),
     ),
-    ":5432:": partial(_one, _PGPASS, "pgpass-password", is_typed_password),
-    "identified ": partial(_one, _SQL, "sql-password", is_typed_password),
+    ":5432:": partial(_one, _PGPASS, "pgpass-password", is_given_password),
+    "identified ": partial(_one, _SQL, "sql-password", is_given_password),
     "private-lines:": partial(_one, _PUTTY, "private-key", lambda _: True),
     "phrase": partial(_one, _WORDS, "seed-phrase", _is_seed),
     "mnemonic": partial(_one, _WORDS, "seed-phrase", _is_seed),
@@ -285,9 +296,9 @@ READERS: dict[str, SecretReader] = {
     "@unix(": _before_host,
     **dict.fromkeys(
         ("auth=(", "auth = (", "basicauth(", ".login("),
-        partial(_one, _SECOND_ARGUMENT, "login-password", is_typed_password),
+        partial(_one, _SECOND_ARGUMENT, "login-password", is_given_password),
     ),
-    "securestring": partial(_one, _SECURE_STRING, "command-password", is_typed_password),
+    "securestring": partial(_one, _SECURE_STRING, "command-password", is_given_password),
     "jwt.": partial(_one, _SIGNING_KEY, "assigned-secret", _is_bearer),
     "echo ": _piped,
     "printf ": _piped,

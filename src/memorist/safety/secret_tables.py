@@ -74,13 +74,13 @@ def _rows(
                 continue
             return
         value = cells[column].strip(" \t`\"'*\r")
-        if _is_held_out_session(rule, value):
+        if _is_secret_cell(rule, value):
             start = begin + sum(len(one) + 1 for one in cells[:column]) + cells[column].index(value)
             yield SafetyFinding(start, start + len(value), rule)
         begin = stop + 1
 
 
-def _is_held_out_session(rule: str, value: str) -> bool:
+def _is_secret_cell(rule: str, value: str) -> bool:
     if (
         len(value) < 8
         or " " in value

@@ -78,18 +78,23 @@ def is_placeholder(value: str) -> bool:
     )
 
 
-def is_reference_or_placeholder(value: str) -> bool:
-    """A variable, a path, an address, a digest, or a word that people write where the secret would
-    stand.
-    """
+def is_reference(value: str) -> bool:
+    """A variable, a path, an address, a digest, a type, or a template to fill in."""
     value = value[:MAX_JUDGED_LENGTH]
     return (
         _VARIABLE.match(value) is not None
         or _DIGEST.match(value) is not None
         or _PATH.match(value) is not None
-        or _PLACEHOLDER_WORDS.search(value) is not None
         or _TEMPLATE.search(value) is not None
         or _GENERIC_TYPE.match(value) is not None
+    )
+
+
+def is_reference_or_placeholder(value: str) -> bool:
+    """A reference, or a word that people write where the secret would stand."""
+    return (
+        is_reference(value)
+        or _PLACEHOLDER_WORDS.search(value[:MAX_JUDGED_LENGTH]) is not None
         or is_placeholder(value)
     )
 

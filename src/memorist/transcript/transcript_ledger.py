@@ -18,6 +18,7 @@ from memorist.core.apply_patch import FileEdit
 from memorist.core.messages import Message, Origin, TextBlock, ThinkingBlock, ToolResult, ToolUse
 from memorist.core.sentences import shorten, shorten_middle
 from memorist.core.text_analysis import find_identifiers
+from memorist.safety.secrets import redact
 from memorist.transcript.background_work import BackgroundWork, is_plan_path
 from memorist.transcript.call_outcome import CallOutcome, parse_call_outcome, result_head_and_tail
 from memorist.transcript.command_lines import (
@@ -439,7 +440,8 @@ class TranscriptLedger:
         for block in message.blocks:
             match block:
                 case TextBlock(text=text, origin=origin):
-                    self._process_text(text, origin or message.origin)
+                    # While lines are lines: a password that is a word is known by the line it has.
+                    self._process_text(redact(text).text, origin or message.origin)
                 case ThinkingBlock(text=text) if text:
                     self._talk.add_text(THOUGHT, shorten_middle(text, THOUGHT_LIMIT))
                 case ToolUse():

@@ -19,6 +19,7 @@ from memorist.auto_memory.statements.statement_patterns import NEGATION, VERB
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.formats.host_markup import strip_host_markup
+from memorist.safety.secrets import redact
 
 MAX_SENTENCE_CHARS = 400
 """Characters of the longest sentence that is read as a statement; longer ones are descriptions or
@@ -221,8 +222,10 @@ def _is_dialogue(typed: str) -> bool:
 
 
 def extract_user_text(message: Message) -> str:
-    """Return what the user typed in a message, all its parts as one text; empty for a message that
-    is not the user's.
+    """Return what the user typed in a message without secrets, all its parts as one text; empty for
+    a message that is not the user's.
+
+    Redacted here, while lines are lines: a password that is a word is known by the line it has.
     """
     if message.origin is not Origin.USER:
         return ""
@@ -231,7 +234,7 @@ def extract_user_text(message: Message) -> str:
         for block in message.blocks
         if isinstance(block, TextBlock) and block.origin in (None, Origin.USER)
     ]
-    return "\n".join(part.strip() for part in parts if part.strip())
+    return redact("\n".join(part.strip() for part in parts if part.strip())).text
 
 
 def announces_text(typed: str) -> bool:

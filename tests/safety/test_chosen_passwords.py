@@ -1,0 +1,82 @@
+"""Passwords that a person chose, known by their place alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from memorist.cli.main import memorist_group
+from memorist.safety.redacted_json import redact_json
+from memorist.safety.secrets import find_secrets, redact
+from rollouts.conftest import codex
+
+pytestmark = pytest.mark.covers("SF-1")
+
+PLACES = [
+    "mysql -p {}", "mysql -u root -p{} shop", "mysqladmin -u root -p{} status", "mysql --host=db --password={}", "sshpass -p {} ssh bob@10.0.0.5", "sshpass -p'{}' scp a b:/c",
+    "redis-cli -a {} ping", "requirepass {}", "docker login -u bob -p {} quay.io", "docker login --username bob --password {}", "echo {} | docker login -u bob --password-stdin",
+    "curl -u bob:{} https://api.acme.dev", 'curl -s -u "bob:{}" localhost:9200', "curl -d '{{\"user\":\"bob\",\"password\":\"{}\"}}' localhost", "htpasswd -Bbn bob {}",
+    "unzip -P {} a.zip", "tool --db-password {} migrate", 'tool login --password "{}"', "tool --passphrase {} sign",
+    "PGPASSWORD={} psql -U bob", "export DB_PASSWORD={}", "docker run -e MYSQL_ROOT_PASSWORD={} -d mysql", "      - WORDPRESS_DB_PASSWORD={}",
+    "db:\n  user: bob\n  password: {}\n  port: 1", "wifi:\n  ssid: home\n  password: '{}'", "spring.datasource.password={}", "[mail]\nuser = bob\npassword = {}",
+    "<password>{}</password>", '<add key="Password" value="{}" />', '{{"user": "bob", "password": "{}"}}', "$conf['db_password'] = '{}';",
+    "postgres://bob:{}@db/shop", "redis://:{}@cache:6379/0", "host=db user=bob password={} dbname=shop", "Server=db;User Id=sa;Password={};", "jdbc:mysql://db/shop?user=bob&password={}",
+    "CREATE USER bob IDENTIFIED BY '{}';", "ALTER USER bob WITH PASSWORD '{}';", "machine ftp.acme.dev login bob password {}", "db:5432:shop:bob:{}",
+    "user: bob, password: {}", "the password is {}.", "Passwort: {}", "contraseña: {}", "mot de passe : {}", "senha: {}", "пароль: {}", "密码：{}", "パスワード: {}", "비밀번호: {}", "hasło: {}", "wachtwoord={}",
+]  # fmt: skip
+"""Where nothing but a password stands. `mysql -p WORD` names a database: there, and in a sentence,
+a password is known by a digit.
+"""
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_word_in_the_place_of_a_password_is_one(place: str) -> None:
+    """Whatever it looks like: only the place tells."""
+    spaced = place.startswith(("mysql -p ", "the password is"))
+    for word in ("hunter22",) if spaced else ("correcthorse", "letmein", "hunter22", "winter"):
+        text = place.format(word)
+
+        assert word not in redact(text).text, text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mysql -u root -p shop", "mysql -u root -p shop_db2 < dump.sql", "The sshpass -p option is unsafe", "use --password instead of -p", "--password string   the password to use", "  --password PASSWORD", "--password-stdin",
+        "docker run -p 8080:80 --name mysql web", "redis-cli -a $REDIS_PASSWORD ping", "curl -u user:password https://x", 'curl -u "$USER:$PASS" https://x', "PGPASSWORD=$PW psql", "DB_PASSWORD=",
+        "password: required", "password: string", "    password: str\n    name: str", "  password: z.string()", "{ user: name, password: typedWord }", "connect(user=name, password=word)", "  password: hashed,\n",
+        "def f(\n    user,\n    password=word\n):", "password = prompt", "Password: ********", "password: changeme", "passwort: Passwort", '"password": "Mot de passe"', '"password": "Contraseña"', "the password is wrong",
+        "the password is hashed with argon2 first", "https://user:pass@example.com", "postgres://postgres:postgres@db/x", "<password>${env.PW}</password>", "password: !secret mqtt", "passwordless: true", "password: *default_pw",
+        "machine api login token password here", "IDENTIFIED BY 'password'", "ALTER USER bob WITH PASSWORD 'your_password';",
+    ],
+)  # fmt: skip
+def test_what_stands_there_and_is_none_stays(text: str) -> None:
+    """Options that are spoken of, types, states, variables, placeholders, translations, code."""
+    assert find_secrets(text) == ()
+
+
+def test_an_argument_that_is_named_as_a_password_is_one() -> None:
+    """Of a tool call in JSON, where the key is the argument's name."""
+    call = {"input": {"user": "bob", "password": "winter", "host": "db"}}
+
+    assert redact_json(call) == {
+        "input": {"user": "bob", "password": "[redacted: password]", "host": "db"}
+    }
+
+
+def test_no_such_password_is_kept_of_an_imported_session(tmp_path: Path) -> None:
+    """What a user typed stands in no file of the home after `memorist import`."""
+    asked = "From now on always test with: mysql -u root -pcorrecthorse shop\npasswort: winterzeit"
+    codex(tmp_path / ".codex" / "sessions" / "2026" / "05" / "28" / "rollout-x1.jsonl", [asked])
+    home = tmp_path / "home"
+    environment = {"HOME": str(tmp_path), "MEMORIST_HOME": str(home)}
+
+    done = CliRunner().invoke(memorist_group, ["import", "--yes"], env=environment)
+
+    assert done.exit_code == 0, done.output
+    written = b"".join(each.read_bytes() for each in home.rglob("*") if each.is_file())
+    assert b"mysql -u root" in written
+    assert b"correcthorse" not in written
+    assert b"winterzeit" not in written
