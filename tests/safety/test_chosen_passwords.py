@@ -14,7 +14,7 @@ from rollouts.conftest import codex
 
 pytestmark = pytest.mark.covers("SF-1")
 
-PLACES = [
+LINES = [
     "mysql -p {}", "mysql -u root -p{} shop", "mysqladmin -u root -p{} status", "mysql --host=db --password={}", "sshpass -p {} ssh bob@10.0.0.5", "sshpass -p'{}' scp a b:/c",
     "redis-cli -a {} ping", "requirepass {}", "docker login -u bob -p {} quay.io", "docker login --username bob --password {}", "echo {} | docker login -u bob --password-stdin",
     "curl -u bob:{} https://api.acme.dev", 'curl -s -u "bob:{}" localhost:9200', "curl -d '{{\"user\":\"bob\",\"password\":\"{}\"}}' localhost", "htpasswd -Bbn bob {}",
@@ -31,12 +31,12 @@ a password is known by a digit.
 """
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_a_word_in_the_place_of_a_password_is_one(place: str) -> None:
+@pytest.mark.parametrize("line", LINES)
+def test_a_word_in_the_place_of_a_password_is_one(line: str) -> None:
     """Whatever it looks like: only the place tells."""
-    spaced = place.startswith(("mysql -p ", "the password is"))
+    spaced = line.startswith(("mysql -p ", "the password is"))
     for word in ("hunter22",) if spaced else ("correcthorse", "letmein", "hunter22", "winter"):
-        text = place.format(word)
+        text = line.format(word)
 
         assert word not in redact(text).text, text
 

@@ -101,8 +101,8 @@ _LINE = 200
 """Characters of a line that are looked at on either side."""
 
 
-class PasswordPlace(NamedTuple):
-    """Where a value stands: from and to of the key's name and of the value, and what is between."""
+class NamedValue(NamedTuple):
+    """A value and the key that names it: from and to of both, and what stands between."""
 
     text: str
     name: tuple[int, int]
@@ -142,28 +142,28 @@ def _names_password(value: str) -> bool:
     )
 
 
-def is_password_place(place: PasswordPlace) -> bool:
+def is_only_password(named: NamedValue) -> bool:
     """Nothing but a password can stand here, whatever it looks like."""
-    text, (start, end) = place.text, place.name
+    text, (start, end) = named.text, named.name
     begin = text.rfind("\n", max(0, start - _LINE), start) + 1 or max(0, start - _LINE)
     before = text[begin:start]
     if _is_option(text, start, end):
-        return place.way in {"gap", "quote", "sign"}
+        return named.way in {"gap", "quote", "sign"}
     if text[start:end].lower() in _MEANS_MORE:
-        return place.way == "sign" and (_is_variable(place) or _is_pair(place, before))
-    check = _CHECKS.get(place.way)
-    return check is not None and check(place, before)
+        return named.way == "sign" and (_is_variable(named) or _is_pair(named, before))
+    check = _CHECKS.get(named.way)
+    return check is not None and check(named, before)
 
 
-def _is_assigned(place: PasswordPlace, before: str) -> bool:
+def _is_assigned(named: NamedValue, before: str) -> bool:
     return (
-        _is_variable(place)
-        or _is_after_login(place, before)
-        or _is_pair(place, before)
-        or _is_in_json(place)
-        or _is_in_xml(place)
-        or _is_own_line(place, before)
-        or _is_named(place)
+        _is_variable(named)
+        or _is_after_login(named, before)
+        or _is_pair(named, before)
+        or _is_in_json(named)
+        or _is_in_xml(named)
+        or _is_own_line(named, before)
+        or _is_named(named)
     )
 
 
@@ -176,75 +176,75 @@ def _is_option(text: str, start: int, end: int) -> bool:
     )
 
 
-def _is_in_sql(_: PasswordPlace, before: str) -> bool:
+def _is_in_sql(_: NamedValue, before: str) -> bool:
     return _SQL.search(before) is not None
 
 
-def _is_constant(_: PasswordPlace, before: str) -> bool:
+def _is_constant(_: NamedValue, before: str) -> bool:
     """`define('DB_PASSWORD', '…')`."""
     return before.endswith(("define('", 'define("'))
 
 
-def _is_directive(place: PasswordPlace, before: str) -> bool:
+def _is_directive(named: NamedValue, before: str) -> bool:
     """`requirepass …` on a line of its own."""
-    name = place.text[place.name[0] : place.name[1]].lower()
+    name = named.text[named.name[0] : named.name[1]].lower()
     return (
         name in {"requirepass", "masterauth", "bindpw", "rootpw"}
         and not before.strip()
-        and _BARE_LINE_END.match(place.text, place.value[1]) is not None
+        and _BARE_LINE_END.match(named.text, named.value[1]) is not None
     )
 
 
-def _is_named(place: PasswordPlace) -> bool:
+def _is_named(named: NamedValue) -> bool:
     """`the new password: hunter22` within a line, at its end or that of a sentence."""
-    value = place.text[slice(*place.value)]
-    between = place.text[place.name[1] : place.value[0]]
-    if place.quoted or not between.rstrip().endswith((":", "：")):
+    value = named.text[slice(*named.value)]
+    between = named.text[named.name[1] : named.value[0]]
+    if named.quoted or not between.rstrip().endswith((":", "：")):
         return False
     if _IDENTIFIER.match(value):
         return False
-    return place.text[place.value[1] : place.value[1] + 1] not in {",", ";"} and _is_said(place)
+    return named.text[named.value[1] : named.value[1] + 1] not in {",", ";"} and _is_said(named)
 
 
-def _is_said(place: PasswordPlace, _: str = "") -> bool:
+def _is_said(named: NamedValue, _: str = "") -> bool:
     """`the password is hunter22.`: letters and digits, and the sentence ends."""
-    value = place.text[place.value[0] : place.value[1]]
+    value = named.text[named.value[0] : named.value[1]]
     drawn = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
-    return drawn and _SENTENCE_END.match(place.text, place.value[1]) is not None
+    return drawn and _SENTENCE_END.match(named.text, named.value[1]) is not None
 
 
-def _glued(place: PasswordPlace) -> bool:
-    between = place.text[place.name[1] : place.value[0]]
+def _glued(named: NamedValue) -> bool:
+    between = named.text[named.name[1] : named.value[0]]
     return between.rstrip("\"'") == "="
 
 
-def _is_variable(place: PasswordPlace) -> bool:
+def _is_variable(named: NamedValue) -> bool:
     """`PGPASSWORD=…`: capitals or an option for variables, and the sign glued to both."""
-    text, (start, end) = place.text, place.name
+    text, (start, end) = named.text, named.name
     return (
         (text[start:end].isupper() or text.startswith("-e ", max(0, start - 3)))
-        and _glued(place)
+        and _glued(named)
         and text[max(0, start - 1) : start] in {"", " ", "\n", "\t", '"', "'"}
-        and text[place.value[1] : place.value[1] + 1] in {"", " ", "\n", "\r", "\t", '"', "'", "`"}
+        and text[named.value[1] : named.value[1] + 1] in {"", " ", "\n", "\r", "\t", '"', "'", "`"}
     )
 
 
-def _is_after_login(place: PasswordPlace, before: str) -> bool:
+def _is_after_login(named: NamedValue, before: str) -> bool:
     """`user: bob, password: …`; arguments of a call and members of an object are code."""
-    at, stop = place.value
-    is_code = not place.quoted and (
-        _glued(place)
-        or _IDENTIFIER.match(place.text[at:stop]) is not None
-        or place.text[stop : stop + 2].lstrip()[:1] in {"}", ")", "]"}
+    at, stop = named.value
+    is_code = not named.quoted and (
+        _glued(named)
+        or _IDENTIFIER.match(named.text[at:stop]) is not None
+        or named.text[stop : stop + 2].lstrip()[:1] in {"}", ")", "]"}
     )
     return not is_code and _LOGIN_BEFORE.search(before) is not None
 
 
-def _is_pair(place: PasswordPlace, before: str) -> bool:
+def _is_pair(named: NamedValue, before: str) -> bool:
     """In a row of pairs such as a connection string, with a user's or a host's name."""
-    text, stop = place.text, place.value[1]
+    text, stop = named.text, named.value[1]
     return (
-        _glued(place)
+        _glued(named)
         and before[-1:] in {"?", "&", ";", ",", " ", '"', "'"}
         and _PAIR_END.match(text, stop) is not None
         and (
@@ -254,24 +254,24 @@ def _is_pair(place: PasswordPlace, before: str) -> bool:
     )
 
 
-def _is_in_json(place: PasswordPlace) -> bool:
-    text, end = place.text, place.name[1]
-    return place.quoted and text[end : end + 1] in {'"', "'"} and ":" in text[end : place.value[0]]
+def _is_in_json(named: NamedValue) -> bool:
+    text, end = named.text, named.name[1]
+    return named.quoted and text[end : end + 1] in {'"', "'"} and ":" in text[end : named.value[0]]
 
 
-def _is_in_xml(place: PasswordPlace) -> bool:
-    text, (start, end) = place.text, place.name
+def _is_in_xml(named: NamedValue) -> bool:
+    text, (start, end) = named.text, named.name
     return text[start - 1 : start] == "<" and text.startswith(
-        "</" + text[start:end], place.value[1]
+        "</" + text[start:end], named.value[1]
     )
 
 
-def _is_own_line(place: PasswordPlace, before: str) -> bool:
+def _is_own_line(named: NamedValue, before: str) -> bool:
     """Name, sign and value have a line for themselves, and the lines around it are no code."""
-    text, (start, end), (at, stop) = place.text, place.name, place.value
+    text, (start, end), (at, stop) = named.text, named.name, named.value
     if _LINE_BEGINNING.match(before) is None:
         return False
-    if place.quoted:
+    if named.quoted:
         return _LINE_END.match(text, stop) is not None
     after = _BARE_LINE_END.match(text, stop)
     if (
@@ -284,7 +284,7 @@ def _is_own_line(place: PasswordPlace, before: str) -> bool:
     return (
         ":" in between
         or "：" in between
-        or _glued(place)
+        or _glued(named)
         or _SECTION.search(text[max(0, start - _SECTION_REACH) : start]) is not None
     )
 
@@ -297,7 +297,7 @@ def _is_between_code(text: str, start: int, end: int) -> bool:
     )
 
 
-_CHECKS: dict[str, Callable[[PasswordPlace, str], bool]] = {
+_CHECKS: dict[str, Callable[[NamedValue, str], bool]] = {
     "attribute": lambda *_: True,
     "pair": lambda *_: True,
     "quote": _is_in_sql,

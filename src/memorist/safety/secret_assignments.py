@@ -14,9 +14,9 @@ from string import ascii_letters, digits
 
 from memorist.core.lazy import lazy_pattern
 from memorist.safety.chosen_passwords import (
-    PasswordPlace,
+    NamedValue,
     is_chosen_password,
-    is_password_place,
+    is_only_password,
 )
 from memorist.safety.safety_finding import SafetyFinding
 from memorist.safety.secret_keys import BEYOND_ASCII, KeyKind, find_key_kind
@@ -243,7 +243,7 @@ def _fits(text: str, start: int, end: int, one: _AssignedValue) -> bool:
     return (
         way not in {"argument", "said", "quote", "cell", "gap"}
         or _is_said(value)
-        or (way in {"quote", "argument"} and is_password_place(_place(text, start, end, one)))
+        or (way in {"quote", "argument"} and is_only_password(_name_value(text, start, end, one)))
     )
 
 
@@ -277,14 +277,14 @@ def _is_chosen(text: str, start: int, end: int, kind: KeyKind, one: _AssignedVal
     return (
         kind in {"password", "pass"}
         and is_chosen_password(one.value)
-        and is_password_place(_place(text, start, end, one))
+        and is_only_password(_name_value(text, start, end, one))
     )
 
 
-def _place(text: str, start: int, end: int, one: _AssignedValue) -> PasswordPlace:
+def _name_value(text: str, start: int, end: int, one: _AssignedValue) -> NamedValue:
     value = one.start, one.start + len(one.value)
     way = one.between.lastgroup or ""
-    return PasswordPlace(text, (start, end), value, one.kind != "bare", way)
+    return NamedValue(text, (start, end), value, one.kind != "bare", way)
 
 
 def _is_drawn_key(one: _AssignedValue, value: str, name: str) -> bool:
