@@ -141,8 +141,8 @@ def attacks_of(tests: Path) -> list[str]:
 
 
 def compared(record: Path) -> list[str]:
-    """What the real clients send beside what memorist assembles: a count, and a table for each
-    situation of each client.
+    """What the real clients send beside what memorist assembles: a count, the reasons of rows that
+    differ, and a table for each situation of each client.
     """
     found = tomllib.loads(record.read_text("utf-8"))
     why, clients = found["why"], [found[name] for name in found if name != "why"]
@@ -155,7 +155,13 @@ def compared(record: Path) -> list[str]:
     counts = ", ".join(
         f"{verdicts.count(each)} {each}" for each in ("same", "on purpose", "not applicable")
     )
-    parts = [f"{len(verdicts)} rows: {counts}.", ""]
+    parts = [f"{len(verdicts)} rows: {counts}.", "", "## The reasons", ""]
+    parts += ["| reason | verdict | text |", "|---|---|---|"]
+    parts += [
+        f"| {name.replace('_', ' ')} | {each['verdict']} | {each['text']} |"
+        for name, each in why.items()
+    ]
+    parts.append("")
     for client in clients:
         parts += [f"## {client['name']} {client['version']}", ""]
         for name, rows in client["situations"].items():
@@ -166,9 +172,9 @@ def compared(record: Path) -> list[str]:
                 "|---|---|---|",
             ]
             for row in rows:
-                reason = why[row["why"]] if "why" in row else None
                 sides = [f"`{row[side]}`" if side in row else "" for side in ("theirs", "ours")]
-                verdict = "same" if reason is None else f"{reason['verdict']}: {reason['text']}"
+                key = row.get("why")
+                verdict = f"{why[key]['verdict']}: {key.replace('_', ' ')}" if key else "same"
                 parts.append(f"| {' | '.join((*sides, verdict))} |")
             parts.append("")
         parts += [
