@@ -21,7 +21,7 @@ from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.memory_history import FolderHistory
 from memorist.errors import InputError, NothingToDo, StoreError
 from memorist.settings import AutoMemorySettings
-from memorist.store import folder_replacement
+from memorist.store import disk_files
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import MemoryLayout
 from memorist.testing import FrozenClock
@@ -123,14 +123,14 @@ def test_a_replacement_is_finished_or_undone(tmp_path: Path, built: bool) -> Non
     place = tmp_path / "history"
     if built:
         (tmp_path / ".history-old").mkdir()
-        folder_replacement.staging_folder(place).mkdir()
-        (folder_replacement.staging_folder(place) / "new").touch()
+        disk_files.staging_folder(place).mkdir()
+        (disk_files.staging_folder(place) / "new").touch()
     else:
         place.mkdir()
         (place / "old").touch()
-        folder_replacement.staging_folder(place).mkdir()
+        disk_files.staging_folder(place).mkdir()
 
-    folder_replacement.finish_replacement(place)
+    disk_files.finish_replacement(place)
 
     assert [path.name for path in place.iterdir()] == ["new" if built else "old"]
     assert [path.name for path in tmp_path.iterdir()] == ["history"]

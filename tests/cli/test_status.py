@@ -19,8 +19,7 @@ from memorist.budget.budget_status import DueWork, render_budget_status
 from memorist.cli.main import memorist_group
 from memorist.core.messages import Usage
 from memorist.engine import background_status as status_module
-from memorist.engine.background_status import read_background_status
-from memorist.engine.due_work import DueContext
+from memorist.engine.background_status import DueContext, read_background_status
 from memorist.engine.engine import Memorist
 from memorist.forks.fork_spec import ForkLimits, ForkOutcome, ForkSpec, NoTools, Receipt
 from memorist.models.rate_limits import RateLimitReport

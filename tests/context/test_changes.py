@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.context.context_comparison import compare_pieces
-from memorist.context.context_pieces import ContextPiece, build_piece
+from memorist.context.context_pieces import ContextPiece, build_piece, compare_pieces
 
 pytestmark = pytest.mark.covers("CX-9")
 

@@ -8,24 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.context.merge_patch import (
-    apply_merge_patch,
-    build_merge_patch,
-    encode_canonical,
-    to_patchable_object,
-)
 from memorist.context.rollback import drop_rolled_back
 from memorist.context.world_state import (
     EMPTY_WORLD_STATE,
     UNKNOWN_WORLD_STATE,
     PriorValue,
     WorldSection,
+    apply_merge_patch,
+    build_merge_patch,
     changes_to_messages,
     diff_state,
+    encode_canonical,
     hash_text,
     make_title_renderer,
     restore_state,
     state_from_values,
+    to_patchable_object,
 )
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.formats.codex_rollout import read_session as import_codex_memory

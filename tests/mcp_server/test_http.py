@@ -27,8 +27,7 @@ from starlette.datastructures import Headers
 from mcp_server.conftest import Asker, folder
 from memorist.cli.main import memorist_group
 from memorist.errors import UsageError
-from memorist.mcp_server.http_server import MAX_BODY_BYTES
-from memorist.mcp_server.mcp_access import McpAccessPolicy, build_access_policy
+from memorist.mcp_server.http_server import MAX_BODY_BYTES, McpAccessPolicy, build_access_policy
 
 TOKEN = "0aK9xmP2qLr7" + "vBn4wZs8tYc3"
 EVERYWHERE = ".".join("0000")

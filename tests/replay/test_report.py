@@ -25,7 +25,7 @@ from memorist.replay.replay_results import (
     SessionRecord,
 )
 from memorist.replay.replay_tables import describe_cost, session_title
-from memorist.views.markdown_html import render_markdown_html
+from memorist.views.page_rendering import render_markdown_html
 
 VOID = {"meta", "input", "br", "hr", "link", "img"}
 PLAIN = {

@@ -21,10 +21,16 @@ from memorist.cli.main import memorist_group
 from memorist.errors import InputError, RemoteRefused
 from memorist.store.disk_files import DiskFiles
 from memorist.team import team_store
-from memorist.team.git_output import parse_revisions
-from memorist.team.known_authors import MAX_CHANGES_PER_MEMORY, KnownAuthors
+from memorist.team.git_remote import parse_revisions
 from memorist.team.shared_file import text_checksum
-from memorist.team.team_remote import ChangeAuthor, RemoteListing, RemoteState, TeamRevision
+from memorist.team.team_remote import (
+    MAX_CHANGES_PER_MEMORY,
+    ChangeAuthor,
+    KnownAuthors,
+    RemoteListing,
+    RemoteState,
+    TeamRevision,
+)
 from memorist.team.team_store import TeamWrite, open_team_store
 from team.conftest import Machine, MemoryRemote, note
 from team.test_git import checkout, commit, machine

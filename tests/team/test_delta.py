@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.team.request_batches import MAX_CHANGES_PER_REQUEST, split_batches
 from memorist.team.sync_difference import (
     MASS_DELETION_COUNT,
     SyncedMemory,
@@ -15,7 +14,7 @@ from memorist.team.sync_difference import (
     is_mass_deletion,
     plan_sync,
 )
-from memorist.team.team_remote import RemoteChange
+from memorist.team.team_remote import MAX_CHANGES_PER_REQUEST, RemoteChange, split_batches
 
 keys = st.sampled_from(["a", "b", "c"])
 sums = st.sampled_from(["", "1", "2", "3"])

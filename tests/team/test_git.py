@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from memorist.errors import RemoteRefused, RemoteRolledBack, RemoteUnavailable, SettingsError
-from memorist.team.git_output import strip_credentials
-from memorist.team.git_remote import GitRemote, TeamBranch
+from memorist.team.git_remote import GitRemote, TeamBranch, strip_credentials
 from team.conftest import Machine, note
 
 

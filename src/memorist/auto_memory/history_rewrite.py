@@ -18,8 +18,7 @@ from memorist.auto_memory.history_objects import (
 )
 from memorist.auto_memory.memory_changes import ChangeReason, render_commit_message
 from memorist.auto_memory.memory_history import BRANCH, FolderHistory, pack, repo
-from memorist.store.disk_files import make_folders, to_store_error
-from memorist.store.folder_replacement import replace_folder, staging_folder
+from memorist.store.disk_files import make_folders, replace_folder, staging_folder, to_store_error
 
 if TYPE_CHECKING:
     from dulwich.objects import Commit, ObjectID

@@ -35,8 +35,12 @@ from memorist.auto_memory.memory_changes import (
 from memorist.core.lazy import lazy_module
 from memorist.errors import InputError, StoreError
 from memorist.store.database import move_aside
-from memorist.store.disk_files import make_folders, to_store_error
-from memorist.store.folder_replacement import finish_replacement, staging_folder
+from memorist.store.disk_files import (
+    finish_replacement,
+    make_folders,
+    staging_folder,
+    to_store_error,
+)
 
 # The parts of the Git library (dulwich) that the history uses, imported on first use.
 

@@ -16,8 +16,7 @@ from msgspec import Struct, structs
 from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings
 from memorist.cli.memory.memory_commands import open_project_memory
-from memorist.context.context_comparison import PieceChange
-from memorist.context.context_pieces import ContextPiece
+from memorist.context.context_pieces import ContextPiece, PieceChange
 from memorist.context.context_tags import SCAFFOLD_TABLE
 from memorist.context.environment import NetworkAccess
 from memorist.context.host_permissions import (

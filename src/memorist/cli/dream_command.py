@@ -32,7 +32,7 @@ from memorist.dream.dream_journal import (
     render_report_lines,
 )
 from memorist.dream.project_dream import open_dream
-from memorist.engine.background_runtime import open_background_runtime
+from memorist.engine.background_status import open_background_runtime
 from memorist.engine.engine import Memorist
 from memorist.errors import MemoristError, NothingToDo
 from memorist.models.model_choice import open_model

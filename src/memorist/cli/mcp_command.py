@@ -69,7 +69,7 @@ def mcp_command(
         _serve_stdio(project, working)
         return
     server = _load_server("memorist.mcp_server.http_server")
-    access = _load_server("memorist.mcp_server.mcp_access")
+    access = _load_server("memorist.mcp_server.http_server")
     let_in = access.build_access_policy(
         host, allow_host, read_environment().get(access.AUTH_VARIABLE, "")
     )

@@ -14,11 +14,13 @@ from msgspec import Struct, structs
 
 from memorist.compaction.window_at_message import read_recorded_window
 from memorist.context.assembly import assemble_first_context, build_memory_section
-from memorist.context.context_comparison import PieceChange, PieceStatus, compare_pieces
 from memorist.context.context_pieces import (
     ContextPiece,
     ContextSection,
     OmittedSource,
+    PieceChange,
+    PieceStatus,
+    compare_pieces,
     recount_tokens,
 )
 from memorist.context.context_snapshot import load_first_context

@@ -87,7 +87,7 @@ from memorist.skills.skill_discovery import SkillDiscovery, find_skill_locations
 from memorist.store.database import PAUSE_SECONDS, UnsavedConnection, is_disk_failure, open_database
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout, SessionLayout
-from memorist.store.memory_off_sessions import note_memory_off_session, read_memory_off_sessions
+from memorist.store.memory_mode import note_memory_off_session, read_memory_off_sessions
 from memorist.store.state_database import StateDatabase, is_shared, open_state
 from memorist.system import SystemClock
 from memorist.team.team_watcher import open_team_watcher

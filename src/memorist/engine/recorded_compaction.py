@@ -26,7 +26,7 @@ from memorist.compaction.summary_receipt import SummaryUse, describe_summary_run
 from memorist.compaction.summary_request import build_summary_request, request_summary
 from memorist.compaction.summary_review import SummaryReview, review_summary, rewrite_with_review
 from memorist.compaction.window_at_message import RecordedWindow
-from memorist.engine.background_runtime import open_background_runtime
+from memorist.engine.background_status import open_background_runtime
 from memorist.errors import InputError, UsageError
 from memorist.forks.fork_spec import Receipt
 from memorist.formats.transcript_format import CompactionBoundary, SessionHead

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.budget.budget_governor import record_rate_limits
-from memorist.engine.background_runtime import open_background_runtime
+from memorist.engine.background_status import open_background_runtime
 from memorist.engine.rollout_store import RolloutStore
 from memorist.errors import NothingToDo, StoreError
 from memorist.forks.fork_spec import ForkOutcome, Receipt
@@ -73,8 +73,11 @@ from memorist.store.extract_rows import (
     reinsert_extracts,
 )
 from memorist.store.job_claim_rules import LeasePolicy
-from memorist.store.memory_mode import set_memory_mode
-from memorist.store.memory_off_sessions import read_memory_off_sessions, save_rollouts_with_memory
+from memorist.store.memory_mode import (
+    read_memory_off_sessions,
+    save_rollouts_with_memory,
+    set_memory_mode,
+)
 from memorist.store.rollout_rows import ExtractionProgress, Rollout, list_rollouts
 from memorist.store.state_database import list_damage_remarks
 

@@ -40,7 +40,7 @@ from memorist.session_memory.conversation_tracker import ConversationTracker
 from memorist.session_memory.notes_prompt import NotesPrompts
 from memorist.session_memory.session_notes import SessionMemory
 from memorist.settings import SessionMemorySettings
-from memorist.skills.invoked_skills import InvokedSkills
+from memorist.skills.skill_invocation import InvokedSkills
 from memorist.store.event_log import EventLog
 from memorist.store.session_rows import record_session
 from memorist.store.transcript_reader import read_transcript

@@ -16,8 +16,7 @@ from memorist.auto_memory.stale_memories import find_stale_memories
 from memorist.cli.memory.history_commands import blame_memory
 from memorist.engine.past_session_recall import quote_past_sessions
 from memorist.errors import InputError
-from memorist.page.page_addresses import PAGE_ROWS, address_of, list_pages
-from memorist.page.page_context import PageContext
+from memorist.page.page_context import PAGE_ROWS, PageContext, address_of, list_pages
 from memorist.recall.memory_search import FolderSearch
 from memorist.recall.passages import describe_outcome, quote_passage
 from memorist.recall.recall_explanation import explain_recall

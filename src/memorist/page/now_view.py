@@ -8,8 +8,7 @@ from memorist.cli.command_environment import find_home
 from memorist.core.sentences import shorten
 from memorist.engine.session_list import SessionEntry, list_known_sessions, read_kept_notes
 from memorist.errors import MemoristError
-from memorist.page.page_addresses import address_of
-from memorist.page.page_context import PageContext
+from memorist.page.page_context import PageContext, address_of
 from memorist.page.session_views import (
     build_uses,
     build_window,

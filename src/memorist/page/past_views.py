@@ -6,7 +6,7 @@ from memorist.cli.rollouts.rollouts_group import with_past_state
 from memorist.core.sentences import shorten
 from memorist.engine.rollout_store import RolloutStore
 from memorist.errors import InputError
-from memorist.page.page_addresses import PAGE_ROWS, address_of, list_pages
+from memorist.page.page_context import PAGE_ROWS, address_of, list_pages
 from memorist.page.session_views import outcome_cell
 from memorist.rollouts.raw_memory import MemoryBullet, RawMemoryTask, parse_raw_memory
 from memorist.store.extract_rows import StoredExtract, list_extracts

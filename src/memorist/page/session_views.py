@@ -25,7 +25,7 @@ from memorist.engine.session_list import (
     read_recording,
 )
 from memorist.errors import InputError
-from memorist.page.page_addresses import PAGE_ROWS, address_of, list_pages
+from memorist.page.page_context import PAGE_ROWS, address_of, list_pages
 from memorist.page.session_course import (
     BESIDE,
     SessionCourse,

@@ -15,8 +15,7 @@ from memorist.engine.background_status import read_background_status
 from memorist.forks.fork_request import model_id
 from memorist.forks.fork_spec import ForkOutcome, Receipt
 from memorist.models.model_pricing import PriceTable, cache_saving_usd, merge_prices, shipped_prices
-from memorist.page.page_addresses import PAGE_ROWS, address_of
-from memorist.page.page_context import PageContext
+from memorist.page.page_context import PAGE_ROWS, PageContext, address_of
 from memorist.store.receipt_rows import list_newest_receipts
 from memorist.views.page_texts import say, say_each
 from memorist.views.view_blocks import (

@@ -35,8 +35,7 @@ from memorist.page import (
 )
 from memorist.page.memory_actions import change_memory
 from memorist.page.page_access import SECURITY_HEADERS, PageAccess, to_local_address
-from memorist.page.page_addresses import address_of
-from memorist.page.page_context import PageContext, project_links
+from memorist.page.page_context import PageContext, address_of, project_links
 from memorist.uvicorn_server import BoundedConfig
 from memorist.views.page_rendering import PageFrame, read_asset, render_blocks, render_page
 from memorist.views.page_texts import ENGLISH, choose_language, say, use_language

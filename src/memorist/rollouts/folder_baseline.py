@@ -11,8 +11,13 @@ from pathlib import Path
 from memorist.auto_memory.memory_changes import ChangeReason
 from memorist.auto_memory.memory_history import FolderHistory
 from memorist.errors import StoreError
-from memorist.store.disk_files import make_folders, to_store_error
-from memorist.store.folder_replacement import finish_replacement, replace_folder, staging_folder
+from memorist.store.disk_files import (
+    finish_replacement,
+    make_folders,
+    replace_folder,
+    staging_folder,
+    to_store_error,
+)
 
 
 class FolderBaseline:

@@ -29,7 +29,7 @@ from memorist.rollouts.summary_composition import SUMMARY_FILE
 from memorist.rollouts.user_notes import find_notes
 from memorist.runtime import Runtime, SessionContext
 from memorist.store.extract_rows import list_extracts
-from memorist.store.memory_off_sessions import read_memory_off_sessions, save_rollouts_with_memory
+from memorist.store.memory_mode import read_memory_off_sessions, save_rollouts_with_memory
 from memorist.store.rollout_rows import count_uses, list_rollouts
 from memorist.store.state_database import StateDatabase
 

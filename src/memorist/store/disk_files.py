@@ -1,4 +1,4 @@
-"""Files on disk: atomic writes behind the Files port."""
+"""Files on disk: atomic writes behind the Files port, and replacing a folder as a whole."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import errno
 import hashlib
 import os
 import secrets
+import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -16,8 +17,7 @@ from typing import BinaryIO
 
 from memorist.errors import StoreError, WriteConflict
 from memorist.platforms import file_locks
-from memorist.platforms.file_descriptors import NO_LINKS, PRIVATE
-from memorist.platforms.regular_files import open_regular
+from memorist.platforms.regular_files import NO_LINKS, PRIVATE, open_regular
 from memorist.ports import FileInfo, FileSystem
 
 _TEMPORARY_PREFIX = ".memorist-"
@@ -381,3 +381,43 @@ def _write_temporary(folder: Path, data: bytes, *, durable: bool, mode: int = 0o
         path.unlink(missing_ok=True)
         raise
     return path
+
+
+def staging_folder(folder: Path) -> Path:
+    """Where the replacement for a folder is built."""
+    return folder.with_name(f".{folder.name}-new")
+
+
+def _backup_folder(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}-old")
+
+
+def replace_folder(folder: Path) -> None:
+    """Move the folder built in `staging_folder` into place (or none where none was built), and
+    delete the old one. Raises StoreError.
+    """
+    try:
+        shutil.rmtree(_backup_folder(folder), ignore_errors=True)
+        if folder.exists():
+            folder.rename(_backup_folder(folder))
+        elif staging_folder(folder).exists():
+            staging_folder(folder).rename(folder)
+    except OSError as error:
+        raise to_store_error("replace", folder, error) from error
+    finish_replacement(folder)
+
+
+def finish_replacement(folder: Path) -> None:
+    """Finish a replacement that was killed half-way, or undo one that had not begun; no copy
+    remains. Raises StoreError.
+    """
+    old, new = _backup_folder(folder), staging_folder(folder)
+    try:
+        if old.exists():
+            if new.exists() and not folder.exists():
+                new.rename(folder)
+            shutil.rmtree(old)
+        if new.exists():
+            shutil.rmtree(new)
+    except OSError as error:
+        raise to_store_error("replace", folder, error) from error

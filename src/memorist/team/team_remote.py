@@ -1,11 +1,18 @@
-"""The interface of a remote that stores a team's memories, with its values."""
+"""The interface of a remote that stores a team's memories, with its values, the splitting of
+changes into requests that it accepts, and the authors that it last reported.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Protocol
 
+import msgspec
 from msgspec import Struct
+
+from memorist.ports import FileSystem
+from memorist.store.disk_files import read_if_exists
+from memorist.store.home_layout import TeamLayout
 
 MAX_KEYS = 5_000
 """Upper bound of memories in one team. No user reads 5,000; more is a mistake or an attack."""
@@ -121,3 +128,84 @@ class TeamRemote(Protocol):
     def close(self) -> None:
         """Close connections. May be called twice."""
         ...
+
+
+MAX_CHANGES_PER_REQUEST = 500
+"""Upper bound of changes in one request."""
+
+
+def split_batches(
+    changes: Mapping[str, RemoteChange], limit: int
+) -> Iterator[dict[str, RemoteChange]]:
+    """Split the changes into parts of at most `limit` bytes of text, sorted; a larger one goes
+    alone.
+
+    Deletions and changes of existing memories go first, so that a full store still accepts them.
+    """
+    batch: dict[str, RemoteChange] = {}
+    size = 0
+    for key in sorted(changes, key=lambda key: (changes[key].was == "", key)):
+        more = len((changes[key].text or "").encode("utf-8", "surrogatepass")) + len(
+            key.encode("utf-8", "surrogatepass")
+        )
+        if batch and (size + more > limit or len(batch) >= MAX_CHANGES_PER_REQUEST):
+            yield batch
+            batch, size = {}, 0
+        batch[key] = changes[key]
+        size += more
+    if batch:
+        yield batch
+
+
+MAX_CHANGES_PER_MEMORY = 20
+"""Newest changes of one memory that are stored.
+
+Our choice: no user reads more, and the remote has them.
+"""
+
+
+class KnownAuthors:
+    """The authors of one project. An unreadable file counts as empty."""
+
+    def __init__(self, where: TeamLayout, files: FileSystem) -> None:
+        self._where = where
+        self._files = files
+
+    def load(self) -> dict[str, list[ChangeAuthor]]:
+        """Return the changes by memory name, newest first."""
+        try:
+            return msgspec.json.decode(
+                self._files.read(self._where.authors), type=dict[str, list[ChangeAuthor]]
+            )
+        except (FileNotFoundError, msgspec.DecodeError):
+            return {}
+
+    def record_listing(self, listing: RemoteListing, log: Sequence[TeamRevision]) -> None:
+        """Record a listing and its changes, newest first. Raises StoreError."""
+        known = self.load()
+        found: dict[str, list[ChangeAuthor]] = {key: [] for key in listing.checksums}
+        for each in log:
+            if each.key in found and len(found[each.key]) < MAX_CHANGES_PER_MEMORY:
+                found[each.key].append(each.by)
+        for key, by in listing.by.items():
+            if key in found and not found[key] and known.get(key, [])[:1] != [by]:
+                found[key] = [by]
+        # Of one that was not changed for so long that the log does not reach back to it, what was
+        # known stays true.
+        self._save(
+            {key: each or known.get(key, []) for key, each in found.items() if each or key in known}
+        )
+
+    def record_sent(self, sent: Collection[str]) -> None:
+        """Record that these were sent from here, which outdates what the remote reported of them.
+
+        Raises StoreError.
+        """
+        known = self.load()
+        if known.keys() & set(sent):
+            self._save({key: each for key, each in known.items() if key not in sent})
+
+    def _save(self, known: dict[str, list[ChangeAuthor]]) -> None:
+        data = msgspec.json.encode(known, order="sorted")
+        if read_if_exists(self._files, self._where.authors) != data:
+            self._files.write(self._where.authors, data)

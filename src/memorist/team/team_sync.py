@@ -31,7 +31,6 @@ from memorist.ports import FileSystem
 from memorist.settings import TeamSettings
 from memorist.store.disk_files import read_if_exists
 from memorist.store.process_lock import hold_lock
-from memorist.team.known_authors import KnownAuthors
 from memorist.team.local_copy import (
     IncomingChanges,
     LocalMemory,
@@ -42,7 +41,6 @@ from memorist.team.local_copy import (
 )
 from memorist.team.memory_merge import merge_texts, name_conflict_copy
 from memorist.team.merge_bases import BaseTextStore
-from memorist.team.request_batches import split_batches
 from memorist.team.shared_file import UnshareableMemory, text_checksum
 from memorist.team.sync_difference import (
     SyncedMemory,
@@ -57,11 +55,13 @@ from memorist.team.sync_difference import (
 from memorist.team.sync_report import TeamSyncReport
 from memorist.team.team_remote import (
     MAX_KEYS,
+    KnownAuthors,
     RemoteChange,
     RemoteListing,
     RemoteState,
     TeamRemote,
     TeamRevision,
+    split_batches,
 )
 
 MAX_PUSH_ATTEMPTS = 3

@@ -4,6 +4,7 @@ for unknown ones. Pure.
 
 from __future__ import annotations
 
+import json
 import re
 
 import msgspec
@@ -11,14 +12,9 @@ from msgspec import Struct
 
 from memorist.core.apply_patch import FileEdit, find_patch_in_command, parse_patch
 from memorist.core.file_edits import INPUT_VALUE_LIMIT, cut_text, find_edited_path, find_file_edits
+from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject, ToolUse
 from memorist.core.text_analysis import word_set
-from memorist.transcript.codex_script import (
-    SCRIPT_TOOL,
-    find_script_commands,
-    find_script_patch,
-    is_escalated,
-)
 from memorist.transcript.command_lines import (
     classify_command,
     cut_command,
@@ -26,6 +22,45 @@ from memorist.transcript.command_lines import (
     join_command,
     shorten_command,
 )
+
+SCRIPT_TOOL = "exec"
+"""Name of the tool."""
+MAX_SCRIPT_COMMANDS = 8
+"""Commands of one script that are read."""
+_COMMAND = lazy_pattern(
+    r"tools\.exec_command\(\s*\{(?:[^{}\"]|\"(?:[^\"\\]|\\.)*\"\s*:(?!\s*\{))*?"
+    r"[\"']?cmd[\"']?\s*:\s*(\"(?:[^\"\\]|\\.)*\")"
+)
+_ESCALATED = ("with_escalated_permissions", "require_escalated")
+_PATCH = lazy_pattern(r"\"\*\*\* Begin Patch(?:[^\"\\]|\\.)*\"|`(\*\*\* Begin Patch[^`]*)`")
+
+
+def find_script_commands(script: str) -> list[str]:
+    """Return the commands that a script runs, in order."""
+    found = _COMMAND.findall(script)[:MAX_SCRIPT_COMMANDS]
+    return [text for literal in found if (text := _decode_literal(literal))]
+
+
+def find_script_patch(script: str) -> str:
+    """Return the patch that a script applies; empty if it applies none."""
+    found = _PATCH.search(script) if "apply_patch" in script else None
+    if found is None:
+        return ""
+    return found[1] if found[1] is not None else _decode_literal(found[0])
+
+
+def is_escalated(arguments: str) -> bool:
+    """Tell whether a call, script or not, asks to run outside the sandbox."""
+    return any(word in arguments for word in _ESCALATED)
+
+
+def _decode_literal(literal: str) -> str:
+    try:
+        text = json.loads(literal)
+    except ValueError:
+        return ""
+    return text if isinstance(text, str) else ""
+
 
 SHORT_COMMAND_LIMIT = 160
 """Longest shown form of a command, in characters."""

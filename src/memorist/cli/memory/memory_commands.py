@@ -37,7 +37,7 @@ from memorist.recall.memory_search import open_memory_search
 from memorist.recall.reachable_memory import ReachableMemory
 from memorist.store.disk_files import DiskFiles
 from memorist.store.text_removal import TextRemoval
-from memorist.team.known_authors import KnownAuthors
+from memorist.team.team_remote import KnownAuthors
 
 # Open the project's memory for one command, and report its changes.
 
