@@ -20,6 +20,7 @@ from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.core.prompt_templates import load_prompt
 from memorist.core.utc_time import format_utc_day
 from memorist.dream.daily_log import DailyLogs
+from memorist.dream.dream_form import build_dream_form
 from memorist.dream.dream_gates import (
     GateClosed,
     GateFacts,
@@ -50,6 +51,7 @@ from memorist.dream.past_evidence import PastSession, list_session_files
 from memorist.errors import MemoristError, StoreError
 from memorist.events import DreamFailed, DreamFinished, Event
 from memorist.extensions import SessionExtension
+from memorist.forks.answer_form import AnswerForm
 from memorist.forks.background_queue import BackgroundQueue
 from memorist.forks.fork_spec import (
     FolderAccess,
@@ -59,7 +61,8 @@ from memorist.forks.fork_spec import (
     Receipt,
     discarded_receipt,
 )
-from memorist.ports import Model
+from memorist.models.answer_schema import fills_forms
+from memorist.ports import Model, discover_window
 from memorist.runtime import SessionContext
 from memorist.settings import DreamSettings
 from memorist.store.home_layout import MemoryLayout
@@ -307,18 +310,19 @@ class Dream(SessionExtension):
         for change in prepared.plan.changes:
             if change.after is None:
                 overlay.remove(folder / change.path)
-        material = fit_material(
-            DreamMaterial(
-                folder=folder,
-                index=prepared.index,
-                topics=prepared.shown,
-                logs=prepared.logs,
-                utterances=match_utterances(prepared.shown, prepared.evidence.utterances),
-                instructions=prepared.instructions,
-            ),
-            self._settings,
+        known = DreamMaterial(
+            folder=folder,
+            index=prepared.index,
+            topics=prepared.shown,
+            logs=prepared.logs,
+            utterances=match_utterances(prepared.shown, prepared.evidence.utterances),
+            instructions=prepared.instructions,
         )
+        material = fit_material(known, self._settings)
         spec = replace(self._build_fork_spec(prepared, material, why), requested_by_user=asked)
+        if fills_forms(model, runtime.settings.models, shares=False):
+            form = await self._build_form(model, known, material)
+            spec = replace(spec, form=form, history_summary=None)
         receipt = await runtime.run_fork_on_copy(spec, model, overlay)
         if receipt.outcome is ForkOutcome.BLOCKED:
             return _DreamForkResult(failed=receipt.said, is_reportable=False)
@@ -353,6 +357,12 @@ class Dream(SessionExtension):
             (*(each.text for each in material.utterances), *(text for _, text in prepared.logs))
         )
         return review_model_changes(by_model, ruled, self._settings, check, sessions)
+
+    async def _build_form(
+        self, model: Model, known: DreamMaterial, material: FittedMaterial
+    ) -> AnswerForm:
+        window, prompt = await discover_window(model), load_prompt("dream/dream_form")
+        return build_dream_form(known, material, prompt, window=window)
 
     def _build_fork_spec(
         self, prepared: PreparedDream, material: FittedMaterial, why: str

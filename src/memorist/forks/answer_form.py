@@ -7,8 +7,11 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from memorist.core.json_answer import find_json_entries, find_object_with, list_objects_with
+from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject
 from memorist.forks.text_edits import TextEdits
+
+_NUMBER = lazy_pattern(r"\d{1,4}")
 
 
 class AnswerForm(Struct, frozen=True, kw_only=True):
@@ -76,3 +79,11 @@ def list_texts(value: object) -> list[str]:
         [each.strip() for each in given if isinstance(each, str)] if isinstance(given, list) else []
     )
     return list(dict.fromkeys(filter(None, texts)))
+
+
+def read_numbers(given: object, most: int) -> tuple[int, ...]:
+    """Numbers from 1 to `most`, in whatever writing; each once."""
+    values = given if isinstance(given, list) else [given]
+    texts = [str(each) for each in values if isinstance(each, int | str | float)]
+    found = (int(number) for text in texts for number in _NUMBER.findall(text))
+    return tuple(dict.fromkeys(number for number in found if 1 <= number <= most))

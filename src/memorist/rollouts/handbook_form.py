@@ -23,7 +23,7 @@ from memorist.core.messages import JsonObject
 from memorist.core.sentences import shorten
 from memorist.core.text_analysis import to_one_line
 from memorist.core.token_count import estimate_text_tokens
-from memorist.forks.answer_form import AnswerForm, list_objects, list_texts
+from memorist.forks.answer_form import AnswerForm, list_objects, list_texts, read_numbers
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement
 from memorist.forks.text_edits import TextEdits
 from memorist.rollouts.hand_edits import USER_PROFILE_MARK, HandbookFiles
@@ -76,7 +76,6 @@ _SHOWN_LISTS: dict[EntryList, str] = {
     "knowledge": "known",
     "failures": "failure",
 }
-_NUMBER = lazy_pattern(r"\d{1,4}")
 _QUOTATION = lazy_pattern(r"“[^”\n]{3,}”|\"[^\"\n]{3,}\"|`[^`\n]+`")
 _ARROW = lazy_pattern(r"[”\"]?\s*(?:->|→)\s*")
 """Ends a clause, as a full stop does: `never squash` -> `keep the commits apart`."""
@@ -232,7 +231,7 @@ class _FormReading:
         handbook, summary = self._draft.handbook, self._draft.summary
         changes, used = dict[_Claim, HandbookEntry | None](), set[int]()
         for given in list_objects(answer.get("claims"))[:MAX_CLAIM_CHANGES]:
-            numbers = _read_numbers(given.get("numbers"), len(self._claims))
+            numbers = read_numbers(given.get("numbers"), len(self._claims))
             text = _clean_line(given.get("text"))
             fault = self._find_claim_fault(numbers, text, used)
             if fault:
@@ -287,7 +286,7 @@ class _FormReading:
     def _read_topics(self, given: object, dropped: list[str]) -> tuple[SummaryTopic, ...]:
         changes = dict[SummaryTopic, SummaryTopic]()
         for each in list_objects(given)[:MAX_TOPIC_CHANGES]:
-            numbers = _read_numbers(each.get("number"), len(self._topics))
+            numbers = read_numbers(each.get("number"), len(self._topics))
             text = _clean_line(each.get("learnings"))
             fault = (
                 self._find_free_fault(text, MAX_LEARNINGS_WORDS)
@@ -316,14 +315,6 @@ class _FormReading:
             else:
                 sentences.append(sentence)
         return " ".join(dict.fromkeys(sentences)) or present
-
-
-def _read_numbers(given: object, most: int) -> tuple[int, ...]:
-    """Numbers from 1 to `most`, in whatever writing; each once."""
-    values = given if isinstance(given, list) else [given]
-    texts = [str(each) for each in values if isinstance(each, int | str | float)]
-    found = (int(number) for text in texts for number in _NUMBER.findall(text))
-    return tuple(dict.fromkeys(number for number in found if 1 <= number <= most))
 
 
 def _one_line(text: str) -> str:
