@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from memorist.cli.main import memorist_group
 from memorist.core.messages import Usage
 from memorist.ports import Request
-from memorist.testing import CallTool, Hang, HttpError, ReplyParts, Say, ScriptedServer
+from memorist.testing import CallTool, Hang, HttpError, ReplyParts, Say, ScriptedServer, Think
 
 LINE = "`pytest -q tests/test_total.py` failed; mended in src/checkout/total.py"
 EDIT = {"file_path": "/notes/worklog.md", "old_string": "# Worklog", "new_string": LINE}
@@ -149,6 +149,49 @@ def test_a_server_that_tells_nothing_of_itself(monkeypatch: pytest.MonkeyPatch) 
     assert status == 0
     assert "does not tell the window" in text
     assert "Set models.window" in text
+    assert "5 of 5 forms are right" in text
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        (Say(text=" "), "its answer is empty"),
+        (Say(text="<think>So the test failed."), "it only thought, and gave no answer"),
+        (Think(text="So the test failed."), "it only thought, and gave no answer"),
+    ],
+)
+def test_a_model_that_says_nothing(
+    monkeypatch: pytest.MonkeyPatch, said: Say | Think, reason: str
+) -> None:
+    """That it gave no answer is named, and not what the answer lacks."""
+    with ScriptedServer(lambda request: said, window=16_384) as server:
+        status, text = examine(server, monkeypatch)
+
+    assert status == 1
+    assert text.count(reason) == 5
+
+
+@pytest.mark.parametrize(
+    ("usage", "fault"),
+    [
+        (Usage(output=12), "counts no tokens for what it read"),
+        (Usage(input=10**9, output=5), "counts more tokens than its window"),
+        (Usage(input=9, output=10**9), "counts more tokens than its window"),
+    ],
+)
+def test_a_server_whose_counts_cannot_be_right(
+    monkeypatch: pytest.MonkeyPatch, usage: Usage, fault: str
+) -> None:
+    """Limits and prices rest on them, so that it is said; the answers count all the same."""
+
+    def answer(request: Request) -> Any:
+        return msgspec.structs.replace(good_answer(request), usage=usage)
+
+    with ScriptedServer(answer, window=16_384) as server:
+        status, text = examine(server, monkeypatch)
+
+    assert status == 0
+    assert fault in text
     assert "5 of 5 forms are right" in text
 
 

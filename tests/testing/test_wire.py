@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.core.messages import Usage
+from memorist.core.messages import JsonObject, Usage
 from memorist.formats.codec_registry import find_codec
 from memorist.models.call_failure import CallFailure
 from memorist.models.reply_assembly import assemble_anthropic, assemble_chat, assemble_responses
@@ -173,3 +173,20 @@ def test_chat_chunks_of_other_servers_are_understood() -> None:
         {"type": "function", "id": "t", "function": {"name": "f", "arguments": "{}"}}
     ]
     assert made["usage"] == {"prompt_tokens": 1, "completion_tokens": 2}
+
+
+def test_a_chat_stream_without_ids_or_a_finish_reason_is_whole_once_it_was_counted() -> None:
+    """Some servers give their calls no ids and end without a reason; a stream that ends before the
+    counts is still cut off.
+    """
+    call = {"function": {"name": "Edit", "arguments": "{}"}}
+    events: list[JsonObject] = [
+        {"choices": [{"index": 0, "delta": {"tool_calls": [call, call]}, "finish_reason": None}]},
+        {"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 2}},
+    ]
+    made = assemble_chat(events)
+
+    assert isinstance(made, dict)
+    calls = made["choices"][0]["message"]["tool_calls"]
+    assert [each["id"] for each in calls] == ["call_0", "call_1"]
+    assert isinstance(assemble_chat(events[:1]), CallFailure)

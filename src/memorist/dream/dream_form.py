@@ -150,17 +150,17 @@ def _retire_repeats(
     shown: _ShownMemories, given: object, dropped: list[str]
 ) -> Iterator[WriteFileCall]:
     """Retire each memory of a group all of which another one of it says."""
-    gone: set[str] = set()
+    retired: set[str] = set()
     for group in list_objects(given)[:MAX_GROUPS]:
         numbers = read_numbers(group.get("numbers"), len(shown.topics))
         topics = [shown.topics[number - 1] for number in numbers]
         for topic in reversed(topics):
-            others = [each for each in topics if each is not topic and each.path not in gone]
+            others = [each for each in topics if each is not topic and each.path not in retired]
             fuller = next((each for each in others if says_all(each.body, topic.body)), None)
-            if fuller is not None and topic.path not in gone:
-                gone.add(topic.path)
+            if fuller is not None and topic.path not in retired:
+                retired.add(topic.path)
                 yield WriteFileCall(shown.path(topic), f"retired: {fuller.name} says it\n")
-        if len(topics) < 2 or not gone & {topic.path for topic in topics}:
+        if len(topics) < 2 or not retired & {topic.path for topic in topics}:
             names = ", ".join(topic.name for topic in topics) or "none"
             dropped.append(f"no memory of a group says all that another one says ({names})")
 

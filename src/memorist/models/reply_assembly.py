@@ -103,14 +103,16 @@ def assemble_responses(events: Iterable[JsonObject]) -> JsonObject | CallFailure
 
 def assemble_chat(events: Iterable[JsonObject]) -> JsonObject | CallFailure:
     """The `chat.completion` object of a Chat Completions stream. It is complete once every choice
-    has its finish reason.
+    has its finish reason, or, from a server that sends none, once the counts came by themselves.
     """
     body: JsonObject = {}
+    counted = False
     choices: dict[int, JsonObject] = {}
     for event in events:
         if event.get("error"):
             error = event["error"]
             return failure_from_error(error if isinstance(error, dict) else {"message": str(error)})
+        counted = bool(event.get("usage")) and not event.get("choices")
         body.update(
             {key: value for key, value in event.items() if key != "choices" and value is not None}
         )
@@ -121,7 +123,8 @@ def assemble_chat(events: Iterable[JsonObject]) -> JsonObject | CallFailure:
                 ),
                 choice,
             )
-    if not choices or any(choice.get("finish_reason") is None for choice in choices.values()):
+    finished = all(choice.get("finish_reason") is not None for choice in choices.values())
+    if not choices or not (finished or counted):
         return _CUT_OFF
     return body | {
         "object": "chat.completion",
@@ -176,8 +179,12 @@ def _complete_choice(index: int, choice: JsonObject) -> JsonObject:
     message = choice["message"]
     if "tool_calls" in message:
         calls = message["tool_calls"]
+        # Some servers give their calls no ids, without which no result can be sent back.
         message = message | {
-            "tool_calls": [{"type": "function", **calls[number]} for number in sorted(calls)]
+            "tool_calls": [
+                {"type": "function", "id": f"call_{number}", **calls[number]}
+                for number in sorted(calls)
+            ]
         }
     return {"index": index, **choice, "message": message}
 

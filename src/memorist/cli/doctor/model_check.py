@@ -28,7 +28,13 @@ from memorist.cli.doctor.check_result import CheckResult, DoctorContext
 from memorist.cli.doctor.database_check import open_read_only
 from memorist.compaction.summary_parser import UnusableSummary, parse_summary
 from memorist.compaction.summary_review import MIN_NAME_SHARE, drop_invented_lines
-from memorist.core.messages import JsonObject, ToolDefinition, Usage
+from memorist.core.messages import (
+    JsonObject,
+    RedactedThinkingBlock,
+    ThinkingBlock,
+    ToolDefinition,
+    Usage,
+)
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.engine.background_status import read_background_status
 from memorist.errors import MemoristError, ModelError, ModelTimeout, StoreError
@@ -139,6 +145,7 @@ def check_model_answers(context: DoctorContext) -> Iterator[CheckResult]:
         yield CheckResult("good", f"the window of {model.name} is {model.window:,} tokens")
     for result in results:
         yield _describe(result)
+    yield from _check_counts(results, model.window)
     yield _summarize_results(results)
 
 
@@ -162,6 +169,32 @@ def _describe(result: TrialResult) -> CheckResult:
     return CheckResult(
         "note", f"{task.name}: {result.why} ({cost}); used by {task.used_by}", task.advice
     )
+
+
+def _check_counts(results: list[TrialResult], window: int) -> Iterator[CheckResult]:
+    """Whether the server's counts of tokens can be right: limits and prices rest on them."""
+    used = [result.usage for result in results if result.answered]
+    fault = ""
+    if any(each.input + each.cache_read + each.cache_write <= 0 for each in used):
+        fault = "counts no tokens for what it read"
+    elif any(each.context > window or each.output > 2 * MAX_OUTPUT for each in used):
+        fault = "counts more tokens than its window or the limit of an answer holds"
+    if fault:
+        yield CheckResult(
+            "note",
+            f"the server {fault}: what its work takes, and when its window is full, is not known",
+            "Set models.window, and do not rely on limits of tokens or money for this server.",
+        )
+
+
+def _describe_nothing(reply: Reply) -> str:
+    """Why there is no answer at all in a reply; empty where there is one."""
+    if _reply_text(reply).strip() or any(message.tool_uses for message in reply.messages):
+        return ""
+    blocks = [block for message in reply.messages for block in message.blocks]
+    if any(isinstance(block, ThinkingBlock | RedactedThinkingBlock) for block in blocks):
+        return "it only thought, and gave no answer: turn its thinking off on the server"
+    return "its answer is empty"
 
 
 def _summarize_results(results: list[TrialResult]) -> CheckResult:
@@ -219,7 +252,7 @@ async def _try_task(model: Model, task: ModelTask) -> TrialResult:
         why = str(error) or f"none within {TRIAL_SECONDS:g} seconds"
         elapsed = time.monotonic() - began
         return TrialResult(task=task, why=why, seconds=elapsed, answered=False, hung=hung)
-    why = task.judge(reply)
+    why = _describe_nothing(reply) or task.judge(reply)
     if why and reply.stop_reason in CUT_OFF_REASONS:
         why = _describe_cut(_reply_text(reply))
     return TrialResult(task=task, why=why, seconds=time.monotonic() - began, usage=reply.usage)
