@@ -40,9 +40,36 @@ _COMMON = {
     "hur",
     "polish": "i w na nie to się jest z do że jak o dla po co czy ale przez są być tylko",
     "turkish": "ve bir bu için ile da de ne nasıl değil mi var olarak gibi daha çok ama",
+    "finnish": "ja ei se että ovat mutta kun jos tai myös niin kuin vain mitä missä milloin miten "
+    "miksi kuka tämä olla aina koskaan minä",
+    "danish": "og det er på ikke af den vi jeg til har om kan skal når hvor hvornår hvordan hvad "
+    "et fra bliver",
+    "norwegian": "og det er på ikke av den vi jeg til har om kan skal når hvor hvordan hva et som "
+    "fra blir",
+    "czech": "se je že pro jak kde kdy ale nebo jsou které už jen tak vždy nikdy máme",
+    "hungarian": "az és hogy nem egy van meg csak mit hol mikor hogyan vagy kell ez azt vannak "
+    "mindig soha",
+    "romanian": "și în la cu pe nu este un să din pentru sunt cum unde când sau dar",
+    "indonesian": "yang dan ini itu dengan untuk dari tidak pada adalah kita kami bagaimana kapan "
+    "selalu jangan",
+    "hindi": "का के की है में को से और हैं पर यह वह नहीं तो ही भी कि एक जो क्या कब कहाँ कैसे हम आप था थी थे "
+    "किया जाता जाती जाते रहा हो करना लिए",
+    "arabic": "في من على إلى أن هذا هذه ما هو هي لا كان مع عن التي الذي كل متى أين كيف هل نحن",
+    "greek": "και το η ο να τα της του είναι για με σε που δεν στο στη τι πώς πού πότε",
     "russian": "и в не на что с это как по для мы я из у к но а все так же если или при нужно надо "
     "быть только когда",
 }  # fmt: skip
+_OWN_FORMS = {
+    "finnish": re.compile(r"\w{3}(?:ss[aä]|st[aä]|ll[aä]|lt[aä]|[aä]{2}n|isin)\Z"),
+    "polish": re.compile("[łąęśźż]"),
+    "czech": re.compile("[ěřů]"),
+    "hungarian": re.compile("[őű]"),
+    "romanian": re.compile("[țţ]"),
+    "turkish": re.compile("[ğış]"),
+}
+"""Letters of a language that hardly another one has, or endings of its words: a word with one
+counts as a common word.
+"""
 COMMON_WORDS = {language: frozenset(words.split()) for language, words in _COMMON.items()}
 """Words of each language that say nothing of what a text is about."""
 _SCRIPTS = (
@@ -54,14 +81,19 @@ _SCRIPTS = (
     (re.compile("[\u0b80-\u0bff]"), "tamil"),
 )
 """Scripts that tell the language by themselves, nearly always."""
-_WORD = re.compile(r"[^\W\d_]+")
-_COMBINING_ACCENT = re.compile("[\u0300-\u036f]")
+_WORD = re.compile("(?:[^\\W\\d_]|[\u0900-\u0963])+")
+_COMBINING_ACCENT = re.compile(
+    "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670\u200c\u200d]"
+)
+"""Accents, the vowel signs of Hebrew and Arabic, which are seldom written, and joiners."""
 
 
 def detect_language(text: str) -> str:
     """Return the language of a text, as Snowball calls it; `english` where in doubt."""
     words = set(_WORD.findall(text[:MAX_DETECTED_CHARS].lower()))
     counts = {language: len(words & common) for language, common in COMMON_WORDS.items()}
+    for language, form in _OWN_FORMS.items():
+        counts[language] += sum(form.search(word) is not None for word in words)
     best = max(counts, key=lambda language: counts[language])
     return best if counts[best] >= max(MIN_COMMON_WORDS, counts["english"] + 1) else "english"
 

@@ -1,5 +1,5 @@
-"""Split text into search words: lower case, stems, identifiers whole and in parts, character pairs
-in unspaced scripts.
+"""Split text into search words: lower case, stems, identifiers whole and in parts, and in unspaced
+scripts pairs of characters, or three in a row of an alphabet.
 
 Pure.
 """
@@ -97,15 +97,38 @@ MAX_TEXT_CHARS = 100_000
 cannot be its subject.
 """
 
-_UNSPACED_SCRIPTS = (
-    "\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3100-\u312f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
+_UNSPACED_ALPHABETS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+"""Thai, Lao, Burmese, Khmer."""
+_SYLLABLES_AND_SIGNS = (
+    "\u3040-\u30ff\u3100-\u312f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
     "\uf900-\ufaff\U00020000-\U0003ffff"
 )
-"""Thai, Lao, Burmese, Khmer, kana, bopomofo, Chinese characters, Hangul."""
+"""Kana, bopomofo, Chinese characters, Hangul."""
+_UNSPACED_SCRIPTS = _UNSPACED_ALPHABETS + _SYLLABLES_AND_SIGNS
+_MARKS = (
+    "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a"
+    "\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u0711\u0730-\u074a\u07a6-\u07b0"
+    "\u0900-\u0963\u0971-\u09e5\u09fe-\u0a65\u0a70-\u0ae5\u0afa-\u0b65\u0b71-\u0be5\u0c00-\u0c65"
+    "\u0c80-\u0ce5\u0d00-\u0d65\u0d80-\u0de5\u200c\u200d"
+)
+"""Signs that stand on a letter or join two, and the letters of the scripts of India among which
+they are: a word goes on there, which for a regular expression ends.
+"""
+_LETTERS = rf"[^\W_](?:[^\W_]|[{_MARKS}])*"
 
-_WORD_RUN = lazy_pattern(rf"([{_UNSPACED_SCRIPTS}]+)|([^\W_]+(?:[_./:\\-]+[^\W_]+)*)")
+_WORD_RUN = lazy_pattern(rf"([{_UNSPACED_SCRIPTS}]+)|({_LETTERS}(?:[_./:\\-]+{_LETTERS})*)")
 _UNSPACED_RUN = lazy_pattern(f"[{_UNSPACED_SCRIPTS}]+")
-_ALPHANUMERIC_RUN = lazy_pattern(r"[^\W_]+")
+_ALPHABET_RUN = lazy_pattern(f"([{_UNSPACED_ALPHABETS}]+)")
+_CLUSTER = lazy_pattern(
+    "[\u0e40-\u0e44\u0ec0-\u0ec4]?."
+    "[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece\u102b-\u103e\u1056-\u109d\u17b4-\u17d3]*"
+)
+"""A letter of an unspaced alphabet with what is written before, on and below it."""
+CLUSTERS = 3
+"""Letters in a row that are searched for: a word of these languages has three to nine, and two are
+in any text.
+"""
+_ALPHANUMERIC_RUN = lazy_pattern(_LETTERS)
 _CAMEL_CASE_BREAK = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _PATH_SEPARATOR = lazy_pattern(r"[./:\\]+")
 
@@ -131,16 +154,28 @@ def _extract_words(text: str) -> Iterator[tuple[str, str]]:
     for match in _WORD_RUN.finditer(text):
         unspaced, spaced = match.groups()
         if unspaced:
-            yield from _character_pairs(unspaced)
+            yield from _unspaced_words(unspaced)
         elif _UNSPACED_RUN.search(spaced):
             for part in re.split(f"([{_UNSPACED_SCRIPTS}]+)", spaced):
                 yield from (
-                    _character_pairs(part)
+                    _unspaced_words(part)
                     if _UNSPACED_RUN.fullmatch(part)
                     else _identifier_words(part)
                 )
         else:
             yield from _identifier_words(spaced)
+
+
+def _unspaced_words(run: str) -> Iterator[tuple[str, str]]:
+    """The words of a run without spaces, as far as they can be told."""
+    for part in _ALPHABET_RUN.split(run):
+        if _ALPHABET_RUN.match(part):
+            letters = _CLUSTER.findall(part)
+            for at in range(max(1, len(letters) - CLUSTERS + 1)):
+                word = "".join(letters[at : at + CLUSTERS])[:MAX_WORD_CHARS]
+                yield word, word
+        else:
+            yield from _character_pairs(part)
 
 
 def _character_pairs(run: str) -> Iterator[tuple[str, str]]:
@@ -175,6 +210,11 @@ def _identifier_words(run: str) -> tuple[tuple[str, str], ...]:
     if len(segments) > 1:
         found.append((_join_identifier(run), run))
     return tuple(found)
+
+
+def count_unspaced_letters(text: str) -> int:
+    """The number of letters of a text in scripts that part no words."""
+    return sum(map(len, _UNSPACED_RUN.findall(text)))
 
 
 def make_search_key(word: str) -> str:

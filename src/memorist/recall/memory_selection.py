@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.memory_manifest import MemoryHeader
 from memorist.core.messages import Message, Origin
+from memorist.core.search_words import count_unspaced_letters
 from memorist.recall.project_question import asks_about_project
 from memorist.recall.word_chance import is_rare, is_uncommon
 from memorist.settings import RecallSettings
@@ -243,8 +244,7 @@ def is_searchable(query: str) -> bool:
     return (
         len(words) >= MIN_QUERY_WORDS
         or any(is_uncommon(word) or is_rare(word) for word in words)
-        or sum("\u3040" <= letter <= "\u9fff" or "\uac00" <= letter <= "\ud7af" for letter in query)
-        >= MIN_QUERY_WORDS
+        or count_unspaced_letters(query) >= MIN_QUERY_WORDS
     )
 
 

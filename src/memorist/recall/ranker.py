@@ -704,7 +704,9 @@ class Ranker:
         strange = [word for word in words if word not in counts and is_maybe_mistyped(word)]
         for word in strange[:MAX_MENDED_WORDS]:
             near = [each for each in self._index.near_words(word) if is_one_letter_off(word, each)]
-            if len(near) == 1 and near[0] not in words:
+            near.sort(key=len)
+            # A word and its stem are one.
+            if near and near[0] not in words and all(each.startswith(near[0]) for each in near):
                 words[near[0]] = words.pop(word)
         if words.keys() == question.words.keys():
             return question, counts

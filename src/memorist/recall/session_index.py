@@ -55,7 +55,7 @@ from memorist.transcript.invocation_log import (
     uses_unusable_word,
 )
 
-SESSION_INDEX_VERSION = 8
+SESSION_INDEX_VERSION = 9
 """Version of the tables; a file of another version is rebuilt."""
 PARTS = ("said", "answered", "work", *(f"answered{at}" for at in range(1, MAX_ANSWER_PARTS)))
 """Entries of a turn in the ranker, by position. `answered` is the end of the answer, which is all
