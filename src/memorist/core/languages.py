@@ -59,16 +59,17 @@ _COMMON = {
     "russian": "и в не на что с это как по для мы я из у к но а все так же если или при нужно надо "
     "быть только когда",
 }  # fmt: skip
-_OWN_FORMS = {
-    "finnish": re.compile(r"\w{3}(?:ss[aä]|st[aä]|ll[aä]|lt[aä]|[aä]{2}n|isin)\Z"),
+_OWN_LETTERS = {
     "polish": re.compile("[łąęśźż]"),
     "czech": re.compile("[ěřů]"),
     "hungarian": re.compile("[őű]"),
     "romanian": re.compile("[țţ]"),
     "turkish": re.compile("[ğış]"),
 }
-"""Letters of a language that hardly another one has, or endings of its words: a word with one
-counts as a common word.
+"""Letters of a language that hardly another one has: a word with one counts as a common word."""
+_FINNISH_ENDINGS = tuple("ssa ssä sta stä lla llä lta ltä aan ään isin".split())
+MIN_FINNISH_LETTERS = 6
+"""Endings of Finnish, whose words are long and seldom common; they count in words of that length.
 """
 COMMON_WORDS = {language: frozenset(words.split()) for language, words in _COMMON.items()}
 """Words of each language that say nothing of what a text is about."""
@@ -92,8 +93,12 @@ def detect_language(text: str) -> str:
     """Return the language of a text, as Snowball calls it; `english` where in doubt."""
     words = set(_WORD.findall(text[:MAX_DETECTED_CHARS].lower()))
     counts = {language: len(words & common) for language, common in COMMON_WORDS.items()}
-    for language, form in _OWN_FORMS.items():
-        counts[language] += sum(form.search(word) is not None for word in words)
+    counts["finnish"] += sum(
+        word.endswith(_FINNISH_ENDINGS) and len(word) >= MIN_FINNISH_LETTERS for word in words
+    )
+    if not text.isascii():
+        for language, letters in _OWN_LETTERS.items():
+            counts[language] += sum(letters.search(word) is not None for word in words)
     best = max(counts, key=lambda language: counts[language])
     return best if counts[best] >= max(MIN_COMMON_WORDS, counts["english"] + 1) else "english"
 

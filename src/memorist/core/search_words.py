@@ -117,6 +117,7 @@ they are: a word goes on there, which for a regular expression ends.
 _LETTERS = rf"[^\W_](?:[^\W_]|[{_MARKS}])*"
 
 _WORD_RUN = lazy_pattern(rf"([{_UNSPACED_SCRIPTS}]+)|({_LETTERS}(?:[_./:\\-]+{_LETTERS})*)")
+_ASCII_WORD_RUN = lazy_pattern(r"([^\W_]+(?:[_./:\\-]+[^\W_]+)*)", re.ASCII)
 _UNSPACED_RUN = lazy_pattern(f"[{_UNSPACED_SCRIPTS}]+")
 _ALPHABET_RUN = lazy_pattern(f"([{_UNSPACED_ALPHABETS}]+)")
 _CLUSTER = lazy_pattern(
@@ -149,8 +150,11 @@ def extract_search_words(text: str) -> Iterator[tuple[str, str]]:
 
 def _extract_words(text: str) -> Iterator[tuple[str, str]]:
     text = text[:MAX_TEXT_CHARS]
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
+    if text.isascii():
+        for run in _ASCII_WORD_RUN.findall(text):
+            yield from _identifier_words(run)
+        return
+    text = unicodedata.normalize("NFKC", text)
     for match in _WORD_RUN.finditer(text):
         unspaced, spaced = match.groups()
         if unspaced:
