@@ -67,7 +67,7 @@ _OWN_LETTERS = {
     "turkish": re.compile("[ğış]"),
 }
 """Letters of a language that hardly another one has: a word with one counts as a common word."""
-_FINNISH_ENDINGS = tuple("ssa ssä sta stä lla llä lta ltä aan ään isin".split())
+_FINNISH_ENDINGS = ("ssa", "ssä", "sta", "stä", "lla", "llä", "lta", "ltä", "aan", "ään", "isin")
 MIN_FINNISH_LETTERS = 6
 """Endings of Finnish, whose words are long and seldom common; they count in words of that length.
 """
