@@ -96,6 +96,20 @@ async def test_a_wrong_answer_takes_nothing_away_and_asks_nobody(world: World, s
     }
     assert not world.memory.inbox.list_proposals()
     assert world.receipts[-1].said
+    if said.startswith('{"same": [{') and world.receipts[-1].outcome is ForkOutcome.UNCHANGED:
+        assert world.receipts[-1].said.startswith("(Dropped: no memory of a group says")
+
+
+@pytest.mark.covers("DR-3")
+async def test_without_a_saying_no_correction_is_asked_for(world: World) -> None:
+    """A small model fills in each list that it is shown: a real one corrected every memory into
+    itself.
+    """
+    fill(world)
+    model, _ = await dream(world, answer())
+
+    schema = model.requests[0].body["response_format"]["json_schema"]["schema"]
+    assert list(schema["properties"]) == ["same"]
 
 
 @pytest.mark.covers("DR-3")

@@ -331,7 +331,7 @@ class Dream(SessionExtension):
             return _DreamForkResult(failed=receipt.said or receipt.outcome.value)
         return _DreamForkResult(
             changes=self._review_fork(overlay, prepared, material),
-            said=receipt.said,
+            said="" if spec.form else receipt.said,
             evidence=prepared.evidence.evidence,
             receipt=receipt,
         )

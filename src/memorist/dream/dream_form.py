@@ -78,12 +78,15 @@ def build_dream_form(
     return AnswerForm(
         instruction=instruction.strip(),
         material=_render_memories(shown),
-        schema=_build_schema(),
+        schema=_build_schema(corrects=bool(shown.sayings)),
         read=read,
     )
 
 
-def _build_schema() -> JsonObject:
+def _build_schema(*, corrects: bool) -> JsonObject:
+    """The schema; `corrects` where there are sayings, which alone prove a sentence wrong: a small
+    model fills in each list that it is shown.
+    """
     text: JsonObject = {"type": "string"}
     number: JsonObject = {"type": "integer"}
 
@@ -96,12 +99,12 @@ def _build_schema() -> JsonObject:
         }
         return {"type": "array", "maxItems": most, "items": each}
 
-    properties: JsonObject = {
-        "same": entries(MAX_GROUPS, {"numbers": {"type": "array", "maxItems": 6, "items": number}}),
-        "corrections": entries(
+    numbers: JsonObject = {"type": "array", "maxItems": 6, "items": number}
+    properties: JsonObject = {"same": entries(MAX_GROUPS, {"numbers": numbers})}
+    if corrects:
+        properties["corrections"] = entries(
             MAX_CORRECTIONS, {"number": number, "saying": number, "old": text, "new": text}
-        ),
-    }
+        )
     return {
         "type": "object",
         "properties": properties,

@@ -217,9 +217,11 @@ class _ForkRun:
                 return ForkOutcome.TIMED_OUT if late else ForkOutcome.OVER_LIMIT
             reply = await self._send(spec, body)
             turn = await _apply_reply(reply, way, spec.form, executor, wire)
-            self.statement = "\n".join(
-                (self.statement, *(f"(Dropped: {each}.)" for each in turn.dropped))
-            )
+            dropped = [f"(Dropped: {each}.)" for each in turn.dropped]
+            # The object of a form says little to a reader: what became of it comes first.
+            as_form = way is EditMethod.FORM
+            parts = (*dropped, self.statement) if as_form else (self.statement, *dropped)
+            self.statement = "\n".join(parts)
             seen.update(turn.keys)
             if turn.is_final or (spec.one_round and turn.changed and turn.succeeded):
                 return None
