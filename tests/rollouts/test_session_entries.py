@@ -8,6 +8,7 @@ import json
 
 import pytest
 
+from memorist.core.messages import JsonObject
 from memorist.rollouts.structural_stage_one import build_structural_result
 from memorist.rollouts.task_log import TaskLogBuilder
 from memorist.store.rollout_rows import Rollout
@@ -349,6 +350,76 @@ def test_the_same_checks_stand_once_in_a_session() -> None:
     found = [each for each in entries(talk.agent("It is in.")) if "`pnpm test`" in each]
 
     assert len(found) == 1
+
+
+def test_checks_of_several_tasks_are_one_entry() -> None:
+    """What a project asks of every change stands together; a run on one file is left out."""
+    talk = asked().run("pnpm run check-types", "ok").run("pnpm lint", "ok").agent("Done.")
+    talk.user("Add a page that lists the sums of the northern tills by customer and by day.")
+    talk.edit("/home/dev/shop/page.py").run("pnpm vitest run till.test.ts", "1 passed")
+    talk.run("pnpm test", "3 passed")
+    found = entries(talk.agent("It is in."))
+
+    assert "Checks passed with: `pnpm run check-types`, `pnpm lint`, `pnpm test`" in found
+
+
+def test_a_gate_of_several_commands_comes_before_its_parts() -> None:
+    """A project's own chain of checks is named whole."""
+    gate = "uv run ruff check src tests && uv run mypy src && uv run pytest tests"
+    talk = asked().run("uv run pytest tests/tills", "2 passed").run(gate, "3 passed").agent("Done.")
+
+    assert next(each for each in entries(talk) if each.startswith("Tests ran with: ")).startswith(
+        f"Tests ran with: `{gate}`"
+    )
+
+
+@pytest.mark.parametrize(
+    ("tool", "asks", "given", "running", "ended"),
+    [
+        (
+            "exec_command",
+            "write_stdin",
+            {"session_id": 3, "chars": ""},
+            "Process running with session ID 3",
+            "Process exited with code {code}\nOutput:\n{text}",
+        ),
+        (
+            "exec_command",
+            "wait",
+            {"cell_id": "3"},
+            "Script running with cell ID 3",
+            'Script completed\n{{"chunk_id":"a","exit_code":{code},"output":"{text}"}}',
+        ),
+        (
+            "Bash",
+            "BashOutput",
+            {"bash_id": "3"},
+            "Command running in background with ID: 3",
+            "<status>completed</status>\n<exit_code>{code}</exit_code>\n{text}",
+        ),
+    ],
+)
+@pytest.mark.parametrize("code", [0, 1])
+def test_a_command_in_the_background_ends_as_a_later_call_says(
+    tool: str, asks: str, given: JsonObject, running: str, ended: str, code: int
+) -> None:
+    """A client puts there what takes longer than some seconds: the tests."""
+    key = "command" if tool == "Bash" else "cmd"
+    text = "error: the northern till is a cent off" if code else "3 passed"
+    talk = asked().call(tool, {key: "pnpm test"}, running).call(asks, given, running)
+    talk.call(asks, given, ended.format(code=code, text=text))
+    found = [each for each in entries(talk.agent("Done.")) if "pnpm test" in each]
+
+    assert len(found) == 1
+    assert found[0].startswith("`pnpm test` failed" if code else "Tests ran with: `pnpm test`")
+
+
+def test_a_command_that_was_interrupted_proves_nothing() -> None:
+    """Control-C ends it, and what it says then is no result."""
+    talk = asked().call("exec_command", {"cmd": "pnpm test"}, "Process running with session ID 3")
+    talk.call("write_stdin", {"session_id": 3, "chars": "\x03"}, "Process exited with code 0")
+
+    assert not any("pnpm test" in each for each in entries(talk.agent("Stopped.")))
 
 
 def test_what_stands_among_the_preferences_is_no_request_beside() -> None:

@@ -26,12 +26,15 @@ from memorist.rollouts.task_commands import (
     STEPS_PREFIX,
     find_steps,
     join_checks,
+    names_several,
     render_opened,
     working_commands,
 )
 from memorist.rollouts.task_log import (
     AGREED_PREFIX,
+    CHECKS,
     MAX_AGREED_CHARACTERS,
+    CommandRuns,
     TaskLogBuilder,
     TaskRecord,
 )
@@ -359,13 +362,25 @@ def _is_telling(failure: WorkFailure) -> bool:
 
 def _build_command_lines(tasks: Sequence[TaskRecord]) -> list[NoteLine]:
     found, listed = [], set[str]()
+    checks: list[tuple[str, CommandRuns]] = []
+    last = 0
     for task in tasks:
         commands = [each for each in working_commands(task) if each[0] not in listed]
         listed.update(text for text, _ in commands)
+        own = [each for each in commands if each[1].kind in CHECKS]
+        checks += own
+        last = task.first_turn if own else last
         found += [
-            _build_entry_line(COMMANDS_SECTION, text, (task.first_turn, at, line), 1.2)
-            for at, (text, line) in enumerate(join_checks(commands))
+            _build_entry_line(COMMANDS_SECTION, text, (task.first_turn, at, run.line), 1.2)
+            for at, (text, run) in enumerate(commands)
+            if run.kind not in CHECKS
         ]
+    found += [
+        _build_entry_line(
+            COMMANDS_SECTION, text, (last, at, line), 2.0 if names_several(text) else 1.2
+        )
+        for at, (text, line) in enumerate(join_checks(checks))
+    ]
     found += [
         replace(
             _build_entry_line(COMMANDS_SECTION, text, (task.first_turn, -at, line), 3.0), must=True

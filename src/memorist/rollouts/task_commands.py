@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from memorist.core.lazy import lazy_pattern
-from memorist.rollouts.task_log import CHECKS, CommandRuns, TaskRecord
+from memorist.rollouts.task_log import CommandRuns, TaskRecord
 from memorist.transcript.command_lines import (
     classify_command,
     covers_check,
@@ -70,9 +70,16 @@ def find_steps(task: TaskRecord) -> Iterator[tuple[str, CommandRuns]]:
 CHECKS_PREFIX = "Checks passed with: "
 
 
-def join_checks(found: Sequence[tuple[str, CommandRuns]]) -> list[tuple[str, int]]:
-    """The commands of a task with their lines; checks of several kinds are one entry."""
-    checks = [(text, run) for text, run in found if run.kind in CHECKS]
+MAX_CHECKS_OF_KIND = 2
+"""Checks of one kind that a session's memory names. Our choice."""
+
+
+def join_checks(checks: Sequence[tuple[str, CommandRuns]]) -> list[tuple[str, int]]:
+    """The checks of a session with their lines, without those that a wider one covers, and those of
+    single files only where there are no others; checks of several kinds are one entry.
+    """
+    checks = list({_first_span(text): (text, run) for text, run in checks}.values())
+    checks = [pair for pair in checks if not _FILE_NAME.search(_first_span(pair[0]))] or checks
     wide = [
         (text, run)
         for text, run in checks
@@ -81,22 +88,35 @@ def join_checks(found: Sequence[tuple[str, CommandRuns]]) -> list[tuple[str, int
             for wider, other in checks
         )
     ]
-    checks = wide or checks[:1]
-    found = [pair for pair in found if pair[1].kind not in CHECKS or pair in checks]
-    others = [(text, run.line) for text, run in found if run.kind not in CHECKS]
-    if len({run.kind for _, run in checks}) < 2:
-        return [(text, run.line) for text, run in found]
-    spans = [span for text, _ in checks for span in _SPAN.findall(text)[:1]]
-    return [(f"{CHECKS_PREFIX}{', '.join(spans)}", checks[0][1].line), *others]
+    kinds: dict[str, list[tuple[str, CommandRuns]]] = {}
+    for text, run in sorted(wide or checks[:1], key=_checks_most):
+        kinds.setdefault(run.kind, []).append((text, run))
+    chosen = [pair for same in kinds.values() for pair in same[:MAX_CHECKS_OF_KIND]]
+    if len(kinds) < 2:
+        return [(text, run.line) for text, run in chosen]
+    spans = ", ".join(_first_span(text) for text, _ in chosen)
+    return [(f"{CHECKS_PREFIX}{spans}", chosen[0][1].line)]
+
+
+def names_several(text: str) -> bool:
+    """Whether an entry names several checks: what a project asks of every change."""
+    return text.startswith(CHECKS_PREFIX) or " && " in _first_span(text)
+
+
+def _checks_most(check: tuple[str, CommandRuns]) -> tuple[int, int]:
+    """Sorts first what runs several checks at once, then what ran most."""
+    return -_first_span(check[0]).count(" && "), -check[1].runs
+
+
+def _first_span(text: str) -> str:
+    found = _SPAN.search(text)
+    return found[0] if found else text
 
 
 def _covers(wider: str, text: str) -> bool:
     """Whether one entry's command covers that of the other, and not the other way round."""
-    one, other = _SPAN.findall(wider)[:1], _SPAN.findall(text)[:1]
-    if not one or not other or one == other:
-        return False
-    wide, narrow = one[0].strip("`"), other[0].strip("`")
-    return covers_check(wide, narrow) and not covers_check(narrow, wide)
+    wide, narrow = _first_span(wider).strip("`"), _first_span(text).strip("`")
+    return wide != narrow and covers_check(wide, narrow) and not covers_check(narrow, wide)
 
 
 _REUSED_KINDS = frozenset({"test", "lint", "typecheck", "build", "format", "install"})
@@ -109,13 +129,15 @@ _ONLY_ASKS = lazy_pattern(
     r"\s(?:version|--version|--help|show|index|list|search|info|outdated|freeze|tree)(?:\s|\Z)"
 )
 """A run that tells about a tool or a package, and checks or installs nothing."""
-_FILE_NAME = lazy_pattern(r"\s[\w./-]+\.\w{1,5}(?=\s|\Z)")
+_FILE_NAME = lazy_pattern(r"\s[\w./-]+\.\w{1,5}(?=[\s`]|\Z)")
 _SPAN = lazy_pattern(r"`[^`]+`")
 _WORKED_PHRASES = {
     "test": "Tests ran with", "lint": "Linted with", "typecheck": "Types checked with",
     "build": "Built with", "format": "Formatted with", "install": "Installed with",
 }  # fmt: skip
 MAX_TASK_COMMANDS = 6
+MAX_COMMAND_CHARACTERS = 160
+"""Of a command that memory holds: four checks of a project joined by `&&`. Our choice."""
 
 
 def working_commands(task: TaskRecord) -> list[tuple[str, CommandRuns]]:
@@ -135,7 +157,8 @@ def working_commands(task: TaskRecord) -> list[tuple[str, CommandRuns]]:
     found.sort(key=lambda pair: (pair[1].kind == "run", -pair[1].runs, pair[1].order))
     return [
         (
-            f"{_WORKED_PHRASES.get(run.kind, 'Ran')}: `{cut_command(text, 120)}`{_run_counts(run)}",
+            f"{_WORKED_PHRASES.get(run.kind, 'Ran')}: "
+            f"`{cut_command(text, MAX_COMMAND_CHARACTERS)}`{_run_counts(run)}",
             run,
         )
         for text, run in found[:MAX_TASK_COMMANDS]

@@ -34,6 +34,7 @@ from memorist.rollouts.message_effects import (
 from memorist.rollouts.outside_content import is_polluting
 from memorist.rollouts.raw_memory import SAID_PREFIX, MemoryBullet
 from memorist.rollouts.session_evidence import line_pointer
+from memorist.transcript.background_work import FollowedCalls
 from memorist.transcript.call_outcome import CallOutcome, parse_call_outcome, result_head_and_tail
 from memorist.transcript.command_lines import find_commit_message
 from memorist.transcript.dialogue import INTERRUPTED
@@ -229,6 +230,7 @@ class TaskLogBuilder:
         self.order = 0
         self._last_reply = ""
         self._open: dict[str, _OpenCall] = {}
+        self._followed: FollowedCalls[_OpenCall] = FollowedCalls()
         self._count = 0
 
     @property
@@ -377,6 +379,7 @@ class TaskLogBuilder:
         self.agent_acted = True
         task = self.current_task
         task.calls += 1
+        self._followed.on_tool_call(call)
         action = parse_tool_action(call)
         kind = (
             action.kind
@@ -390,12 +393,13 @@ class TaskLogBuilder:
             del self._open[next(iter(self._open))]
 
     def _on_tool_result(self, result: ToolResult, message: Message) -> None:
-        call = self._open.pop(result.tool_use_id, None)
-        if call is None:
+        answered = self._open.pop(result.tool_use_id, None)
+        if answered is None:
             return
+        call = self._followed.resolve(result, answered)
         ends = result_head_and_tail(result)
         outcome = parse_call_outcome(result, call.kind, ends, list_questions_by_id(call.action))
-        if isinstance(call.action, CommandAction) and outcome.ok is not False:
+        if call is answered and isinstance(call.action, CommandAction) and outcome.ok is not False:
             self._on_opening(call.action.command, message.line)
         self._name_opened("\n".join(ends))
         if outcome.user_text and (outcome.rejected or call.kind == "ask"):

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Generic, TypeVar
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject, ToolResult, ToolUse
+
+CallT = TypeVar("CallT")
+"""What is known of a call that was made."""
 
 WORK_LIMIT = 30
 """Pieces of work that are followed; beyond that the oldest are dropped."""
@@ -20,6 +24,7 @@ DESCRIPTION_LIMIT = 200
 
 _STARTED = lazy_pattern(
     r"(?:running in (?:the )?background with ID:|Process running with session ID|"
+    r"Script running with cell ID|"
     r"Async agent launched[\s\S]{0,300}?agentId:)\s*([\w-]+)"
 )
 _NOTIFIED = lazy_pattern(
@@ -27,13 +32,31 @@ _NOTIFIED = lazy_pattern(
 )
 _ENDED = lazy_pattern(
     r"<status>(?:completed|failed|killed|stopped|cancelled)</status>|Process exited with code|"
+    r"\AScript (?:completed|failed|terminated)|"
     r"Successfully (?:killed|stopped)|No (?:shell|task) found|Unknown process",
     re.IGNORECASE,
 )
-_ID_KEYS = ("task_id", "bash_id", "shell_id", "agentId", "session_id", "id")
-_FOLLOWING_TOOLS = frozenset(
-    {"taskoutput", "bashoutput", "agentoutput", "write_stdin", "killshell", "killbash", "taskstop"}
+_STILL_RUNNING = lazy_pattern(
+    r"<status>(?:running|pending)</status>|<retrieval_status>(?:timeout|not_ready)</", re.IGNORECASE
 )
+_HEAD = 2_000
+"""Characters of a result in which a client says what goes on."""
+_ID_KEYS = ("task_id", "bash_id", "shell_id", "agentId", "session_id", "cell_id", "id")
+_FOLLOWING_TOOLS = frozenset(
+    {
+        "taskoutput",
+        "bashoutput",
+        "agentoutput",
+        "write_stdin",
+        "wait",
+        "killshell",
+        "killbash",
+        "taskstop",
+    }
+)
+_ENDING_TOOLS = frozenset({"killshell", "killbash", "taskstop"})
+_INTERRUPT = "\x03"
+"""What Control-C types."""
 _PLAN_PATH = lazy_pattern(r"(?:^|[/\\])\.claude[/\\]plans[/\\][^/\\]+\.md$")
 _RUNNING = frozenset({"running", "pending", "started"})
 
@@ -61,7 +84,7 @@ class BackgroundWork:
 
     def on_tool_result(self, result: ToolResult, started_by: str) -> None:
         """The result of a call that `started_by` describes: it may tell of a start or an end."""
-        head = result.text[:2_000]
+        head = result.text[:_HEAD]
         asked = self._asked.pop(result.tool_use_id, None)
         if asked is not None:
             if _ENDED.search(head):
@@ -78,6 +101,45 @@ class BackgroundWork:
         for id, status in _NOTIFIED.findall(text) if self.running else ():
             if status.lower() not in _RUNNING:
                 self.running.pop(id, None)
+
+
+class FollowedCalls(Generic[CallT]):
+    """Calls that go on in the background, by the client's id: their outcome is in the result of a
+    later call that asks for it. A client puts every command there that takes longer than some
+    seconds, which are the tests and builds.
+    """
+
+    __slots__ = ("_asked", "_started")
+
+    def __init__(self) -> None:
+        self._started: dict[str, CallT] = {}
+        self._asked: dict[str, str] = {}
+
+    def on_tool_call(self, call: ToolUse) -> None:
+        """A call may ask for the result of one that goes on; what it ends is followed no more."""
+        name = call.name.lower()
+        if not self._started or name not in _FOLLOWING_TOOLS:
+            return
+        id = next(_iterate_ids(call.input), "")
+        if name in _ENDING_TOOLS or _INTERRUPT in str(call.input.get("chars", "")):
+            self._started.pop(id, None)
+        elif id in self._started:
+            self._asked[call.id] = id
+
+    def resolve(self, result: ToolResult, call: CallT) -> CallT:
+        """The call whose result this is: the one it answers, or the one that it asked about."""
+        asked = self._asked.pop(result.tool_use_id, "")
+        first = self._started.pop(asked, None)
+        started = _STARTED.search(result.text[:_HEAD])
+        if started is not None:
+            self._started[started[1]] = first or call
+            if len(self._started) > WORK_LIMIT:
+                del self._started[next(iter(self._started))]
+            return call
+        if first is not None and _STILL_RUNNING.search(result.text[:_HEAD]):
+            self._started[asked] = first
+            return call
+        return first or call
 
 
 def _iterate_ids(given: JsonObject) -> Iterator[str]:

@@ -31,7 +31,7 @@ megabytes at most.
 """
 
 _EXIT_CODE = lazy_pattern(
-    r"(?:Process exited with code|Exit code:?|exit code:?|\"exit_code\":)\s*(-?\d{1,5})"
+    r"(?:Process exited with code|Exit code:?|exit code:?|\"exit_code\":|<exit_code>)\s*(-?\d{1,5})"
 )
 _CODEX_HEAD = lazy_pattern(
     r"\A(?:Script completed|Chunk ID:|Wall time:?|Exit code:|Process exited|Process running|"

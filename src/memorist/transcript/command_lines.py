@@ -52,16 +52,19 @@ _COMMAND_KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ),
     (
         "typecheck",
-        _argument_pattern("tsc|mypy|pyright|typecheck|type-check|vet|typecheck:[\\w:-]+"),
+        _argument_pattern(
+            "tsc|mypy|pyright|(?:typecheck|type-check|check-types|types:check|check:types)"
+            "(?::[\\w:-]+)?|vet"
+        ),
     ),
     (
         "lint",
         _argument_pattern(
             "lint|eslint|ruff|biome|golangci-lint|clippy|flake8|shellcheck|actionlint|"
-            "pre-commit|check|lint:[\\w:-]+"
+            "pre-commit|check|lint[-:][\\w:-]+"
         ),
     ),
-    ("format", _argument_pattern("fmt|gofmt|prettier|black|format")),
+    ("format", _argument_pattern("fmt|gofmt|prettier|black|format|(?:fmt|format)[-:][\\w:-]+")),
     (
         "build",
         _argument_pattern(

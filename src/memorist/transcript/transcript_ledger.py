@@ -19,7 +19,7 @@ from memorist.core.messages import Message, Origin, TextBlock, ThinkingBlock, To
 from memorist.core.sentences import shorten, shorten_middle
 from memorist.core.text_analysis import find_identifiers
 from memorist.safety.secrets import redact
-from memorist.transcript.background_work import BackgroundWork, is_plan_path
+from memorist.transcript.background_work import BackgroundWork, FollowedCalls, is_plan_path
 from memorist.transcript.call_outcome import CallOutcome, parse_call_outcome, result_head_and_tail
 from memorist.transcript.command_lines import (
     find_commit_message,
@@ -84,6 +84,7 @@ class WorkRecord:
     """
 
     __slots__ = (
+        "_followed",
         "_talk",
         "_turns",
         "background",
@@ -115,12 +116,14 @@ class WorkRecord:
         self.plan_path = ""
         """The file that holds the newest plan, where one does."""
         self.background = BackgroundWork()
+        self._followed: FollowedCalls[OpenToolCall] = FollowedCalls()
         self.calls: dict[str, OpenToolCall] = {}
 
     def on_tool_call(self, call: ToolUse) -> None:
         """The assistant called a tool."""
         self._talk.on_tool_call()
         self.background.on_tool_call(call)
+        self._followed.on_tool_call(call)
         if call.name in self.tools or len(self.tools) < TOOL_LIMIT:
             self.tools[call.name] = self.tools.get(call.name, 0) + 1
         action = parse_tool_action(call)
@@ -151,6 +154,7 @@ class WorkRecord:
         if call is None:
             return
         self.background.on_tool_result(result, describe_tool_action(call.action))
+        call = self._followed.resolve(result, call)
         ends = result_head_and_tail(result)
         outcome = parse_call_outcome(result, call.kind, ends, list_questions_by_id(call.action))
         if outcome.rejected:
