@@ -113,12 +113,11 @@ class ExpectedRest(Struct, frozen=True):
 
 
 class EditVerdict(Struct, frozen=True):
-    """Whether an edit pays, in US dollars, and the reason in one clause for the user."""
+    """Whether an edit pays, in US dollars."""
 
     pays: bool
     saved_usd: float
     cost_usd: float
-    why: str
 
     @property
     def gain(self) -> float:
@@ -128,15 +127,14 @@ class EditVerdict(Struct, frozen=True):
 
 class EditChoice(Struct, frozen=True):
     """What to do before this request: the edits, all sharing one cache reset, and their common
-    verdict. `forced`: the window demanded it.
+    verdict.
     """
 
     edits: tuple[HistoryEdit, ...]
     verdict: EditVerdict
-    forced: bool = False
 
 
-NO_EDITS = EditChoice((), EditVerdict(pays=False, saved_usd=0.0, cost_usd=0.0, why="nothing to do"))
+NO_EDITS = EditChoice((), EditVerdict(pays=False, saved_usd=0.0, cost_usd=0.0))
 
 
 def price_per_token(price: ModelPrice | None, *, ttl_seconds: float = 300.0) -> TokenRates | None:
@@ -233,17 +231,7 @@ def price_edits(
     now = _immediate_cost(sum(edit.tokens_freed for edit in edits), first, state, rates)
     cost = max(0.0, now) + sum(edit.cost_usd + edit.loss_usd for edit in edits)
     saved = _later_saving(edits, state, rest, rates) + max(0.0, -now)
-    pays = saved > cost
-    if state.warm_tokens == 0:
-        why = "the cache is cold and everything is written again anyway"
-    elif first >= state.warm_tokens:
-        why = "nothing that is cached changes"
-    else:
-        why = (
-            f"{state.warm_tokens - first} cached tokens are lost, and about {rest.calls:.0f} "
-            f"calls are to come"
-        )
-    return EditVerdict(pays=pays, saved_usd=saved, cost_usd=cost, why=why)
+    return EditVerdict(pays=saved > cost, saved_usd=saved, cost_usd=cost)
 
 
 def choose_edits(
@@ -342,18 +330,7 @@ def _choose_forced(
         )
     else:
         best = min(groups, key=lambda group: _tokens_after(group, state))
-    verdict = price_edits(best, state, rest, rates)
-    over = state.context_tokens - limit
-    return EditChoice(
-        best,
-        EditVerdict(
-            verdict.pays,
-            verdict.saved_usd,
-            verdict.cost_usd,
-            f"the request is {over} tokens too large",
-        ),
-        forced=True,
-    )
+    return EditChoice(best, price_edits(best, state, rest, rates))
 
 
 def _tokens_after(edits: Sequence[HistoryEdit], state: RequestCacheState) -> int:

@@ -24,7 +24,7 @@ from memorist.context.assembly import (
     pieces_to_messages,
     read_folder_context,
 )
-from memorist.context.context_pieces import ContextPiece, OmittedSource
+from memorist.context.context_pieces import ContextPiece
 from memorist.context.context_snapshot import (
     ContextSnapshot,
     add_removed_sections,
@@ -92,7 +92,6 @@ class ContextExtension(SessionExtension):
         check_sections(host.sections, self._family)
         self.pieces: tuple[ContextPiece, ...] = ()
         """The first context as it is shown."""
-        self.omitted: tuple[OmittedSource, ...] = ()
         """What was looked up but is not in the context, or only in part."""
         self._world_state: WorldState = EMPTY_WORLD_STATE
         self._first_state: WorldState = EMPTY_WORLD_STATE
@@ -247,7 +246,7 @@ class ContextExtension(SessionExtension):
             given,
             status_characters=self._settings.status_characters,
         )
-        self.pieces, self.omitted = context.pieces, context.left_out
+        self.pieces = context.pieces
         self._compared_sections = None
         self._world_state = self._first_state = state_from_values(
             {section.id: section.value for section in self._sections}

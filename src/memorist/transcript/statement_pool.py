@@ -126,13 +126,12 @@ class StatementCandidate(Struct):
 class StatementPool:
     """The sentences of a session, at most `2 * POOL_LIMIT`, and its identifiers."""
 
-    __slots__ = ("_names_seen", "_order", "candidates", "names")
+    __slots__ = ("_order", "candidates", "names")
 
     def __init__(self) -> None:
         self.candidates: list[StatementCandidate] = []
         self.names: dict[str, float] = {}
         self._order = 0
-        self._names_seen = 0
 
     def add_text(self, source: str, turn: int, text: str) -> list[StatementCandidate]:
         """Add the sentences of a text; returns the candidates created."""
