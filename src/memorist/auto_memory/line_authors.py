@@ -1,4 +1,4 @@
-"""Attributes each line of a memory to the change that introduced it. Pure."""
+"""Attributes each line of a memory to the change that introduced it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 
 from msgspec import Struct
+
+from memorist.auto_memory.memory_changes import RecordedChange
+from memorist.auto_memory.memory_history import FolderHistory
+from memorist.core.text_analysis import replace_surrogates
+from memorist.errors import InputError
 
 
 class BlamedLine(Struct, frozen=True):
@@ -33,3 +38,18 @@ def blame_lines(versions: Sequence[tuple[str, str]]) -> tuple[BlamedLine, ...]:
             )
         lines = merged
     return tuple(lines)
+
+
+def blame_memory(
+    history: FolderHistory, path: str
+) -> tuple[list[RecordedChange], tuple[BlamedLine, ...]]:
+    """The changes of a memory, oldest first, and the change that each of its lines comes from.
+
+    Raises InputError for a memory that the history does not know.
+    """
+    log = list(reversed(history.log(path)))
+    if not log:
+        raise InputError(f"the history knows no memory {path}; `memorist memory list` shows all")
+    data = [history.read_file(path, each.id) or b"" for each in log]
+    texts = [replace_surrogates(each.decode("utf-8", "surrogateescape")) for each in data]
+    return log, blame_lines([(each.id, text) for each, text in zip(log, texts, strict=True)])

@@ -205,24 +205,30 @@ def read_project_record(files: FileSystem, memory_layout: MemoryLayout) -> Proje
         return None
 
 
+def list_projects_with_memory(files: FileSystem, layout: Layout) -> list[ProjectRecord]:
+    """All projects of the home that have a memory, as recorded beside it."""
+    folders = sorted(layout.projects.iterdir()) if layout.projects.is_dir() else []
+    records = (
+        read_project_record(files, MemoryLayout(each / "memory", each / "memory-state"))
+        for each in folders
+    )
+    return [record for record in records if record is not None]
+
+
 def find_moved_projects(files: FileSystem, layout: Layout, project: str) -> list[ProjectRecord]:
     """Find memories whose project is gone from its place and has this one's remotes: it may have
     moved.
     """
     root = locate_project_root(Path(project))
     mine = read_remote_identity(root)
-    found = []
-    for folder in sorted(layout.projects.iterdir()) if layout.projects.is_dir() else []:
-        known = read_project_record(files, MemoryLayout(folder / "memory", folder / "memory-state"))
-        if (
-            known is not None
-            and mine
-            and known.identity == mine
-            and known.root != str(root)
-            and not Path(known.root).exists()
-        ):
-            found.append(known)
-    return found
+    return [
+        known
+        for known in list_projects_with_memory(files, layout)
+        if mine
+        and known.identity == mine
+        and known.root != str(root)
+        and not Path(known.root).exists()
+    ]
 
 
 def rebind_memory(files: FileSystem, layout: Layout, old_root: str, project: str) -> MemoryLayout:

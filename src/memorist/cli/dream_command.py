@@ -13,8 +13,7 @@ import click
 import msgspec
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.memory_changes import RecordedChange
-from memorist.auto_memory.memory_location import read_project_record
+from memorist.auto_memory.memory_location import list_projects_with_memory
 from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings
@@ -31,14 +30,13 @@ from memorist.dream.dream_journal import (
     read_journal,
     render_report_lines,
 )
-from memorist.dream.project_dream import open_dream
+from memorist.dream.project_dream import find_last_dream, open_dream
 from memorist.engine.background_status import open_background_runtime
 from memorist.engine.engine import Memorist
 from memorist.errors import MemoristError, NothingToDo
 from memorist.models.model_choice import open_model
 from memorist.runtime import SessionContext
 from memorist.store.disk_files import DiskFiles
-from memorist.store.home_layout import MemoryLayout
 from memorist.system import SystemClock
 
 MODEL = click.option(
@@ -139,14 +137,6 @@ def _print_dream(done: DreamReport, *, as_json: bool) -> None:
         click.echo(f"\n`memorist dream undo` takes it back (change {done.change[:8]})")
 
 
-def find_last_dream(memory: AutoMemory) -> RecordedChange | None:
-    """The newest dream that is not taken back yet."""
-    memory.headers()
-    log = memory.folder.history.log()
-    undone = {each.undoes for each in log if each.undoes}
-    return next((each for each in log if each.why.actor == "dream" and each.id not in undone), None)
-
-
 @dream_group.command("undo")
 @output.YES_OPTION
 @output.JSON_OPTION
@@ -237,7 +227,7 @@ def dream_nightly_command(
         line = _cron_line(load_project_settings().home)
         output.print_json({"cron": line}) if as_json else click.echo(line)
         return
-    with open_dreams(model, list_projects_with_memory) as found:
+    with open_dreams(model, _list_project_roots) as found:
         rows = asyncio.run(_dream_nightly([(project, dream) for project, _, dream in found]))
     if as_json:
         output.print_json(
@@ -275,18 +265,8 @@ async def _dream_nightly(found: list[tuple[str, Dream]]) -> list[tuple[str, Drea
     return rows
 
 
-def list_projects_with_memory(engine: Memorist) -> list[str]:
-    """The roots of all projects of the home that have a memory, as recorded beside it."""
-    if not engine.layout.projects.is_dir():
-        return []
-    found = []
-    for folder in sorted(engine.layout.projects.iterdir()):
-        known = read_project_record(
-            DiskFiles(), MemoryLayout(folder / "memory", folder / "memory-state")
-        )
-        if known is not None:
-            found.append(known.root)
-    return found
+def _list_project_roots(engine: Memorist) -> list[str]:
+    return [each.root for each in list_projects_with_memory(DiskFiles(), engine.layout)]
 
 
 def _cron_line(home: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.memory_location import locate_project_root, read_project_record
+from memorist.auto_memory.memory_location import list_projects_with_memory, locate_project_root
 from memorist.cli.memory.memory_commands import open_project_memory
 from memorist.machines.machine_identity import join_machines
 from memorist.machines.machine_remote import random_bytes
@@ -20,7 +20,7 @@ from memorist.machines.machine_sync import (
 )
 from memorist.machines.snapshot_cipher import KEY_BYTES, encode_key
 from memorist.store.disk_files import DiskFiles
-from memorist.store.home_layout import Layout, MemoryLayout
+from memorist.store.home_layout import Layout
 
 
 @click.group("machines")
@@ -89,11 +89,8 @@ def open_memories() -> Iterator[tuple[Layout, dict[str, AutoMemory]]]:
         memories = {name_project(locate_project_root(Path.cwd())): memory}
         if memory.everywhere is not None:
             memories[EVERY_PROJECT] = memory.everywhere
-        for folder in sorted(engine.layout.projects.glob("*/memory")):
-            state = folder.with_name("memory-state")
-            known = read_project_record(DiskFiles(), MemoryLayout(folder, state))
-            if known is not None and Path(known.root).is_dir():
-                name = name_project(Path(known.root))
-                if name not in memories:
-                    memories[name] = engine.memory(known.root)
+        for known in list_projects_with_memory(DiskFiles(), engine.layout):
+            name = name_project(Path(known.root))
+            if name not in memories and Path(known.root).is_dir():
+                memories[name] = engine.memory(known.root)
         yield engine.layout, memories

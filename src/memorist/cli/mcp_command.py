@@ -7,15 +7,19 @@ import importlib.util
 import signal
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import click
 
 from memorist.cli.command_environment import read_environment
+from memorist.cli.server_options import (
+    PORT_TYPE,
+    describe_missing_extra,
+    format_server_address,
+    load_extra_module,
+)
 from memorist.errors import UsageError
 from memorist.system import open_listening_socket
 
-MCP_EXTRA_HINT = "an MCP server needs the extra `mcp`: pip install 'memorist[mcp]'"
 WAITING_HINT = (
     "memorist mcp waits for a client on standard input, which starts it by itself; "
     "docs/plugs/mcp.md has the configuration. Ctrl-C ends it."
@@ -39,7 +43,7 @@ WAITING_HINT = (
 )
 @click.option(
     "--port",
-    type=click.IntRange(0, 65_535),
+    type=PORT_TYPE,
     default=8643,
     show_default=True,
     help="With --http: 0 takes a free one.",
@@ -68,38 +72,27 @@ def mcp_command(
             click.echo(WAITING_HINT, err=True)
         _serve_stdio(project, working)
         return
-    server = _load_server("memorist.mcp_server.http_server")
-    access = _load_server("memorist.mcp_server.http_server")
-    let_in = access.build_access_policy(
-        host, allow_host, read_environment().get(access.AUTH_VARIABLE, "")
+    server = load_extra_module("memorist.mcp_server.http_server", "mcp")
+    let_in = server.build_access_policy(
+        host, allow_host, read_environment().get(server.AUTH_VARIABLE, "")
     )
-    bounds = _load_server("memorist.uvicorn_server")
+    bounds = load_extra_module("memorist.uvicorn_server", "mcp")
     listening = open_listening_socket(host, port, bounds.MAX_CONNECTIONS)
-    name, number = listening.getsockname()[:2]
-    click.echo(
-        f"memorist mcp at http://{f'[{name}]' if ':' in name else name}:{number}{server.MCP_PATH}",
-        err=True,
-    )
+    address = format_server_address(listening)
+    click.echo(f"memorist mcp at {address}{server.MCP_PATH}", err=True)
     server.serve_http(project, working, listening, let_in)
 
 
 def _serve_stdio(project: Path | None, working: Path) -> None:
     """Serve one client; the SDK is loaded when the client asks for what needs it."""
     if importlib.util.find_spec("mcp") is None:
-        raise UsageError(MCP_EXTRA_HINT)
+        raise UsageError(describe_missing_extra("mcp"))
     # The reader waits where no KeyboardInterrupt reaches; being killed loses nothing.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     handshake = importlib.import_module("memorist.mcp_server.handshake")
     backlog = handshake.answer_first_requests()
     if backlog is not None:
         with handshake.replay_handshake(backlog):
-            _load_server("memorist.mcp_server.stdio_server").serve_stdio(project, working)
-
-
-def _load_server(name: str) -> ModuleType:
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.startswith("memorist"):
-            raise
-        raise UsageError(MCP_EXTRA_HINT) from error
+            load_extra_module("memorist.mcp_server.stdio_server", "mcp").serve_stdio(
+                project, working
+            )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import logging
 import re
 import sys
@@ -13,6 +12,7 @@ import click
 from msgspec.structs import replace
 
 from memorist.cli.command_environment import load_user_settings, read_environment
+from memorist.cli.server_options import PORT_TYPE, format_server_address, load_extra_module
 from memorist.engine.engine import Memorist
 from memorist.engine.tenants import Tenants
 from memorist.errors import UsageError
@@ -34,7 +34,7 @@ _UPSTREAM = re.compile(r"([A-Za-z0-9][\w.-]*)=(https?://[^\s/?#]+[^\s?#]*)")
 )
 @click.option(
     "--port",
-    type=click.IntRange(0, 65_535),
+    type=PORT_TYPE,
     default=None,
     help="0 takes a free one. [default: the setting proxy.port]",
 )
@@ -71,12 +71,7 @@ def proxy_command(
 
     Example: memorist proxy --port 8787
     """
-    try:
-        server = importlib.import_module("memorist.proxy.proxy_server")
-    except ModuleNotFoundError as error:
-        raise UsageError(
-            "a proxy needs the extra `proxy`: pip install 'memorist[proxy]'"
-        ) from error
+    server = load_extra_module("memorist.proxy.proxy_server", "proxy")
     settings = load_user_settings()
     chosen = settings.proxy
     chosen = replace(
@@ -98,8 +93,7 @@ def proxy_command(
         else lambda: Memorist(settings=settings)
     )
     listening = server.listen(chosen, token, tenancy)
-    name, number = listening.getsockname()[:2]
-    click.echo(f"memorist proxy at http://{f'[{name}]' if ':' in name else name}:{number}")
+    click.echo(f"memorist proxy at {format_server_address(listening)}")
     for each, url in chosen.upstreams.items():
         click.echo(f"  {each}: {url}")
     if tenancy.has_tenants:

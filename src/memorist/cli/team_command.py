@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ from memorist.auto_memory.team_memory import (
 from memorist.cli import output
 from memorist.cli.command_environment import read_environment
 from memorist.cli.memory.memory_commands import open_project_memory, print_write_outcome
+from memorist.cli.server_options import PORT_TYPE, format_server_address, load_extra_module
 from memorist.core.utc_time import format_utc_timestamp
 from memorist.engine.engine import Memorist
 from memorist.errors import InputError, NothingToDo, UsageError
@@ -339,7 +339,7 @@ def _open_store(location: str, most: int = MAX_KEYS) -> Iterator[TeamStore]:
 )
 @click.option(
     "--port",
-    type=click.IntRange(0, 65_535),
+    type=PORT_TYPE,
     default=8642,
     show_default=True,
     help="0 takes a free one.",
@@ -365,21 +365,13 @@ def team_serve_command(
 
     Example: memorist team serve --port 8642
     """
-    try:
-        server = importlib.import_module("memorist.team.team_server")
-    except ModuleNotFoundError as error:
-        raise UsageError(
-            "a team server needs the extra `team`: pip install 'memorist[team]'"
-        ) from error
+    server = load_extra_module("memorist.team.team_server", "team")
     with _open_store(store, most) as kept:
         limits = server.TeamServerLimits(
             hosts=LOOPBACK_NAMES | {each.lower() for each in allow_host}
         )
         listening = server.bind_server_socket(host, port, kept, limits)
-        name, number = listening.getsockname()[:2]
-        click.echo(
-            f"memorist team server at http://{f'[{name}]' if ':' in name else name}:{number}"
-        )
+        click.echo(f"memorist team server at {format_server_address(listening)}")
         server.serve_team(kept, listening, limits)
 
 

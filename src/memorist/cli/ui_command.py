@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import webbrowser
 
 import click
 
-from memorist.errors import UsageError
+from memorist.cli.server_options import PORT_TYPE, load_extra_module
 from memorist.system import open_listening_socket
 from memorist.views.page_texts import LANGUAGES
 
@@ -16,9 +15,7 @@ BACKLOG = 64
 
 
 @click.command("ui")
-@click.option(
-    "--port", type=click.IntRange(0, 65_535), default=0, help="0 takes a free one. [default: 0]"
-)
+@click.option("--port", type=PORT_TYPE, default=0, help="0 takes a free one. [default: 0]")
 @click.option(
     "--language",
     type=click.Choice(sorted(LANGUAGES)),
@@ -33,11 +30,8 @@ def ui_command(port: int, language: str | None, no_browser: bool) -> None:
 
     Example: memorist ui --no-browser
     """
-    try:
-        server = importlib.import_module("memorist.page.web_server")
-    except ModuleNotFoundError as error:
-        raise UsageError("the page needs the extra `ui`: pip install 'memorist[ui]'") from error
-    access_module = importlib.import_module("memorist.page.page_access")
+    server = load_extra_module("memorist.page.web_server", "ui")
+    access_module = load_extra_module("memorist.page.page_access", "ui")
     listening = open_listening_socket("127.0.0.1", port, BACKLOG)
     access = access_module.PageAccess(listening.getsockname()[1])
     click.echo(f"memorist ui at {access.start_address}")

@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_changes import RecordedChange
 from memorist.auto_memory.memory_index import MemoryUsage
 from memorist.auto_memory.memory_location import locate_memory
 from memorist.dream.dream import Dream
@@ -44,6 +45,14 @@ def open_dream(memory: AutoMemory, context: SessionContext) -> Dream:
         past_sessions=past,
         uses=uses,
     )
+
+
+def find_last_dream(memory: AutoMemory) -> RecordedChange | None:
+    """The newest dream that is not taken back yet."""
+    memory.headers()
+    log = memory.folder.history.log()
+    undone = {each.undoes for each in log if each.undoes}
+    return next((each for each in log if each.why.actor == "dream" and each.id not in undone), None)
 
 
 def _memory_folder(project: str, runtime: Runtime, known: dict[str, Path | None]) -> Path | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.memory_manifest import INDEX_NAME
-from memorist.cli.dream_command import find_last_dream
 from memorist.dream.dream_journal import read_journal
+from memorist.dream.project_dream import find_last_dream
 from memorist.page.page_context import PAGE_ROWS, PageContext
 from memorist.views.page_texts import say, say_each
 from memorist.views.view_blocks import (

@@ -8,12 +8,12 @@ from itertools import groupby
 from msgspec import structs
 
 from memorist.auto_memory.anchors import describe_changes
+from memorist.auto_memory.line_authors import blame_memory
 from memorist.auto_memory.memory_changes import RecordedChange
 from memorist.auto_memory.memory_file import Trust
 from memorist.auto_memory.memory_lint import find_memory_problems
 from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
 from memorist.auto_memory.stale_memories import find_stale_memories
-from memorist.cli.memory.history_commands import blame_memory
 from memorist.engine.past_session_recall import quote_past_sessions
 from memorist.errors import InputError
 from memorist.page.page_context import PAGE_ROWS, PageContext, address_of, list_pages
@@ -165,7 +165,7 @@ def build_memory(context: PageContext, name: str, at: int) -> PageView:
     context, path = context.locate(name)
     memory = context.memory
     present = path in {head.path for head in memory.headers()}
-    log, lines = blame_memory(memory, path)
+    log, lines = blame_memory(memory.folder.history, path)
     blocks: list[PageBlock] = []
     if present:
         topic, doubts = memory.read_with_suspicions(path)

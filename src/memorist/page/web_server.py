@@ -20,8 +20,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response, S
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from memorist.auto_memory.memory_location import locate_project_root
-from memorist.cli.dream_command import list_projects_with_memory
+from memorist.auto_memory.memory_location import list_projects_with_memory, locate_project_root
 from memorist.cli.memory.memory_commands import open_project_memory
 from memorist.errors import MemoristError
 from memorist.page import (
@@ -36,6 +35,7 @@ from memorist.page import (
 from memorist.page.memory_actions import change_memory
 from memorist.page.page_access import SECURITY_HEADERS, PageAccess, to_local_address
 from memorist.page.page_context import PageContext, address_of, project_links
+from memorist.store.disk_files import DiskFiles
 from memorist.uvicorn_server import BoundedConfig
 from memorist.views.page_rendering import PageFrame, read_asset, render_blocks, render_page
 from memorist.views.page_texts import ENGLISH, choose_language, say, use_language
@@ -100,7 +100,8 @@ def _build_memory_view(name: str, context: PageContext, query: Query, page: int)
         "spend": lambda: spend_view.build_spend(context),
     }
     view = views[name]()
-    projects = list_projects_with_memory(context.engine)
+    records = list_projects_with_memory(DiskFiles(), context.engine.layout)
+    projects = [each.root for each in records]
     if name not in {"memory", "spend", "session"} and len(projects) > 1:
         links = project_links(name, projects, context.project)
         view = msgspec.structs.replace(view, blocks=[links, *view.blocks])

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.former_memories import find_former_topic
-from memorist.auto_memory.line_authors import BlamedLine, blame_lines
+from memorist.auto_memory.line_authors import blame_memory
 from memorist.auto_memory.memory_changes import RecordedChange
 from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.auto_memory.named_memory import find_named_memory
@@ -103,23 +102,6 @@ def memory_undo_command(change: str, yes: bool) -> None:
     click.echo(f"taken back: {found.why.what} ({paths})")
 
 
-def blame_memory(
-    memory: AutoMemory, path: str
-) -> tuple[list[RecordedChange], tuple[BlamedLine, ...]]:
-    """The changes of a memory, oldest first, and the change that each of its lines comes from.
-
-    Raises InputError for a memory that the history does not know.
-    """
-    history = memory.folder.history
-    log = list(reversed(history.log(path)))
-    if not log:
-        raise InputError(f"the history knows no memory {path}; `memorist memory list` shows all")
-    data = [(each.id, history.read_file(path, each.id) or b"") for each in log]
-    return log, blame_lines(
-        [(id, output.make_readable(text.decode("utf-8", "surrogateescape"))) for id, text in data]
-    )
-
-
 @click.command("blame")
 @click.argument("path")
 @output.JSON_OPTION
@@ -131,7 +113,7 @@ def memory_blame_command(path: str, as_json: bool) -> None:
     """
     with open_project_memory() as (_, memory):
         owner, path = find_named_memory(memory, path)
-        log, lines = blame_memory(owner, path)
+        log, lines = blame_memory(owner.folder.history, path)
     if as_json:
         output.print_json(
             {

@@ -1,0 +1,36 @@
+"""What the commands that start a server share: options, the extra that they need, the address."""
+
+from __future__ import annotations
+
+import importlib
+import socket
+from types import ModuleType
+
+import click
+
+from memorist.errors import UsageError
+
+PORT_TYPE = click.IntRange(0, 65_535)
+
+
+def load_extra_module(name: str, extra: str) -> ModuleType:
+    """Import a module of memorist that needs an extra. Raises UsageError where that is not
+    installed.
+    """
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("memorist"):
+            raise
+        raise UsageError(describe_missing_extra(extra)) from error
+
+
+def describe_missing_extra(extra: str) -> str:
+    """What to install for a command that needs an extra."""
+    return f"this command needs the extra `{extra}`: pip install 'memorist[{extra}]'"
+
+
+def format_server_address(listening: socket.socket) -> str:
+    """The address under which a server can be reached on this machine."""
+    name, number = listening.getsockname()[:2]
+    return f"http://{f'[{name}]' if ':' in name else name}:{number}"
