@@ -44,3 +44,9 @@ def open_listening_socket(host: str, port: int, backlog: int) -> socket.socket:
         ) from error
     listening.listen(backlog)
     return listening
+
+
+def format_server_address(listening: socket.socket) -> str:
+    """The address under which a server can be reached on this machine."""
+    name, number = listening.getsockname()[:2]
+    return f"http://{f'[{name}]' if ':' in name else name}:{number}"

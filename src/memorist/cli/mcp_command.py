@@ -14,11 +14,10 @@ from memorist.cli.command_environment import read_environment
 from memorist.cli.server_options import (
     PORT_TYPE,
     describe_missing_extra,
-    format_server_address,
     load_extra_module,
 )
 from memorist.errors import UsageError
-from memorist.system import open_listening_socket
+from memorist.system import format_server_address, open_listening_socket
 
 WAITING_HINT = (
     "memorist mcp waits for a client on standard input, which starts it by itself; "

@@ -12,11 +12,12 @@ import click
 from msgspec.structs import replace
 
 from memorist.cli.command_environment import load_user_settings, read_environment
-from memorist.cli.server_options import PORT_TYPE, format_server_address, load_extra_module
+from memorist.cli.server_options import PORT_TYPE, load_extra_module
 from memorist.engine.engine import Memorist
 from memorist.engine.tenants import Tenants
 from memorist.errors import UsageError
 from memorist.proxy.tenant_lookup import read_tenancy
+from memorist.system import format_server_address
 
 AUTH_VARIABLE = "MEMORIST_PROXY_TOKEN"
 """Environment variable with the token that clients must send, where one is needed."""

@@ -1,9 +1,8 @@
-"""What the commands that start a server share: options, the extra that they need, the address."""
+"""What the commands that start a server share: the type of a port and the extra that they need."""
 
 from __future__ import annotations
 
 import importlib
-import socket
 from types import ModuleType
 
 import click
@@ -28,9 +27,3 @@ def load_extra_module(name: str, extra: str) -> ModuleType:
 def describe_missing_extra(extra: str) -> str:
     """What to install for a command that needs an extra."""
     return f"this command needs the extra `{extra}`: pip install 'memorist[{extra}]'"
-
-
-def format_server_address(listening: socket.socket) -> str:
-    """The address under which a server can be reached on this machine."""
-    name, number = listening.getsockname()[:2]
-    return f"http://{f'[{name}]' if ':' in name else name}:{number}"

@@ -17,12 +17,13 @@ from memorist.auto_memory.team_memory import (
 from memorist.cli import output
 from memorist.cli.command_environment import read_environment
 from memorist.cli.memory.memory_commands import open_project_memory, print_write_outcome
-from memorist.cli.server_options import PORT_TYPE, format_server_address, load_extra_module
+from memorist.cli.server_options import PORT_TYPE, load_extra_module
 from memorist.core.utc_time import format_utc_timestamp
 from memorist.engine.engine import Memorist
 from memorist.errors import InputError, NothingToDo, UsageError
 from memorist.safety.server_access import LOOPBACK_NAMES
 from memorist.store.disk_files import DiskFiles
+from memorist.system import format_server_address
 from memorist.team.remote_location import (
     RemoteLocation,
     open_remote,
