@@ -31,8 +31,8 @@ from memorist.recall.calibration_texts import COHORT_MESSAGES
 from memorist.recall.lexical_score import SearchEntry
 from memorist.recall.memory_selection import (
     MemoryMatch,
-    find_relevant,
     is_searchable,
+    list_relevant_paths,
 )
 from memorist.recall.ranker import Ranker
 from memorist.recall.session_index import SessionIndex
@@ -312,7 +312,7 @@ def _shown_beliefs(case: Json, beliefs: Sequence[Json], embedder: Embedder | Non
             )
             for each in ranker.search(case["query"], 20)
         ]
-    relevant = find_relevant(case["query"], matches, len(mine))
+    relevant = list_relevant_paths(case["query"], matches, len(mine))
     shown = [each.path for each in matches if each.path in relevant][:5]
     elsewhere = {
         each["_id"] for each in beliefs if each["pinned"] or each["type"] == "open_question"

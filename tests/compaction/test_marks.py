@@ -22,7 +22,7 @@ from memorist.testing.prompt_cache import (
     mark_lifetime,
     split_anthropic_blocks,
 )
-from memorist.testing.request_checks import find_problem
+from memorist.testing.request_checks import find_request_problem
 
 LONG = "word " * 6_000
 MODEL = "claude-opus-4-6"
@@ -256,7 +256,7 @@ def test_a_strict_provider_takes_the_marked_request() -> None:
     ]
 
     assert (
-        find_problem(
+        find_request_problem(
             "anthropic",
             add_breakpoints(body(*history), unchanged_entries=1),
             window=200_000,

@@ -19,7 +19,7 @@ from memorist.core.prompt_templates import load_prompt
 from memorist.core.token_count import estimate_messages_tokens
 from memorist.formats.codec_registry import find_codec
 from memorist.settings import CompactionSettings
-from memorist.testing.request_checks import find_problem
+from memorist.testing.request_checks import find_request_problem
 
 pytestmark = pytest.mark.covers("CP-10", "CP-15")
 
@@ -55,7 +55,7 @@ def refused(messages: tuple[Message, ...], wire: str) -> str | None:
         "max_tokens": 9,
         form.history_key(): form.encode_messages(sent),
     }
-    problem = find_problem(wire, body, window=10**9, tokens=1)
+    problem = find_request_problem(wire, body, window=10**9, tokens=1)
     return problem.message if problem else None
 
 

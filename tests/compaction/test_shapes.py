@@ -23,7 +23,7 @@ from memorist.core.messages import ImageBlock, Message, Origin, TextBlock, Think
 from memorist.core.prompt_templates import load_prompt
 from memorist.formats.codec_registry import find_codec
 from memorist.settings import CompactionSettings
-from memorist.testing.request_checks import find_problem
+from memorist.testing.request_checks import find_request_problem
 from support.conversation_text import render_shape
 
 SHAPES = Path(__file__).parents[1] / "shapes"
@@ -198,7 +198,7 @@ def test_every_provider_takes_the_new_history(name: str, wire: str) -> None:
         form.history_key(): form.encode_messages(messages),
     }
 
-    assert find_problem(wire, body, window=1_000_000, tokens=1) is None
+    assert find_request_problem(wire, body, window=1_000_000, tokens=1) is None
 
 
 def test_a_shape_names_every_kind_of_block() -> None:

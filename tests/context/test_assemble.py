@@ -37,7 +37,7 @@ from memorist.runtime import Runtime
 from memorist.settings import ContextSettings, Settings
 from memorist.testing.frozen_clock import FrozenClock
 from memorist.testing.in_memory_files import InMemoryFiles
-from memorist.testing.request_checks import find_problem
+from memorist.testing.request_checks import find_request_problem
 from support.conversation_text import render_shape
 from support.first_request import (
     build_anthropic_body,
@@ -173,7 +173,7 @@ def test_the_messages_body_is_taken_by_the_strict_server() -> None:
         **build_anthropic_body(assemble_pieces("file-native", native()), [PROMPT]),
     }
 
-    assert find_problem("anthropic", body, window=100_000, tokens=1) is None
+    assert find_request_problem("anthropic", body, window=100_000, tokens=1) is None
     assert ["cache_control" in block for block in body["system"]] == [True, False, False, True]
     assert len(body["messages"]) == 1
     assert body["messages"][0]["content"][-1]["text"] == "fix the test"
@@ -187,7 +187,7 @@ def test_the_responses_body_is_taken_by_the_strict_server() -> None:
     """Items are messages with parts; a reader finds one prompt in them."""
     body = {"model": "m", **build_responses_body(assemble_pieces("rollout", rollout()), [PROMPT])}
 
-    assert find_problem("openai_responses", body, window=100_000, tokens=1) is None
+    assert find_request_problem("openai_responses", body, window=100_000, tokens=1) is None
     read = find_codec("openai_responses").decode_request(body).messages
     assert [message.origin for message in read] == [*[Origin.INJECTED] * 5, Origin.USER]
 

@@ -30,7 +30,7 @@ from memorist.core.messages import (
 from memorist.core.token_count import estimate_text_tokens
 from memorist.errors import FormatError
 from memorist.formats.codec_registry import find_codec
-from memorist.testing.request_checks import find_problem
+from memorist.testing.request_checks import find_request_problem
 
 FORMATS = ["anthropic", "openai_responses", "openai_chat"]
 BY_FORMAT = pytest.mark.parametrize("name", FORMATS)
@@ -204,13 +204,13 @@ def test_any_history_becomes_one_that_the_strict_provider_takes(
     done = normalize_history(messages, name)
     sent = body(name, done)
 
-    assert find_problem(name, sent, window=10**9, tokens=0) is None
+    assert find_request_problem(name, sent, window=10**9, tokens=0) is None
     assert normalize_history(done, name) == done
     again = find_codec(name).decode_request(sent)
     history = normalize_history(
         [*again.system, *again.messages] if name == "openai_chat" else again.messages, name
     )
-    assert find_problem(name, body(name, history), window=10**9, tokens=0) is None
+    assert find_request_problem(name, body(name, history), window=10**9, tokens=0) is None
 
 
 def said(role: Any, *blocks: Any, id: str = "m") -> Message:

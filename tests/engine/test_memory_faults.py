@@ -53,7 +53,9 @@ async def test_the_hosts_instructions_stay_first(tmp_path: Path, project: Path) 
         True,
         True,
     ]
-    assert request_checks.find_problem("openai_chat", sent, window=100_000, tokens=1) is None
+    assert (
+        request_checks.find_request_problem("openai_chat", sent, window=100_000, tokens=1) is None
+    )
 
 
 @pytest.mark.covers("RC-1")

@@ -19,7 +19,7 @@ from memorist.proxy.conversation_matching import (
     ConversationMatcher,
     IncomingCall,
     UnrelatedCall,
-    link_history,
+    hash_history,
 )
 from memorist.proxy.provider_routing import find_route, join_url
 from memorist.proxy.request_body import RequestBody, parse_request_body
@@ -416,9 +416,9 @@ def test_a_response_that_is_gone_on_from_twice_makes_two_conversations(proxied: 
 def test_links_of_a_known_beginning_are_those_of_the_whole(texts: list[str], known: int) -> None:
     """Reading on from what is known gives the same."""
     items = [user(text) if at % 2 == 0 else assistant(text) for at, text in enumerate(texts)]
-    whole = link_history("anthropic", items)
+    whole = hash_history("anthropic", items)
 
-    assert link_history("anthropic", items, whole[:known]) == whole
+    assert hash_history("anthropic", items, whole[:known]) == whole
 
 
 @pytest.mark.covers("IN-3")

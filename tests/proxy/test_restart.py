@@ -32,7 +32,7 @@ from memorist.proxy.known_conversations import (
     parse_salt,
     parse_stored_conversations,
 )
-from memorist.proxy.upstream_exchange import ReplyEnding
+from memorist.proxy.upstream_exchange import ReplyEndDetector
 from memorist.store.disk_files import DiskFiles
 from memorist.testing import Say, ScriptedServer
 from proxy.conftest import (
@@ -362,11 +362,11 @@ def test_the_end_of_a_stream_is_found_however_it_is_cut(
     edges = [0, *sorted(cut for cut in cuts if cut < len(data)), len(data)]
     parts = [data[start:end] for start, end in itertools.pairwise(edges)]
 
-    ending = ReplyEnding(None)
+    ending = ReplyEndDetector(None)
     reached = [ending.is_reached(part) for part in parts]
 
     assert reached.index(True) == len(parts) - 1
-    whole = ReplyEnding(len(data))
+    whole = ReplyEndDetector(len(data))
     assert [whole.is_reached(part) for part in parts].index(True) == len(parts) - 1
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memorist.testing.request_checks import find_problem
+from memorist.testing.request_checks import find_request_problem
 
 MARKED = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}
 USE = {"type": "tool_use", "id": "t1", "name": "n", "input": {}}
@@ -107,7 +107,7 @@ def test_a_legal_request_is_taken(wire_format: str, body: dict[str, Any]) -> Non
     """Nothing is refused that a provider takes; a hook's message may stand between a call and its
     output.
     """
-    assert find_problem(wire_format, body, window=100, tokens=50) is None
+    assert find_request_problem(wire_format, body, window=100, tokens=50) is None
 
 
 @pytest.mark.covers("FM-2")
@@ -116,7 +116,7 @@ def test_an_illegal_request_is_refused_with_the_reason(
     wire_format: str, body: dict[str, Any], word: str
 ) -> None:
     """Each rule speaks for itself."""
-    problem = find_problem(wire_format, body, window=100, tokens=50)
+    problem = find_request_problem(wire_format, body, window=100, tokens=50)
 
     assert problem is not None
     assert problem.status == 400
@@ -127,8 +127,8 @@ def test_an_illegal_request_is_refused_with_the_reason(
 @pytest.mark.parametrize(("wire_format", "body"), [GOOD[0], GOOD[4], GOOD[8]])
 def test_a_request_beyond_the_window_is_refused(wire_format: str, body: dict[str, Any]) -> None:
     """One token more than the window is too many."""
-    assert find_problem(wire_format, body, window=100, tokens=100) is None
-    problem = find_problem(wire_format, body, window=100, tokens=101)
+    assert find_request_problem(wire_format, body, window=100, tokens=100) is None
+    problem = find_request_problem(wire_format, body, window=100, tokens=101)
 
     assert problem is not None
     assert "maximum" in problem.message

@@ -14,9 +14,9 @@ from msgspec import Struct
 from memorist.auto_memory.team_memory import is_shared
 from memorist.errors import StoreError
 from memorist.platforms.regular_files import read_regular
-from memorist.recall.document_search import SearchableDocument, SectionMatch, search_documents
 from memorist.recall.memory_selection import MemoryMatch
 from memorist.recall.passages import PassageMatch
+from memorist.recall.section_search import SearchableText, SectionMatch, search_sections
 from memorist.rollouts.session_sources import find_repository_root
 from memorist.store.database import Connection
 from memorist.store.home_layout import Layout, SessionLayout
@@ -79,14 +79,14 @@ class HistorySearch:
         return SearchResults(
             memories=tuple(self._memories(query, limit)) if self._memories else (),
             passages=tuple(self._sessions(query, limit)) if self._sessions else (),
-            sections=search_documents(query, self._documents(), limit),
+            sections=search_sections(query, self._documents(), limit),
         )
 
-    def _documents(self) -> Iterator[SearchableDocument]:
+    def _documents(self) -> Iterator[SearchableText]:
         for name in ROLLOUT_FILES:
             path = self._layout.rollouts / name
             if text := _read_text(path):
-                yield SearchableDocument(path=str(path), text=text, kind="rollout memory")
+                yield SearchableText(path=str(path), text=text, kind="rollout memory")
         rows = (
             row
             for row in list_newest_sessions(self._open_database())
@@ -95,7 +95,7 @@ class HistorySearch:
         for id, _, folder, updated in islice(rows, MAX_NOTES):
             path = SessionLayout(Path(folder)).notes
             if text := _read_text(path):
-                yield SearchableDocument(
+                yield SearchableText(
                     path=str(path), text=text, kind="notes", session=id, at=updated
                 )
 

@@ -29,7 +29,7 @@ from memorist.recall.passages import (
     render_passages,
     select_passages,
 )
-from memorist.recall.ranker import build_alone
+from memorist.recall.ranker import lock_index_build
 from memorist.recall.session_index import SessionIndex
 from memorist.rollouts.session_sources import find_repository_root
 from memorist.runtime import SessionContext
@@ -81,12 +81,12 @@ class PastSessionRecall(SessionExtension):
             if not sessions and not path.exists():
                 return
             should_stop = self._stopping.is_set
-            with build_alone(str(path), should_stop) as is_free:
+            with lock_index_build(str(path), should_stop) as is_free:
                 if is_free:
                     with closing(SessionIndex(path)) as index:
                         index.sync(sessions, should_stop, first=self._project)
             if embedder := self._load_embedder():
-                with build_alone(f"{path} by meaning", should_stop) as is_free:
+                with lock_index_build(f"{path} by meaning", should_stop) as is_free:
                     if is_free:
                         with closing(SessionIndex(path, embedder=embedder)) as index:
                             index.embed(self._project, should_stop)

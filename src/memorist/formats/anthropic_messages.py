@@ -41,15 +41,15 @@ from memorist.formats.request_codec import (
     collect_extra,
     detect_user_origin,
     get_raw_json,
-    group_into_sides,
+    group_by_speaker,
     is_anthropic_typed,
     join_texts,
     merge_extra,
+    parse_token_number,
     read_tool_definition,
     require_list,
     require_object,
     text_or_none,
-    token_count,
     unknown_block_text,
 )
 from memorist.ports import Reply
@@ -270,7 +270,7 @@ def _translate_part(part: Part) -> JsonObject | None:
             return (
                 _text_block("[image]")
                 if link is None
-                else {"type": "image", "source": media_links.anthropic_source(link)}
+                else {"type": "image", "source": media_links.build_anthropic_source(link)}
             )
         case DocumentBlock():
             text, link = media_links.document_text(part), media_links.document_link(part)
@@ -282,7 +282,7 @@ def _translate_part(part: Part) -> JsonObject | None:
             return (
                 _text_block("[document]")
                 if link is None
-                else {"type": "document", "source": media_links.anthropic_source(link)}
+                else {"type": "document", "source": media_links.build_anthropic_source(link)}
             )
 
 
@@ -404,10 +404,10 @@ def read_usage(usage: object) -> Usage:
     if not isinstance(usage, dict):
         return Usage()
     return Usage(
-        input=token_count(usage.get("input_tokens")),
-        cache_read=token_count(usage.get("cache_read_input_tokens")),
-        cache_write=token_count(usage.get("cache_creation_input_tokens")),
-        output=token_count(usage.get("output_tokens")),
+        input=parse_token_number(usage.get("input_tokens")),
+        cache_read=parse_token_number(usage.get("cache_read_input_tokens")),
+        cache_write=parse_token_number(usage.get("cache_creation_input_tokens")),
+        output=parse_token_number(usage.get("output_tokens")),
     )
 
 
@@ -426,7 +426,7 @@ class AnthropicCodec(BaseCodec):
     def encode_messages(self, messages: Sequence[Message]) -> list[Any]:
         """Write messages as entries of `messages`; those of this format unchanged."""
         written: list[Any] = []
-        for turn in group_into_sides(messages, _is_native):
+        for turn in group_by_speaker(messages, _is_native):
             for entry in _group_entries(turn.all_messages()):
                 if len(entry) == 1 and _is_native(entry[0]):
                     written.append(_write_native(entry[0]))

@@ -16,9 +16,9 @@ from memorist.formats.request_codec import apply_origins, detect_user_origin, te
 from memorist.formats.transcript_format import (
     FAILURES,
     CompactionBoundary,
-    epoch_seconds,
+    parse_iso_timestamp,
     repair_line,
-    timestamp_seconds,
+    to_epoch_seconds,
 )
 
 # The records of a Claude Code session file, as far as they are read (claude-code.md sections
@@ -284,7 +284,7 @@ def build_message(
             blocks=blocks,
             origin=Origin.INJECTED if synthetic else Origin.MODEL,
             parent=record.parent_uuid,
-            timestamp=epoch_seconds(record.timestamp),
+            timestamp=to_epoch_seconds(record.timestamp),
             usage=_read_usage(message.usage) if last_of_reply and not synthetic else None,
             reply_id=message.id,
             model=None if synthetic else message.model,
@@ -299,7 +299,7 @@ def build_message(
         blocks=blocks,
         origin=origin,
         parent=record.parent_uuid,
-        timestamp=epoch_seconds(record.timestamp),
+        timestamp=to_epoch_seconds(record.timestamp),
         line=line,
         wire=wire,
         is_typed=record.is_typed,
@@ -412,7 +412,7 @@ def _read_attachment(data: bytes, line: int) -> Message | None:
         blocks=blocks,
         origin=origin,
         parent=record.parent_uuid,
-        timestamp=timestamp_seconds(record.timestamp),
+        timestamp=parse_iso_timestamp(record.timestamp),
         line=line,
         wire=wire,
     )
@@ -431,7 +431,7 @@ def _read_system(record: SystemRecord, line: int) -> Message | None:
         blocks=blocks,
         origin=origin,
         parent=record.parent_uuid,
-        timestamp=timestamp_seconds(record.timestamp),
+        timestamp=parse_iso_timestamp(record.timestamp),
         line=line,
         wire=_PLAIN_WIRE,
     )
@@ -446,6 +446,6 @@ def read_boundary(data: bytes, line: int, kept: int) -> CompactionBoundary:
         line=line,
         trigger=(about.trigger if about else None) or "",
         tokens_before=about.pre_tokens if about else None,
-        timestamp=timestamp_seconds(record.timestamp),
+        timestamp=parse_iso_timestamp(record.timestamp),
         kept=kept,
     )

@@ -29,8 +29,8 @@ from memorist.formats.transcript_format import (
     FAILURES,
     RecordedLine,
     SessionHead,
+    parse_iso_timestamp,
     repair_line,
-    timestamp_seconds,
 )
 
 # First pass over a Claude Code session file: a compact index of its tree, without the content
@@ -141,7 +141,7 @@ class SessionTreeIndex:
             version=last.version or "",
             branch="" if last.git_branch in (None, "HEAD") else last.git_branch,
             title=titles.custom_title or titles.ai_title or titles.summary or "",
-            started=timestamp_seconds(first.timestamp),
+            started=parse_iso_timestamp(first.timestamp),
             forked_from=(first.forked_from and first.forked_from.session_id) or "",
         )
 
@@ -153,7 +153,7 @@ def _index_times(index: SessionTreeIndex, lines: Iterable[RecordedLine]) -> None
     for number, data, _ in lines:
         if number == due:
             session = _read_session_fields(data)
-            index.times.append((timestamp_seconds(session.timestamp) if session else None) or 0.0)
+            index.times.append((parse_iso_timestamp(session.timestamp) if session else None) or 0.0)
             due = next(wanted, 0)
     index.times.extend([0.0] * (index.records - len(index.times)))
 

@@ -51,10 +51,10 @@ from memorist.formats.transcript_format import (
     TurnRollback,
     UsageReport,
     WorldStateRecord,
-    epoch_seconds,
     explain_bad_line,
+    parse_iso_timestamp,
     repair_line,
-    timestamp_seconds,
+    to_epoch_seconds,
 )
 
 # First pass over a Codex rollout file: the kind of each line, the session's metadata, and which
@@ -206,7 +206,7 @@ class RolloutIndex:
             version=meta.cli_version or "",
             branch=(meta.git.branch if meta.git else None) or "",
             remote=(meta.git.repository_url if meta.git else None) or "",
-            started=timestamp_seconds(meta.timestamp or line.timestamp),
+            started=parse_iso_timestamp(meta.timestamp or line.timestamp),
             window=self.turn.model_context_window,
             instructions=text if isinstance(text, str) else "",
             forked_from=meta.forked_from_id or "",
@@ -467,7 +467,7 @@ class _RolloutReader:
             return message
         record = _decode_item(data)
         return self._complete_message(
-            read_item(record.payload, f"item-{number}"), epoch_seconds(record.timestamp), number
+            read_item(record.payload, f"item-{number}"), to_epoch_seconds(record.timestamp), number
         )
 
     def _other_entry(self, line: RecordedLine, *, rolled_back: bool) -> tuple[TranscriptEntry, ...]:
@@ -574,7 +574,7 @@ class _RolloutReader:
         origin = detect_origin(text) if role == "user" else Origin.MODEL
         return self._complete_message(
             Message(id=f"event-{number}", role=role, blocks=(block,), origin=origin),
-            timestamp_seconds(record.timestamp),
+            parse_iso_timestamp(record.timestamp),
             number,
         )
 
@@ -638,7 +638,7 @@ class _RolloutReader:
             id=about.window_id or f"compaction-{number}",
             line=number,
             tokens_before=before,
-            timestamp=timestamp_seconds(record.timestamp),
+            timestamp=parse_iso_timestamp(record.timestamp),
             replacement=replacement,
         )
 

@@ -23,7 +23,7 @@ from memorist.core.messages import (
 )
 from memorist.formats.openai_responses import read_item
 from memorist.formats.request_codec import parse_tool_arguments
-from memorist.formats.transcript_format import epoch_seconds
+from memorist.formats.transcript_format import to_epoch_seconds
 
 
 class HistoryItemLine(Struct):
@@ -252,7 +252,7 @@ def read_call(data: bytes, number: int, reply: str, model: str | None) -> Messag
         role="assistant",
         blocks=(block,),
         origin=_MODEL_ORIGIN,
-        timestamp=epoch_seconds(record.timestamp),
+        timestamp=to_epoch_seconds(record.timestamp),
         reply_id=reply,
         model=model,
         line=number,
@@ -271,7 +271,7 @@ def read_call_output(data: bytes, number: int) -> Message:
         role="tool",
         blocks=(ToolResult(item.call_id, (TextBlock(item.output),), extra=_item_extra(item)),),
         origin=_TOOL_ORIGIN,
-        timestamp=epoch_seconds(record.timestamp),
+        timestamp=to_epoch_seconds(record.timestamp),
         line=number,
         wire=_OUTPUT_WIRES[type(item)],
     )
@@ -358,7 +358,7 @@ def read_assistant_message(data: bytes, number: int, reply: str, model: str | No
         role="assistant",
         blocks=tuple([TextBlock(part.text) for part in item.content]),
         origin=_AUTHOR_MODEL,
-        timestamp=epoch_seconds(record.timestamp),
+        timestamp=to_epoch_seconds(record.timestamp),
         reply_id=reply,
         model=model,
         line=number,
@@ -391,7 +391,7 @@ def read_reasoning(data: bytes, number: int, reply: str, model: str | None) -> M
         role="assistant",
         blocks=(ThinkingBlock("\n\n".join(texts), sealed, _reasoning_extra(item)),),
         origin=_AUTHOR_MODEL,
-        timestamp=epoch_seconds(record.timestamp),
+        timestamp=to_epoch_seconds(record.timestamp),
         reply_id=reply,
         model=model,
         line=number,

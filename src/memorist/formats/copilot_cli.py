@@ -20,10 +20,10 @@ from memorist.formats.json_records import (
     JsonRecord,
     MessageBuilder,
     get_count,
-    get_moment,
     get_object,
     get_objects,
     get_text,
+    get_time,
     make_result,
     make_side_record,
     read_records,
@@ -73,7 +73,7 @@ def _read_head(lines: RecordedLines) -> SessionHead:
         branch=get_text(context, "branch"),
         model=model or get_text(start, "selectedModel"),
         version=get_text(start, "copilotVersion"),
-        started=get_moment(start, "startTime"),
+        started=get_time(start, "startTime"),
     )
 
 
@@ -81,7 +81,7 @@ def _read_event(record: JsonRecord) -> tuple[TranscriptEntry, ...]:
     line, event = record
     kind, data = get_text(event, "type"), get_object(event, "data")
     messages = MessageBuilder(
-        get_text(event, "id") or f"line-{line}", line, get_moment(event, "timestamp")
+        get_text(event, "id") or f"line-{line}", line, get_time(event, "timestamp")
     )
     found: tuple[TranscriptEntry, ...] = ()
     if get_text(data, "parentToolCallId"):

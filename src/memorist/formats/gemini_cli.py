@@ -21,10 +21,10 @@ from memorist.formats.json_records import (
     JsonRecord,
     MessageBuilder,
     get_count,
-    get_moment,
     get_object,
     get_objects,
     get_text,
+    get_time,
     make_result,
     make_side_record,
     read_document,
@@ -53,7 +53,7 @@ def read_session(lines: RecordedLines) -> Iterator[TranscriptEntry]:
         format="gemini_cli",
         model=next((name for each in messages if (name := get_text(each.data, "model"))), ""),
         title=get_text(metadata, "summary"),
-        started=get_moment(metadata, "startTime"),
+        started=get_time(metadata, "startTime"),
     )
     for each in messages:
         yield from _read_message(each)
@@ -112,7 +112,7 @@ def _rewind(standing: dict[str, JsonRecord], id: str) -> None:
 def _read_message(record: JsonRecord) -> tuple[TranscriptEntry, ...]:
     line, data = record
     messages = MessageBuilder(
-        get_text(data, "id") or f"line-{line}", line, get_moment(data, "timestamp")
+        get_text(data, "id") or f"line-{line}", line, get_time(data, "timestamp")
     )
     kind = get_text(data, "type")
     found: tuple[TranscriptEntry, ...] = ()

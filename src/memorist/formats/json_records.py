@@ -23,8 +23,8 @@ from memorist.formats.transcript_format import (
     SideRecord,
     SkippedLine,
     explain_bad_line,
+    parse_iso_timestamp,
     repair_line,
-    timestamp_seconds,
 )
 
 _LATEST_SECONDS = 253_402_300_799
@@ -196,11 +196,11 @@ def get_count(record: JsonObject, key: str) -> int:
     return value if isinstance(value, int) and 0 <= value < 2**53 else 0
 
 
-def get_moment(record: JsonObject, key: str) -> float | None:
+def get_time(record: JsonObject, key: str) -> float | None:
     """The time of a field, ISO text or milliseconds, in seconds since the epoch."""
     value = record.get(key)
     if isinstance(value, str):
-        return timestamp_seconds(value)
+        return parse_iso_timestamp(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value / 1000 if 0 < value / 1000 < _LATEST_SECONDS else None
     return None

@@ -50,7 +50,7 @@ def document_name(document: DocumentBlock) -> str:
     return "document.pdf"
 
 
-def anthropic_source(link: str) -> JsonObject:
+def build_anthropic_source(link: str) -> JsonObject:
     """A link as Anthropic's source object: base64 for a `data:` URL, otherwise the URL."""
     head, comma, data = link.partition(",")
     if comma and head.startswith("data:") and head.endswith(";base64"):

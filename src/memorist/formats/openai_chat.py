@@ -37,23 +37,23 @@ from memorist.formats import media_links
 from memorist.formats.request_codec import (
     UNKNOWN_ITEM,
     BaseCodec,
-    SideGroup,
+    SpeakerGroup,
     arguments_text,
     build_unknown_block,
     build_unknown_message,
     collect_extra,
     detect_user_origin,
     get_raw_json,
-    group_into_sides,
+    group_by_speaker,
     is_custom_call,
     join_texts,
     merge_extra,
+    parse_token_number,
     parse_tool_arguments,
     read_tool_definition,
     require_list,
     require_object,
     text_or_none,
-    token_count,
     unknown_block_text,
 )
 from memorist.ports import Reply
@@ -375,15 +375,15 @@ def read_usage(usage: object) -> Usage:
     details = usage.get("prompt_tokens_details")
     details = details if isinstance(details, dict) else {}
     read, written = (
-        token_count(details.get("cached_tokens")),
-        token_count(details.get("cache_write_tokens")),
+        parse_token_number(details.get("cached_tokens")),
+        parse_token_number(details.get("cache_write_tokens")),
     )
-    fresh = max(0, token_count(usage.get("prompt_tokens")) - read - written)
+    fresh = max(0, parse_token_number(usage.get("prompt_tokens")) - read - written)
     return Usage(
         input=fresh,
         cache_read=read,
         cache_write=written,
-        output=token_count(usage.get("completion_tokens")),
+        output=parse_token_number(usage.get("completion_tokens")),
     )
 
 
@@ -512,7 +512,7 @@ def _translate_message(message: Message) -> list[JsonObject]:
     return [{"role": role, "content": parts}] if parts else []
 
 
-def _write_group(turn: SideGroup) -> Iterable[object]:
+def _write_group(turn: SpeakerGroup) -> Iterable[object]:
     yield from map(_translate_result, turn.tool_results)
     waiting: list[Message] = []
     for message in turn.messages:
@@ -543,7 +543,7 @@ class OpenAIChatCodec(BaseCodec):
     def encode_messages(self, messages: Sequence[Message]) -> list[Any]:
         """Write messages as entries of `messages`; those of this format unchanged."""
         return [
-            entry for turn in group_into_sides(messages, _is_native) for entry in _write_group(turn)
+            entry for turn in group_by_speaker(messages, _is_native) for entry in _write_group(turn)
         ]
 
     def decode_request(self, body: JsonObject) -> DecodedRequest:

@@ -41,12 +41,12 @@ from memorist.formats.request_codec import (
     is_anthropic_typed,
     is_custom_call,
     merge_extra,
+    parse_token_number,
     parse_tool_arguments,
     read_tool_definition,
     require_list,
     require_object,
     text_or_none,
-    token_count,
     unknown_block_text,
 )
 from memorist.ports import Reply
@@ -172,7 +172,7 @@ def _text_part(text: str, usual: str) -> JsonObject | None:
     return {"type": usual, "text": text} if text else None
 
 
-def recorded_origins(
+def read_recorded_origins(
     item: JsonObject, blocks: tuple[Block, ...]
 ) -> tuple[Origin, tuple[Block, ...]] | None:
     """Origins from Codex's own record of who wrote each part (`content_item_kinds`, clients.md
@@ -307,7 +307,7 @@ def _read_message(item: JsonObject, kind: str, name: str) -> Message | None:
     blocks = read_content(content, role)
     origin = Origin.AGENT if agent else Origin.MODEL if role == "assistant" else Origin.INJECTED
     if role == "user" and not agent:
-        kinds = recorded_origins(item, blocks)
+        kinds = read_recorded_origins(item, blocks)
         origin, blocks = detect_user_origin(blocks) if kinds is None else kinds
     kind = kind or "easy_message"
     wire = _WIRES[kind, plain]
@@ -512,15 +512,15 @@ def read_usage(usage: object) -> Usage:
     details = usage.get("input_tokens_details")
     details = details if isinstance(details, dict) else {}
     read, written = (
-        token_count(details.get("cached_tokens")),
-        token_count(details.get("cache_write_tokens")),
+        parse_token_number(details.get("cached_tokens")),
+        parse_token_number(details.get("cache_write_tokens")),
     )
-    fresh = max(0, token_count(usage.get("input_tokens")) - read - written)
+    fresh = max(0, parse_token_number(usage.get("input_tokens")) - read - written)
     return Usage(
         input=fresh,
         cache_read=read,
         cache_write=written,
-        output=token_count(usage.get("output_tokens")),
+        output=parse_token_number(usage.get("output_tokens")),
     )
 
 

@@ -24,10 +24,10 @@ from memorist.formats.json_records import (
     JsonRecord,
     MessageBuilder,
     get_count,
-    get_moment,
     get_object,
     get_objects,
     get_text,
+    get_time,
     make_result,
     make_side_record,
     read_document,
@@ -64,7 +64,7 @@ def read_export(document: JsonDocument) -> Iterator[TranscriptEntry]:
         cwd=get_text(info, "directory"),
         version=get_text(info, "version"),
         title="" if _is_unnamed(get_text(info, "title")) else get_text(info, "title"),
-        started=get_moment(get_object(info, "time"), "created"),
+        started=get_time(get_object(info, "time"), "created"),
         model=next((name for each in replies if (name := get_text(each, "modelID"))), ""),
     )
     is_subagent = bool(get_text(info, "parentID"))
@@ -88,7 +88,7 @@ def _read_message(record: JsonRecord, *, is_subagent: bool) -> tuple[TranscriptE
     messages = MessageBuilder(
         get_text(info, "id") or f"line-{line}",
         line,
-        get_moment(get_object(info, "time"), "created"),
+        get_time(get_object(info, "time"), "created"),
     )
     parts = get_objects(data, "parts")
     found: tuple[TranscriptEntry, ...] = ()

@@ -25,10 +25,10 @@ from memorist.formats.json_records import (
     JsonRecord,
     MessageBuilder,
     get_count,
-    get_moment,
     get_object,
     get_objects,
     get_text,
+    get_time,
     make_result,
     make_side_record,
     read_records,
@@ -86,7 +86,7 @@ def read_session(lines: RecordedLines) -> Iterator[TranscriptEntry]:
         model=outline.model or get_text(outline.head, "modelId"),
         version=str(get_count(outline.head, "version") or 1),
         title=outline.title,
-        started=get_moment(outline.head, "timestamp"),
+        started=get_time(outline.head, "timestamp"),
     )
     live = outline.live_ids()
     for record in read_records(lines):
@@ -101,7 +101,7 @@ def _read_entry(record: JsonRecord, live: set[str]) -> tuple[TranscriptEntry, ..
     kind, id = get_text(data, "type"), get_text(data, "id")
     if id and id not in live:
         return (make_side_record("branch", line, data),)
-    messages = MessageBuilder(id or f"line-{line}", line, get_moment(data, "timestamp"))
+    messages = MessageBuilder(id or f"line-{line}", line, get_time(data, "timestamp"))
     found: tuple[TranscriptEntry, ...] = ()
     if kind == "message":
         found = _read_message(get_object(data, "message"), messages)

@@ -258,7 +258,7 @@ def is_custom_call(call: ToolUse, wire: WireInfo | None) -> bool:
     return call.extra is not None and call.extra.get("type") == "custom"
 
 
-def token_count(value: object) -> int:
+def parse_token_number(value: object) -> int:
     """A number of tokens; 0 for anything else."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
@@ -555,7 +555,7 @@ class BaseCodec(ABC):
 # call directly after it.
 
 
-class SideGroup(Struct):
+class SpeakerGroup(Struct):
     """Consecutive messages of one side: groups alternate between the assistant and everyone
     else.
     """
@@ -575,13 +575,13 @@ class SideGroup(Struct):
         ]
 
 
-def group_into_sides(
+def group_by_speaker(
     messages: Iterable[Message], is_native: Callable[[Message], bool]
-) -> list[SideGroup]:
+) -> list[SpeakerGroup]:
     """Group messages by side. Native messages are kept whole; tool results in the others move to
     the group after their call.
     """
-    found: list[SideGroup] = []
+    found: list[SpeakerGroup] = []
     asked: dict[str, int] = {}
     for message in messages:
         if is_native(message):
@@ -593,7 +593,7 @@ def group_into_sides(
     return found
 
 
-def _add_translated(found: list[SideGroup], asked: dict[str, int], message: Message) -> None:
+def _add_translated(found: list[SpeakerGroup], asked: dict[str, int], message: Message) -> None:
     answers = message.tool_results
     for answer in answers:
         position = asked.get(answer.tool_use_id)
@@ -613,7 +613,7 @@ def _add_translated(found: list[SideGroup], asked: dict[str, int], message: Mess
         )
 
 
-def _last_group(found: list[SideGroup], *, assistant: bool) -> SideGroup:
+def _last_group(found: list[SpeakerGroup], *, assistant: bool) -> SpeakerGroup:
     if not found or found[-1].assistant is not assistant:
-        found.append(SideGroup(assistant=assistant, messages=[], tool_results=[]))
+        found.append(SpeakerGroup(assistant=assistant, messages=[], tool_results=[]))
     return found[-1]

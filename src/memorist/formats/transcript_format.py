@@ -35,7 +35,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def timestamp_seconds(timestamp: object) -> float | None:
+def parse_iso_timestamp(timestamp: object) -> float | None:
     """A recorded time (ISO 8601, UTC when it names no zone) as seconds since the epoch; None for
     anything else.
     """
@@ -50,7 +50,7 @@ def timestamp_seconds(timestamp: object) -> float | None:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def epoch_seconds(moment: datetime | None) -> float | None:
+def to_epoch_seconds(moment: datetime | None) -> float | None:
     """A decoded time (UTC when it names no zone) as seconds since the epoch."""
     if moment is None:
         return None

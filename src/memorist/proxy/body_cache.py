@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from memorist.formats.codec_registry import find_codec
 from memorist.proxy.client_identity import RequestShape, compute_request_shape, list_shape_inputs
-from memorist.proxy.conversation_matching import HistoryLink
+from memorist.proxy.conversation_matching import HistoryPosition
 from memorist.proxy.request_body import RequestBody, count_shared_entries, parse_request_body
 
 MAX_CACHED_BYTES = 67_108_864
@@ -28,15 +28,15 @@ class CachedBody(Struct, frozen=True, eq=False):
 
     key: BodyCacheKey
     body: RequestBody
-    links: list[HistoryLink]
+    links: list[HistoryPosition]
     shape: RequestShape
 
 
-class BodyReading(Struct, frozen=True):
+class ParsedBody(Struct, frozen=True):
     """A body that was just parsed."""
 
     body: RequestBody
-    links: list[HistoryLink]
+    links: list[HistoryPosition]
     """Links of the entries that it shares with an earlier body."""
     shape: RequestShape
     key: BodyCacheKey
@@ -62,7 +62,7 @@ class BodyCache:
         """
         return self._size
 
-    def read(self, format: str, raw: bytes, tenant: str = "") -> BodyReading:
+    def read(self, format: str, raw: bytes, tenant: str = "") -> ParsedBody:
         """Parse a body. Raises FormatError."""
         key = (tenant, format, raw[:PREFIX_BYTES])
         kept = max(
@@ -74,14 +74,14 @@ class BodyCache:
             raw, find_codec(format).history_key(), kept.body if kept else None
         )
         if kept is None:
-            return BodyReading(body, [], compute_request_shape(format, body), key, None)
+            return ParsedBody(body, [], compute_request_shape(format, body), key, None)
         same = all(
             one is other
             for one, other in zip(
                 list_shape_inputs(format, body), list_shape_inputs(format, kept.body), strict=True
             )
         )
-        return BodyReading(
+        return ParsedBody(
             body,
             kept.links[: body.shared_entries],
             kept.shape if same else compute_request_shape(format, body),
@@ -89,7 +89,7 @@ class BodyCache:
             kept,
         )
 
-    def store(self, reading: BodyReading, links: list[HistoryLink]) -> None:
+    def store(self, reading: ParsedBody, links: list[HistoryPosition]) -> None:
         """Cache a body for the next request.
 
         It replaces the body that it extends, unless the two share little more than an opening.

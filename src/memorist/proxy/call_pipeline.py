@@ -17,17 +17,17 @@ from memorist.core.messages import JsonObject, Message
 from memorist.errors import FormatError, MemoristError
 from memorist.formats.codec_registry import find_codec
 from memorist.models.call_failure import CallFailure
-from memorist.proxy.body_cache import BodyCache, BodyReading
+from memorist.proxy.body_cache import BodyCache, ParsedBody
 from memorist.proxy.body_limit import LARGE_BODY_BYTES
 from memorist.proxy.client_identity import identify_client
 from memorist.proxy.conversation_matching import (
     ConversationCall,
     ConversationMatcher,
-    HistoryLink,
+    HistoryPosition,
     IncomingCall,
     ProxyConversation,
     UnrelatedCall,
-    link_history,
+    hash_history,
     to_stored_conversation,
 )
 from memorist.proxy.header_rules import hash_caller
@@ -170,12 +170,12 @@ class CallPipeline:
 
         plain = await self._unpack(raw, headers.get("content-encoding", ""))
 
-        def read() -> tuple[BodyReading, IncomingCall]:
+        def read() -> tuple[ParsedBody, IncomingCall]:
             reading = self._bodies.read(route.format, plain, tenant)
             who = identify_client(headers, reading.body)
-            links: Sequence[HistoryLink] = ()
+            links: Sequence[HistoryPosition] = ()
             if who.certainty not in ("named", "likely") and not who.unrelated_reason:
-                links = link_history(route.format, reading.body.items, reading.links)
+                links = hash_history(route.format, reading.body.items, reading.links)
             return reading, IncomingCall(
                 format=route.format,
                 identity=who,
@@ -203,7 +203,7 @@ class CallPipeline:
             )
 
     def _match(
-        self, reading: BodyReading, call: IncomingCall, tenant: str
+        self, reading: ParsedBody, call: IncomingCall, tenant: str
     ) -> ConversationCall | UnrelatedCall:
         """Find the conversation of a request that was read, and keep the reading for the next."""
         found = self._home(tenant).matcher.match(call)

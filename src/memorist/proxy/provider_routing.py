@@ -63,7 +63,7 @@ _MAX_ENCODINGS = 5
 """Times that a path is decoded; one that is encoded as often counts as leaving its base."""
 
 
-def leaves_upstream_base(path: str) -> bool:
+def has_dot_segment(path: str) -> bool:
     """Whether a path holds a segment `.` or `..`, however often it is percent-encoded, and in any
     spelling that some server reads so (`..;`, `%u002e`, the long UTF-8 of a dot, a space behind
     it): behind a provider's base address it would name something else.

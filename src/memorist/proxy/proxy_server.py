@@ -28,7 +28,7 @@ from memorist.proxy.body_limit import BodyTooSlow
 from memorist.proxy.call_pipeline import CallPipeline
 from memorist.proxy.header_rules import check_host, check_token
 from memorist.proxy.heavy_process import HeavyProcess
-from memorist.proxy.provider_routing import find_route, leaves_upstream_base
+from memorist.proxy.provider_routing import find_route, has_dot_segment
 from memorist.proxy.proxy_metrics import CONTENT_TYPE, ProxyMetrics
 from memorist.proxy.proxy_session_pool import ProxyEngines
 from memorist.proxy.tenant_lookup import Tenancy, find_tenant
@@ -106,7 +106,7 @@ class Proxy:
                 "no upstream of memorist's proxy matches; name one first in the path, such as "
                 "/anthropic/v1/messages",
             )
-        if leaves_upstream_base(way.path):
+        if has_dot_segment(way.path):
             return _error_response(400, "a path with `.` or `..` in it is not passed on")
         began = time.monotonic()
         unknown = self._tenancy.has_tenants and not tenant

@@ -245,7 +245,7 @@ _LAST_EVENTS = (
 _OVERLAP = max(map(len, _LAST_EVENTS)) - 1
 
 
-class ReplyEnding:
+class ReplyEndDetector:
     """Finds the part of a reply with which the client has all of it and may send its next request:
     the one that fills the announced length, or holds the end of a stream's last event. Only then
     has the reply to be recorded before the part is sent; a connection may stay open for longer.
@@ -285,7 +285,7 @@ class ReplyRecorder:
         self._pipeline = pipeline
         self._call = call if call is not None and call.call is not None else None
         self._upstream = upstream
-        self._ending = ReplyEnding(upstream.content_length)
+        self._ending = ReplyEndDetector(upstream.content_length)
         self._parts: list[bytes] = []
         self._left = MAX_REPLY_BYTES if upstream.status < 400 else -1
 

@@ -91,7 +91,7 @@ class RankedEntry(Struct, frozen=True, kw_only=True):
     """One line for humans: which words, whose, how near in meaning."""
 
 
-class IndexSync(Struct, frozen=True, kw_only=True):
+class IndexSyncCounts(Struct, frozen=True, kw_only=True):
     """Result of a sync, in entries."""
 
     added: int = 0

@@ -108,7 +108,7 @@ def select_relevant(
 
     `excluded_paths` are those already in the context.
     """
-    relevant = find_relevant(query, matches, len(headers))
+    relevant = list_relevant_paths(query, matches, len(headers))
     found = [
         MemorySelection(match.path, match.score, _explain_selection(match))
         for match in matches
@@ -120,7 +120,9 @@ def select_relevant(
     return tuple(found[: settings.limit])
 
 
-def find_relevant(query: str, matches: Sequence[MemoryMatch], compared: int) -> frozenset[str]:
+def list_relevant_paths(
+    query: str, matches: Sequence[MemoryMatch], compared: int
+) -> frozenset[str]:
     """Find the paths of the query's matches among `compared` memories that are more than chance
     and not far behind the best.
     """

@@ -241,7 +241,7 @@ def format_day(at: float) -> str:
     return (format_utc_day(at) if at else "") or "unknown day"
 
 
-def make_showable(text: str, limit: int) -> str:
+def sanitize_line(text: str, limit: int) -> str:
     """One line of a passage that can be shown to a model: no secrets, no markup, no hidden text."""
     plain = strip_hidden_characters(replace_surrogates(text))
     return shorten(redact(neutralize_markup(plain)).text, limit)
@@ -275,8 +275,8 @@ def quote_passage(query: str, found: PassageMatch) -> str:
     """What the user said, around the words of the query, with date and session, in one line."""
     quote = excerpt_around(found.passage.said, parse_query(query).words, MAX_QUOTE_CHARS)
     return (
-        f"{format_day(found.passage.at)}, session {make_showable(found.session[:8], 8)}: "
-        f"“{make_showable(quote, MAX_QUOTE_CHARS)}”"
+        f"{format_day(found.passage.at)}, session {sanitize_line(found.session[:8], 8)}: "
+        f"“{sanitize_line(quote, MAX_QUOTE_CHARS)}”"
     )
 
 
@@ -287,14 +287,14 @@ def describe_outcome(query: str, passage: Passage) -> str:
     files, committed = _find_changes(passage.work)
     parts = []
     if files:
-        named = ", ".join(f"`{make_showable(each, 80)}`" for each in files[:MAX_CHANGED_FILES])
+        named = ", ".join(f"`{sanitize_line(each, 80)}`" for each in files[:MAX_CHANGED_FILES])
         more = len(files) - MAX_CHANGED_FILES
         parts.append(f"changed {named}" + (f" and {more} more" if more > 0 else ""))
     if committed:
         parts.append("committed")
     end = passage.answered[-ANSWER_PART_CHARS:]
     if report := _find_report(end, parse_query(query).words):
-        parts.append(f"the agent said: “{make_showable(report, MAX_REPORT_CHARS)}”")
+        parts.append(f"the agent said: “{sanitize_line(report, MAX_REPORT_CHARS)}”")
     return f"then {'; '.join(parts)}" if parts else ""
 
 
@@ -329,9 +329,9 @@ def _find_report(answered: str, words: Collection[str]) -> str:
 def render_fixed_calls(mended: Sequence[FixedInvocation], prompt: str) -> str:
     """Render for a model what failed before a call like its next one, and what worked instead."""
     lines = [
-        f"- {format_day(each.at)}: `{make_showable(each.command, MAX_COMMAND_CHARS)}` failed "
-        f"(“{make_showable(each.error, MAX_COMMAND_CHARS)}”); what worked: "
-        f"`{make_showable(each.mended_by, MAX_COMMAND_CHARS)}`"
+        f"- {format_day(each.at)}: `{sanitize_line(each.command, MAX_COMMAND_CHARS)}` failed "
+        f"(“{sanitize_line(each.error, MAX_COMMAND_CHARS)}”); what worked: "
+        f"`{sanitize_line(each.mended_by, MAX_COMMAND_CHARS)}`"
         for each in mended
     ]
     return render_template(prompt, {"calls": "\n".join(lines)}, strict=True).strip()

@@ -27,7 +27,7 @@ from memorist.recall.calibration_texts import (
 from memorist.recall.lexical_score import (
     DEFAULT_WEIGHTS,
     EntryColumns,
-    IndexSync,
+    IndexSyncCounts,
     QueryCoverage,
     RankedEntry,
     RankingWeights,
@@ -362,7 +362,7 @@ BUILD_WAIT_SECONDS = 0.2
 
 
 @contextmanager
-def build_alone(index: str, should_stop: Callable[[], bool]) -> Iterator[bool]:
+def lock_index_build(index: str, should_stop: Callable[[], bool]) -> Iterator[bool]:
     """Wait until no other thread of this process builds the index of that name, so that fifty
     sessions of one project do not embed the same texts fifty times. Gives False where
     `should_stop` says so meanwhile.
@@ -432,7 +432,7 @@ class Ranker:
         with self._lock:
             self._index.close()
 
-    def sync(self, entries: Sequence[SearchEntry]) -> IndexSync:
+    def sync(self, entries: Sequence[SearchEntry]) -> IndexSyncCounts:
         """Make the index contain exactly these entries, writing only what changed.
 
         Of two entries with the same id the last one counts. What a killed sync had written stands,
@@ -440,14 +440,14 @@ class Ranker:
         is in.
         """
         with self._lock:
-            self._index.try_file()
+            self._index.retry_file()
             try:
                 return self._sync(entries)
             except DamagedIndex:
                 self.reset_index()
                 return self._sync(entries)
             except StoreError as error:
-                if not self._index.leave_file(error):
+                if not self._index.use_memory_copy(error):
                     raise
                 self._version = None
                 return self._sync(entries)
@@ -472,7 +472,7 @@ class Ranker:
             except DamagedIndex:
                 return {}
 
-    def _sync(self, entries: Sequence[SearchEntry]) -> IndexSync:
+    def _sync(self, entries: Sequence[SearchEntry]) -> IndexSyncCounts:
         wanted = {
             id: (fingerprint, entry) for id, fingerprint, entry in build_index_entries(entries)
         }
@@ -488,7 +488,7 @@ class Ranker:
             self._index.drop_stale_vectors()
         rebuilt, self._index.rebuilt = self._index.rebuilt, False
         own = [id for id in changed if not is_heading_id(id)]
-        return IndexSync(
+        return IndexSyncCounts(
             added=sum(1 for id in own if id not in old),
             changed=sum(1 for id in own if id in old),
             removed=sum(1 for id in removed if not is_heading_id(id)),
@@ -571,7 +571,7 @@ class Ranker:
         """Whether it has an embedder."""
         return self._embedder is not None
 
-    def rank_by_meaning(self, embedder: Embedder) -> None:
+    def enable_embeddings(self, embedder: Embedder) -> None:
         """Rank by words and meaning from now on, and load what that takes. Raises UsageError
         without numpy.
         """

@@ -80,7 +80,7 @@ class WordIndex:
         self._file_due = time.monotonic() + PAUSE_SECONDS
         """When a file that a copy stands in for is tried again, by the monotonic clock."""
 
-    def leave_file(self, error: StoreError) -> bool:
+    def use_memory_copy(self, error: StoreError) -> bool:
         """Go on with a copy in memory where another process has the file locked; False for any
         other error.
         """
@@ -92,7 +92,7 @@ class WordIndex:
         self._file_due = time.monotonic() + PAUSE_SECONDS
         return True
 
-    def try_file(self) -> None:
+    def retry_file(self) -> None:
         """Take the file up again, once in a minute while a copy stands in for it."""
         if isinstance(self._database, UnsavedConnection) and time.monotonic() >= self._file_due:
             self._database.close()

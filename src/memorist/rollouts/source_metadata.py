@@ -17,7 +17,7 @@ from memorist.core.sentences import shorten
 from memorist.errors import UnreadableSession
 from memorist.formats import gemini_cli
 from memorist.formats.format_detection import detect_format, read_session
-from memorist.formats.transcript_format import RecordedLine, SessionHead, timestamp_seconds
+from memorist.formats.transcript_format import RecordedLine, SessionHead, parse_iso_timestamp
 from memorist.rollouts.message_effects import MessageEffect, classify_message
 from memorist.rollouts.raw_memory_cleaning import clean_line
 from memorist.store.rollout_rows import MemoryMode
@@ -198,7 +198,7 @@ def find_newest_time(tail: bytes) -> float | None:
         found = [
             moment
             for match in _TIME.findall(tail)
-            if (moment := timestamp_seconds(match.decode("ascii", "replace"))) is not None
+            if (moment := parse_iso_timestamp(match.decode("ascii", "replace"))) is not None
         ]
     return max(found, default=None)
 
@@ -216,7 +216,7 @@ def _record_time(line: bytes) -> float | None:
         if record.entry is not None
         else None
     )
-    return float(given) if isinstance(given, int | float) else timestamp_seconds(given)
+    return float(given) if isinstance(given, int | float) else parse_iso_timestamp(given)
 
 
 def find_last_mode(tail: bytes) -> MemoryMode | None:

@@ -14,13 +14,13 @@ from memorist.models.model_pricing import call_cost, shipped_prices
 from memorist.models.rate_limits import RateLimitListener, RateLimitReport, rate_limit_of_failure
 from memorist.ports import Clock, Reply, Request
 from memorist.system import SystemClock
-from memorist.testing.call_ledger import (
+from memorist.testing.request_checks import WIRES, RequestProblem
+from memorist.testing.scripted_model_state import (
     CountedRequest,
-    ScriptedCallLedger,
+    ScriptedModelState,
     ScriptPlayer,
     build_reply_facts,
 )
-from memorist.testing.request_checks import WIRES, RequestProblem
 from memorist.testing.steps import (
     CutReply,
     DelayReply,
@@ -59,7 +59,7 @@ class ScriptedModel:
         self._format = format
         self._name = name
         self._clock = clock or SystemClock()
-        self._ledger = ScriptedCallLedger(window=window, strict=strict, cache_minimum=0)
+        self._ledger = ScriptedModelState(window=window, strict=strict, cache_minimum=0)
         self.requests: list[Request] = []
         """Every sent request, in order, including refused ones."""
         self.closed = False

@@ -218,7 +218,7 @@ def _new_cached_prefix(ttl: str | None, now: float | None) -> CachedPrefix:
     return CachedPrefix() if now is None else CachedPrefix(now + lifetime, lifetime)
 
 
-def openai_text(body: JsonObject) -> str:
+def render_openai_prefix(body: JsonObject) -> str:
     """The request as one text in OpenAI's cache order: tools, instructions, then the history."""
     history = body["input"] if "input" in body else body.get("messages", [])
     entries = [{"role": "user", "content": history}] if isinstance(history, str) else history
@@ -241,7 +241,7 @@ def common_prefix_length(left: str, right: str) -> int:
 def _account_openai(
     state: PromptCacheState, body: JsonObject, now: float | None
 ) -> tuple[PromptCacheState, InputTokenCounts]:
-    text = openai_text(body)
+    text = render_openai_prefix(body)
     alive = {
         earlier: until for earlier, until in state.texts.items() if now is None or now <= until
     }

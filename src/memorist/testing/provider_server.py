@@ -33,14 +33,14 @@ from msgspec import Struct, field
 from memorist.core.messages import JsonObject
 from memorist.errors import ModelRefused
 from memorist.ports import Request
-from memorist.testing.call_ledger import (
+from memorist.testing.request_checks import WIRES
+from memorist.testing.scripted_model_state import (
     CountedRequest,
-    ScriptedCallLedger,
+    ScriptedModelState,
     ScriptPlayer,
     build_reply_facts,
     failure_status,
 )
-from memorist.testing.request_checks import WIRES
 from memorist.testing.steps import (
     AnswerStep,
     CutReply,
@@ -414,7 +414,7 @@ class ScriptedServer:
         cache_minimum: int = 0,
     ) -> None:
         self._tape = ScriptPlayer(script)
-        self._ledger = ScriptedCallLedger(window=window, strict=strict, cache_minimum=cache_minimum)
+        self._ledger = ScriptedModelState(window=window, strict=strict, cache_minimum=cache_minimum)
         self._max_calls = max_calls
         self._changed = Condition()
         self._connections: set[ScriptedConnection] = set()

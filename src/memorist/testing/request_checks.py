@@ -35,7 +35,7 @@ class RequestProblem(Struct, frozen=True, kw_only=True):
     code: str | None = None
 
 
-def find_problem(
+def find_request_problem(
     wire_format: str, body: JsonObject, *, window: int, tokens: int
 ) -> RequestProblem | None:
     """Return the first problem of a request body in this format, with `tokens` input tokens; None

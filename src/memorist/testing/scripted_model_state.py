@@ -11,7 +11,11 @@ from memorist.core.messages import JsonObject, Usage
 from memorist.errors import ContextTooLong, ModelError, ModelRefused, ModelTimeout, ModelUnavailable
 from memorist.ports import Request
 from memorist.testing.prompt_cache import InputTokenCounts, PromptCacheState, account_request
-from memorist.testing.request_checks import RequestProblem, build_too_long_problem, find_problem
+from memorist.testing.request_checks import (
+    RequestProblem,
+    build_too_long_problem,
+    find_request_problem,
+)
 from memorist.testing.steps import AnswerStep, Fail, HttpError, RawReply, Script, Step
 from memorist.testing.wire_formats import ReplyFacts, estimate_output_tokens
 
@@ -24,7 +28,7 @@ class CountedRequest(NamedTuple):
     problem: RequestProblem | None
 
 
-class ScriptedCallLedger:
+class ScriptedModelState:
     """Calls, cache and checks of one scripted model or server. Thread-safe."""
 
     def __init__(self, *, window: int, strict: bool, cache_minimum: int) -> None:
@@ -41,7 +45,7 @@ class ScriptedCallLedger:
             self._calls += 1
             after, counts = account_request(self._cache, wire_format, body, minimum=self._minimum)
             problem = (
-                find_problem(wire_format, body, window=self.window, tokens=counts.total)
+                find_request_problem(wire_format, body, window=self.window, tokens=counts.total)
                 if self._strict
                 else None
             )

@@ -21,7 +21,7 @@ _HEADING = re.compile(r"^#{1,4} ", re.MULTILINE)
 _COMMENT = re.compile(r"<!--.*?-->|^\s*---\s*$", re.DOTALL | re.MULTILINE)
 
 
-class SearchableDocument(Struct, frozen=True, kw_only=True):
+class SearchableText(Struct, frozen=True, kw_only=True):
     """One file to search in."""
 
     path: str
@@ -37,7 +37,7 @@ class SearchableDocument(Struct, frozen=True, kw_only=True):
 class SectionMatch(Struct, frozen=True, kw_only=True):
     """A section that a query found."""
 
-    document: SearchableDocument
+    document: SearchableText
     line: int
     """Its first line, counted from 1."""
     text: str
@@ -45,8 +45,8 @@ class SectionMatch(Struct, frozen=True, kw_only=True):
     """How much the matched words say beyond chance, in nats."""
 
 
-def search_documents(
-    query: str, documents: Iterable[SearchableDocument], limit: int
+def search_sections(
+    query: str, documents: Iterable[SearchableText], limit: int
 ) -> tuple[SectionMatch, ...]:
     """Return the best sections, best first."""
     words = parse_query(query).words
