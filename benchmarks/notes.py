@@ -187,8 +187,8 @@ def replay_notes(entries: Iterator[TranscriptEntry], budget: NotesBudget | None 
         match entry:
             case Message():
                 ledger.add(entry)
-            case CompactionBoundary(tokens_before=before):
-                ledger.on_compaction(before)
+            case CompactionBoundary():
+                ledger.on_compaction()
             case SessionHead(cwd=cwd, title=title, branch=branch):
                 ledger.cwd, ledger.title, ledger.branch = cwd, title, branch
             case _:

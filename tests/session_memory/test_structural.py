@@ -322,7 +322,7 @@ def test_a_compaction_of_the_recorded_agent_is_marked(session: Any) -> None:
     session.user("port the module to the new interface").says(
         "Ported the reader to the new interface."
     )
-    session.ledger.on_compaction(150_000)
+    session.ledger.on_compaction()
     session.user("continue").says("Ported the writer as well.")
 
     assert "context compacted" in session.notes()["Worklog"]
@@ -365,7 +365,7 @@ def test_a_ledger_that_is_read_late_says_the_same(told: Any) -> None:
                 f"/home/dev/project/src/part_{number}.py", "a", "b"
             )
             if number == 50:
-                session.ledger.on_compaction(150_000)
+                session.ledger.on_compaction()
             if session is at_once:
                 assert session.ledger.turns.count == number + 1
 

@@ -74,7 +74,7 @@ def test_every_word_of_the_notes_is_a_label_or_stands_in_the_transcript(
         for message in _messages(kind, one, two, number):
             ledger.add(message)
         if kind == "boundary":
-            ledger.on_compaction(None)
+            ledger.on_compaction()
 
     _check(
         render_structural_notes(ledger), " ".join([*heard, "bash edit todowrite read", "/home/dev"])
@@ -209,7 +209,7 @@ def test_notes_of_recorded_sessions_invent_nothing_and_keep_their_size() -> None
                 case Message():
                     ledger.add(entry)
                 case CompactionBoundary():
-                    ledger.on_compaction(entry.tokens_before)
+                    ledger.on_compaction()
                 case SessionHead():
                     ledger.cwd, ledger.title, ledger.branch = entry.cwd, entry.title, entry.branch
                     heard.append(f"{entry.cwd} {entry.title} {entry.branch}")

@@ -19,7 +19,6 @@ from memorist.formats.transcript_format import (
     CompactionBoundary,
     RecordedLine,
     SessionHead,
-    SkippedLine,
     TurnRollback,
     UsageReport,
     WorldStateRecord,
@@ -41,8 +40,6 @@ class NewRecords(Struct, frozen=True, kw_only=True):
     """New entries, to be processed in order."""
     message_ids: tuple[str, ...]
     """Ids of all messages of the conversation in this reading, old ones included."""
-    skipped: int
-    """Number of lines that could not be used."""
     from_start: bool
     """Whether the reading began at the start of the file."""
 
@@ -55,7 +52,6 @@ def find_new_records(
     fresh: list[TrackedEntry] = []
     between: list[TrackedEntry] = []
     live: list[str] = []
-    skipped = 0
     for entry in entries:
         match entry:
             case Message(id=id):
@@ -67,15 +63,12 @@ def find_new_records(
                 between.append(entry)
             case SessionHead():
                 head = head or entry
-            case SkippedLine():
-                skipped += 1
             case _:
                 pass
     return NewRecords(
         head=head,
         entries=tuple(fresh),
         message_ids=tuple(live),
-        skipped=skipped,
         from_start=from_start,
     )
 
@@ -86,7 +79,7 @@ rewind is missed. Our choice.
 """
 HEAD_LINES = 200
 """Lines that are searched for the session's header."""
-NO_RECORDS = NewRecords(head=None, entries=(), message_ids=(), skipped=0, from_start=False)
+NO_RECORDS = NewRecords(head=None, entries=(), message_ids=(), from_start=False)
 _ROLLBACK_MARK = b'"thread_rolled_back"'
 """A rollback of turns concerns lines that were read before."""
 

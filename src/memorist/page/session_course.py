@@ -155,7 +155,7 @@ def render_notes_at(entries: Iterable[TranscriptEntry], turn: int) -> str:
     turns = 0
     for entry in entries:
         if isinstance(entry, CompactionBoundary):
-            ledger.on_compaction(entry.tokens_before)
+            ledger.on_compaction()
         elif isinstance(entry, Message):
             turns += is_user_turn(entry)
             if turns > turn:

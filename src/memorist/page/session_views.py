@@ -255,11 +255,17 @@ def _turn_address(id: str, turn: int) -> str:
 
 
 def _turn_forms(id: str, turn: int, course: SessionCourse) -> list[PageBlock]:
-    count = len(course.turns)
-    if count < 2:
+    if len(course.turns) < 2:
         return []
-    near = [n for n in (turn - 1, turn + 1) if 1 <= n <= count]
-    words = {turn - 1: say("Turn before"), turn + 1: say("Next turn")}
+    end = (say("The end"), address_of("session", id=id), False)
+    return _choose_turn("session", id, turn, len(course.turns), end)
+
+
+def _choose_turn(
+    view: str, id: str, turn: int, count: int, last: tuple[str, str, bool]
+) -> list[PageBlock]:
+    """The form and the links that lead to another turn in a view of a session."""
+    near = ((say("Turn before"), turn - 1), (say("Next turn"), turn + 1))
     return [
         FormBlock(
             fields=[
@@ -269,14 +275,18 @@ def _turn_forms(id: str, turn: int, course: SessionCourse) -> list[PageBlock]:
                 ),
             ],
             button=say("Show this turn"),
-            path="/session",
+            path=f"/{view}",
             label=say("Choose a turn"),
         ),
         LinkBlock(
             label=say("Turns"),
             links=[
-                *((words[n], _turn_address(id, n), False) for n in near),
-                (say("The end"), address_of("session", id=id), False),
+                *(
+                    (words, address_of(view, id=id, turn=n), False)
+                    for words, n in near
+                    if 1 <= n <= count
+                ),
+                last,
             ],
         ),
     ]
@@ -556,8 +566,7 @@ def build_session_notes(id: str, turn: int | None) -> PageView:
     before = render_notes_at(entries, turn - 1) if turn > 1 else ""
     now = render_notes_at(entries, turn)
     removed, come = compare_lines(before, now)
-    ways = [n for n in (turn - 1, turn + 1) if 1 <= n <= count]
-    words = {turn - 1: say("Turn before"), turn + 1: say("Next turn")}
+    window = (say("The window at this turn"), _turn_address(id, turn), False)
     return PageView(
         name="sessions",
         title=say(
@@ -571,24 +580,7 @@ def build_session_notes(id: str, turn: int | None) -> PageView:
         ),
         command=f"memorist notes {id}",
         blocks=[
-            FormBlock(
-                fields=[
-                    FormField(name="id", kind="hidden", value=id),
-                    FormField(
-                        name="turn", label=say("Turn"), kind="range", value=str(turn), most=count
-                    ),
-                ],
-                button=say("Show this turn"),
-                path="/session-notes",
-                label=say("Choose a turn"),
-            ),
-            LinkBlock(
-                label=say("Turns"),
-                links=[
-                    *((words[n], _notes_address(id, n), False) for n in ways),
-                    (say("The window at this turn"), _turn_address(id, turn), False),
-                ],
-            ),
+            *_choose_turn("session-notes", id, turn, count, window),
             TableBlock(
                 heading=say("Came and went with this turn"),
                 columns=say_each("Change", "Line"),

@@ -100,8 +100,6 @@ class IndexSyncCounts(Struct, frozen=True, kw_only=True):
     unchanged: int = 0
     rebuilt: bool = False
     """The file was damaged, foreign or of another version, and was rebuilt."""
-    unembedded: int = 0
-    """Entries without a vector yet; 0 without an embedder."""
 
 
 # Prepare entries for the index. Pure.

@@ -185,7 +185,6 @@ class EntryVectors:
         # Vectors of several widths are damage; the smallest width is used, which is arbitrary.
         width = min(widths, default=0)
         pairs = [(at, vector) for at, vector in pairs if len(vector) == width]
-        self._size = len(collection.ids)
         self._numbers = np.array([at for at, _ in pairs], np.int64)
         self._matrix = (
             np.frombuffer(b"".join(vector for _, vector in pairs), np.int8)
@@ -418,8 +417,6 @@ class Ranker:
         self._cached_count = 0
         self._word_vectors: dict[str, bytes] = {}
         """Vectors of the words of entries that were compared, by fingerprint."""
-        self.embedding_problem = ""
-        """Why the last search was lexical although there is an embedder; empty when it was not."""
 
     def __enter__(self) -> Self:
         return self
@@ -494,7 +491,6 @@ class Ranker:
             removed=sum(1 for id in removed if not is_heading_id(id)),
             unchanged=sum(1 for id in wanted if not is_heading_id(id)) - len(own),
             rebuilt=rebuilt,
-            unembedded=len(self._find_unembedded(wanted)),
         )
 
     def update(self, entries: Sequence[SearchEntry], removed: Collection[str] = ()) -> None:
@@ -756,7 +752,6 @@ class Ranker:
         return found
 
     def _measure_similarity(self, query: str, lexical: Mapping[int, float]) -> EntrySimilarity:
-        self.embedding_problem = ""
         if self._embedder is None:
             return EntrySimilarity({}, {})
         try:
@@ -768,8 +763,7 @@ class Ranker:
             found = vectors.measure_similarity(vector, lexical)
             if self._compares_words and isinstance(self._embedder, WordEmbedder):
                 return self._compare_words(self._embedder, asked, found)
-        except ModelError as error:
-            self.embedding_problem = str(error)
+        except ModelError:
             return EntrySimilarity({}, {})
         return found
 

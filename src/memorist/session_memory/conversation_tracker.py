@@ -173,4 +173,4 @@ class ConversationTracker:
             self.meter.subtracted += max(0, before - self.meter.tokens)
         if self._tokens_at_update:
             self._tokens_at_update = max(1, self.meter.tokens)
-        self.ledger.on_compaction(before)
+        self.ledger.on_compaction()

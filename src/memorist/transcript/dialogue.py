@@ -138,7 +138,7 @@ class Dialogue:
         self._end_turn()
         how = INTERRUPTING if self._interrupted else ""
         self._interrupted = False
-        self._turns.begin_turn(shorten(typed, _TURN_LABEL_LENGTH), how)
+        self._turns.begin_turn(shorten(typed, _TURN_LABEL_LENGTH))
         if not _BARE_COMMAND.fullmatch(typed):
             self.add_request(typed, how)
 

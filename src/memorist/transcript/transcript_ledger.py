@@ -455,13 +455,10 @@ class TranscriptLedger:
                 case _:
                     pass
 
-    def on_compaction(self, tokens_before: int | None = None) -> None:
-        """The recorded agent compacted its context here; `tokens_before` is its size before, where
-        the file says it.
-        """
+    def on_compaction(self) -> None:
+        """The recorded agent compacted its context here."""
         self.boundaries += 1
         self.turns.current_turn.compacted = True
-        self.turns.current_turn.tokens_before = tokens_before
 
     def _process_text(self, text: str, origin: Origin) -> None:
         if origin is Origin.MODEL:

@@ -48,16 +48,12 @@ class TurnRecord(Struct):
 
     number: int
     request: str
-    how: str = ""
-    """Empty, or how the message came: after an interruption, as a refusal, as an answer."""
     steps: int = 0
     edited: dict[str, int] = field(default_factory=dict)
     commits: list[str] = field(default_factory=list)
     checks: dict[str, StepAction] = field(default_factory=dict)
     """The last outcome of each check that ran."""
     interrupted: bool = False
-    tokens_before: int | None = None
-    """Set where the recorded agent compacted in this turn."""
     compacted: bool = False
     line_cache: tuple[object, str] = ((), "")
     """As in `WorkStep`."""
@@ -81,10 +77,10 @@ class TurnLog:
             self.begin_turn("")
         return self.turns[-1]
 
-    def begin_turn(self, request: str, how: str = "") -> TurnRecord:
+    def begin_turn(self, request: str) -> TurnRecord:
         """The user's message begins a turn."""
         self.count += 1
-        self.turns.append(TurnRecord(self.count, request, how))
+        self.turns.append(TurnRecord(self.count, request))
         if len(self.turns) > 2 * TURN_LIMIT:
             self.turns = self.turns[:5] + self.turns[5 - TURN_LIMIT :]
         return self.turns[-1]
