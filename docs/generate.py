@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import runpy
 import tomllib
 from itertools import pairwise
@@ -56,6 +57,12 @@ def settings_of(kind: type[msgspec.Struct], path: str) -> list[str]:
     return rows
 
 
+SPECIFICATION = re.compile(
+    r" \((?:(?:claude-code|codex|peers)\.md [^()]*|peers\.md|[A-Z]{2}-\d+)\)"
+)
+"""A source of a constant that only the developers have: the page for users leaves it out."""
+
+
 def _field_texts(kind: type[msgspec.Struct]) -> dict[str, str]:
     """The string below each field in the source, as one line."""
     texts = {}
@@ -68,7 +75,8 @@ def _field_texts(kind: type[msgspec.Struct]) -> dict[str, str]:
                 ast.AnnAssign(target=ast.Name(id=name)),
                 ast.Expr(value=ast.Constant(value=str(text))),
             ):
-                texts[name] = " ".join(text.split()).replace("|", "\\|")
+                shown = SPECIFICATION.sub("", " ".join(text.split()))
+                texts[name] = shown.replace("|", "\\|")
     return texts
 
 

@@ -402,9 +402,9 @@ class RecallSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     instead of a call that failed in a past session.
     """
     holdout: Annotated[float, Meta(ge=0, le=0.5)] = 0.0
-    """Share of sessions, drawn by their id, that go without memory, so that `memorist status
-    --effect` can tell whether it helps: they are shown neither the index nor memories, past
-    sessions or rollout memory. What is said in them is remembered as ever, and pinned texts stay.
+    """Share of sessions, chosen by their id, that run without memory, so that `memorist status
+    --effect` can measure whether it helps: they are shown neither the index nor memories, past
+    sessions or rollout memory. What is said in them is still remembered, and pinned texts stay.
     """
     limit: int = 5
     """Memories per message."""
@@ -566,36 +566,37 @@ class SpendSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """False lifts the caps below, not those of a fork, and not the respect for a provider's limits.
     """
     day_requests: int = 500
-    """A worker without a bound sent 1,911 in five hours (codex.md part 7); this is a working day at
-    one a minute.
+    """Most requests of background work in a day: a working day at one a minute. A worker without a
+    bound sent 1,911 in five hours (codex.md part 7).
     """
     day_tokens: int = 5_000_000
-    """About 350 updates of notes at a context of 100,000 tokens."""
+    """Most tokens in a day: about 350 updates of notes at a context of 100,000 tokens."""
     day_cost_usd: float = 10.0
-    """What users complain of begins at 17 dollars in three hours (peers.md)."""
+    """Most US dollars in a day: users of other systems complain of 17 in three hours (peers.md)."""
     day_seconds: float = 14_400.0
-    """Four hours of running forks: 500 requests of half a minute."""
+    """Most seconds of running forks in a day: 500 requests of half a minute."""
     session_requests: int = 200
-    """Less than half a day's, so that one runaway session leaves something to the others."""
+    """Most requests in a session: less than half a day's, so that one runaway session leaves
+    something to the others.
+    """
     session_tokens: int = 2_000_000
-    """About 140 updates of notes at a context of 100,000 tokens."""
+    """Most tokens in a session: about 140 updates of notes at a context of 100,000 tokens."""
     session_cost_usd: float = 5.0
-    """Half a day's."""
+    """Most US dollars in a session: half a day's."""
     session_seconds: float = 7_200.0
-    """Half a day's."""
+    """Most seconds of running forks in a session: half a day's."""
     remaining_percent: int = 25
-    """With less of a provider's limit left, background work waits until the limit is reset, and
-    leaves the rest to the host (codex.md 1.3).
+    """Percent of a provider's limit: with less left, background work waits until the limit is
+    reset, and leaves the rest to the host (codex.md 1.3).
     """
     hold_seconds: float = 60.0
     """Wait after a refusal (429, 529) for which the provider gives no time: limits are counted by
     the minute.
     """
     fruitless_runs: Annotated[int, Meta(ge=0)] = 6
-    """After this many answers in a row of which nothing stood, or that a model on this machine gave
-    too late, a kind of work asks this model no more on that day, and structure serves; 0 never
-    stops. Our choice: a model that is up to the work fails now and then, one that is not fails each
-    time.
+    """After this many unusable answers in a row, or late ones of a model on this machine, a kind of
+    work does not ask this model again on that day and does without; 0 never stops. Our choice: a
+    model that is up to the work fails now and then, one that is not fails each time.
     """
 
 
