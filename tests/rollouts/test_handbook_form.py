@@ -206,6 +206,24 @@ async def test_of_an_answer_without_a_good_line_nothing_is_used(
 
 
 @pytest.mark.covers("RO-5")
+async def test_an_answer_without_a_good_line_is_not_asked_for_again(tmp_path: Path) -> None:
+    """A real small model said the same three times, and each time took minutes; the reason is that
+    of its first line.
+    """
+    answer = form(
+        [{"numbers": [1, 3], "text": 'Run the tests with: "npm test"'}],
+        [{"number": 1, "learnings": "The user asked: “Round amou"}],
+        ["The user asked: “Round amou"],
+    )
+    done, receipt = await consolidate(tmp_path, answer)
+
+    assert done.way == "structural"
+    assert "npm test" in done.why
+    assert receipt.requests == 1
+    assert receipt.said.startswith("the model's work was refused")
+
+
+@pytest.mark.covers("RO-5")
 async def test_an_answer_that_was_cut_off_in_a_loop_counts_once(tmp_path: Path) -> None:
     """What was complete is read; the same again is no second change."""
     entry = json.dumps({"numbers": [1, 2], "text": JOINED})

@@ -92,11 +92,12 @@ class _Claim(Struct, frozen=True):
 
 
 def build_handbook_form(
-    task: StageTwoTask, instruction: str, *, on_planted: Callable[[str], object] = lambda _: None
+    task: StageTwoTask, instruction: str, *, on_refused: Callable[[str], object] = lambda _: None
 ) -> AnswerForm:
     """The form for the drafts of a task. Its edits are of the two files in the task's folder.
 
-    An answer that orders agents about makes none: `on_planted` is told why.
+    An answer that orders agents about makes none, nor does one without a good line: `on_refused` is
+    told why. It is not asked again, since a small model says the same once more.
     """
     claims, topics = _select_claims(task), _select_topics(task)
     material = _render_material(task, claims, topics)
@@ -105,13 +106,14 @@ def build_handbook_form(
     def read(answer: JsonObject) -> TextEdits:
         changed, dropped = reading.read(answer)
         if reading.planted:
-            on_planted(reading.planted)
-            return TextEdits((), dropped=(reading.planted,))
+            changed, dropped = task.draft, (reading.planted,)
         calls = tuple(
             EditFileCall(f"{task.folder}/{name}", (TextReplacement(before, after),))
             for name, before, after in _changed_files(task, changed)
         )
-        return TextEdits(calls, dropped=dropped) if calls else TextEdits((), dropped[:1])
+        if dropped and not calls:
+            on_refused(dropped[0])
+        return TextEdits(calls, dropped=dropped)
 
     return AnswerForm(
         instruction=instruction.strip(), material=material, schema=_build_schema(), read=read

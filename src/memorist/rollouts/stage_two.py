@@ -318,10 +318,10 @@ class _ConsolidationRun:
         if model is None or not draft.changed_titles or not has_new:
             return draft, "structural", "", None
         try:
-            overlay, receipt, planted = await self._run_fork(model, draft, given)
+            overlay, receipt, refused = await self._run_fork(model, draft, given)
         except _LeaseLostError:
             return draft, "structural", _LOST, None
-        unused = _find_unused_reason(receipt, planted)
+        unused = _find_unused_reason(receipt, refused)
         if unused:
             return draft, "structural", unused, receipt
         reworded = {
@@ -374,10 +374,10 @@ class _ConsolidationRun:
     async def _run_fork(
         self, model: Model, draft: FolderDraft, given: DraftInput
     ) -> tuple[OverlayFiles, Receipt, str]:
-        """Run the fork on the draft, in memory. The text says which order the answer to the form
-        planted; empty for none.
+        """Run the fork on the draft, in memory. The text says why nothing of the answer to the
+        form may stand; empty where something may.
         """
-        planted: list[str] = []
+        refused: list[str] = []
         drafted = OverlayFiles(self._files)
         for path, data in draft.files.items():
             drafted.write(self._folder / path, data)
@@ -412,14 +412,14 @@ class _ConsolidationRun:
             permission=FolderAccess(folder=self._folder, read_anywhere=False),
             limits=self._limits,
             known_files=(self._folder / HANDBOOK_FILE, self._folder / SUMMARY_FILE),
-            form=build_handbook_form(work, texts.form, on_planted=planted.append)
+            form=build_handbook_form(work, texts.form, on_refused=refused.append)
             if fills
             else None,
             one_round=fills,
         )
         runtime = self._runtime
         running = runtime.run_fork_on_copy(spec, model, overlay)
-        return overlay, await self._with_heartbeat(running), planted[0] if planted else ""
+        return overlay, await self._with_heartbeat(running), refused[0] if refused else ""
 
     async def _with_heartbeat(self, running: Coroutine[Any, Any, Receipt]) -> Receipt:
         """Return the fork's receipt; raises _LeaseLostError, with the fork cancelled, if the lease
@@ -449,13 +449,13 @@ class _ConsolidationRun:
                 return
 
 
-def _find_unused_reason(receipt: Receipt, planted: str) -> str:
+def _find_unused_reason(receipt: Receipt, refused: str) -> str:
     """Why nothing that the model wrote is looked at; empty where it is."""
     if receipt.outcome is ForkOutcome.BLOCKED:
         return f"no model was asked: {receipt.said}"
     if receipt.outcome not in (ForkOutcome.CHANGED, ForkOutcome.UNCHANGED):
         return f"the model did not finish: {receipt.said}"
-    return f"the model's work was refused: {planted}" if planted else ""
+    return f"the model's work was refused: {refused}" if refused else ""
 
 
 def _join_results(first: ConsolidationResult, last: ConsolidationResult) -> ConsolidationResult:
