@@ -1,4 +1,4 @@
-"""`memorist team`."""
+"""`memorist team`: the memories of this project that a team shares."""
 
 from __future__ import annotations
 
@@ -17,13 +17,11 @@ from memorist.auto_memory.team_memory import (
 from memorist.cli import output
 from memorist.cli.command_environment import read_environment
 from memorist.cli.memory.memory_commands import open_project_memory, print_write_outcome
-from memorist.cli.server_options import PORT_TYPE, load_extra_module
+from memorist.cli.team_server_commands import team_serve_command, team_token_command
 from memorist.core.utc_time import format_utc_timestamp
 from memorist.engine.engine import Memorist
-from memorist.errors import InputError, NothingToDo, UsageError
-from memorist.safety.server_access import LOOPBACK_NAMES
+from memorist.errors import InputError, NothingToDo
 from memorist.store.disk_files import DiskFiles
-from memorist.system import format_server_address
 from memorist.team.remote_location import (
     RemoteLocation,
     open_remote,
@@ -33,11 +31,9 @@ from memorist.team.remote_location import (
 )
 from memorist.team.shared_names import find_key_problem
 from memorist.team.sync_report import TeamSyncReport
-from memorist.team.team_protocol import SPACE_PATTERN
-from memorist.team.team_remote import MAX_KEYS, RemoteState
+from memorist.team.team_remote import RemoteState
 from memorist.team.team_sharing import share_memories
 from memorist.team.team_status import TeamStatus, read_team_status
-from memorist.team.team_store import TeamStore, open_team_store
 from memorist.team.team_sync import TeamSync
 
 DELETIONS_OPTION = click.option(
@@ -45,12 +41,6 @@ DELETIONS_OPTION = click.option(
     "deletions",
     is_flag=True,
     help="Carry out deletions also where they are many at once.",
-)
-STORE_OPTION = click.option(
-    "--store",
-    default="",
-    help="The server's file, or postgresql://HOST/NAME. [default: team-server/team.sqlite in "
-    "the home folder]",
 )
 
 
@@ -318,106 +308,5 @@ def _report_object(report: TeamSyncReport, sync: TeamSync) -> dict[str, Any]:
     }
 
 
-@contextmanager
-def _open_store(location: str, most: int = MAX_KEYS) -> Iterator[TeamStore]:
-    with open_project_memory() as (engine, _):
-        own = location or str(engine.layout.home / "team-server" / "team.sqlite")
-    store = open_team_store(
-        own if "://" in own else str(Path(own).expanduser().absolute()), most=most
-    )
-    try:
-        yield store
-    finally:
-        store.close()
-
-
-@team_group.command("serve")
-@click.option(
-    "--host",
-    default="127.0.0.1",
-    show_default=True,
-    help="Address to listen on; beyond this machine a token is needed.",
-)
-@click.option(
-    "--port",
-    type=PORT_TYPE,
-    default=8642,
-    show_default=True,
-    help="0 takes a free one.",
-)
-@click.option(
-    "--allow-host",
-    multiple=True,
-    help="A name that the server answers to, beside this machine's; more than once for several.",
-)
-@click.option(
-    "--most",
-    type=click.IntRange(1, MAX_KEYS),
-    default=MAX_KEYS,
-    show_default=True,
-    help="Memories of one team.",
-)
-@STORE_OPTION
-def team_serve_command(
-    host: str, port: int, allow_host: tuple[str, ...], most: int, store: str
-) -> None:
-    """Keep teams' memories for others, over HTTP. TLS is the work of a reverse proxy before it.
-    Needs the extra `team`.
-
-    Example: memorist team serve --port 8642
-    """
-    server = load_extra_module("memorist.team.team_server", "team")
-    with _open_store(store, most) as kept:
-        limits = server.TeamServerLimits(
-            hosts=LOOPBACK_NAMES | {each.lower() for each in allow_host}
-        )
-        listening = server.bind_server_socket(host, port, kept, limits)
-        click.echo(f"memorist team server at {format_server_address(listening)}")
-        server.serve_team(kept, listening, limits)
-
-
-@team_group.command("token")
-@click.argument("name", default="")
-@click.option(
-    "--space", default="", help="Only for the team of this name. [default: all teams of the server]"
-)
-@click.option("--read-only", is_flag=True, help="It may not write.")
-@click.option("--revoke", is_flag=True, help="Take back the tokens of that name instead.")
-@click.option(
-    "--list",
-    "listing",
-    is_flag=True,
-    help="Show who has tokens, and what for, instead. The tokens themselves are not known.",
-)
-@STORE_OPTION
-def team_token_command(
-    name: str, space: str, read_only: bool, revoke: bool, listing: bool, store: str
-) -> None:
-    """Make a token for NAME, for the server on this machine. It is shown once; only its hash is
-    kept.
-
-    Example: memorist team token jo
-    """
-    if not listing and (not name.strip() or not name.isprintable()):
-        raise UsageError("say whom the token is for: memorist team token NAME")
-    if space and not SPACE_PATTERN.match(space):
-        raise UsageError(
-            f"{output.make_readable(space)} is no name of a team: letters, digits, dots, "
-            f"dashes and underscores"
-        )
-    with _open_store(store) as kept:
-        if listing:
-            for each in kept.list_tokens():
-                click.echo(
-                    f"{output.make_one_line(each.name)}  "
-                    f"{each.space or 'all teams'}{'' if each.writes else ', read only'}"
-                )
-        elif not revoke:
-            click.echo(kept.add_token(name, space=space, writes=not read_only))
-        elif dropped := kept.revoke_token(name):
-            click.echo(f"{dropped} taken back")
-        else:
-            raise InputError(
-                f"no token has the name {output.make_readable(name)}; see memorist team token "
-                f"--list"
-            )
+team_group.add_command(team_serve_command)
+team_group.add_command(team_token_command)
