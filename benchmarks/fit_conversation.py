@@ -1,13 +1,15 @@
-"""Fit the model of `statements.conversation_score`: a logistic regression over its features.
+"""Fit the model of `statements.conversation_score`: two logistic regressions over its features, one
+for English and one for the seven other languages.
 
     python -m benchmarks.fit_conversation
 
 The examples are in `labels/conversation.jsonl`, written for this: one JSON object a line, with
-`language` (de, fr, es, pt, ru, zh, ja), `keep` (yes: a rule or a fact that lasts; no: a report, a
-remark, a task, an answer) and `text`.
+`language` (en, de, fr, es, pt, ru, zh, ja), `keep` (yes: a rule or a fact that lasts; no: a report,
+a remark, a task, an answer) and `text`. English ones labelled `no` are joined by the traps of
+`labels/made_up.jsonl`.
 
 The n-th examples of all languages say much the same, so they are of one fold. Each fold is scored
-by a model of the others; the threshold is what `FALSE_SHARE` of the examples labelled `no` exceed.
+by a model of the others; the threshold is what a share of the examples labelled `no` exceed.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -30,20 +32,30 @@ from memorist.auto_memory.statements.conversation_score import (
 from memorist.auto_memory.statements.user_prose import split_prose_sentences
 from memorist.auto_memory.statements.written_rule_score import score_written_rule
 
-LABELS = Path(__file__).parent / "labels" / "conversation.jsonl"
+LABELS = Path(__file__).parent / "labels"
 FOLDS = 5
-FALSE_SHARE = 0.05
-"""Examples labelled `no` that may wait, as of English ones."""
 LEAST_EXAMPLES = 2
 """Sentences that have a feature before it counts."""
 STRONGEST = 1600
 """Features that are kept."""
-LOSS_WEIGHT = 1.0
-"""Of the summed loss beside half the squared weights."""
 RULE_SCORE_SCALE = 3.0
 """How much larger the score as a written rule enters: it says more than one word, and is to be held
 down less.
 """
+
+
+class FitSettings(Struct, frozen=True):
+    """What differs between the models."""
+
+    false_share: float
+    """Examples labelled `no` that may wait."""
+    loss_weight: float
+    """Of the summed loss beside half the squared weights."""
+
+
+ENGLISH = FitSettings(false_share=0.01, loss_weight=0.3)
+"""English orders of the moment are worded like rules, so fewer may wait."""
+OTHER = FitSettings(false_share=0.045, loss_weight=1.0)
 TARGET = Path("src/memorist/auto_memory/statements/conversation_weights.py")
 
 
@@ -73,28 +85,37 @@ class Model(Struct, frozen=True):
         )
 
 
-def read_examples(path: Path) -> list[Example]:
+def read_examples() -> list[Example]:
     """Read the examples; of one with several sentences each counts."""
     found: list[Example] = []
-    number: Counter[tuple[str, str]] = Counter()
-    for line in path.read_text("utf-8").splitlines():
-        row = json.loads(line)
-        kind = row["language"], row["keep"]
+    number: Counter[tuple[str, bool]] = Counter()
+    for language, lasts, text in _read_rows():
         found += [
             Example(
-                row["language"],
-                row["keep"] == "yes",
-                number[kind] % FOLDS,
-                frozenset(list_conversation_features(sentence, row["text"])),
-                limit_rule_score(score_written_rule(sentence, row["text"])),
+                language,
+                lasts,
+                number[language, lasts] % FOLDS,
+                frozenset(list_conversation_features(sentence, text)),
+                0.0 if language == "en" else limit_rule_score(score_written_rule(sentence, text)),
             )
-            for sentence in split_prose_sentences(row["text"])
+            for sentence in split_prose_sentences(text)
         ]
-        number[kind] += 1
+        number[language, lasts] += 1
     return found
 
 
-def fit_model(examples: Sequence[Example]) -> Model:
+def _read_rows() -> Iterator[tuple[str, bool, str]]:
+    """The language, whether it lasts, and the text of each example."""
+    for line in (LABELS / "conversation.jsonl").read_text("utf-8").splitlines():
+        row = json.loads(line)
+        yield row["language"], row["keep"] == "yes", row["text"]
+    for line in (LABELS / "made_up.jsonl").read_text("utf-8").splitlines():
+        row = json.loads(line)
+        if not row.get("act") and not any(each.isalpha() for each in row["text"] if each > "\x7f"):
+            yield "en", False, row["text"]
+
+
+def fit_model(examples: Sequence[Example], loss_weight: float) -> Model:
     """Fit weights. Both classes count the same in sum."""
     counts = Counter(name for one in examples for name in one.features)
     names = sorted(name for name, count in counts.items() if count >= LEAST_EXAMPLES)
@@ -106,7 +127,7 @@ def fit_model(examples: Sequence[Example]) -> Model:
         x[number, -2] = RULE_SCORE_SCALE * one.rule_score
     y = np.array([one.lasts for one in examples], float)
     share = len(y) * np.where(y == 1, 0.5 / y.sum(), 0.5 / (len(y) - y.sum()))
-    found = minimise_loss(x, y, LOSS_WEIGHT * share)
+    found = minimise_loss(x, y, loss_weight * share)
     kept = sorted(column, key=lambda name: -abs(found[column[name]]))[:STRONGEST]
     return Model(
         {name: float(found[column[name]]) for name in kept},
@@ -129,39 +150,53 @@ def describe(scored: Sequence[tuple[Example, float]], limit: float) -> str:
     )
 
 
-def render_module(model: Model, limit: float) -> str:
+def fit_with_threshold(examples: Sequence[Example], settings: FitSettings) -> tuple[Model, float]:
+    """The model of all examples, and the threshold; prints the figures of models of the others."""
+    scored: list[tuple[Example, float]] = []
+    for fold in range(FOLDS):
+        others = [one for one in examples if one.fold != fold]
+        model = fit_model(others, settings.loss_weight)
+        scored += [(one, model.score(one)) for one in examples if one.fold == fold]
+    no = [score for one, score in scored if not one.lasts]
+    limit = float(np.quantile(no, 1 - settings.false_share))
+    sys.stdout.write(f"left out in turn: {describe(scored, limit)}\n")
+    return fit_model(examples, settings.loss_weight), limit
+
+
+def render_module(models: dict[str, tuple[Model, float]]) -> str:
     """The source text of `conversation_weights.py`."""
-    entries = [
-        f"{name.replace(' ', '~')}={weight:.2f}"
-        for name, weight in sorted(model.weights.items())
-        if abs(weight) >= 0.005
-    ]
     lines = [
         '"""The weights of `conversation_score`, by `benchmarks/fit_conversation.py`. Pure."""',
         "",
         "from __future__ import annotations",
         "",
-        f"RULE_SCORE_WEIGHT = {model.rule_score_weight:.2f}",
-        f"THRESHOLD = {limit - model.constant:.2f}",
-        'WEIGHTS = r"""',
-        *wrap_entries(entries),
-        '"""',
+        f"RULE_SCORE_WEIGHT = {models['OTHER'][0].rule_score_weight:.2f}",
     ]
+    for name, (model, limit) in models.items():
+        entries = [
+            f"{each.replace(' ', '~')}={weight:.2f}"
+            for each, weight in sorted(model.weights.items())
+            if abs(weight) >= 0.005
+        ]
+        lines += [
+            f"{name}_THRESHOLD = {limit - model.constant:.2f}",
+            f'{name}_WEIGHTS = r"""',
+            *wrap_entries(entries),
+            '"""',
+        ]
     return "\n".join(lines) + "\n"
 
 
 def main() -> None:
     """Print the figures and write the weights."""
-    examples = read_examples(LABELS)
-    scored: list[tuple[Example, float]] = []
-    for fold in range(FOLDS):
-        model = fit_model([one for one in examples if one.fold != fold])
-        scored += [(one, model.score(one)) for one in examples if one.fold == fold]
-    limit = float(np.quantile([s for one, s in scored if not one.lasts], 1 - FALSE_SHARE))
-    before = [(one, one.rule_score) for one in examples]
-    sys.stdout.write(f"as a written rule: {describe(before, 0.0)}\n")
-    sys.stdout.write(f"left out in turn: {describe(scored, limit)}\n")
-    TARGET.write_text(render_module(fit_model(examples), limit), "utf-8")
+    examples = read_examples()
+    english = [one for one in examples if one.language == "en"]
+    others = [one for one in examples if one.language != "en"]
+    models = {
+        "ENGLISH": fit_with_threshold(english, ENGLISH),
+        "OTHER": fit_with_threshold(others, OTHER),
+    }
+    TARGET.write_text(render_module(models), "utf-8")
 
 
 if __name__ == "__main__":

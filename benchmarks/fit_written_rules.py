@@ -1,15 +1,15 @@
-"""Fit the model of `statements.written_rule_score`: two logistic regressions over its features.
+"""Fit the model of `statements.written_rule_score`: a logistic regression over its features.
 
     python -m benchmarks.fit_written_rules --labels L.jsonl... --rules R.jsonl... --tasks T.jsonl...
 
 Rules are sentences of instruction files, tasks are what is done once (orders of a conversation,
 lines of changelogs): one JSON object a line, with `author`, `language` (en, de, …) and `text`, and
 for tasks a `weight`. Labels are as for `benchmarks.statement_weights`; the messages labelled `no`
-are tasks.
+are tasks. English ones count for less: other languages mix them in. The sentences are other
+people's, so they are not part of the repository.
 
-Owners are divided into four parts; each is scored by a model of the other three. English waits from
-the score that `FALSE_SHARE` of the messages labelled `no` exceed, other languages from the one that
-`OTHER_FALSE_SHARE` of the tasks do.
+Owners are divided into four parts; each is scored by a model of the other three. A sentence waits
+from the score that `FALSE_SHARE` of the tasks exceed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import hashlib
 import json
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,29 +27,24 @@ import numpy as np
 from msgspec import Struct
 
 from benchmarks.statement_weights import UNFIT, Vector, repository_of, wrap_entries
-from memorist.auto_memory.statements.sentence_language import is_english
 from memorist.auto_memory.statements.statement_filters import (
     is_question,
     is_reported_speech,
     is_unfit_for_memory,
 )
 from memorist.auto_memory.statements.user_prose import split_prose_sentences
-from memorist.auto_memory.statements.written_rule_score import (
-    list_rule_features,
-    split_words,
-)
+from memorist.auto_memory.statements.written_rule_score import list_rule_features
 
 PARTS = 4
-FALSE_SHARE = 0.015
-OTHER_FALSE_SHARE = 0.05
-LEAST_OWNERS = {True: 3, False: 2}
-"""Owners that use a word, by whether it is English, before it becomes a feature."""
+FALSE_SHARE = 0.05
+LEAST_OWNERS = 2
+"""Owners that use a word before it becomes a feature."""
 STRONGEST = 1000
 """Features that are kept of each model."""
 WORD_SCALE = 0.5
 """A word's value as a feature, beside 1 of a cue."""
 ENGLISH_SHARE = 0.3
-"""Weight of English sentences in the model of the other languages, which mix them in."""
+"""Weight of English sentences."""
 LOSS_WEIGHT = 1.0
 NEWTON_STEPS = 8
 GRADIENT_STEPS = 40
@@ -63,9 +58,7 @@ class Example(Struct, frozen=True):
     language: str
     is_rule: bool
     weight: float
-    is_label: bool
     sentences: tuple[tuple[frozenset[str], bool], ...]
-    english: bool
 
     @property
     def part(self) -> int:
@@ -95,7 +88,7 @@ def read_examples(labels: list[Path], rules: list[Path], tasks: list[Path]) -> l
     """Read all examples."""
     return [
         *(
-            _example(repository_of(row["file"]).split("-")[0], "en", row, is_label=True)
+            _example(repository_of(row["file"]).split("-")[0], "en", row)
             for row in _read_rows(labels)
             if row["keep"] == "no"
         ),
@@ -108,17 +101,13 @@ def _read_rows(paths: Iterable[Path]) -> list[dict[str, Any]]:
     return [json.loads(line) for path in paths for line in path.read_text("utf-8").splitlines()]
 
 
-def _example(
-    owner: str, language: str, row: dict[str, Any], *, is_rule: bool = False, is_label: bool = False
-) -> Example:
+def _example(owner: str, language: str, row: dict[str, Any], *, is_rule: bool = False) -> Example:
     typed = row["text"].strip()
-    sentences = list(split_prose_sentences(typed))
     return Example(
         owner,
         language,
         is_rule,
         row.get("weight", 1.0),
-        is_label,
         tuple(
             (
                 frozenset(list_rule_features(each, typed)),
@@ -128,21 +117,19 @@ def _example(
                     or is_unfit_for_memory(each.masked)
                 ),
             )
-            for each in sentences
+            for each in split_prose_sentences(typed)
         ),
-        is_english([word for each in sentences for word in split_words(each)]),
     )
 
 
-def fit_model(examples: Sequence[Example], balance: Callable[[str], float]) -> Model:
-    """Fit weights. In each language rules and tasks count the same in sum, times `balance`."""
+def fit_model(examples: Sequence[Example]) -> Model:
+    """Fit weights. In each language rules and tasks count the same in sum."""
     owners = defaultdict(set)
     for one in examples:
         for features, _ in one.sentences:
             for name in features:
                 owners[name].add(one.owner)
-    least = {name: LEAST_OWNERS[name.isascii() and balance("en") == 1] for name in owners}
-    names = sorted(name for name, found in owners.items() if len(found) >= least[name])
+    names = sorted(name for name, found in owners.items() if len(found) >= LEAST_OWNERS)
     column = {name: number for number, name in enumerate(names)}
     rows = [(one, features) for one in examples for features, _ in one.sentences]
     x = np.zeros((len(rows), len(names) + 1))
@@ -155,7 +142,12 @@ def fit_model(examples: Sequence[Example], balance: Callable[[str], float]) -> M
     for one, _ in rows:
         sums[one.language, one.is_rule] += one.weight
     share = np.array(
-        [one.weight * balance(one.language) / sums[one.language, one.is_rule] for one, _ in rows]
+        [
+            one.weight
+            * (ENGLISH_SHARE if one.language == "en" else 1.0)
+            / sums[one.language, one.is_rule]
+            for one, _ in rows
+        ]
     )
     share *= len(rows) / share.sum()
     found = minimise_loss(x, y, LOSS_WEIGHT * share)
@@ -197,13 +189,11 @@ def minimise_loss(x: Vector, y: Vector, share: Vector) -> Vector:
     return weights
 
 
-def score_left_out(
-    examples: Sequence[Example], balance: Callable[[str], float]
-) -> list[tuple[Example, float]]:
+def score_left_out(examples: Sequence[Example]) -> list[tuple[Example, float]]:
     """Each example with the score of a model that never saw its owner."""
     found = []
     for part in range(PARTS):
-        model = fit_model([one for one in examples if one.part != part], balance)
+        model = fit_model([one for one in examples if one.part != part])
         found += [(one, model.score(one)) for one in examples if one.part == part]
     return found
 
@@ -213,7 +203,7 @@ def describe(scored: Sequence[tuple[Example, float]], limit: float) -> str:
     total: Counter[tuple[str, str]] = Counter()
     waits: Counter[tuple[str, str]] = Counter()
     for one, score in scored:
-        kind = "rules" if one.is_rule else "labelled no" if one.is_label else "tasks"
+        kind = "rules" if one.is_rule else "tasks"
         total[one.language, kind] += 1
         waits[one.language, kind] += score > limit
     return "; ".join(
@@ -222,26 +212,23 @@ def describe(scored: Sequence[tuple[Example, float]], limit: float) -> str:
     )
 
 
-def render_module(english: tuple[Model, float], other: tuple[Model, float]) -> str:
+def render_module(model: Model, limit: float) -> str:
     """The source text of `written_rule_weights.py`."""
+    entries = [
+        f"{each.replace(' ', '~')}={weight:.2f}"
+        for each, weight in sorted(model.weights.items())
+        if abs(weight) >= 0.005
+    ]
     lines = [
         '"""The weights of `written_rule_score`, by `benchmarks/fit_written_rules.py`. Pure."""',
         "",
         "from __future__ import annotations",
         "",
+        f"THRESHOLD = {limit - model.constant:.2f}",
+        'WEIGHTS = r"""',
+        *wrap_entries(entries),
+        '"""',
     ]
-    for name, (model, limit) in {"ENGLISH": english, "OTHER": other}.items():
-        entries = [
-            f"{each.replace(' ', '~')}={weight:.2f}"
-            for each, weight in sorted(model.weights.items())
-            if abs(weight) >= 0.005
-        ]
-        lines += [
-            f"{name}_THRESHOLD = {limit - model.constant:.2f}",
-            f'{name}_WEIGHTS = r"""',
-            *wrap_entries(entries),
-            '"""',
-        ]
     return "\n".join(lines) + "\n"
 
 
@@ -252,31 +239,10 @@ def main() -> None:
         parser.add_argument(f"--{name}", nargs="+", type=Path, required=True)
     options = parser.parse_args()
     examples = read_examples(options.labels, options.rules, options.tasks)
-
-    def only_english(language: str) -> float:
-        return 1.0 if language == "en" else 0.0
-
-    def mostly_others(language: str) -> float:
-        return ENGLISH_SHARE if language == "en" else 1.0
-
-    english = [one for one in examples if one.language == "en"]
-    scored = score_left_out(english, only_english)
-    limit = float(np.quantile([s for one, s in scored if one.is_label], 1 - FALSE_SHARE))
+    scored = [(one, s) for one, s in score_left_out(examples) if one.language != "en"]
+    limit = float(np.quantile([s for one, s in scored if not one.is_rule], 1 - FALSE_SHARE))
     sys.stdout.write(describe(scored, limit) + "\n")
-    others = [one for one in examples if one.language != "en" or one.is_rule or one.is_label]
-    scored = [(one, s) for one, s in score_left_out(others, mostly_others) if one.language != "en"]
-    tasks = [s for one, s in scored if not one.is_rule]
-    other_limit = float(np.quantile(tasks, 1 - OTHER_FALSE_SHARE))
-    sys.stdout.write(describe(scored, other_limit) + "\n")
-    misread = Counter(one.language for one in examples if one.english != (one.language == "en"))
-    sys.stdout.write(f"read in the wrong language: {dict(misread)}\n")
-    TARGET.write_text(
-        render_module(
-            (fit_model(english, only_english), limit),
-            (fit_model(others, mostly_others), other_limit),
-        ),
-        "utf-8",
-    )
+    TARGET.write_text(render_module(fit_model(examples), limit), "utf-8")
 
 
 if __name__ == "__main__":

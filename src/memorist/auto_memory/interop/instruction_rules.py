@@ -8,10 +8,12 @@ import re
 from collections.abc import Iterator, Sequence
 
 from memorist.auto_memory.interop.dialect import mark_fenced_lines, parse_bullets
+from memorist.auto_memory.statements.conversation_score import score_conversation
+from memorist.auto_memory.statements.sentence_language import is_english
 from memorist.auto_memory.statements.statement_filters import is_question
-from memorist.auto_memory.statements.user_prose import split_prose_sentences
+from memorist.auto_memory.statements.user_prose import ProseSentence, split_prose_sentences
 from memorist.auto_memory.statements.waiting_statements import is_long_enough, is_statement
-from memorist.auto_memory.statements.written_rule_score import score_written_rule
+from memorist.auto_memory.statements.written_rule_score import score_written_rule, split_words
 from memorist.core.text_analysis import replace_surrogates
 
 _ITEM = re.compile(
@@ -94,5 +96,11 @@ def _find_rules_in_prose(line: str) -> list[str]:
         and not _INTRODUCES.search(sentence.text)
         and not _NO_RULE.search(sentence.text)
         and not is_question(sentence.masked)
-        and (is_statement(sentence) or score_written_rule(sentence, plain) >= 0)
+        and (is_statement(sentence) or _reads_as_rule(sentence, plain))
     ]
+
+
+def _reads_as_rule(sentence: ProseSentence, plain: str) -> bool:
+    if score_conversation(sentence, plain) >= 0:
+        return True
+    return not is_english(split_words(sentence)) and score_written_rule(sentence, plain) >= 0

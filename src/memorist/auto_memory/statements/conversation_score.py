@@ -1,10 +1,11 @@
-"""A small linear model of how likely a sentence of a conversation is meant to last, in German, French,
-Spanish, Portuguese, Russian, Chinese and Japanese. Pure.
+"""A small linear model of how likely a sentence of a conversation is meant to last, rather than a report,
+a remark or a task of the moment. Pure.
 
-`written_rule_score` was fitted on what is written in files: in a conversation it takes reports,
-remarks and tasks for rules. This model corrects it: its score is one feature beside words, pairs of
-words, and how words begin and end. It only decides what waits for the person's yes, never what is
-kept. `benchmarks/fit_conversation.py` fits it and writes `conversation_weights.py`.
+English has weights of its own. In German, French, Spanish, Portuguese, Russian, Chinese and Japanese
+the score as a written rule, which was fitted on files and takes reports, remarks and tasks for rules,
+is one feature beside words, pairs of words, and how words begin and end. It only decides what waits
+for the person's yes, never what is kept. `benchmarks/fit_conversation.py` fits it and writes
+`conversation_weights.py`.
 """
 
 from __future__ import annotations
@@ -12,14 +13,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from memorist.auto_memory.statements.conversation_weights import (
+    ENGLISH_THRESHOLD,
+    ENGLISH_WEIGHTS,
+    OTHER_THRESHOLD,
+    OTHER_WEIGHTS,
     RULE_SCORE_WEIGHT,
-    THRESHOLD,
-    WEIGHTS,
 )
+from memorist.auto_memory.statements.sentence_language import is_english
 from memorist.auto_memory.statements.user_prose import ProseSentence
 from memorist.auto_memory.statements.written_rule_score import (
     list_rule_features,
     read_weights,
+    score_written_rule,
     split_words,
 )
 
@@ -44,12 +49,15 @@ def limit_rule_score(score: float) -> float:
     return max(-LARGEST_RULE_SCORE, min(LARGEST_RULE_SCORE, score))
 
 
-def score_conversation(sentence: ProseSentence, typed: str, rule_score: float) -> float:
-    """The sum of the weights of a sentence's features and of its score as a written rule, above or
-    below the threshold: from 0 on it waits.
+def score_conversation(sentence: ProseSentence, typed: str) -> float:
+    """The sum of the weights of a sentence's features, and in other languages than English of its
+    score as a written rule, above or below the threshold: from 0 on it waits.
     """
-    weights = read_weights(WEIGHTS)
-    total = sum(weights.get(name, 0.0) for name in list_conversation_features(sentence, typed))
-    total += RULE_SCORE_WEIGHT * limit_rule_score(rule_score)
+    if is_english(split_words(sentence)):
+        weights, total = read_weights(ENGLISH_WEIGHTS), -ENGLISH_THRESHOLD
+    else:
+        weights, total = read_weights(OTHER_WEIGHTS), -OTHER_THRESHOLD
+        total += RULE_SCORE_WEIGHT * limit_rule_score(score_written_rule(sentence, typed))
+    total += sum(weights.get(name, 0.0) for name in list_conversation_features(sentence, typed))
     # Rounded: the words come in an order that differs from start to start.
-    return round(total - THRESHOLD, 6)
+    return round(total, 6)

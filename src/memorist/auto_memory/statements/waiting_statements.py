@@ -43,10 +43,7 @@ from memorist.auto_memory.statements.user_prose import (
     is_form,
     is_text_job,
 )
-from memorist.auto_memory.statements.written_rule_score import (
-    score_written_rule,
-    split_words,
-)
+from memorist.auto_memory.statements.written_rule_score import split_words
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin
 
@@ -81,6 +78,7 @@ _OF_THE_WORK = lazy_pattern(
     r"|\b(?:cant|can['’]?t|cannot|couldn['’]?t) (?:get|see|find|open|reach|be clicked)\b|\b(?:the|this) (?:issue|problem|error|bug) (?:is|was|here)\b"
     r"|^(?:ok,? |okay,? )?(?:we (?:still )?need to|let['’]?s (?:just |also )?(?:add|change|do|fix|try|see|update))\b|^(?:so )?we could\b|\bneed to know\b"
     r"|^(?:actually,? |yes,? |then,? |okay,? )*you (?:can|may) (?:also |actually |still |just )*(?!always|never|skip)\w+ (?:it|this|that|them)\b"
+    r"|\b(?:tests?|builds?|jobs?|checks?|requests?|everything) (?:still |just |all )?(?:fails?|failed|breaks?|broke|crash(?:es|ed))\W*$"
     r"|\bthis (?:would be|was) (?:p\d|a new|the)\b|\bi (?:do not|don['’]?t|can['’]?t|cannot) remember (?:if|whether|what|how|when)\b"
     r"|^(?:no|non|não|nein|нет),? (?:eso|esto|ce|c['’]|isso|das|es|это)\S* .{0,12}(?:correct\w*|bien|mal|certo|errado|richtig|falsch|gut|так|то|верно)\b"
     r"|^(?:いや、?|違う、?)?(?:それ|これ)は(?:全然|ちょっと|まだ)?(?:間違|違|おかし)|^не \w+(?:й|и|ь)(?:те)? (?:сейчас|пока)\b",
@@ -204,10 +202,10 @@ def _score_waiting(sentence: ProseSentence, typed: str, reply_before: str) -> fl
 
 
 def _score_by_model(sentence: ProseSentence, typed: str, reply_before: str) -> float:
-    rule_score = score_written_rule(sentence, typed)
+    score = score_conversation(sentence, typed)
     if is_english(split_words(sentence)):
-        return max(score_sentence(sentence, typed, reply_before), rule_score)
-    return score_conversation(sentence, typed, rule_score)
+        return max(score_sentence(sentence, typed, reply_before), score)
+    return score
 
 
 def _may_be_others(sentence: ProseSentence, typed: str) -> bool:

@@ -1,9 +1,10 @@
-"""A small linear model of how much a sentence reads like a rule that people write down for an agent
-("Use two spaces in YAML files."), rather than a task ("Add a button to the page."). Pure.
+"""A small linear model of how much a sentence reads like a rule that people write down for an agent, in
+German, French, Spanish, Portuguese, Russian, Chinese and Japanese, rather than a task. Pure.
 
-It only decides what waits for the person's yes, never what is kept. English has a model of its own;
-one more reads German, French, Spanish, Portuguese, Russian, Chinese and Japanese.
-`benchmarks/fit_written_rules.py` fits both and writes `written_rule_weights.py`.
+It only decides what waits for the person's yes, never what is kept. `conversation_score` corrects it
+in a conversation, and reads English by itself. `benchmarks/fit_written_rules.py` fits it on sentences
+of other people's instruction files, which are not part of the repository, and writes
+`written_rule_weights.py`.
 """
 
 from __future__ import annotations
@@ -11,16 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from memorist.auto_memory.statements.sentence_language import is_english
 from memorist.auto_memory.statements.statement_patterns import find_lead_in_end
 from memorist.auto_memory.statements.unconfirmed_score import list_cues_and_form
 from memorist.auto_memory.statements.user_prose import ProseSentence
-from memorist.auto_memory.statements.written_rule_weights import (
-    ENGLISH_THRESHOLD,
-    ENGLISH_WEIGHTS,
-    OTHER_THRESHOLD,
-    OTHER_WEIGHTS,
-)
+from memorist.auto_memory.statements.written_rule_weights import THRESHOLD, WEIGHTS
 from memorist.core.lazy import lazy_pattern
 
 _WORD = lazy_pattern(
@@ -58,14 +53,12 @@ def list_rule_features(sentence: ProseSentence, typed: str) -> Iterator[str]:
 
 
 def score_written_rule(sentence: ProseSentence, typed: str) -> float:
-    """The sum of the weights of a sentence's features, above or below the threshold of its language:
-    from 0 on it waits.
+    """The sum of the weights of a sentence's features, above or below the threshold: from 0 on it
+    reads like a rule. The sentence is not English.
     """
-    english = is_english(split_words(sentence))
-    weights = read_weights(ENGLISH_WEIGHTS if english else OTHER_WEIGHTS)
-    threshold = ENGLISH_THRESHOLD if english else OTHER_THRESHOLD
+    weights = read_weights(WEIGHTS)
     total = sum(weights.get(name, 0.0) for name in list_rule_features(sentence, typed))
-    return round(total - threshold, 6)
+    return round(total - THRESHOLD, 6)
 
 
 @cache
