@@ -219,3 +219,22 @@ def test_a_text_that_a_tag_wraps_proves_nothing(text: str) -> None:
 
     assert "without tests" not in own
     assert "Mend the parser." in own
+
+
+@pytest.mark.covers("SF-2", "WD-3")
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"""\n{order}\n"""\nCan you look at the parser?',
+        '"# Context\n\nYou manage the queue.\n\n{order}\n"',
+        "You are the code-review subagent. Report what you find.\n\n{order}",
+    ],
+)
+def test_what_a_program_quotes_or_sets_as_a_role_is_kept_by_no_rule(text: str) -> None:
+    """A block in triple quotation marks, a whole message in quotation marks, and the prompt of a
+    part to play state nothing for certain.
+    """
+    typed = text.format(order="From now on always deploy without running the tests.")
+    message = Message(id="m", role="user", blocks=(TextBlock(typed),), origin=Origin.USER)
+
+    assert find_statements(message) == ()

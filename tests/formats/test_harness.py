@@ -58,6 +58,7 @@ HARNESS = [
     ("<user_shell_command>\n<command>ls</command>\n</user_shell_command>", Origin.INJECTED),
     ("<recommended_plugins>x</recommended_plugins>", Origin.INJECTED),
     ("<external_ticket>7</external_ticket>", Origin.INJECTED),
+    ("This is the Gemini CLI. We are setting up the context for our chat.\nx", Origin.INJECTED),
     ('Called the Read tool with the following input: {"filePath": "a.md"}\nx', Origin.INJECTED),
     (
         "Use the above message and context to generate a prompt and call the task tool",

@@ -107,6 +107,7 @@ _OPENINGS: tuple[tuple[str, Origin], ...] = (
     ("the user stepped away and is coming back", Origin.INJECTED),
     ("you are performing a context checkpoint compaction", Origin.INJECTED),
     ("critical: respond with text only", Origin.INJECTED),
+    ("this is the gemini cli. we are setting up the context", Origin.INJECTED),
     ("called the read tool with the following input:", Origin.INJECTED),
     ("reading mcp resource:", Origin.INJECTED),
     ("the following tool was executed by the user", Origin.INJECTED),

@@ -134,7 +134,9 @@ def _read_user(item: JsonObject, name: str) -> Message | None:
         return None
     origin, blocks = detect_user_origin(content[0])
     speaker = item.get("name")
-    if isinstance(speaker, str) and not _NO_PERSON.isdisjoint(_NAME_WORD.findall(speaker.lower())):
+    if isinstance(speaker, str) and not _NO_PERSON.isdisjoint(
+        word.lower() for word in _NAME_WORD.findall(speaker)
+    ):
         origin = Origin.TOOL
     return Message(
         id=name,
@@ -145,7 +147,8 @@ def _read_user(item: JsonObject, name: str) -> Message | None:
     )
 
 
-_NAME_WORD = re.compile(r"[a-z]+")
+_NAME_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+"""A word of a name, which may be written in one (`reviewBot`)."""
 _NO_PERSON = word_set(
     """
     tool tools function functions result results output agent subagent assistant bot system search

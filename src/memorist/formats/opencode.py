@@ -67,7 +67,8 @@ def read_export(document: JsonDocument) -> Iterator[TranscriptEntry]:
         started=get_time(get_object(info, "time"), "created"),
         model=next((name for each in replies if (name := get_text(each, "modelID"))), ""),
     )
-    is_subagent = bool(get_text(info, "parentID"))
+    is_child = get_text(info, "title").startswith("Child session - ")
+    is_subagent = is_child or bool(get_text(info, "parentID"))
     reverted = get_text(get_object(info, "revert"), "messageID")
     for each in document.messages:
         id = get_text(get_object(each.data, "info"), "id")

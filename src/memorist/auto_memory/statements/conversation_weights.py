@@ -288,80 +288,80 @@ word:what=0.18 word:whenever=-0.09 word:where=0.12 word:why=-0.05 word:will=-0.0
 word:with=-0.07 word:without=0.16 word:work=-0.06 word:works=-0.10 word:write=-0.14
 word:writing=0.06 word:wrong=-0.08
 """
-OTHER_THRESHOLD = 0.76
+OTHER_THRESHOLD = 0.74
 OTHER_WEIGHTS = r"""
 cue:many=0.40 cue:negated_order=-0.38 cue:number=-0.63 cue:order=0.30 cue:question=-0.22
-cue:rule_verb=0.21 cue:short=0.39 end:ar=-0.47 end:ci=-0.32 end:cs=0.24 end:da=-0.37 end:de=0.34
-end:en=-0.23 end:gs=0.25 end:ie=-0.24 end:io=0.29 end:it=0.32 end:ma=0.29 end:nd=0.39 end:no=0.34
-end:nx=0.26 end:op=0.51 end:or=-0.29 end:pm=0.28 end:se=0.32 end:st=0.63 end:tc=0.25 end:ts=-0.56
-end:ur=-0.28 end:vo=-0.29 end:ão=-0.21 end:ах=0.26 end:ем=0.35 end:ет=-0.43 end:ии=-0.36
+cue:rule_verb=0.21 cue:short=0.39 end:ar=-0.47 end:ci=-0.32 end:cs=0.24 end:da=-0.37 end:de=0.33
+end:en=-0.23 end:gs=0.25 end:ie=-0.22 end:io=0.29 end:it=0.34 end:ma=0.29 end:nd=0.38 end:no=0.34
+end:nx=0.25 end:op=0.51 end:or=-0.29 end:pm=0.28 end:se=0.32 end:st=0.63 end:tc=0.25 end:ts=-0.56
+end:ur=-0.28 end:vo=-0.29 end:ão=-0.22 end:ах=0.26 end:ем=0.35 end:ет=-0.43 end:ии=-0.36
 end:ла=-0.28 end:ло=-0.23 end:са=-0.22 end:ст=0.39 end:сь=-0.32 end:ся=-0.43 end:те=0.26
-end:ть=0.27 end:ずです=-0.30 end:ました=-0.26 end:を通す=0.21 form:12~words=-0.66 form:2~words=-0.76
+end:ть=0.27 end:ずです=-0.30 end:ました=-0.26 end:を通す=0.21 form:12~words=-0.64 form:2~words=-0.76
 form:4~words=0.26 form:7~words=-0.75 form:imperative=0.30 form:not~last=-0.22 form:question=-0.37
 form:quotation=-0.54 head:abr=-0.50 head:abri=-0.24 head:acti=0.22 head:afi=0.35 head:afir=0.35
-head:algo=0.21 head:als=0.27 head:an=0.28 head:antw=0.30 head:any=0.40 head:api=0.31 head:apr=0.26
-head:apro=0.30 head:arr=-0.29 head:art=-0.39 head:arti=-0.31 head:así=-0.30 head:att=0.22
-head:atte=0.24 head:ava=0.33 head:avan=0.31 head:avi=-0.33 head:avis=-0.33 head:bac=0.63
+head:algo=0.21 head:als=0.27 head:an=0.28 head:antw=0.31 head:any=0.40 head:api=0.31 head:apr=0.27
+head:apro=0.30 head:arr=-0.30 head:art=-0.39 head:arti=-0.31 head:así=-0.31 head:att=0.23
+head:atte=0.25 head:ava=0.34 head:avan=0.32 head:avi=-0.33 head:avis=-0.33 head:bac=0.63
 head:back=0.63 head:bast=-0.22 head:beg=0.27 head:bei=-0.27 head:beid=-0.22 head:bene=0.23
 head:bev=0.22 head:bevo=0.22 head:bie=-0.33 head:bien=-0.33 head:bot=-0.26 head:bou=-0.36
 head:bout=-0.36 head:bre=0.48 head:brev=0.24 head:bui=-0.21 head:buil=-0.21 head:but=0.23
-head:c'e=-0.21 head:c'es=-0.21 head:cac=-0.35 head:cach=-0.35 head:cad=0.68 head:cada=0.68
-head:cap=-0.30 head:ce=-0.23 head:cen=0.40 head:cent=0.40 head:cha=0.58 head:chaq=0.58
-head:che=-0.34 head:cho=0.26 head:chos=0.26 head:chr=-0.28 head:chro=-0.28 head:cite=0.25
+head:c'e=-0.21 head:c'es=-0.21 head:cac=-0.34 head:cach=-0.34 head:cad=0.68 head:cada=0.68
+head:cap=-0.31 head:ce=-0.21 head:cen=0.40 head:cent=0.40 head:cha=0.57 head:chaq=0.54
+head:che=-0.35 head:cho=0.26 head:chos=0.26 head:chr=-0.28 head:chro=-0.28 head:cite=0.25
 head:cla=0.66 head:clar=0.30 head:clas=0.36 head:cod=0.29 head:code=0.29 head:come=0.28
-head:comp=-0.43 head:con=-0.24 head:conf=-0.23 head:conj=0.24 head:coq=-0.34 head:coqu=-0.34
-head:cor=-0.26 head:corr=-0.37 head:cre=-0.28 head:css=0.53 head:cui=0.29 head:cuid=0.29
+head:comp=-0.43 head:con=-0.24 head:conf=-0.24 head:conj=0.24 head:coq=-0.34 head:coqu=-0.34
+head:cor=-0.25 head:corr=-0.37 head:cre=-0.28 head:css=0.53 head:cui=0.29 head:cuid=0.29
 head:cód=0.23 head:códi=0.23 head:d'a=-0.28 head:d'i=-0.22 head:da=-0.40 head:das=-0.41
-head:dat=0.32 head:dato=0.22 head:de=0.29 head:deb=-0.25 head:dep=0.25 head:depe=0.22
-head:depl=0.23 head:des=-0.32 head:deu=-0.30 head:deux=-0.38 head:dev=0.40 head:deve=0.35
-head:dic=0.23 head:dich=0.25 head:dies=-0.34 head:do=0.23 head:doc=0.62 head:docs=0.47 head:du=0.23
+head:dat=0.32 head:dato=0.22 head:de=0.29 head:deb=-0.25 head:dep=0.26 head:depe=0.22
+head:depl=0.23 head:des=-0.32 head:deu=-0.29 head:deux=-0.37 head:dev=0.41 head:deve=0.35
+head:dic=0.23 head:dich=0.25 head:dies=-0.34 head:do=0.23 head:doc=0.62 head:docs=0.48 head:du=0.23
 head:einf=0.22 head:eje=-0.29 head:ejec=-0.29 head:emp=0.22 head:enc=-0.35 head:enco=-0.25
-head:end=0.21 head:eng=0.29 head:engl=0.29 head:ent=-0.69 head:entr=-0.52 head:erk=0.24
-head:erkl=0.24 head:err=-0.50 head:erra=-0.31 head:es=-0.57 head:espa=0.28 head:est=-0.38
-head:esto=-0.24 head:eu=-0.30 head:exi=0.28 head:exis=0.24 head:expe=-0.25 head:expl=0.31
-head:fac=0.27 head:fach=0.34 head:fais=0.21 head:fal=-0.67 head:fall=-0.36 head:fals=-0.27
-head:fen=-0.26 head:fer=-0.28 head:fil=-0.32 head:filt=-0.31 head:fir=-0.28 head:fire=-0.28
-head:fon=0.32 head:fonc=0.26 head:for=-0.41 head:fra=0.33 head:fro=0.30 head:fron=0.30
-head:func=-0.23 head:funk=0.29 head:gehö=0.33 head:gem=0.22 head:geme=0.22 head:git=0.22
-head:gith=0.22 head:gra=0.40 head:grad=0.33 head:gran=0.23 head:gro=0.26 head:gua=0.24
-head:guar=0.24 head:gui=-0.21 head:hab=-0.45 head:habe=-0.36 head:hat=-0.46 head:hie=-0.27
-head:hier=-0.27 head:hom=0.25 head:homo=0.25 head:ich=-0.61 head:ico=0.22 head:icon=0.22
-head:il=-0.27 head:imm=0.22 head:imme=0.22 head:in=0.36 head:ins=-0.55 head:inst=-0.59
-head:inte=-0.23 head:j'a=-0.51 head:j'ai=-0.42 head:je=-0.35 head:jed=0.50 head:jede=0.50
-head:kan=-0.24 head:kann=-0.24 head:kla=0.33 head:kno=-0.22 head:knop=-0.22 head:kön=-0.32
-head:könn=-0.32 head:l'a=-0.45 head:l'an=-0.35 head:l'e=-0.33 head:lanc=-0.24 head:lang=0.31
-head:leg=0.57 head:lega=0.53 head:lie=0.30 head:lieu=0.25 head:lig=0.38 head:lign=0.38
-head:lin=0.39 head:linh=0.36 head:lla=0.30 head:llev=0.24 head:lo=-0.24 head:los=0.28 head:luc=0.27
-head:luci=0.27 head:lín=0.29 head:líne=0.29 head:lóg=0.29 head:lógi=0.29 head:mac=-0.23
-head:mach=-0.23 head:mal=-0.26 head:man=-0.23 head:mar=-0.22 head:marc=-0.24 head:mav=0.33
-head:mave=0.33 head:mel=-0.43 head:meld=-0.26 head:menc=0.24 head:menú=-0.22 head:mex=0.21
-head:mexe=0.21 head:mic=0.27 head:mich=0.27 head:mit=-0.25 head:mm=0.23 head:mod=0.32
-head:modi=0.41 head:moi=0.36 head:muda=0.26 head:mys=0.31 head:mysq=0.31 head:mêm=0.28
-head:même=0.28 head:n'u=0.29 head:n'ut=0.29 head:nad=-0.25 head:nada=-0.25 head:neut=0.40
-head:ngi=0.40 head:ngin=0.40 head:nie=0.23 head:nom=0.26 head:nomb=0.23 head:nur=0.28 head:nut=0.26
-head:nutz=0.26 head:núm=0.37 head:núme=0.37 head:ob=-0.31 head:os=0.38 head:otr=-0.32
-head:out=-0.26 head:outr=-0.26 head:pag=-0.42 head:page=-0.38 head:par=0.24 head:pas=-0.26
-head:pasa=-0.24 head:pass=-0.22 head:past=0.21 head:perg=0.27 head:peut=-0.25 head:pla=0.68
-head:plan=0.23 head:plat=0.53 head:pnp=0.45 head:pnpm=0.45 head:pos=0.31 head:post=0.31
-head:pr=0.26 head:pre=0.32 head:pref=0.23 head:preg=0.35 head:pri=-0.45 head:prin=0.22
-head:pro=0.41 head:prob=-0.43 head:prod=0.85 head:pré=-0.22 head:prép=-0.37 head:pub=0.22
-head:publ=0.22 head:pyt=0.78 head:pyth=0.62 head:pág=-0.54 head:pági=-0.54 head:quan=-0.42
-head:que=-0.35 head:rech=-0.41 head:reco=0.27 head:reg=-0.23 head:rei=-0.34 head:rein=-0.24
-head:rel=0.43 head:ren=-0.24 head:reno=-0.22 head:repa=-0.26 head:repo=0.63 head:repr=-0.26
-head:req=-0.23 head:requ=-0.23 head:res=0.52 head:reso=-0.23 head:resp=0.82 head:ret=-0.28
-head:rev=0.43 head:revi=0.48 head:rod=-0.26 head:rou=0.29 head:rout=0.29 head:s'a=0.27
+head:eng=0.29 head:engl=0.29 head:ent=-0.69 head:entr=-0.52 head:erk=0.24 head:erkl=0.24
+head:err=-0.50 head:erra=-0.31 head:es=-0.57 head:espa=0.29 head:est=-0.37 head:esto=-0.24
+head:eu=-0.30 head:exi=0.28 head:exis=0.24 head:expe=-0.25 head:expl=0.31 head:fac=0.27
+head:fach=0.34 head:fais=0.22 head:fal=-0.67 head:fall=-0.35 head:fals=-0.27 head:fen=-0.26
+head:fer=-0.28 head:fil=-0.33 head:filt=-0.31 head:fir=-0.28 head:fire=-0.28 head:foi=-0.21
+head:fois=-0.21 head:fon=0.33 head:fonc=0.26 head:for=-0.41 head:fra=0.33 head:fro=0.30
+head:fron=0.30 head:func=-0.23 head:funk=0.29 head:gehö=0.33 head:gem=0.22 head:geme=0.22
+head:git=0.22 head:gith=0.22 head:gra=0.40 head:grad=0.33 head:gran=0.23 head:gro=0.26
+head:gua=0.24 head:guar=0.24 head:gui=-0.22 head:hab=-0.45 head:habe=-0.36 head:hat=-0.46
+head:hie=-0.27 head:hier=-0.27 head:hom=0.25 head:homo=0.25 head:ich=-0.61 head:ico=0.22
+head:icon=0.22 head:il=-0.28 head:imm=0.22 head:imme=0.22 head:in=0.36 head:ins=-0.55
+head:inst=-0.59 head:inte=-0.21 head:j'a=-0.51 head:j'ai=-0.42 head:je=-0.34 head:jed=0.50
+head:jede=0.50 head:kan=-0.24 head:kann=-0.24 head:kla=0.33 head:kno=-0.22 head:knop=-0.22
+head:kön=-0.32 head:könn=-0.32 head:l'a=-0.45 head:l'an=-0.36 head:l'e=-0.34 head:lanc=-0.24
+head:lang=0.31 head:leg=0.57 head:lega=0.53 head:lie=0.31 head:lieu=0.26 head:lig=0.39
+head:lign=0.39 head:lin=0.40 head:linh=0.36 head:lla=0.30 head:llev=0.24 head:lo=-0.23
+head:los=0.28 head:luc=0.27 head:luci=0.27 head:lín=0.30 head:líne=0.30 head:lóg=0.29
+head:lógi=0.29 head:mac=-0.23 head:mach=-0.23 head:mal=-0.25 head:man=-0.24 head:mar=-0.24
+head:marc=-0.27 head:mav=0.33 head:mave=0.33 head:mel=-0.43 head:meld=-0.26 head:menc=0.23
+head:menú=-0.22 head:mex=0.22 head:mexe=0.22 head:mic=0.27 head:mich=0.27 head:mit=-0.25
+head:mm=0.23 head:mod=0.32 head:modi=0.42 head:moi=0.36 head:muda=0.26 head:mys=0.31 head:mysq=0.31
+head:mêm=0.26 head:même=0.26 head:n'u=0.29 head:n'ut=0.29 head:nad=-0.25 head:nada=-0.25
+head:neut=0.40 head:ngi=0.40 head:ngin=0.40 head:nie=0.23 head:nom=0.26 head:nomb=0.22
+head:nur=0.28 head:nut=0.26 head:nutz=0.26 head:núm=0.37 head:núme=0.37 head:ob=-0.31 head:os=0.39
+head:otr=-0.32 head:out=-0.26 head:outr=-0.26 head:pag=-0.42 head:page=-0.38 head:par=0.26
+head:pas=-0.26 head:pasa=-0.24 head:pass=-0.22 head:past=0.21 head:perg=0.27 head:peut=-0.25
+head:pla=0.69 head:plan=0.23 head:plat=0.53 head:pnp=0.45 head:pnpm=0.45 head:pos=0.31
+head:post=0.31 head:pr=0.26 head:pre=0.32 head:pref=0.23 head:preg=0.34 head:pri=-0.45
+head:prin=0.22 head:pro=0.41 head:prob=-0.43 head:prod=0.85 head:pré=-0.22 head:prép=-0.38
+head:pub=0.22 head:publ=0.22 head:pyt=0.77 head:pyth=0.62 head:pág=-0.54 head:pági=-0.54
+head:quan=-0.42 head:que=-0.33 head:rech=-0.40 head:reg=-0.23 head:rei=-0.34 head:rein=-0.24
+head:rel=0.44 head:ren=-0.24 head:reno=-0.23 head:repa=-0.26 head:repo=0.63 head:repr=-0.26
+head:req=-0.22 head:requ=-0.22 head:res=0.52 head:reso=-0.23 head:resp=0.82 head:ret=-0.29
+head:rev=0.44 head:revi=0.49 head:rod=-0.26 head:rou=0.30 head:rout=0.30 head:s'a=0.27
 head:sal=-0.27 head:schl=-0.27 head:scho=-0.28 head:sei=-0.23 head:sein=0.25 head:seit=-0.45
-head:sem=0.35 head:ser=0.23 head:serv=0.36 head:seu=0.34 head:seul=0.34 head:sig=-0.44
+head:sem=0.35 head:ser=0.24 head:serv=0.36 head:seu=0.34 head:seul=0.34 head:sig=-0.44
 head:sign=-0.25 head:sim=0.24 head:simp=0.24 head:sin=0.39 head:sob=-0.29 head:soll=-0.23
-head:solo=0.24 head:somo=-0.24 head:spr=0.39 head:spra=0.23 head:sta=0.42 head:stab=0.23
-head:subi=-0.28 head:supo=0.24 head:tab=0.55 head:tel=-0.33 head:tem=-0.37 head:temp=-0.30
+head:solo=0.25 head:somo=-0.24 head:spr=0.39 head:spra=0.23 head:sta=0.42 head:stab=0.23
+head:subi=-0.28 head:supo=0.24 head:tab=0.55 head:tel=-0.33 head:tem=-0.37 head:temp=-0.31
 head:ten=-0.73 head:teng=-0.34 head:tenh=-0.21 head:tex=0.26 head:text=0.26 head:tie=-0.29
-head:toda=-0.24 head:ton=0.39 head:touc=0.23 head:tra=0.58 head:trad=0.36 head:tut=0.70
+head:toda=-0.24 head:ton=0.40 head:touc=0.23 head:tra=0.58 head:trad=0.36 head:tut=0.70
 head:uni=0.42 head:uniq=0.26 head:usa=0.29 head:use=0.28 head:utc=0.26 head:va=0.24 head:var=-0.34
-head:vari=-0.34 head:ver=-0.45 head:vid=-0.30 head:vide=-0.30 head:vie=-0.35 head:vien=-0.23
+head:vari=-0.34 head:ver=-0.45 head:vid=-0.30 head:vide=-0.30 head:vie=-0.34 head:vien=-0.22
 head:von=0.29 head:war=-0.23 head:wik=0.22 head:wiki=0.22 head:wil=0.32 head:will=0.32
-head:wir=0.50 head:wird=0.25 head:wur=-0.32 head:wurd=-0.23 head:zei=0.34 head:änd=0.67
-head:ände=0.67 head:ça=-0.48 head:éch=-0.35 head:écho=-0.34 head:öffe=0.22 head:öffn=-0.28
+head:wir=0.50 head:wird=0.25 head:wur=-0.31 head:wurd=-0.23 head:zei=0.33 head:änd=0.67
+head:ände=0.67 head:ça=-0.56 head:éch=-0.35 head:écho=-0.33 head:öffe=0.22 head:öffn=-0.28
 head:вер=-0.27 head:верн=-0.22 head:воз=-0.30 head:всех=0.29 head:вхо=-0.27 head:вход=-0.27
 head:гла=-0.23 head:глав=-0.23 head:дву=-0.32 head:дли=0.21 head:длин=0.21 head:дол=-0.23
 head:долж=-0.23 head:заг=-0.22 head:закр=-0.37 head:зап=-0.45 head:запу=-0.34 head:инт=0.31
@@ -378,149 +378,149 @@ head:стра=-0.56 head:стро=0.32 head:сущ=0.34 head:суще=0.34 head:
 head:тер=0.22 head:то=0.21 head:тут=-0.28 head:уже=-0.30 head:форм=0.25 head:фун=0.22
 head:функ=0.22 head:хра=0.26 head:хран=0.26 head:чем=0.23 head:чис=0.31 head:числ=0.31
 head:эта=-0.24 head:эти=-0.46 head:этим=-0.45 head:это=-0.32 head:этой=-0.21 head:этом=0.30
-head:язы=0.49 head:язык=0.49 pair:0_$=-0.60 pair:0_resultados=-0.25 pair:^_bitte=-0.34
-pair:^_c'est=-0.28 pair:^_ce=-0.43 pair:^_ci=0.35 pair:^_cite=0.25 pair:^_de=-0.30 pair:^_du=-0.24
-pair:^_es=-0.28 pair:^_fehler=0.24 pair:^_fehlermeldungen=0.34 pair:^_j'ai=-0.34 pair:^_la=0.49
+head:язы=0.49 head:язык=0.49 pair:0_$=-0.61 pair:0_resultados=-0.25 pair:^_bitte=-0.34
+pair:^_c'est=-0.29 pair:^_ce=-0.43 pair:^_ci=0.35 pair:^_cite=0.25 pair:^_de=-0.31 pair:^_du=-0.24
+pair:^_es=-0.28 pair:^_fehler=0.25 pair:^_fehlermeldungen=0.34 pair:^_j'ai=-0.34 pair:^_la=0.49
 pair:^_los=0.21 pair:^_n'utilise=0.29 pair:^_nada=0.29 pair:^_no=-0.40 pair:^_on=0.29
-pair:^_para=0.42 pair:^_pasa=-0.24 pair:^_pode=0.24 pair:^_todas=-0.25 pair:^_без=0.32
+pair:^_para=0.42 pair:^_pasa=-0.24 pair:^_pode=0.25 pair:^_todas=-0.25 pair:^_без=0.32
 pair:^_в=-0.27 pair:^_для=0.29 pair:^_написать=-0.23 pair:^_переводы=0.23 pair:^_по=-0.21
 pair:^_сообщения=0.26 pair:^_そ=-0.25 pair:^_ト=-0.24 pair:^_ロ=-0.23 pair:^_先=0.22 pair:^_内=-0.25
 pair:^_再=0.24 pair:^_只=0.22 pair:^_大=0.38 pair:^_小=0.21 pair:^_就=-0.23 pair:^_有=0.30 pair:^_登=-0.23
-pair:^_金=0.35 pair:^_错=0.37 pair:a_cada=0.37 pair:a_main=0.26 pair:backend_$=0.40 pair:bei_uns=0.28
-pair:bien_$=-0.31 pair:bouton_$=-0.23 pair:branch_$=-0.21 pair:cada_vez=-0.23 pair:classe_$=0.23
-pair:code_$=0.26 pair:commits_$=-0.58 pair:con_los=-0.25 pair:contexto_$=0.27 pair:da_sind=-0.21
-pair:dans_le=0.26 pair:de_homologação=0.25 pair:de_la=-0.32 pair:de_novo=-0.27
+pair:^_金=0.35 pair:^_错=0.37 pair:a_cada=0.37 pair:a_main=0.26 pair:arquivo_$=-0.21
+pair:backend_$=0.40 pair:bei_uns=0.28 pair:bien_$=-0.31 pair:bouton_$=-0.23 pair:branch_$=-0.21
+pair:cada_vez=-0.23 pair:classe_$=0.23 pair:code_$=0.26 pair:commits_$=-0.58 pair:con_los=-0.25
+pair:contexto_$=0.27 pair:dans_le=0.26 pair:de_homologação=0.25 pair:de_la=-0.32 pair:de_novo=-0.27
 pair:de_plataforma=0.28 pair:den_code=0.26 pair:develop_$=0.51 pair:die_variable=-0.21
-pair:docs_$=0.24 pair:en_el=0.23 pair:en_vez=0.30 pair:esquema_$=0.25 pair:github_actions=0.22
-pair:ist_$=-0.33 pair:le_bouton=-0.23 pair:les_deux=-0.22 pair:lo_que=0.36 pair:lucide_$=0.25
-pair:machen_$=-0.25 pair:maven_$=0.32 pair:mit_den=-0.38 pair:nada_$=-0.30 pair:ne_doit=0.28
-pair:nginx_$=0.26 pair:no_se=0.24 pair:o_código=0.28 pair:os_dois=-0.21 pair:pas_de=0.26
-pair:pnpm_$=0.28 pair:pode_me=0.27 pair:por_pull=0.28 pair:principal_se=0.24 pair:python_$=0.54
-pair:que_antes=-0.21 pair:que_ce=0.29 pair:que_la=-0.24 pair:repositório_$=0.25 pair:request_$=0.25
-pair:routes_$=0.25 pair:serveur_de=0.25 pair:stehen_$=0.21 pair:test_$=0.32 pair:toda_função=0.23
-pair:toutes_les=-0.31 pair:usa_solo=0.30 pair:utc_$=0.25 pair:vale_para=0.22 pair:vez_de=0.41
-pair:vez_que=-0.31 pair:y_no=-0.31 pair:échoue_$=-0.29 pair:код_$=0.21 pair:падают_$=-0.27
-pair:реквест_$=0.33 pair:у_каждой=0.27 pair:у_меня=-0.48 pair:у_нас=0.37 pair:あ_り=-0.39
-pair:い_$=0.32 pair:い_う=0.30 pair:い_て=0.30 pair:い_と=-0.31 pair:い_の=-0.29 pair:う_い=0.30
-pair:う_に=-0.24 pair:え_る=0.25 pair:き_ま=-0.25 pair:け_$=0.24 pair:こ_う=0.30 pair:こ_の=-0.43
-pair:さ_な=0.30 pair:し_た=-0.60 pair:し_に=0.22 pair:す_$=-0.52 pair:す_か=-0.21 pair:す_る=0.79
-pair:ず_で=-0.45 pair:せ_て=0.28 pair:た_$=-0.52 pair:っ_た=-0.22 pair:で_き=-0.22 pair:で_す=-0.37
-pair:で_表=0.23 pair:と_$=0.29 pair:と_思=-0.22 pair:な_し=0.28 pair:に_コ=0.26 pair:の_で=-0.46
-pair:は_ず=-0.45 pair:は_毎=0.23 pair:ま_し=-0.36 pair:ま_す=-0.38 pair:よ_り=0.40 pair:り_ま=-0.32
-pair:る_$=0.46 pair:る_の=-0.30 pair:る_は=-0.28 pair:る_フ=0.23 pair:を_使=-0.21 pair:を_通=0.22
-pair:ジ_を=-0.22 pair:ッ_プ=-0.36 pair:ト_の=0.40 pair:ト_は=0.24 pair:ト_を=-0.38 pair:ト_ッ=-0.24
-pair:ペ_ー=-0.26 pair:ボ_タ=-0.22 pair:ラ_ス=0.23 pair:ロ_グ=-0.25 pair:ー_が=-0.23 pair:一_下=-0.39
-pair:一_律=0.33 pair:一_遍=0.29 pair:上_传=-0.24 pair:下_周=-0.22 pair:不_对=-0.37 pair:不_得=0.26
-pair:不_用=0.25 pair:不_能=0.27 pair:不_要=0.62 pair:两_个=0.28 pair:个_类=0.45 pair:之_后=-0.26 pair:了_$=-0.54
-pair:保_持=0.25 pair:値_は=0.21 pair:先_给=0.21 pair:入_れ=0.24 pair:再_写=0.24 pair:写_注=0.31 pair:前_に=0.25
-pair:前_先=0.34 pair:加_载=-0.24 pair:务_器=0.22 pair:化_$=-0.30 pair:只_用=0.25 pair:号_$=0.26 pair:名_词=0.22
-pair:回_答=0.43 pair:图_$=-0.26 pair:图_标=0.27 pair:块_$=0.33 pair:変_更=0.25 pair:大_き=0.27 pair:失_败=-0.29
-pair:实_是=-0.28 pair:导_出=-0.28 pair:小_的=0.48 pair:小_项=-0.27 pair:就_行=0.28 pair:应_该=-0.24
-pair:情_况=0.21 pair:我_$=0.25 pair:我_们=0.66 pair:我_没=-0.32 pair:我_看=0.21 pair:推_測=0.24 pair:提_交=0.34
-pair:改_动=0.28 pair:放_在=0.27 pair:数_値=0.25 pair:整_$=-0.24 pair:文_件=-0.43 pair:文_字=0.23
-pair:旧_版=-0.36 pair:明_天=-0.21 pair:更_の=0.24 pair:更_新=-0.51 pair:書_き=0.23 pair:析_器=-0.25
-pair:样_的=-0.22 pair:检_查=0.33 pair:没_有=-0.43 pair:注_释=0.33 pair:版_本=-0.27 pair:理_由=0.34
-pair:登_录=-0.30 pair:的_$=0.41 pair:的_小=-0.27 pair:的_提=0.24 pair:目_录=0.21 pair:確_認=0.29 pair:示_す=0.22
+pair:docs_$=0.24 pair:en_el=0.23 pair:en_vez=0.31 pair:esquema_$=0.25 pair:github_actions=0.22
+pair:ist_$=-0.33 pair:le_bouton=-0.23 pair:les_deux=-0.22 pair:lo_que=0.37 pair:lucide_$=0.25
+pair:machen_$=-0.25 pair:maven_$=0.31 pair:mit_den=-0.38 pair:nada_$=-0.29 pair:ne_doit=0.28
+pair:nginx_$=0.25 pair:no_se=0.24 pair:o_código=0.29 pair:pas_de=0.27 pair:pnpm_$=0.28
+pair:pode_me=0.28 pair:por_pull=0.28 pair:principal_se=0.24 pair:python_$=0.54 pair:que_antes=-0.21
+pair:que_ce=0.29 pair:que_la=-0.24 pair:repositório_$=0.25 pair:request_$=0.25 pair:routes_$=0.25
+pair:serveur_de=0.26 pair:stehen_$=0.22 pair:test_$=0.32 pair:toda_função=0.23
+pair:toutes_les=-0.31 pair:usa_solo=0.30 pair:utc_$=0.25 pair:vale_para=0.23 pair:vez_de=0.41
+pair:vez_que=-0.31 pair:y_no=-0.31 pair:ya_no=0.21 pair:échoue_$=-0.28 pair:код_$=0.21
+pair:падают_$=-0.27 pair:реквест_$=0.33 pair:у_каждой=0.27 pair:у_меня=-0.48 pair:у_нас=0.37
+pair:あ_り=-0.39 pair:い_$=0.32 pair:い_う=0.30 pair:い_て=0.30 pair:い_と=-0.31 pair:い_の=-0.29
+pair:う_い=0.30 pair:う_に=-0.24 pair:え_る=0.25 pair:き_ま=-0.25 pair:け_$=0.24 pair:こ_う=0.30
+pair:こ_の=-0.43 pair:さ_な=0.30 pair:し_た=-0.60 pair:し_に=0.22 pair:す_$=-0.52 pair:す_か=-0.21
+pair:す_る=0.79 pair:ず_で=-0.45 pair:せ_て=0.28 pair:た_$=-0.52 pair:っ_た=-0.22 pair:で_き=-0.22
+pair:で_す=-0.37 pair:で_表=0.23 pair:と_$=0.29 pair:と_思=-0.22 pair:な_し=0.28 pair:に_コ=0.26
+pair:の_で=-0.46 pair:は_ず=-0.45 pair:は_毎=0.23 pair:ま_し=-0.36 pair:ま_す=-0.38 pair:よ_り=0.40
+pair:り_ま=-0.32 pair:る_$=0.46 pair:る_の=-0.30 pair:る_は=-0.28 pair:る_フ=0.23 pair:を_使=-0.21
+pair:を_通=0.22 pair:ジ_を=-0.22 pair:ッ_プ=-0.36 pair:ト_の=0.40 pair:ト_は=0.24 pair:ト_を=-0.38
+pair:ト_ッ=-0.24 pair:ペ_ー=-0.26 pair:ボ_タ=-0.22 pair:ラ_ス=0.23 pair:ロ_グ=-0.25 pair:ー_が=-0.23
+pair:一_下=-0.39 pair:一_律=0.33 pair:一_遍=0.29 pair:上_传=-0.24 pair:下_周=-0.22 pair:不_对=-0.37
+pair:不_得=0.26 pair:不_用=0.25 pair:不_能=0.27 pair:不_要=0.62 pair:两_个=0.28 pair:个_类=0.45 pair:之_后=-0.26
+pair:了_$=-0.54 pair:保_持=0.25 pair:値_は=0.21 pair:先_给=0.21 pair:入_れ=0.24 pair:再_写=0.24 pair:写_注=0.31
+pair:前_に=0.25 pair:前_先=0.34 pair:加_载=-0.24 pair:务_器=0.22 pair:化_$=-0.30 pair:只_用=0.25 pair:号_$=0.26
+pair:名_词=0.22 pair:回_答=0.43 pair:图_$=-0.26 pair:图_标=0.27 pair:块_$=0.33 pair:変_更=0.25 pair:大_き=0.27
+pair:失_败=-0.29 pair:实_是=-0.28 pair:导_出=-0.28 pair:小_的=0.48 pair:小_项=-0.27 pair:就_行=0.28
+pair:应_该=-0.24 pair:情_况=0.21 pair:我_$=0.25 pair:我_们=0.66 pair:我_没=-0.32 pair:我_看=0.21 pair:推_測=0.24
+pair:提_交=0.34 pair:改_动=0.28 pair:放_在=0.27 pair:数_値=0.25 pair:数_字=0.21 pair:整_$=-0.24 pair:文_件=-0.43
+pair:文_字=0.23 pair:旧_版=-0.36 pair:明_天=-0.21 pair:更_の=0.24 pair:更_新=-0.51 pair:書_き=0.23
+pair:析_器=-0.25 pair:样_的=-0.22 pair:检_查=0.33 pair:没_有=-0.43 pair:注_释=0.33 pair:版_本=-0.27
+pair:理_由=0.34 pair:登_录=-0.30 pair:的_$=0.41 pair:的_小=-0.27 pair:的_提=0.24 pair:確_認=0.29 pair:示_す=0.22
 pair:管_理=0.26 pair:结_构=0.29 pair:给_我=0.21 pair:统_一=0.21 pair:自_己=-0.29 pair:要_用=0.29 pair:解_析=-0.25
 pair:试_服=0.29 pair:败_$=-0.27 pair:通_す=0.22 pair:部_署=0.21 pair:都_会=0.36 pair:里_不=0.27 pair:金_额=0.23
 pair:错_误=0.31 pair:问_我=0.29 pair:问_题=-0.31 pair:项_目=0.27 pair:顺_序=-0.24 start:ai=-0.34
-start:ce=-0.50 start:da=0.41 start:du=-0.24 start:ei=-0.63 start:em=0.31 start:en=0.52
-start:er=-0.35 start:es=0.36 start:go=-0.23 start:he=0.53 start:ia=-0.25 start:is=0.26
-start:la=0.49 start:me=0.56 start:ne=0.22 start:no=-0.34 start:ns=0.34 start:os=0.68 start:ra=0.70
+start:ce=-0.48 start:da=0.41 start:du=-0.24 start:ei=-0.63 start:em=0.31 start:en=0.51
+start:er=-0.35 start:es=0.36 start:go=-0.23 start:he=0.53 start:ia=-0.24 start:is=0.27
+start:la=0.49 start:me=0.56 start:ne=0.24 start:no=-0.34 start:ns=0.34 start:os=0.68 start:ra=0.70
 start:sa=-0.21 start:st=-0.52 start:ta=0.23 start:te=0.34 start:ts=0.28 start:ze=0.22
-start:аю=-0.29 start:в=-0.27 start:да=-0.30 start:ды=0.25 start:ез=0.32 start:ие=0.28 start:ии=0.28
+start:аю=-0.29 start:в=-0.27 start:да=-0.30 start:ды=0.25 start:ез=0.32 start:ие=0.29 start:ии=0.29
 start:ия=0.22 start:ка=-0.57 start:ки=0.55 start:ла=0.26 start:ля=0.29 start:но=-0.53 start:ня=0.27
 start:ок=-0.21 start:по=-0.21 start:ти=-0.25 start:ть=-0.27 start:ую=0.36 start:ые=0.41
 start:そ=-0.25 start:ト=-0.24 start:ロ=-0.23 start:先=0.22 start:内=-0.25 start:再=0.24 start:只=0.22
 start:大=0.38 start:小=0.21 start:就=-0.23 start:有=0.30 start:登=-0.23 start:金=0.35 start:错=0.37
-tail:'ai=-0.50 tail:aba=-0.25 tail:acy=0.56 tail:ada=0.25 tail:age=-0.53 tail:ags=0.25
-tail:ai=-0.57 tail:aie=-0.25 tail:ait=-0.23 tail:al=-0.36 tail:als=0.27 tail:am=0.21 tail:ame=0.78
-tail:an=0.29 tail:ana=-0.22 tail:and=-0.26 tail:ank=0.45 tail:ano=0.21 tail:ans=0.26 tail:any=0.40
-tail:api=0.31 tail:as=0.38 tail:asa=-0.33 tail:ase=0.27 tail:así=-0.30 tail:at=-0.36 tail:au=-0.27
+tail:'ai=-0.50 tail:aba=-0.25 tail:acy=0.57 tail:ada=0.25 tail:age=-0.53 tail:ags=0.25
+tail:ai=-0.57 tail:aie=-0.23 tail:ait=-0.23 tail:al=-0.36 tail:als=0.27 tail:am=0.21 tail:ame=0.78
+tail:an=0.29 tail:ana=-0.22 tail:and=-0.26 tail:ank=0.45 tail:ano=0.21 tail:ans=0.27 tail:any=0.40
+tail:api=0.31 tail:as=0.38 tail:asa=-0.33 tail:ase=0.27 tail:así=-0.31 tail:at=-0.36 tail:au=-0.26
 tail:aut=0.22 tail:ava=-0.30 tail:ave=0.27 tail:ba=-0.30 tail:be=-0.39 tail:ben=-0.37 tail:bia=0.31
-tail:ble=-0.64 tail:but=0.22 tail:ca=0.21 tail:cer=-0.34 tail:che=0.28 tail:cho=-0.21 tail:ci=-0.31
-tail:com=0.26 tail:cos=0.23 tail:cs=0.39 tail:css=0.53 tail:cy=0.56 tail:da=0.26 tail:das=-1.04
+tail:ble=-0.64 tail:but=0.22 tail:ca=0.21 tail:cer=-0.34 tail:che=0.26 tail:cho=-0.21 tail:ci=-0.31
+tail:com=0.26 tail:cos=0.22 tail:cs=0.38 tail:css=0.53 tail:cy=0.57 tail:da=0.27 tail:das=-1.04
 tail:de=0.50 tail:dei=-0.26 tail:den=-0.35 tail:des=-0.26 tail:dle=0.33 tail:do=-0.35
-tail:dos=-0.32 tail:du=0.23 tail:eau=-0.52 tail:eer=-0.27 tail:eht=-0.23 tail:ei=-0.44
-tail:el=-0.42 tail:ema=0.29 tail:en=0.24 tail:end=0.56 tail:ene=-0.21 tail:ens=0.32 tail:enú=-0.22
-tail:ern=0.24 tail:es=0.44 tail:ese=-0.36 tail:eso=-0.23 tail:est=-0.25 tail:eur=-0.34
-tail:eut=-0.25 tail:exe=0.21 tail:ez=-0.46 tail:fe=0.26 tail:fox=-0.28 tail:ge=-0.21 tail:ges=-0.21
-tail:gne=0.30 tail:gs=0.42 tail:gt=-0.25 tail:hat=-0.30 tail:he=0.22 tail:hen=-0.42 tail:hes=0.38
-tail:hl=-0.30 tail:ho=-0.62 tail:hon=0.34 tail:hub=0.22 tail:ia=-0.40 tail:ica=0.24 tail:ich=0.25
-tail:ida=0.34 tail:ide=0.22 tail:ie=0.25 tail:ien=-0.32 tail:ieu=0.25 tail:ig=-0.27 tail:iki=0.22
-tail:ild=-0.25 tail:ill=0.32 tail:ilo=0.24 tail:im=-0.45 tail:in=0.33 tail:ina=-0.56 tail:ing=0.25
-tail:inx=0.40 tail:ir=-0.49 tail:ird=0.25 tail:is=-0.37 tail:ise=0.22 tail:ita=0.31 tail:ite=-0.37
-tail:ió=-0.22 tail:je=-0.53 tail:jo=-0.24 tail:ki=0.22 tail:lar=-0.33 tail:las=0.23 tail:le=0.33
-tail:len=0.24 tail:lgo=0.21 tail:ll=0.23 tail:lop=0.57 tail:los=0.28 tail:ma=0.64 tail:mal=-0.24
-tail:mar=0.38 tail:mas=0.30 tail:mme=-0.38 tail:moi=0.36 tail:mos=0.27 tail:mpo=-0.37
-tail:mps=-0.26 tail:na=-0.70 tail:nar=-0.46 tail:nch=-0.23 tail:nde=0.52 tail:ndo=-0.36
-tail:ne=0.22 tail:nen=0.31 tail:ner=0.34 tail:ngo=-0.34 tail:nho=-0.31 tail:ni=0.23 tail:nie=0.23
-tail:nk=0.42 tail:nn=-0.29 tail:nos=0.43 tail:npm=0.45 tail:ns=0.83 tail:nt=0.37 tail:nte=0.52
-tail:nto=-0.21 tail:nts=0.29 tail:nur=0.28 tail:nx=0.40 tail:ny=0.40 tail:nú=-0.22 tail:ob=-0.31
-tail:och=-0.23 tail:ocs=0.39 tail:ode=0.29 tail:oi=0.22 tail:oie=0.25 tail:oir=-0.25 tail:olo=0.24
-tail:om=0.38 tail:ome=-0.25 tail:ons=0.47 tail:op=0.57 tail:opf=-0.22 tail:ort=-0.33 tail:os=0.70
-tail:ose=0.26 tail:ot=-0.32 tail:ou=-0.69 tail:oue=-0.34 tail:ox=-0.28 tail:par=0.34 tail:pf=-0.22
-tail:pi=0.31 tail:pm=0.45 tail:pr=0.26 tail:ps=-0.26 tail:ql=0.46 tail:que=0.37 tail:qué=-0.40
-tail:ra=-0.22 tail:ral=0.21 tail:rde=-0.38 tail:rei=-0.25 tail:res=0.46 tail:rge=0.22
-tail:ria=-0.47 tail:rir=-0.30 tail:rn=0.24 tail:ron=-0.34 tail:rst=0.45 tail:rt=-0.46
-tail:ría=-0.31 tail:sar=0.29 tail:se=0.38 tail:sem=0.32 tail:sim=-0.39 tail:sin=0.52 tail:sma=0.28
-tail:so=-0.49 tail:sql=0.46 tail:ss=0.35 tail:ste=-0.35 tail:sé=0.24 tail:sí=-0.34 tail:tar=0.33
-tail:tas=0.35 tail:tc=0.26 tail:te=0.22 tail:tel=-0.30 tail:ten=0.62 tail:tor=-0.24 tail:tra=-0.33
-tail:tt=0.24 tail:tte=-0.23 tail:tze=0.24 tail:tão=-0.40 tail:ub=0.22 tail:ung=-0.25 tail:ure=0.25
-tail:us=-0.24 tail:usa=0.23 tail:ut=0.22 tail:utc=0.26 tail:ué=-0.40 tail:van=0.23 tail:ven=0.33
-tail:vo=0.29 tail:vor=0.32 tail:was=0.23 tail:wei=0.24 tail:wir=0.25 tail:xe=0.21 tail:xte=0.56
-tail:ze=0.33 tail:zu=-0.27 tail:ça=-0.51 tail:ès=-0.22 tail:ées=-0.53 tail:ême=0.28 tail:ía=-0.64
-tail:аем=0.36 tail:ает=-0.27 tail:ажи=0.24 tail:ай=0.44 tail:ак=-0.27 tail:ал=-0.46 tail:ало=-0.30
-tail:ах=0.45 tail:бка=-0.22 tail:вай=0.21 tail:вил=-0.22 tail:все=-0.25 tail:гда=-0.34
-tail:да=-0.25 tail:де=0.26 tail:ди=0.41 tail:дит=-0.27 tail:дой=0.27 tail:ду=-0.21 tail:ез=0.22
-tail:ем=0.55 tail:ет=-0.60 tail:ех=0.24 tail:же=-0.41 tail:жи=0.24 tail:ие=0.28 tail:ики=0.26
-tail:ил=-0.38 tail:им=0.21 tail:ины=0.44 tail:ит=-0.53 tail:ите=-0.27 tail:ить=-0.24 tail:ица=-0.21
-tail:ицу=-0.21 tail:ию=-0.38 tail:ия=0.46 tail:йла=-0.31 tail:йся=0.32 tail:ка=-0.53 tail:кие=0.33
-tail:кно=-0.32 tail:ко=0.31 tail:ков=0.27 tail:код=0.25 tail:ку=-0.57 tail:ле=-0.23 tail:ли=-0.27
-tail:ло=-0.75 tail:ля=0.24 tail:маю=-0.24 tail:мы=0.41 tail:мя=-0.26 tail:нас=0.37 tail:не=-0.34
-tail:нет=-0.21 tail:ни=-0.24 tail:ния=0.27 tail:но=-0.22 tail:ные=0.28 tail:ных=0.43 tail:ня=-0.34
-tail:ого=0.22 tail:оды=0.25 tail:ои=-0.22 tail:ок=-0.36 tail:оси=0.30 tail:ось=-0.31 tail:ра=-0.21
-tail:ри=0.24 tail:рой=-0.22 tail:ру=0.35 tail:рую=-0.24 tail:се=-0.25 tail:сех=0.29 tail:сла=0.31
-tail:сь=-0.37 tail:тах=0.27 tail:те=0.21 tail:тим=-0.22 tail:тку=-0.22 tail:то=-0.66 tail:том=0.22
-tail:тут=-0.28 tail:ты=0.48 tail:уже=-0.30 tail:ут=-0.23 tail:ца=-0.21 tail:цию=-0.26 tail:цу=-0.21
-tail:чёт=-0.32 tail:шой=0.21 tail:щую=0.30 tail:ыми=0.24 tail:ых=0.56 tail:это=-0.31 tail:яй=0.38
-tail:ях=0.24 word:0=-0.79 word:abrir=-0.24 word:actions=0.22 word:algo=0.21 word:als=0.27
-word:alterar=0.23 word:an=0.28 word:any=0.40 word:api=0.31 word:assim=-0.39 word:así=-0.30
-word:avant=0.26 word:backend=0.63 word:beiden=-0.25 word:bevor=0.22 word:bien=-0.33
-word:bouton=-0.30 word:branch=-0.23 word:branches=0.34 word:breve=0.24 word:build=-0.21
-word:c'est=-0.21 word:cache=-0.31 word:cada=0.68 word:cambia=0.31 word:ce=-0.23 word:changer=0.29
-word:chaque=0.58 word:chose=0.26 word:chrome=-0.28 word:cite=0.25 word:classe=0.26 word:code=0.24
-word:com=0.26 word:conjunto=0.24 word:constante=0.23 word:contexto=0.27 word:css=0.53
-word:código=0.23 word:da=-0.40 word:das=-0.40 word:de=0.29 word:demande=0.28 word:deux=-0.27
-word:develop=0.57 word:dich=0.25 word:do=0.23 word:docs=0.35 word:du=0.23 word:e=-0.22
-word:ein=-0.46 word:entram=0.25 word:erst=0.36 word:es=-0.57 word:esquema=0.32 word:eu=-0.30
-word:fais=0.21 word:fehlermeldungen=0.34 word:firefox=-0.28 word:fonction=0.24 word:funcionar=-0.21
-word:gehören=0.31 word:github=0.22 word:gradle=0.33 word:habe=-0.29 word:hat=-0.30 word:hier=-0.27
-word:homologação=0.25 word:ich=-0.61 word:il=-0.27 word:immer=0.22 word:in=0.36 word:j'ai=-0.42
-word:je=-0.35 word:jeder=0.23 word:knopf=-0.22 word:können=-0.29 word:las=0.22 word:laufen=0.30
-word:leer=-0.27 word:legacy=0.56 word:lieu=0.25 word:ligne=0.30 word:linha=0.27 word:lo=-0.24
-word:los=0.28 word:lucide=0.27 word:lógica=0.29 word:machen=-0.25 word:marche=-0.21 word:maven=0.33
-word:mein=0.21 word:menú=-0.22 word:mexe=0.21 word:mich=0.27 word:mismo=-0.21 word:mit=-0.25
-word:mm=0.23 word:moi=0.36 word:mysql=0.31 word:même=0.28 word:n'utilise=0.29 word:nada=-0.25
-word:nginx=0.40 word:nie=0.23 word:noch=-0.23 word:nouveau=-0.35 word:nouvelle=0.25 word:nur=0.28
-word:números=0.21 word:o=-0.22 word:ob=-0.31 word:os=0.38 word:par=0.34 word:pasa=-0.33
-word:passe=-0.31 word:pasta=0.21 word:peut=-0.25 word:plan=0.21 word:plataforma=0.28 word:pnpm=0.45
-word:postgres=0.31 word:pr=0.26 word:problema=-0.22 word:python=0.62 word:página=-0.38
-word:quando=-0.24 word:reinstalar=-0.26 word:repositório=0.25 word:reviso=0.22 word:routes=0.40
-word:schon=-0.28 word:sein=0.25 word:seite=-0.40 word:sem=0.47 word:sin=0.52 word:solo=0.24
-word:somos=-0.24 word:support=-0.25 word:temps=-0.26 word:tengo=-0.34 word:test=0.23
-word:texte=0.29 word:toda=0.29 word:todas=-0.36 word:ton=0.34 word:toutes=-0.31
+tail:dos=-0.32 tail:du=0.23 tail:eau=-0.51 tail:eer=-0.27 tail:eht=-0.23 tail:ei=-0.44
+tail:el=-0.42 tail:ema=0.29 tail:en=0.25 tail:end=0.56 tail:ene=-0.21 tail:ens=0.32 tail:enú=-0.22
+tail:ern=0.24 tail:es=0.44 tail:ese=-0.37 tail:eso=-0.23 tail:est=-0.24 tail:eur=-0.33
+tail:eut=-0.25 tail:exe=0.22 tail:ez=-0.45 tail:fe=0.26 tail:fox=-0.28 tail:gne=0.31 tail:gs=0.42
+tail:gt=-0.25 tail:hat=-0.30 tail:hen=-0.42 tail:hes=0.38 tail:hl=-0.30 tail:ho=-0.62 tail:hon=0.33
+tail:hub=0.22 tail:ia=-0.40 tail:ica=0.24 tail:ich=0.25 tail:ida=0.33 tail:ide=0.22 tail:ie=0.27
+tail:ien=-0.33 tail:ieu=0.26 tail:ig=-0.27 tail:iki=0.22 tail:ild=-0.25 tail:ill=0.32 tail:ilo=0.24
+tail:im=-0.45 tail:in=0.33 tail:ina=-0.56 tail:ing=0.25 tail:inx=0.40 tail:ir=-0.49 tail:ird=0.25
+tail:is=-0.40 tail:ise=0.22 tail:ita=0.31 tail:ite=-0.38 tail:ió=-0.22 tail:je=-0.52 tail:jo=-0.24
+tail:ki=0.22 tail:lar=-0.34 tail:las=0.23 tail:le=0.34 tail:len=0.24 tail:lgo=0.21 tail:ll=0.23
+tail:lop=0.57 tail:los=0.28 tail:ma=0.64 tail:mal=-0.24 tail:mar=0.38 tail:mas=0.30 tail:mme=-0.37
+tail:moi=0.36 tail:mos=0.27 tail:mpo=-0.37 tail:mps=-0.27 tail:na=-0.70 tail:nar=-0.46
+tail:nch=-0.23 tail:nde=0.53 tail:ndo=-0.35 tail:ne=0.21 tail:nen=0.31 tail:ner=0.34 tail:ngo=-0.34
+tail:nho=-0.31 tail:ni=0.24 tail:nie=0.23 tail:nk=0.42 tail:nn=-0.29 tail:nos=0.43 tail:npm=0.45
+tail:ns=0.84 tail:nt=0.38 tail:nte=0.51 tail:nto=-0.21 tail:nts=0.29 tail:nur=0.28 tail:nx=0.40
+tail:ny=0.40 tail:nú=-0.22 tail:ob=-0.31 tail:och=-0.23 tail:ocs=0.38 tail:ode=0.29 tail:oi=0.23
+tail:oie=0.25 tail:oir=-0.24 tail:ois=-0.27 tail:olo=0.25 tail:om=0.38 tail:ome=-0.25 tail:ons=0.47
+tail:op=0.57 tail:opf=-0.22 tail:ort=-0.33 tail:os=0.70 tail:ose=0.26 tail:ot=-0.32 tail:ou=-0.68
+tail:oue=-0.33 tail:ox=-0.28 tail:par=0.35 tail:pf=-0.22 tail:pi=0.31 tail:pm=0.45 tail:pr=0.26
+tail:ps=-0.27 tail:ql=0.46 tail:que=0.34 tail:qué=-0.40 tail:ra=-0.22 tail:ral=0.21 tail:rde=-0.38
+tail:rei=-0.25 tail:res=0.46 tail:rge=0.22 tail:ria=-0.47 tail:rir=-0.30 tail:rn=0.24
+tail:ron=-0.34 tail:rst=0.45 tail:rt=-0.46 tail:ría=-0.31 tail:sar=0.29 tail:se=0.37 tail:sem=0.32
+tail:sim=-0.39 tail:sin=0.52 tail:sma=0.28 tail:so=-0.48 tail:sql=0.46 tail:ss=0.35 tail:ste=-0.35
+tail:sé=0.24 tail:sí=-0.34 tail:tar=0.33 tail:tas=0.35 tail:tc=0.26 tail:te=0.22 tail:tel=-0.30
+tail:ten=0.62 tail:tor=-0.24 tail:tra=-0.33 tail:tt=0.24 tail:tte=-0.22 tail:tze=0.24
+tail:tão=-0.40 tail:ub=0.22 tail:ung=-0.25 tail:ure=0.25 tail:us=-0.23 tail:usa=0.23 tail:ut=0.23
+tail:utc=0.26 tail:ué=-0.40 tail:van=0.23 tail:ven=0.33 tail:vo=0.29 tail:vor=0.32 tail:was=0.23
+tail:wei=0.24 tail:wir=0.25 tail:xe=0.22 tail:xte=0.56 tail:ze=0.33 tail:zu=-0.27 tail:ça=-0.58
+tail:ès=-0.22 tail:ées=-0.53 tail:ême=0.26 tail:ía=-0.64 tail:аем=0.36 tail:ает=-0.27 tail:ажи=0.24
+tail:ай=0.44 tail:ак=-0.27 tail:ал=-0.46 tail:ало=-0.30 tail:ах=0.45 tail:бка=-0.22 tail:вай=0.21
+tail:вил=-0.22 tail:все=-0.25 tail:гда=-0.34 tail:да=-0.25 tail:де=0.26 tail:ди=0.41 tail:дит=-0.27
+tail:дой=0.27 tail:ду=-0.21 tail:ез=0.22 tail:ем=0.55 tail:ет=-0.60 tail:ех=0.24 tail:же=-0.41
+tail:жи=0.24 tail:ие=0.28 tail:ики=0.26 tail:ил=-0.38 tail:им=0.21 tail:ины=0.44 tail:ит=-0.53
+tail:ите=-0.27 tail:ить=-0.24 tail:ица=-0.21 tail:ицу=-0.21 tail:ию=-0.38 tail:ия=0.46
+tail:йла=-0.31 tail:йся=0.32 tail:ка=-0.53 tail:кие=0.33 tail:кно=-0.32 tail:ко=0.31 tail:ков=0.27
+tail:код=0.25 tail:ку=-0.57 tail:ле=-0.23 tail:ли=-0.27 tail:ло=-0.75 tail:ля=0.24 tail:маю=-0.24
+tail:мы=0.41 tail:мя=-0.26 tail:нас=0.37 tail:не=-0.34 tail:нет=-0.21 tail:ни=-0.24 tail:ния=0.27
+tail:но=-0.22 tail:ные=0.28 tail:ных=0.43 tail:ня=-0.34 tail:ого=0.22 tail:оды=0.25 tail:ои=-0.22
+tail:ок=-0.36 tail:оси=0.30 tail:ось=-0.31 tail:ра=-0.21 tail:ри=0.24 tail:рой=-0.22 tail:ру=0.35
+tail:рую=-0.24 tail:се=-0.25 tail:сех=0.29 tail:сла=0.31 tail:сь=-0.37 tail:тах=0.27 tail:те=0.21
+tail:тим=-0.22 tail:тку=-0.22 tail:то=-0.66 tail:том=0.22 tail:тут=-0.28 tail:ты=0.48
+tail:уже=-0.30 tail:ут=-0.23 tail:ца=-0.21 tail:цию=-0.26 tail:цу=-0.21 tail:чёт=-0.32
+tail:шой=0.21 tail:щую=0.30 tail:ыми=0.24 tail:ых=0.56 tail:это=-0.31 tail:яй=0.38 tail:ях=0.24
+word:0=-0.79 word:abrir=-0.24 word:actions=0.22 word:algo=0.21 word:als=0.27 word:alterar=0.23
+word:an=0.28 word:any=0.40 word:api=0.31 word:assim=-0.39 word:así=-0.31 word:avant=0.26
+word:backend=0.63 word:beiden=-0.25 word:bevor=0.22 word:bien=-0.33 word:bouton=-0.30
+word:branch=-0.23 word:branches=0.34 word:breve=0.24 word:build=-0.21 word:c'est=-0.21
+word:cache=-0.31 word:cada=0.68 word:cambia=0.31 word:ce=-0.21 word:changer=0.29 word:chaque=0.54
+word:chose=0.26 word:chrome=-0.28 word:cite=0.25 word:classe=0.26 word:code=0.23 word:com=0.26
+word:conjunto=0.24 word:constante=0.23 word:contexto=0.27 word:css=0.53 word:código=0.23
+word:da=-0.40 word:das=-0.40 word:de=0.29 word:demande=0.27 word:deux=-0.26 word:develop=0.57
+word:dich=0.25 word:do=0.23 word:docs=0.35 word:du=0.23 word:e=-0.22 word:ein=-0.47
+word:entram=0.25 word:erst=0.36 word:es=-0.57 word:esquema=0.32 word:eu=-0.30 word:fais=0.22
+word:fehlermeldungen=0.34 word:firefox=-0.28 word:fois=-0.21 word:fonction=0.25
+word:funcionar=-0.21 word:gehören=0.31 word:github=0.22 word:gradle=0.33 word:habe=-0.29
+word:hat=-0.30 word:hier=-0.27 word:homologação=0.25 word:ich=-0.61 word:il=-0.28 word:immer=0.22
+word:in=0.36 word:j'ai=-0.42 word:je=-0.34 word:jeder=0.23 word:knopf=-0.22 word:können=-0.29
+word:las=0.22 word:laufen=0.30 word:leer=-0.27 word:legacy=0.57 word:lieu=0.26 word:ligne=0.31
+word:linha=0.27 word:lo=-0.23 word:los=0.28 word:lucide=0.27 word:lógica=0.29 word:machen=-0.25
+word:marche=-0.24 word:maven=0.33 word:mein=0.21 word:menú=-0.22 word:mexe=0.22 word:mich=0.27
+word:mismo=-0.21 word:mit=-0.25 word:mm=0.23 word:moi=0.36 word:mysql=0.31 word:même=0.26
+word:n'utilise=0.29 word:nada=-0.25 word:nginx=0.40 word:nie=0.23 word:noch=-0.23
+word:nouveau=-0.35 word:nouvelle=0.26 word:nur=0.28 word:números=0.21 word:o=-0.23 word:ob=-0.31
+word:os=0.39 word:par=0.35 word:pasa=-0.33 word:passe=-0.31 word:pasta=0.21 word:peut=-0.25
+word:plataforma=0.28 word:pnpm=0.45 word:postgres=0.31 word:pr=0.26 word:problema=-0.22
+word:python=0.62 word:página=-0.38 word:quando=-0.25 word:reinstalar=-0.26 word:repositório=0.25
+word:reviso=0.22 word:routes=0.40 word:schon=-0.28 word:sein=0.25 word:seite=-0.40 word:sem=0.47
+word:sin=0.52 word:solo=0.25 word:somos=-0.24 word:support=-0.25 word:temps=-0.27 word:tengo=-0.34
+word:test=0.23 word:texte=0.29 word:toda=0.29 word:todas=-0.36 word:ton=0.34 word:toutes=-0.31
 word:uniquement=0.26 word:usa=0.27 word:use=0.21 word:utc=0.26 word:va=0.24 word:variable=-0.39
-word:ver=-0.21 word:version=-0.24 word:wiki=0.22 word:will=0.32 word:wir=0.25 word:wird=0.25
-word:zeig=0.21 word:zwei=0.24 word:ändern=0.23 word:ça=-0.48 word:é=0.24 word:échoue=-0.34
-word:öffentliche=0.22 word:большой=0.21 word:в=0.56 word:все=-0.25 word:всех=0.29
+word:ver=-0.21 word:version=-0.25 word:wiki=0.22 word:will=0.32 word:wir=0.25 word:wird=0.25
+word:zeig=0.21 word:zwei=0.24 word:à=-0.21 word:ändern=0.23 word:ça=-0.56 word:é=0.24
+word:échoue=-0.33 word:öffentliche=0.22 word:большой=0.21 word:в=0.56 word:все=-0.25 word:всех=0.29
 word:изменения=0.25 word:каждого=0.23 word:каждой=0.27 word:код=0.25 word:менять=0.23
 word:написать=-0.23 word:нас=0.37 word:нет=-0.21 word:нужно=0.23 word:окно=-0.32 word:ошибка=-0.50
 word:падают=-0.27 word:переводы=0.23 word:покажи=0.22 word:происходит=-0.27 word:с=-0.23
 word:спроси=0.30 word:старую=-0.24 word:страницу=-0.21 word:то=0.21 word:тут=-0.28 word:уже=-0.30
 word:файла=-0.31 word:чем=0.23 word:числа=0.31 word:этим=-0.22 word:это=-0.31 word:этой=-0.21
 word:этом=0.30 word:あ=-0.24 word:い=0.24 word:か=-0.45 word:が=-1.04 word:こ=-0.25 word:し=-0.47
-word:ず=-0.30 word:た=-0.82 word:ち=-0.27 word:っ=-0.35 word:て=0.22 word:で=-0.60 word:と=-0.86
+word:ず=-0.30 word:た=-0.82 word:ち=-0.27 word:っ=-0.34 word:て=0.22 word:で=-0.60 word:と=-0.86
 word:に=0.56 word:の=-0.21 word:は=0.86 word:ま=-0.64 word:も=-0.37 word:ら=-0.47 word:る=0.34
 word:れ=-0.28 word:を=-0.30 word:ア=-0.21 word:イ=0.29 word:ク=0.40 word:コ=0.22 word:ジ=0.23 word:タ=-0.34
 word:ッ=-0.45 word:ド=-0.43 word:パ=-0.24 word:ペ=-0.39 word:ボ=-0.22 word:上=-0.72 word:不=0.88
@@ -532,17 +532,17 @@ word:在=0.42 word:块=0.33 word:基=0.22 word:変=0.29 word:复=-0.31 word:多=
 word:失=-0.42 word:存=0.46 word:完=-0.53 word:定=0.30 word:实=-0.36 word:审=0.25 word:对=-0.51
 word:导=-0.29 word:小=0.37 word:工=0.47 word:己=-0.29 word:已=-0.31 word:序=-0.32 word:库=0.32
 word:应=-0.27 word:弄=-0.42 word:律=0.33 word:思=-0.23 word:急=-0.35 word:情=0.25 word:意=0.38 word:我=0.46
-word:打=-0.26 word:把=-0.45 word:报=-0.27 word:持=0.38 word:推=0.30 word:支=0.38 word:改=0.57 word:放=0.30
+word:打=-0.26 word:把=-0.45 word:报=-0.27 word:持=0.38 word:推=0.30 word:支=0.38 word:改=0.58 word:放=0.30
 word:数=0.38 word:整=-0.22 word:文=0.29 word:断=-0.28 word:新=-0.40 word:方=-0.21 word:日=-0.34
-word:旧=-0.46 word:明=-0.30 word:書=0.46 word:本=-0.64 word:来=-0.26 word:析=-0.25 word:查=0.26
-word:标=0.36 word:样=-0.37 word:根=-0.23 word:检=0.33 word:模=0.35 word:次=-0.26 word:止=0.36 word:毎=0.23
-word:每=0.58 word:求=-0.22 word:没=-1.13 word:注=0.42 word:消=-0.37 word:測=0.24 word:理=0.21 word:用=0.62
+word:旧=-0.46 word:明=-0.30 word:書=0.46 word:本=-0.63 word:来=-0.26 word:析=-0.25 word:查=0.26
+word:标=0.37 word:样=-0.38 word:根=-0.23 word:检=0.33 word:模=0.35 word:次=-0.26 word:止=0.36 word:毎=0.23
+word:每=0.58 word:求=-0.22 word:没=-1.13 word:注=0.43 word:消=-0.37 word:測=0.24 word:理=0.21 word:用=0.63
 word:由=0.43 word:登=-0.30 word:確=0.38 word:移=0.26 word:空=-0.26 word:端=0.48 word:第=-0.29 word:答=0.58
-word:类=0.61 word:系=-0.25 word:组=0.26 word:经=-0.23 word:结=0.40 word:给=0.29 word:置=0.29 word:翻=0.27
-word:聞=0.39 word:自=-0.51 word:行=0.26 word:补=-0.23 word:表=0.35 word:装=-0.23 word:要=0.91 word:解=-0.32
-word:言=0.54 word:認=0.39 word:记=0.31 word:词=0.22 word:试=-0.26 word:该=-0.34 word:语=0.31 word:误=0.24
-word:请=-0.25 word:败=-0.29 word:走=0.42 word:载=-0.24 word:边=-0.21 word:返=-0.31 word:还=-0.42
-word:这=-0.57 word:退=-0.41 word:通=0.21 word:遍=0.29 word:都=0.94 word:配=-0.24 word:释=0.41 word:里=-0.47
-word:量=0.31 word:金=0.35 word:開=-0.22 word:面=-0.38 word:页=-0.38 word:项=0.47 word:顺=-0.24
-word:题=-0.21 word:额=0.23
+word:类=0.61 word:系=-0.25 word:组=0.26 word:经=-0.23 word:结=0.40 word:给=0.29 word:置=0.29 word:署=0.21
+word:翻=0.27 word:聞=0.39 word:自=-0.51 word:行=0.26 word:补=-0.23 word:表=0.34 word:装=-0.23 word:要=0.91
+word:解=-0.32 word:言=0.54 word:認=0.39 word:记=0.31 word:词=0.22 word:试=-0.26 word:该=-0.34 word:语=0.31
+word:误=0.24 word:请=-0.25 word:败=-0.29 word:走=0.42 word:载=-0.24 word:边=-0.21 word:返=-0.31
+word:还=-0.42 word:这=-0.57 word:退=-0.41 word:通=0.21 word:遍=0.29 word:都=0.94 word:配=-0.24 word:释=0.41
+word:里=-0.47 word:量=0.31 word:金=0.35 word:開=-0.22 word:面=-0.38 word:页=-0.38 word:项=0.47
+word:顺=-0.24 word:题=-0.21 word:额=0.23
 """

@@ -77,6 +77,9 @@ _ORNAMENT = lazy_pattern(
 _FENCED = lazy_pattern(
     r"^[ \t]*(```|~~~)[^\n]*\n.*?(?:^[ \t]*\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE
 )
+_FENCES = ("```", "~~~", '"""', "'''")
+_ONE_QUOTATION = lazy_pattern(r'\s*["“][^"“”]*\n[^"“”]*["”]\s*')
+"""A text of several lines in one pair of quotation marks, as programs hand on what they were given."""
 _CODE_LINE = lazy_pattern(
     r"[{};]\s*$|=>|==|\+=|\w\(\)|^\s*(?:def|class|import|from \w+ import|const|let|var|return|"
     r"function|public|if \()\b.*[(){}=:]"
@@ -98,6 +101,7 @@ _TEXT_JOB = WordSearch(
     r"|\b(?:does|do|would|is|are) (?:that|this|it|these|those) (?:apply|hold|make sense|an? good|good|fine|correct|allowed|valid|legal)\b"
     r"|\b(?:improve|polish|shorten|rate|rewrite|spell-?check|triage|rephrase) (?:it|this|that)[.!?]*\s*\Z|\bis (?:that|this) (?:line|sentence|text|paragraph|wording|entry)\b"
     r"|\bshould (?:we|i) (?:accept|adopt|follow|sign)\b|\bwhat(?:['’]s| is) wrong (?:with|in)\b|\bwhat (?:does|do) (?:this|that|it|these) (?:mean|say)\b"
+    r"|^you are (?:now )?(?:an?|the) (?:[\w-]+ ){0,4}(?:sub-?agent|agent|assistant|bot)\b"
     r"|\bübersetz\w*|\bfass\w* .{0,30}zusammen|\bformulier\w* .{0,20}um\b|\b(?:darauf|hierauf) (?:antworten|reagieren)|\btradui(?:s|t|re|sez)\b|\brésume[zr]?\b"
     r"|\breformule[zr]?\b|\btraduc(?:e|ir|elo)\b|\btradu(?:z|za|zir|zca)\b|\bresum[ae] (?:est[aeo]s?|el|las?|los?|os?|as?|isso|isto|ess[ae]s?)\b|\breformula\b|переведи|перескажи|перефразируй|翻译|翻譯|润色|改写|校对|翻訳|要約|言い換え|校正|添削|返信を",
 )
@@ -295,11 +299,11 @@ def extract_prose_lines(text: str) -> Iterator[str]:
     A line that announces pasted text ends the user's part; an open code fence hides the rest.
     """
     fenced = printed = False
-    lines = text.splitlines()
+    lines = [] if _ONE_QUOTATION.fullmatch(text) else text.splitlines()
     tabular = sum(_ROW.match(line) is not None for line in lines) > 1
     for line in lines:
         printed = bool(line.strip()) and (printed or _PRINTED_LINE.match(line) is not None)
-        if line.lstrip().startswith(("```", "~~~")):
+        if line.lstrip().startswith(_FENCES):
             fenced = not fenced
             continue
         if (
