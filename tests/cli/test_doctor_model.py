@@ -57,6 +57,7 @@ def test_a_good_model_is_right_in_every_form(monkeypatch: pytest.MonkeyPatch) ->
     assert "16,384 tokens" in text
     assert text.count(": right (") == 5
     assert len(server.received) == 5
+    assert not any("{{" in json.dumps(request.body) for request in server.received)
 
 
 def test_valid_is_not_yet_right(monkeypatch: pytest.MonkeyPatch) -> None:

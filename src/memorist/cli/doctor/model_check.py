@@ -304,6 +304,11 @@ def _judge_tool_calls(reply: Reply) -> str:
     return _judge_calls(calls or parse_written_calls(_reply_text(reply)).calls)
 
 
+def _build_summary(session: str) -> JsonObject:
+    prompt = render_template(load_prompt("compaction/full"), {"instructions": ""}, strict=True)
+    return {"text": f"{session}\n\n{prompt}"}
+
+
 def _judge_summary(reply: Reply) -> str:
     found = parse_summary(_reply_text(reply), stop_reason=reply.stop_reason)
     if isinstance(found, UnusableSummary):
@@ -409,7 +414,7 @@ TASKS = (
         "a summary",
         "compaction",
         _STRUCTURE_SERVES,
-        lambda session: {"text": f"{session}\n\n{load_prompt('compaction/full')}"},
+        _build_summary,
         _judge_summary,
     ),
     ModelTask(
