@@ -503,7 +503,7 @@ class MemoryExtraction:
             folder=folder,
             count=count_dialogue_messages(messages),
             today=format_utc_timestamp(self._runtime.clock.now())[:10],
-            user_requests=tuple(statement.quote for statement in self._statements),
+            read_statements=tuple(statement.quote for statement in self._statements),
             team_readers=self._memory.team_readers,
         )
         newest = [

@@ -57,7 +57,7 @@ class ExtractionPrompts(Struct, frozen=True):
     """The prompt templates of extraction."""
 
     extract: str
-    user_requests: str
+    read_statements: str
     team: str
     form: str
 
@@ -108,8 +108,8 @@ class ExtractionTask(Struct, frozen=True, kw_only=True):
     """New messages, the user's and the model's."""
     today: str
     """ISO 8601 date."""
-    user_requests: tuple[str, ...] = ()
-    """Quotes in which the user explicitly asked to remember or forget something."""
+    read_statements: tuple[str, ...] = ()
+    """Quotes of the statements that rules have read: kept, waiting, or wishes to forget."""
     team_readers: str = ""
     """Who reads the team's memories; empty for a project without a team."""
 
@@ -128,7 +128,7 @@ def render_extraction_prompt(
         "today": task.today,
         "manifest": _render_data(headers, settings),
         "kinds": kinds,
-        "asked": _render_user_requests(task, prompts),
+        "asked": _render_read_statements(task, prompts),
         "team": render_template(
             prompts.team,
             {"readers": task.team_readers},
@@ -145,11 +145,11 @@ def _render_data(headers: Sequence[MemoryHeader], settings: AutoMemorySettings) 
     return neutralize_markup(render_manifest(headers, settings), ("memories",)) or "(none yet)"
 
 
-def _render_user_requests(task: ExtractionTask, prompts: ExtractionPrompts) -> str:
-    if not task.user_requests:
+def _render_read_statements(task: ExtractionTask, prompts: ExtractionPrompts) -> str:
+    if not task.read_statements:
         return ""
-    words = "; ".join(f"“{quote}”" for quote in task.user_requests)
-    return render_template(prompts.user_requests, {"words": words}, strict=True).strip()
+    words = "; ".join(f"“{quote}”" for quote in task.read_statements)
+    return render_template(prompts.read_statements, {"words": words}, strict=True).strip()
 
 
 def build_extraction_form(
@@ -160,7 +160,7 @@ def build_extraction_form(
 ) -> AnswerForm:
     """The same task as a form: a list of new memories, which a program writes as files."""
     known = f"Known already:\n\n<memories>\n{_render_data(headers, settings)}\n</memories>"
-    asked = _render_user_requests(task, prompts)
+    asked = _render_read_statements(task, prompts)
     about = f"Today is {task.today}. Look at the newest {task.count} messages."
     used_paths = {header.path.casefold() for header in headers}
     text: JsonObject = {"type": "string"}
