@@ -12,7 +12,13 @@ from click.testing import CliRunner, Result
 
 from memorist import Memorist, Settings
 from memorist.cli.main import memorist_group
-from memorist.engine.memory_effect import MIN_SESSIONS, SessionMeasures, estimate_effects
+from memorist.core.messages import Message, Origin, TextBlock
+from memorist.engine.memory_effect import (
+    MIN_SESSIONS,
+    SessionMeasures,
+    estimate_effects,
+    measure_session,
+)
 from memorist.engine.memory_holdout import is_held_out
 from memorist.settings import RecallSettings
 
@@ -113,7 +119,7 @@ def test_a_planted_effect_is_found_through_the_product(project: Path, tmp_path: 
 
     assert verdicts["corrections"]["verdict"] == "lower"
     assert verdicts["corrections"]["high"] < 1
-    assert verdicts["repeated_failures"]["verdict"] == "no difference shown"
+    assert verdicts["repeated_failures"]["verdict"] == "too rare"
     assert "corrections" in memorist("status", "--effect").stdout
 
 
@@ -137,6 +143,61 @@ def test_without_an_effect_none_is_claimed() -> None:
         claims += any(each.verdict in ("lower", "higher") for each in found)
 
     assert claims <= 26
+
+
+def test_what_is_rare_is_claimed_no_more_often_than_anything_else() -> None:
+    """Of thirty held-out sessions mostly none holds a correction that one in thirty does: by the
+    variance of those alone, one comparison in four claimed a difference.
+    """
+    lot = random.Random(11)
+
+    def draw(rate: float) -> SessionMeasures:
+        return SessionMeasures(
+            turns=lot.randint(1, 12),
+            corrections=int(lot.random() < rate),
+            repeated_failures=0,
+            tokens=int(lot.lognormvariate(10, 1.2)),
+        )
+
+    claims, rare = 0, set()
+    for rate in (0.03, 0.12):
+        for _ in range(100):
+            found = estimate_effects(
+                [draw(rate) for _ in range(270)], [draw(rate) for _ in range(30)]
+            )
+            claims += found[1].verdict in ("lower", "higher")
+            rare.add((rate, found[1].verdict))
+
+    assert claims <= 6
+    assert {verdict for rate, verdict in rare if rate < 0.1} == {"too rare"}
+    assert (0.12, "no difference shown") in rare
+
+
+@pytest.mark.parametrize(
+    ("text", "corrects"),
+    [
+        ("Nein, das ist falsch, nimm pnpm.", True),
+        ("Je t'ai dit d'utiliser pnpm.", True),
+        ("Te dije que usaras pnpm.", True),
+        ("Não, está errado, use pnpm.", True),
+        ("Нет, неправильно, используй pnpm.", True),
+        ("我说过要用 pnpm", True),
+        ("違う、pnpmを使って", True),
+        ("아니, pnpm을 써", True),
+        ("Nein, danke.", False),
+        ("No hay problema, sigue.", False),
+        ("No problem, go on.", False),
+        ("いいえ、大丈夫です", False),
+    ],
+)
+def test_corrections_count_in_each_language(text: str, corrects: bool) -> None:
+    """A refusal of an offer is none."""
+    typed = [
+        Message(id=str(at), role="user", blocks=(TextBlock(each),), origin=Origin.USER)
+        for at, each in enumerate((ASKED, text))
+    ]
+
+    assert measure_session(typed).corrections == corrects
 
 
 def test_a_memory_that_is_never_used_is_named_and_muted_when_asked(

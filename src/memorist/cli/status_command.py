@@ -21,6 +21,7 @@ from memorist.cli.install_command import build_settings_scope
 from memorist.cli.memory.memory_commands import open_project_memory
 from memorist.engine.background_status import read_background_status
 from memorist.engine.effect_report import EffectReport, read_effect
+from memorist.engine.memory_effect import EffectEstimate
 from memorist.engine.memory_status import ProjectMemoryStatus, read_memory_status
 from memorist.hooks.agent_programs import find_joined_agents
 from memorist.store.database import open_database
@@ -99,19 +100,24 @@ def _print_effect(found: EffectReport, *, as_json: bool) -> None:
     )
     for each in found.effects:
         name = each.measure.replace("_", " ")
-        verdict = (
-            f"too few sessions: {found.minimum} of each kind are needed"
-            if each.verdict == "too few"
-            else f"{each.with_memory:,.1f} with, {each.without:,.1f} without; "
-            f"ratio {each.low:.2f} to {each.high:.2f} "
-            f"({found.level:.2%}, Welch of logarithms): {each.verdict}"
-        )
-        click.echo(f"{name:<18}{verdict}")
+        click.echo(f"{name:<18}{_describe_effect(each, found)}")
     for path in found.idle:
         click.echo(
             f"shown often, never read or cited: {output.make_one_line(path)}; leave it out with: "
             f"memorist memory mute {path}"
         )
+
+
+def _describe_effect(each: EffectEstimate, found: EffectReport) -> str:
+    if each.verdict == "too few":
+        return f"too few sessions: {found.minimum} of each kind are needed"
+    if each.verdict == "too rare":
+        return "too rare in these sessions to tell"
+    return (
+        f"{each.with_memory:,.1f} with, {each.without:,.1f} without; "
+        f"ratio {each.low:.2f} to {each.high:.2f} "
+        f"({found.level:.2%}, Welch of logarithms): {each.verdict}"
+    )
 
 
 @contextlib.contextmanager

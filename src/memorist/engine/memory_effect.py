@@ -2,7 +2,9 @@
 lot (`memory_holdout`). Pure.
 
 What is compared are whole sessions; the interval is Welch's, of the logarithms: a few sessions are
-many times as long as the others, and by the plain means such a one passes for an effect.
+many times as long as the others, and by the plain means such a one passes for an effect. Neither
+kind counts as less varied than both together: of thirty sessions often none holds what is rare, and
+no variance at all would pass for certainty.
 """
 
 from __future__ import annotations
@@ -29,6 +31,10 @@ MEASURES = ("turns", "corrections", "repeated_failures", "tokens")
 MIN_SESSIONS = 30
 """Sessions of each kind below which nothing is claimed: the interval of fewer is too narrow. Our
 choice.
+"""
+MIN_OCCURRENCES = 3.0
+"""Sessions of the rarer kind that are expected to hold what is measured, by both kinds together;
+below it nothing is claimed. Chosen on generated sessions (docs/recall.md).
 """
 LEVEL = 1 - 0.05 / len(MEASURES)
 """Of each interval: together they hold with 95 % (Bonferroni)."""
@@ -60,7 +66,7 @@ class EffectEstimate(Struct, frozen=True, kw_only=True):
     high: float
     verdict: str
     """`lower` or `higher` with memory where the interval leaves out 1, otherwise `no difference
-    shown`; `too few` below `MIN_SESSIONS` of a kind.
+    shown`; `too few` below `MIN_SESSIONS` of a kind, `too rare` below `MIN_OCCURRENCES`.
     """
 
 
@@ -119,30 +125,35 @@ def _estimate(
 ) -> EffectEstimate:
     ours = [math.log1p(getattr(each, name)) for each in given]
     others = [math.log1p(getattr(each, name)) for each in held_out]
-    few = min(len(ours), len(others)) < MIN_SESSIONS
-    low, high = (0.0, 0.0) if few else _find_welch_interval(ours, others)
-    verdict = (
-        "too few"
-        if few
-        else "lower"
-        if high < 0
-        else "higher"
-        if low > 0
-        else "no difference shown"
-    )
+    doubt = _find_doubt(ours, others)
+    low, high = (0.0, 0.0) if doubt else _find_welch_interval(ours, others)
+    shown = "lower" if high < 0 else "higher" if low > 0 else "no difference shown"
     return EffectEstimate(
         measure=name,
         with_memory=math.expm1(fmean(ours)) if ours else 0.0,
         without=math.expm1(fmean(others)) if others else 0.0,
         low=math.exp(low),
         high=math.exp(high),
-        verdict=verdict,
+        verdict=doubt or shown,
     )
+
+
+def _find_doubt(ours: Sequence[float], others: Sequence[float]) -> str:
+    """Why nothing is claimed; empty where something may be."""
+    rarer, sessions = min(len(ours), len(others)), len(ours) + len(others)
+    if rarer < MIN_SESSIONS:
+        return "too few"
+    holding = sum(1 for each in (*ours, *others) if each)
+    return "too rare" if holding * rarer < MIN_OCCURRENCES * sessions else ""
 
 
 def _find_welch_interval(ours: Sequence[float], others: Sequence[float]) -> tuple[float, float]:
     """Welch's interval of the difference of the means, of unequal variances."""
-    parts = variance(ours) / len(ours), variance(others) / len(others)
+    spreads, sizes = (variance(ours), variance(others)), (len(ours), len(others))
+    joint = sum((size - 1) * spread for size, spread in zip(sizes, spreads, strict=True)) / (
+        sum(sizes) - 2
+    )
+    parts = [max(each, joint) / size for each, size in zip(spreads, sizes, strict=True)]
     difference = fmean(ours) - fmean(others)
     if not sum(parts):
         return difference, difference

@@ -77,6 +77,25 @@ _WRONG = lazy_pattern(
     r"|(?:不对|错了|不是这样|还是不行|没用)",
     re.IGNORECASE,
 )
+_WRONG_ELSEWHERE = lazy_pattern(
+    r"(?:nein|non|não|нет|no)[,.!: ]+(?:das|so|ce|c['’]|pas|eso|esto|así|isso|está|это|не|nicht"
+    r"|falsch|faux|mal|errado|неправильно|nimm|utilise|usa|use|используй)\b"
+    r"|(?:das|so|dies)(?: ist| war)? (?:stimmt nicht|falsch|nicht (?:richtig|was))|nicht so\b"
+    r"|falsch\b|(?:c['’]est|c['’]était) (?:faux|pas (?:ça|ce|bon))|ce n['’]est pas|pas comme ça"
+    r"|(?:eso|esto) (?:no es|está mal)|está mal\b|así no\b|isso (?:não|está errado)"
+    r"|(?:está )?errado\b|assim não\b|это (?:не(?: то|верно|правильно)|неправильно|неверно)"
+    r"|не так\b|неправильно|неверно|(?:ich|wir) (?:habe|hatte|haben)\b.{0,12} gesagt"
+    r"|(?:ich|wir) sagten?\b|je (?:t['’]|vous )(?:ai|avais) (?:dit|demandé)|j['’]ai dit"
+    r"|(?:ya )?te (?:dije|pedí)|(?:eu )?(?:já )?(?:disse|pedi)\b"
+    r"|я (?:же |уже )?(?:сказал|говорил|просил)|我(?:已经)?说过|我说的是|我没(?:有)?(?:让|叫)"
+    r"|違う|違います|ちが|そうじゃな|そうでは?な|아니(?:야|요|,| )|그게 아니|틀렸",
+    re.IGNORECASE,
+)
+"""The same in other languages: a refusal alone ("nein, danke") refuses an offer."""
+_NO_PROBLEM = lazy_pattern(
+    r"(?:no (?:problem|worries|rush|need|hurry|hay (?:problema|prisa))|never ?mind)\b",
+    re.IGNORECASE,
+)
 _WRONG_THEN = lazy_pattern(
     r"[.!?,] (?:that|this|it)(?:['’]s| is| was)(?: just)? (?:not|wrong)\b", re.IGNORECASE
 )
@@ -164,7 +183,9 @@ def _is_acceptance(text: str, words: list[str]) -> bool:
 
 
 def _is_correction(text: str, words: list[str]) -> bool:
-    if CORRECTION_START.match(text) or _WRONG.match(text):
+    if _NO_PROBLEM.match(text):
+        return False
+    if any(each.match(text) for each in (CORRECTION_START, _WRONG, _WRONG_ELSEWHERE)):
         return True
     if len(words) <= 3 * MAX_ASIDE_WORDS and _COMPLAINS.search(text):
         return True
