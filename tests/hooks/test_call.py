@@ -93,7 +93,7 @@ def test_the_program_loads_nothing_but_pythons_own() -> None:
         "memorist.hooks.hook_protocol",
         "memorist.hooks.hook_time_limits",
         "memorist.platforms",
-        "memorist.platforms.regular_files",
+        "memorist.platforms.file_descriptors",
         "memorist.platforms.file_locks",
         "memorist.platforms.sockets",
         "memorist.platforms.spawning",

@@ -79,10 +79,10 @@ def test_a_lock_excludes_others_and_ends_with_its_holder(tmp_path: Path) -> None
     path = tmp_path / "lock"
     shutil.copy(Path(__file__).with_name("windows_like.py"), tmp_path / "sitecustomize.py")
     code = (
-        "import os, sys; from memorist.platforms import file_locks, regular_files\n"
+        "import os, sys; from memorist.platforms import file_descriptors, file_locks\n"
         f"held = os.open({str(path)!r}, os.O_RDWR | os.O_CREAT)\n"
-        "assert file_locks.try_lock(held); regular_files.rewrite_content(held, b'me')\n"
-        "print(regular_files.read_at(held, 9, 0), flush=True); sys.stdin.read()"
+        "assert file_locks.try_lock(held); file_descriptors.rewrite_content(held, b'me')\n"
+        "print(file_descriptors.read_at(held, 9, 0), flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(
         [sys.executable, "-c", code],

@@ -204,7 +204,7 @@ def test_failures_are_kept_with_what_mended_them() -> None:
         .edit()
         .run("pytest -q", "3 passed")
     )
-    talk.agent("Done.").user("No, cents have to stay integers.")
+    talk.agent("Done.").user("No, that rounds the wrong way.")
     talk.call(
         "Bash",
         {"command": "git push"},
@@ -214,7 +214,7 @@ def test_failures_are_kept_with_what_mended_them() -> None:
     task = first(talk)
 
     assert [(each.proof, each.text) for each in task.failures] == [
-        ("said", "The user put it right: “No, cents have to stay integers.”"),
+        ("said", "The user put it right: “No, that rounds the wrong way.”"),
         ("said", "The user refused `git push`: “ask me first”"),
         (
             "proved",

@@ -23,7 +23,7 @@ from claude_agent_sdk import (
 )
 
 from memorist.errors import StoreError
-from memorist.platforms.regular_files import PRIVATE
+from memorist.platforms.file_descriptors import PRIVATE
 from memorist.ports import Clock
 from memorist.store.database import transaction
 from memorist.store.disk_files import make_folders

@@ -8,11 +8,12 @@ too short to be recognised still matches by either. Stems are Snowball's (packag
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Callable
 from functools import cache, lru_cache
 from importlib import import_module
+
+from memorist.core.lazy import lazy_pattern
 
 STEM_CACHE_SIZE = 65_536
 MIN_COMMON_WORDS = 2
@@ -60,11 +61,11 @@ _COMMON = {
     "быть только когда",
 }  # fmt: skip
 _OWN_LETTERS = {
-    "polish": re.compile("[łąęśźż]"),
-    "czech": re.compile("[ěřů]"),
-    "hungarian": re.compile("[őű]"),
-    "romanian": re.compile("[țţ]"),
-    "turkish": re.compile("[ğış]"),
+    "polish": lazy_pattern("[łąęśźż]"),
+    "czech": lazy_pattern("[ěřů]"),
+    "hungarian": lazy_pattern("[őű]"),
+    "romanian": lazy_pattern("[țţ]"),
+    "turkish": lazy_pattern("[ğış]"),
 }
 """Letters of a language that hardly another one has: a word with one counts as a common word."""
 _FINNISH_ENDINGS = ("ssa", "ssä", "sta", "stä", "lla", "llä", "lta", "ltä", "aan", "ään", "isin")
@@ -74,16 +75,16 @@ MIN_FINNISH_LETTERS = 6
 COMMON_WORDS = {language: frozenset(words.split()) for language, words in _COMMON.items()}
 """Words of each language that say nothing of what a text is about."""
 _SCRIPTS = (
-    (re.compile("[\u0400-\u04ff]"), "russian"),
-    (re.compile("[\u0370-\u03ff]"), "greek"),
-    (re.compile("[\u0600-\u06ff]"), "arabic"),
-    (re.compile("[\u0530-\u058f]"), "armenian"),
-    (re.compile("[\u0900-\u097f]"), "hindi"),
-    (re.compile("[\u0b80-\u0bff]"), "tamil"),
+    (lazy_pattern("[\u0400-\u04ff]"), "russian"),
+    (lazy_pattern("[\u0370-\u03ff]"), "greek"),
+    (lazy_pattern("[\u0600-\u06ff]"), "arabic"),
+    (lazy_pattern("[\u0530-\u058f]"), "armenian"),
+    (lazy_pattern("[\u0900-\u097f]"), "hindi"),
+    (lazy_pattern("[\u0b80-\u0bff]"), "tamil"),
 )
 """Scripts that tell the language by themselves, nearly always."""
-_WORD = re.compile("(?:[^\\W\\d_]|[\u0900-\u0963])+")
-_COMBINING_ACCENT = re.compile(
+_WORD = lazy_pattern("(?:[^\\W\\d_]|[\u0900-\u0963])+")
+_COMBINING_ACCENT = lazy_pattern(
     "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670\u200c\u200d]"
 )
 """Accents, the vowel signs of Hebrew and Arabic, which are seldom written, and joiners."""

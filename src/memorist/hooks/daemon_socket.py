@@ -15,7 +15,7 @@ from memorist.errors import StoreError
 from memorist.hooks import hook_protocol
 from memorist.hooks.hook_client import HookUnanswered, enter_hooks_folder
 from memorist.platforms import file_locks, sockets
-from memorist.platforms.regular_files import NO_LINKS, PRIVATE, rewrite_content
+from memorist.platforms.file_descriptors import NO_LINKS, PRIVATE, rewrite_content
 
 LOCK_WAIT_SECONDS = 15.0
 """Longest wait for a process that is shutting down: it closes its sessions first."""

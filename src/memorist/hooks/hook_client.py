@@ -16,7 +16,7 @@ import time
 from memorist import __version__
 from memorist.hooks import hook_protocol, hook_time_limits
 from memorist.platforms import file_locks, sockets, spawning
-from memorist.platforms.regular_files import NO_LINKS, PRIVATE
+from memorist.platforms.file_descriptors import NO_LINKS, PRIVATE
 
 CHUNK_BYTES = 1024 * 1024
 RETRY_SECONDS = 0.01

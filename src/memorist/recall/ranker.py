@@ -220,9 +220,11 @@ class EntryVectors:
         found = [
             (at, vectors[key]) for at, key in enumerate(columns.fingerprints) if key in vectors
         ]
+        if not found:
+            return  # nothing was embedded: entries whose vectors another process has taken away
         rows = np.frombuffer(b"".join(vector for _, vector in found), np.int8)
         rows = rows.reshape(len(found), -1).astype(np.float32) / VECTOR_STEPS
-        if not found or rows.shape[1] != self._matrix.shape[1]:
+        if rows.shape[1] != self._matrix.shape[1]:
             return
         is_read = self._is_read(rows)
         numbers, rows = np.array([at for at, _ in found], np.int64)[is_read], rows[is_read]

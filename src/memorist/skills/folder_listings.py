@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from memorist.platforms.regular_files import PRIVATE
+from memorist.platforms.file_descriptors import PRIVATE
 
 SETTLED_NANOSECONDS = 2_000_000_000
 """Age from which a folder's modification time vouches for its names: within one tick of the file

@@ -17,7 +17,8 @@ from typing import BinaryIO
 
 from memorist.errors import StoreError, WriteConflict
 from memorist.platforms import file_locks
-from memorist.platforms.regular_files import NO_LINKS, PRIVATE, open_regular
+from memorist.platforms.file_descriptors import NO_LINKS, PRIVATE
+from memorist.platforms.regular_files import open_regular
 from memorist.ports import FileInfo, FileSystem
 
 _TEMPORARY_PREFIX = ".memorist-"

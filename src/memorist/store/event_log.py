@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from memorist.events import Event, TimestampedEvent
-from memorist.platforms.regular_files import PRIVATE, read_at
+from memorist.platforms.file_descriptors import PRIVATE, read_at
 from memorist.ports import Clock
 from memorist.safety.redacted_json import encode_redacted
 from memorist.store.disk_files import make_folders, to_store_error

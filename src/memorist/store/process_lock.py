@@ -12,7 +12,7 @@ from pathlib import Path
 
 from memorist.errors import StoreError
 from memorist.platforms import file_locks
-from memorist.platforms.regular_files import NO_LINKS, PRIVATE
+from memorist.platforms.file_descriptors import NO_LINKS, PRIVATE
 from memorist.store.disk_files import make_folders, to_store_error
 
 WAIT_SECONDS = 10.0

@@ -12,7 +12,7 @@ import msgspec
 from memorist.errors import SessionInUse, StoreError
 from memorist.formats.transcript_format import TranscriptEntry, encode_entry
 from memorist.platforms import file_locks
-from memorist.platforms.regular_files import PRIVATE, read_at, rewrite_content, write_at
+from memorist.platforms.file_descriptors import PRIVATE, read_at, rewrite_content, write_at
 from memorist.store.disk_files import make_folders, to_store_error
 
 _WRITE_BUFFER = 256 * 1024

@@ -15,7 +15,8 @@ from memorist.cli.doctor.fault_repair import FIX_COMMAND, repair_or_report, set_
 from memorist.dream.dream_lock import STALE_SECONDS, is_alive, read_holder
 from memorist.errors import StoreError
 from memorist.platforms import file_locks
-from memorist.platforms.regular_files import NO_LINKS, PRIVATE, read_at, read_regular
+from memorist.platforms.file_descriptors import NO_LINKS, PRIVATE, read_at
+from memorist.platforms.regular_files import read_regular
 from memorist.store.database import is_disk_failure
 from memorist.store.process_lock import hold_lock
 
