@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -265,6 +266,27 @@ async def test_what_waits_for_a_yes_is_put_there_with_the_answer(
         assert (rules, waiting) == (1, 0)
         assert len(memory.inbox.list_proposals()) == 1
         await session.close()
+
+
+@pytest.mark.covers("AM-10")
+async def test_what_waits_for_a_yes_outlives_a_process_that_is_killed_before_the_answer(
+    tmp_path: Path, project: Path
+) -> None:
+    """The home as it stands between prompt and answer is opened by another process."""
+    said = "squash merge always happens in any case."
+    messages: list[JsonObject] = [{"role": "user", "content": said}]
+    async with Memorist(model="structural", home=tmp_path / "home") as engine:
+        session = await engine.open("one", project=str(project))
+        await session.prepare({"model": MODEL, "max_tokens": 9, "messages": messages})
+        session._save()  # as a compaction before the request does
+        shutil.copytree(tmp_path / "home", tmp_path / "killed")
+    messages += [{"role": "assistant", "content": "Noted."}, {"role": "user", "content": "Go on."}]
+    for _ in range(2):
+        async with Memorist(model="structural", home=tmp_path / "killed") as engine:
+            session = await engine.open("one", project=str(project))
+            await session.prepare({"model": MODEL, "max_tokens": 9, "messages": messages})
+            await session.close()
+            assert len(engine.memory(str(project)).inbox.list_proposals()) == 1
 
 
 @pytest.mark.covers("AM-10")

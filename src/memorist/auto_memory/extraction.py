@@ -120,6 +120,8 @@ class MemoryExtraction:
         self._new_messages: list[Message] = []
         self._statements: list[Statement] = []
         self._deferred_statements: list[tuple[Statement, Message]] = []
+        self._unanswered: list[Message] = []
+        """The user's newest messages of the former process that no reply follows."""
         """Statements to be applied once the folder has been scanned, and the disk takes them."""
         self._bare_corrections: set[Statement] = set()
         """Those of them that count only where a memory has the value that they correct."""
@@ -177,8 +179,12 @@ class MemoryExtraction:
             self._new_messages.clear()
             self._statements.clear()
         reply = self._replies.read(message)
-        if replayed or self._memory.settings.policy == "off":
+        if self._memory.settings.policy == "off":
             return
+        if replayed:
+            self._note_unanswered(message)
+            return
+        self._defer_unanswered()
         for typed in (message, reply):
             if typed is not None and typed.origin is Origin.USER:
                 self._collect_statements(typed)
@@ -201,6 +207,24 @@ class MemoryExtraction:
         self._deferred_statements += [
             (statement, typed) for statement in (*statements, *corrections, *waiting)
         ]
+
+    def _note_unanswered(self, message: Message) -> None:
+        """Keep the messages that the former process saw without their answer: it may have ended
+        before it wrote what waits for the person's yes.
+        """
+        if message.origin is Origin.MODEL:
+            self._unanswered.clear()
+        elif message.origin is Origin.USER:
+            self._unanswered.append(message)
+
+    def _defer_unanswered(self) -> None:
+        """Apply what waits in those messages with the next answer; the inbox holds nothing twice,
+        and nothing that the person has decided on.
+        """
+        unanswered, self._unanswered = self._unanswered, []
+        for typed in unanswered:
+            waiting = keep_typed_statements(find_waiting_statements(typed), typed)
+            self._deferred_statements += [(statement, typed) for statement in waiting]
 
     def _find_corrections(
         self, typed: Message, statements: Sequence[Statement]
