@@ -165,7 +165,7 @@ class ExtensionList(SessionExtension):
         """Add an extension before all others."""
         self._extensions.insert(0, extension)
 
-    def retire(self, *kinds: type[SessionExtension]) -> None:
+    def remove_by_class(self, *kinds: type[SessionExtension]) -> None:
         """Let extensions of these classes take no more part in the session."""
         retired = [each for each in self._extensions if isinstance(each, kinds)]
         self._extensions = [each for each in self._extensions if each not in retired]

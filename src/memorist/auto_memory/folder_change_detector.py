@@ -63,7 +63,7 @@ class FolderChangeDetector:
         return self._marks is not None and self._marks == self._read_marks()
 
     @property
-    def is_recent(self) -> bool:
+    def was_listed_recently(self) -> bool:
         """Whether the files were listed within the last `RELIST_SECONDS`."""
         return self._clock.monotonic() - self._listed_at < RELIST_SECONDS
 
@@ -81,7 +81,7 @@ class FolderChangeDetector:
         """List the files in a thread, where folders alone were asked; what differs is read at the
         next listing.
         """
-        if self._marks is None or self.is_recent:
+        if self._marks is None or self.was_listed_recently:
             return
         self.wait()
         self._listed_at = self._clock.monotonic()

@@ -202,7 +202,7 @@ class ScannedFolder:
         changed in place meanwhile is known at the next prompt, or when `rescan_if_changed` is
         asked about it.
         """
-        at_prompt = at_prompt or self._changes.is_recent
+        at_prompt = at_prompt or self._changes.was_listed_recently
         self._scanned_once, self._trusts_folder_times = False, at_prompt
         try:
             yield

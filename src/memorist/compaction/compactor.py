@@ -74,7 +74,7 @@ from memorist.compaction.profitable_edits import (
 from memorist.compaction.restored_content import find_announcements, gather_restorable_content
 from memorist.compaction.session_memory_compaction import SessionNotes
 from memorist.compaction.summary_parser import UnusableSummary
-from memorist.compaction.summary_receipt import describe_summary_runs, judge_summary_use
+from memorist.compaction.summary_receipt import describe_summary_outcomes, judge_summary_use
 from memorist.compaction.summary_request import (
     COMPACTION_LABEL,
     SummaryRequest,
@@ -464,7 +464,7 @@ class Compactor(SessionExtension):
         finally:
             if self._summary_runs:
                 use = judge_summary_use(outcome)
-                for each in describe_summary_runs(self._summary_runs, use):
+                for each in describe_summary_outcomes(self._summary_runs, use):
                     self._runtime.record_receipt(each)
                 self._summary_runs.clear()
         return outcome

@@ -40,7 +40,7 @@ def judge_summary_use(result: CompactionResult) -> SummaryUse:
     return SummaryUse("", result.tokens_after, dropped)
 
 
-def describe_summary_runs(receipts: Sequence[Receipt], use: SummaryUse) -> list[Receipt]:
+def describe_summary_outcomes(receipts: Sequence[Receipt], use: SummaryUse) -> list[Receipt]:
     """The receipts of the requests for one summary, of which the last one answered."""
     *failed, last = receipts
     ran = last.outcome in (ForkOutcome.UNCHANGED, ForkOutcome.OVER_LIMIT)

@@ -359,7 +359,7 @@ class Memorist:
         if memory is None:
             return
         memory.turn_off()
-        log.extensions.retire(
+        log.extensions.remove_by_class(
             MemoryExtension,
             RolloutMemoryExtension,
             PastSessionRecall,

@@ -22,7 +22,7 @@ from memorist.compaction.offline_compaction import (
     measure_replaced,
 )
 from memorist.compaction.summary_parser import UnusableSummary
-from memorist.compaction.summary_receipt import SummaryUse, describe_summary_runs
+from memorist.compaction.summary_receipt import SummaryUse, describe_summary_outcomes
 from memorist.compaction.summary_request import build_summary_request, request_summary
 from memorist.compaction.summary_review import SummaryReview, review_summary, rewrite_with_review
 from memorist.compaction.window_at_message import RecordedWindow
@@ -110,7 +110,7 @@ async def _summarize(
         if isinstance(found, UnusableSummary)
         else SummaryUse(dropped=found.dropped)
     )
-    for each in describe_summary_runs(receipts, use) if receipts else ():
+    for each in describe_summary_outcomes(receipts, use) if receipts else ():
         runtime.record_receipt(each)
     return found
 

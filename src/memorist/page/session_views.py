@@ -33,7 +33,7 @@ from memorist.page.session_course import (
     render_notes_at,
     trace_course,
 )
-from memorist.page.spend_view import list_receipt_rows, list_totals, total_receipts
+from memorist.page.spend_view import build_receipt_table, list_totals, total_receipts
 from memorist.recall.passages import PassageMatch
 from memorist.store.memory_uses import MemoryUse, list_uses_in_session
 from memorist.store.receipt_rows import list_receipts
@@ -537,7 +537,7 @@ def _build_own_work(engine: Memorist, id: str, course: SessionCourse) -> list[Pa
     if freed:
         pairs.append((say("tokens that compactions took out"), f"{freed:,}"))
     numbers = [NumberBlock(pairs=pairs)] if pairs else []
-    return [*numbers, list_receipt_rows([("", each) for each in receipts[-PAGE_ROWS:]])]
+    return [*numbers, build_receipt_table([("", each) for each in receipts[-PAGE_ROWS:]])]
 
 
 def _build_notes(entry: SessionEntry, turns: int) -> list[PageBlock]:

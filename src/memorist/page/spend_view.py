@@ -102,7 +102,7 @@ def build_spend(context: PageContext) -> PageView:
                 ],
             ),
             _build_caps(found),
-            list_receipt_rows(newest[:PAGE_ROWS]),
+            build_receipt_table(newest[:PAGE_ROWS]),
             ProseBlock(
                 heading=say("The whole report"), text="\n".join(render_budget_status(found))
             ),
@@ -131,7 +131,7 @@ def _build_caps(found: BudgetStatus) -> TableBlock:
     )
 
 
-def list_receipt_rows(receipts: Sequence[tuple[str, Receipt]]) -> TableBlock:
+def build_receipt_table(receipts: Sequence[tuple[str, Receipt]]) -> TableBlock:
     """Receipts, each with the id of its session where the table is of several."""
     named = any(session for session, _ in receipts)
     columns = say_each("When", "Work", "Outcome", "Tokens", "Cost", "Changed")

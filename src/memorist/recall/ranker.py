@@ -779,7 +779,7 @@ class Ranker:
         (question,) = embedder.embed_words([query])
         if not words or not question.words:
             return found
-        joined = WordNearness(embed_cohort(embedder).memory_words).join(
+        joined = WordNearness(embed_cohort(embedder).memory_words).combine(
             question, [above[number] for number in words], list(words.values())
         )
         near = dict(zip(words, map(float, joined), strict=True))

@@ -65,7 +65,9 @@ class WordNearness:
         self._np: Any = import_module("numpy")
         self._cohort = cohort
 
-    def join(self, question: WordVectors, wholes: Sequence[float], texts: Sequence[bytes]) -> Rows:
+    def combine(
+        self, question: WordVectors, wholes: Sequence[float], texts: Sequence[bytes]
+    ) -> Rows:
         """The nearness of each text by its words and, as `wholes` say, as a whole, in standard
         deviations.
         """

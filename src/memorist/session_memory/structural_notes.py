@@ -222,7 +222,7 @@ def _build_request_lines(ask: DialogueRequest, at: int, *, must: bool) -> list[N
     ]
 
 
-def render_task(ledger: TranscriptLedger, lines: list[NoteLine]) -> str:
+def render_user_requests(ledger: TranscriptLedger, lines: list[NoteLine]) -> str:
     """Render the user's messages in order; omitted sentences leave an ellipsis."""
     asks: dict[int, list[NoteLine]] = {}
     for each in lines:
@@ -733,7 +733,7 @@ def render_structural_notes(
         render_groups(by_section.get(LEARNINGS_SECTION, [])),
     )
     texts[RESULTS_SECTION] = render_results(by_section.get(RESULTS_SECTION, []))
-    texts[TASK_SECTION] = render_task(ledger, by_section.get(TASK_SECTION, []))
+    texts[TASK_SECTION] = render_user_requests(ledger, by_section.get(TASK_SECTION, []))
     plan = _render_bullets(by_section.get(PLAN_SECTION, []))
     if plan:
         texts[TASK_SECTION] = (
