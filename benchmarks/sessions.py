@@ -190,18 +190,24 @@ class Agent:
 
 
 async def play_agents(tenants: Tenants, agents: Sequence[Agent]) -> None:
-    """All at once: the second half joins when users of the first have corrected their agents, so
-    that there is something to recall.
+    """All at once: an agent of the second half joins when a user of its project has corrected one
+    of the first half, so that there is something to recall.
     """
     first, second = agents[: (len(agents) + 1) // 2], agents[(len(agents) + 1) // 2 :]
-    corrected = asyncio.Semaphore(0)
+    corrected = {(each.guest.tenant, each.guest.project): asyncio.Event() for each in agents}
+    corrections = {(each.guest.tenant, each.guest.project) for each in first}
 
     async def join(agent: Agent) -> None:
-        await corrected.acquire()
+        project = agent.guest.tenant, agent.guest.project
+        if project in corrections:
+            await corrected[project].wait()
         await agent.work(tenants)
 
     await asyncio.gather(
-        *(agent.work(tenants, corrected.release) for agent in first),
+        *(
+            agent.work(tenants, corrected[agent.guest.tenant, agent.guest.project].set)
+            for agent in first
+        ),
         *(join(agent) for agent in second),
     )
 
