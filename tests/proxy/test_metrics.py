@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
+import weakref
+
 import pytest
 
+from memorist.proxy import proxy_server
 from memorist.proxy.tenant_lookup import Tenancy
 from memorist.testing import Say, ScriptedServer
 from proxy.conftest import Proxied, anthropic, user
@@ -46,3 +51,24 @@ def test_figures_need_the_proxys_token(proxied: Proxied) -> None:
         many = proxied(server, tenancy=Tenancy(by_header=True))
         tenant = {"x-memorist-tenant": "one", "x-memorist-token": ""}
         assert many.ask("/metrics", method="GET", headers=tenant).status == 401
+
+
+@pytest.mark.covers("SF-6")
+async def test_what_refers_to_itself_is_freed_while_the_proxy_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As closed conversations do, with thresholds at which no full collection begins by itself."""
+    monkeypatch.setattr(proxy_server, "COLLECTION_SECONDS", 0.01)
+    freed = asyncio.Event()
+    left: set[object] = set()
+    left.add(left.add)
+    weakref.finalize(left, freed.set)
+    gc.disable()
+    try:
+        del left
+        assert not freed.is_set()
+        collecting = asyncio.create_task(proxy_server.collect_garbage())
+        await asyncio.wait_for(freed.wait(), 20)
+        collecting.cancel()
+    finally:
+        gc.enable()

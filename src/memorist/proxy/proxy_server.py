@@ -176,6 +176,10 @@ GC_THRESHOLDS = (50_000, 20, 50)
 
 Our choice.
 """
+COLLECTION_SECONDS = 60.0
+"""Seconds between two full collections. Our choice: closed sessions and connections refer to
+themselves, and by the thresholds alone they would stay for hours.
+"""
 IDLE_SECONDS = 75.0
 """How long a connection may be open without a whole request line and headers, and between two
 requests. nginx's default for the latter.
@@ -261,4 +265,15 @@ async def serve_until_signal(
     with contextlib.closing(heavy):
         async with open_engines() as engines:
             engines.run_heavy = heavy.run
-            await serve(engines, listening, settings, until=until, token=token, tenancy=tenancy)
+            collecting = asyncio.create_task(collect_garbage())
+            try:
+                await serve(engines, listening, settings, until=until, token=token, tenancy=tenancy)
+            finally:
+                collecting.cancel()
+
+
+async def collect_garbage() -> None:
+    """Free what closed sessions and connections leave behind, again and again."""
+    while True:
+        await asyncio.sleep(COLLECTION_SECONDS)
+        gc.collect()
