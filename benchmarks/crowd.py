@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import os
 import subprocess
+import sys
 import tempfile
 import threading
 import urllib.request
@@ -77,6 +78,7 @@ def measure(data: Path) -> BenchResult:
     figures = measure_crowd(CrowdSizes())
     if figures is None:
         return BenchResult("crowd", absent="the proxy did not start; it needs the extra `proxy`")
+    sys.stderr.write(figures.complaints)
     return BenchResult("crowd", crowd_rows(figures))
 
 
