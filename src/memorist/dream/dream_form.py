@@ -23,7 +23,13 @@ from memorist.core.utc_time import format_utc_day
 from memorist.core.word_stems import stem_word
 from memorist.dream.dream_model_task import DreamMaterial, FittedMaterial, UserUtterance
 from memorist.dream.dream_review import says_all
-from memorist.forks.answer_form import AnswerForm, list_objects, read_numbers
+from memorist.forks.answer_form import (
+    AnswerForm,
+    build_list_schema,
+    build_object_schema,
+    list_objects,
+    read_numbers,
+)
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement, WriteFileCall
 from memorist.forks.text_edits import TextEdits
 from memorist.safety.hidden_characters import strip_hidden_characters
@@ -90,27 +96,13 @@ def _build_schema(*, corrects: bool) -> JsonObject:
     text: JsonObject = {"type": "string"}
     number: JsonObject = {"type": "integer"}
 
-    def entries(most: int, properties: JsonObject) -> JsonObject:
-        each = {
-            "type": "object",
-            "properties": properties,
-            "required": list(properties),
-            "additionalProperties": False,
-        }
-        return {"type": "array", "maxItems": most, "items": each}
-
     numbers: JsonObject = {"type": "array", "maxItems": 6, "items": number}
-    properties: JsonObject = {"same": entries(MAX_GROUPS, {"numbers": numbers})}
+    properties: JsonObject = {"same": build_list_schema(MAX_GROUPS, {"numbers": numbers})}
     if corrects:
-        properties["corrections"] = entries(
+        properties["corrections"] = build_list_schema(
             MAX_CORRECTIONS, {"number": number, "saying": number, "old": text, "new": text}
         )
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return build_object_schema(properties)
 
 
 def _select_memories(material: DreamMaterial, fitted: FittedMaterial, room: int) -> _ShownMemories:

@@ -64,6 +64,21 @@ def _entry_keys(form: AnswerForm) -> dict[str, list[str]]:
     }
 
 
+def build_object_schema(properties: JsonObject) -> JsonObject:
+    """The JSON schema of an object that has all of these properties and no other."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def build_list_schema(most: int, properties: JsonObject) -> JsonObject:
+    """The JSON schema of a list of at most so many of such objects."""
+    return {"type": "array", "maxItems": most, "items": build_object_schema(properties)}
+
+
 def list_objects(value: object) -> list[JsonObject]:
     """The objects of a list that a model filled in; one object counts as a list of it."""
     given = value if isinstance(value, list) else [value]

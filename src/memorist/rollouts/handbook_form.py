@@ -23,7 +23,14 @@ from memorist.core.messages import JsonObject
 from memorist.core.sentences import shorten
 from memorist.core.text_analysis import to_one_line
 from memorist.core.token_count import estimate_text_tokens
-from memorist.forks.answer_form import AnswerForm, list_objects, list_texts, read_numbers
+from memorist.forks.answer_form import (
+    AnswerForm,
+    build_list_schema,
+    build_object_schema,
+    list_objects,
+    list_texts,
+    read_numbers,
+)
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement
 from memorist.forks.text_edits import TextEdits
 from memorist.rollouts.hand_edits import USER_PROFILE_MARK, HandbookFiles
@@ -138,29 +145,15 @@ def _build_schema() -> JsonObject:
     text: JsonObject = {"type": "string"}
     number: JsonObject = {"type": "integer"}
 
-    def entries(most: int, properties: JsonObject) -> JsonObject:
-        each = {
-            "type": "object",
-            "properties": properties,
-            "required": list(properties),
-            "additionalProperties": False,
-        }
-        return {"type": "array", "maxItems": most, "items": each}
-
     properties: JsonObject = {
-        "claims": entries(
+        "claims": build_list_schema(
             MAX_CLAIM_CHANGES,
             {"numbers": {"type": "array", "maxItems": 8, "items": number}, "text": text},
         ),
-        "topics": entries(MAX_TOPIC_CHANGES, {"number": number, "learnings": text}),
+        "topics": build_list_schema(MAX_TOPIC_CHANGES, {"number": number, "learnings": text}),
         "profile": {"type": "array", "maxItems": MAX_PROFILE_SENTENCES, "items": text},
     }
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return build_object_schema(properties)
 
 
 def _select_claims(task: StageTwoTask) -> list[_Claim]:
