@@ -196,6 +196,35 @@ def test_a_refusal_inside_a_responses_stream_is_made_good_as_well(proxied: Proxi
     assert b"context_length" not in found.data
 
 
+@pytest.mark.covers("IN-3")
+@pytest.mark.parametrize("idle_until", [0, 1], ids=["closed at once", "reset by the request"])
+def test_a_request_over_a_connection_that_the_server_just_closed_is_sent_once_more(
+    proxied: Proxied, idle_until: int
+) -> None:
+    """llama.cpp closes a connection that was idle for five seconds; the client must not see that
+    its request and the close crossed. What breaks off a connection of its own is not sent again.
+    """
+    got: list[bytes] = []
+    answered: list[int] = []
+
+    def answer(connection: socket.socket) -> None:
+        if len(answered) > 1:
+            return  # breaks off without an answer
+        answered.append(1)
+        connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")
+        if len(answered) == 1:
+            got.append(connection.recv(1 if idle_until else 65_536))
+
+    with raw_provider(answer, got) as url:
+        proxy = proxied(url)
+        first, second, third = (
+            proxy.ask("/v1/messages", HELLO, headers=NAMED).status for _ in range(3)
+        )
+
+    assert (first, second, third) == (200, 200, 502)
+    assert len(got) == 4
+
+
 def _said(text: str) -> dict[str, Any]:
     return {
         "type": "message",

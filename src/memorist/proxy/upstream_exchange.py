@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Mapping
+from types import SimpleNamespace
 
 import aiohttp
 from aiohttp import web
@@ -44,11 +45,25 @@ class UpstreamUnreachable(Exception):
         self.status = status
 
 
+class _ConnectionUse:
+    """Whether a request went over a connection that had carried another."""
+
+    is_reused = False
+
+
+async def _on_connection_reused(session: object, use: SimpleNamespace, params: object) -> None:
+    del session, params
+    use.trace_request_ctx.is_reused = True
+
+
 class Upstream:
     """Pooled connections to the providers. Construct it inside a running loop."""
 
     def __init__(self, settings: ProxySettings) -> None:
+        tracing = aiohttp.TraceConfig()
+        tracing.on_connection_reuseconn.append(_on_connection_reused)
         self._session = aiohttp.ClientSession(
+            trace_configs=[tracing],
             connector=aiohttp.TCPConnector(
                 limit=settings.connections, ttl_dns_cache=60, keepalive_timeout=30
             ),
@@ -64,24 +79,41 @@ class Upstream:
         )
 
     async def send(
-        self, method: str, url: str, headers: HeaderPairs, body: bytes | AsyncIterator[bytes] | None
+        self,
+        method: str,
+        url: str,
+        headers: HeaderPairs,
+        body: bytes | AsyncIterator[bytes] | None,
+        *,
+        retry: bool = True,
     ) -> aiohttp.ClientResponse:
         """Send a request and return the reply as soon as its headers arrived.
 
-        Raises UpstreamUnreachable.
+        A server closes a connection that was idle for too long, some after five seconds, and may
+        do so just when the next request is sent over it: such a request, which nothing answered, is
+        sent once more. Raises UpstreamUnreachable.
         """
         sized = headers
         data: bytes | AsyncIterator[bytes] | None = body
         if isinstance(body, bytes):
             sized = [*headers, ("Content-Length", str(len(body)))]
             data = body if len(body) < CHUNK_BYTES else iterate_chunks(body)
+        use = _ConnectionUse()
         try:
             return await self._session.request(
-                method, URL(url, encoded=True), headers=sized, data=data, allow_redirects=False
+                method,
+                URL(url, encoded=True),
+                headers=sized,
+                data=data,
+                allow_redirects=False,
+                trace_request_ctx=use,
             )
         except TimeoutError as error:
             raise UpstreamUnreachable(504, "the provider did not answer in time") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
+            lost = use.is_reused and isinstance(error, aiohttp.ClientConnectionError)
+            if lost and retry and isinstance(body, bytes | None):
+                return await self.send(method, url, headers, body, retry=False)
             raise UpstreamUnreachable(
                 502, f"the provider could not be reached ({type(error).__name__})"
             ) from error
