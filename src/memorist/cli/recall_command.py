@@ -48,7 +48,16 @@ def recall_command(
     """
     with open_project_memory(memory_dir) as (engine, memory):
         found = explain_recall(memory, engine.settings.recall, query, limit)
-        past = () if memory_dir else quote_past_sessions(engine.layout, str(Path.cwd()), query)
+        past = (
+            ()
+            if memory_dir
+            else quote_past_sessions(
+                engine.layout,
+                str(Path.cwd()),
+                query,
+                embeddings=engine.settings.recall.embeddings,
+            )
+        )
     heads = found.heads
     now = time.time()
     rows = [

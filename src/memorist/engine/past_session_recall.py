@@ -18,7 +18,7 @@ from memorist.engine.long_term_memory import learns_from_sessions
 from memorist.engine.memory_extension import MemoryExtension
 from memorist.engine.memory_holdout import draw_holdout
 from memorist.engine.session_log import SessionLog
-from memorist.errors import MemoristError, StoreError
+from memorist.errors import MemoristError, ModelError, StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionView
 from memorist.models.embedder import find_embedder
 from memorist.ports import Embedder
@@ -29,7 +29,8 @@ from memorist.recall.passages import (
     render_passages,
     select_passages,
 )
-from memorist.recall.ranker import lock_index_build
+from memorist.recall.project_question import asks_about_project
+from memorist.recall.ranker import embed_cohort, lock_index_build
 from memorist.recall.session_index import SessionIndex
 from memorist.rollouts.session_sources import find_repository_root
 from memorist.runtime import SessionContext
@@ -57,7 +58,7 @@ class PastSessionRecall(SessionExtension):
         self._index: SessionIndex | None = None
         """For the look at each prompt, by words."""
         self._meaning_index: SessionIndex | None = None
-        """For searches that are asked for."""
+        """For questions about the project, and searches that are asked for."""
         self._shown: set[tuple[str, int]] = set()
         self._warned: set[tuple[str, str]] = set()
         """Programs and words that were warned of."""
@@ -90,6 +91,7 @@ class PastSessionRecall(SessionExtension):
                     if is_free:
                         with closing(SessionIndex(path, embedder=embedder)) as index:
                             index.embed(self._project, should_stop)
+                embed_cohort(embedder)  # or the first question waits for it
 
     def _load_embedder(self) -> Embedder | None:
         """The embedder, where the extra is installed and wanted; takes a quarter of a second."""
@@ -101,24 +103,31 @@ class PastSessionRecall(SessionExtension):
             self._index = SessionIndex(path)
         return self._index
 
+    def _open_meaning_index(self) -> SessionIndex | None:
+        path = self._context.runtime.layout.session_index
+        if self._meaning_index is None and path.exists():
+            self._meaning_index = SessionIndex(path, embedder=self._load_embedder())
+        return self._meaning_index
+
     def search(self, query: str, limit: int) -> Sequence[PassageMatch]:
         """Search the past sessions of this project by words and meaning. Raises StoreError,
         ModelError.
         """
-        path = self._context.runtime.layout.session_index
-        if not path.exists():
+        index = self._open_meaning_index()
+        if index is None:
             return ()
-        if self._meaning_index is None:
-            self._meaning_index = SessionIndex(path, embedder=self._load_embedder())
-        return self._meaning_index.search(
+        return index.search(
             query[:MAX_QUERY_CHARS], limit, project=self._project, excluding=self._context.id
         )
 
     def recall(self, prompt: str) -> str:
         """The text to show at a prompt, each passage once; empty for most prompts."""
-        with contextlib.suppress(StoreError):
-            index = self._open_index()
-            if index is None or not is_searchable(prompt):
+        if not is_searchable(prompt):
+            return ""
+        with contextlib.suppress(StoreError, ModelError):
+            is_question = asks_about_project(prompt)
+            index = self._open_meaning_index() if is_question else self._open_index()
+            if index is None:
                 return ""
             found = find_relevant_passages(
                 index, prompt, project=self._project, excluding=self._context.id
@@ -200,22 +209,25 @@ class PastSessionRecall(SessionExtension):
 def find_relevant_passages(
     index: SessionIndex, prompt: str, *, project: str, excluding: str = ""
 ) -> tuple[PassageMatch, ...]:
-    """The turns of past sessions of a project that a session is shown at a prompt, by words; none
-    of the session `excluding`. Raises StoreError.
+    """The turns of past sessions of a project that a session is shown at a prompt; none of the
+    session `excluding`. Raises StoreError.
     """
     query = prompt[:MAX_QUERY_CHARS]
     found = index.search(query, CANDIDATES, project=project, excluding=excluding)
     return select_passages(query, found, index.count_passages(project))
 
 
-def quote_past_sessions(layout: Layout, project: str, query: str) -> tuple[PassageMatch, ...]:
+def quote_past_sessions(
+    layout: Layout, project: str, query: str, *, embeddings: bool
+) -> tuple[PassageMatch, ...]:
     """What was said in past sessions of a project that a message like this brings back, as far as
-    they are indexed. Raises StoreError.
+    they are indexed; `embeddings` is the setting `recall.embeddings`. Raises StoreError.
     """
     path, root = layout.session_index, find_repository_root(project)
     if not root or not path.exists() or not is_searchable(query):
         return ()
-    with contextlib.closing(SessionIndex(path)) as index:
+    embedder = find_embedder(wanted=embeddings and asks_about_project(query))
+    with contextlib.closing(SessionIndex(path, embedder=embedder)) as index:
         return find_relevant_passages(index, query, project=root)
 
 

@@ -416,6 +416,10 @@ def build_why(context: PageContext, message: str) -> PageView:
 
 
 def _list_past_words(context: PageContext, message: str) -> TableBlock:
+    engine = context.engine
+    found = quote_past_sessions(
+        engine.layout, context.project, message, embeddings=engine.settings.recall.embeddings
+    )
     return TableBlock(
         heading=say("Said in past sessions, and brought back"),
         columns=say_each("Words", "What came of it", "Session"),
@@ -430,7 +434,7 @@ def _list_past_words(context: PageContext, message: str) -> TableBlock:
                     PageCell(each.title, address_of("session", id=each.session)),
                 ]
             )
-            for each in quote_past_sessions(context.engine.layout, context.project, message)
+            for each in found
         ],
         empty=say("Nothing that was said before bears on it."),
     )

@@ -19,6 +19,7 @@ from memorist.core.text_analysis import replace_surrogates
 from memorist.core.utc_time import format_utc_day
 from memorist.formats.host_markup import strip_host_markup
 from memorist.formats.transcript_format import TranscriptEntry
+from memorist.recall.project_question import asks_about_project
 from memorist.recall.search_query import parse_query
 from memorist.recall.word_chance import measure_evidence
 from memorist.safety.hidden_characters import strip_hidden_characters
@@ -170,6 +171,8 @@ class PassageMatch(Struct, frozen=True, kw_only=True):
     passage: Passage
     score: float
     """The ranker's, higher is better; comparable within one result."""
+    lexical: float = 0.0
+    """Its score by words alone, with what stands around the passage."""
     nearness: float | None = None
     """How far the meaning is nearer than that of unrelated texts, in standard deviations; None
     without vectors.
@@ -184,6 +187,17 @@ EVIDENCE_PER_WORD = 0.3
 the query the second, and the logarithm of the number of passages compared. Nine in ten prompts of
 other projects stay below (docs/ranking.md).
 """
+ANSWER_LEXICAL_SHARE = 0.5
+ANSWER_RELEVANCE = 3.5
+ANSWER_RELEVANCE_PER_WORD = 0.1
+ANSWER_RELEVANCE_PER_LOG = 0.8
+"""What answers a question about the project: standard deviations of nearness, with so many added
+for each point of the score by words. Needed are the second, for each word of the query the third,
+and for each natural logarithm of the number of passages the fourth: seven in eight questions about
+other projects stay below (docs/ranking.md).
+"""
+MAX_ANSWERS = 2
+"""Passages shown for such a question where its words alone say too little."""
 MIN_SHARE = 0.6
 """Share of the best passage's evidence that another session needs to be shown beside it."""
 MAX_SHOWN_SESSIONS = 2
@@ -206,14 +220,34 @@ def select_passages(
     """Select the passages that bear on a prompt, oldest session first, and in a session by line.
 
     Empty for most prompts: the best passage has to be beyond what chance gives for a message of
-    that length among `compared` passages. What reads like an order planted for an agent is left
-    out.
+    that length among `compared` passages. A question about the project is also answered by what is
+    near in meaning. What reads like an order planted for an agent is left out.
     """
+    words, many = len(parse_query(query).words), math.log(max(1, compared))
+    needed = BASE_EVIDENCE + EVIDENCE_PER_WORD * words + many
+    shown = _select_by_evidence(matches, needed)
+    if not shown and asks_about_project(query):
+        needed = ANSWER_RELEVANCE + ANSWER_RELEVANCE_PER_WORD * words
+        shown = _select_answers(matches, needed + ANSWER_RELEVANCE_PER_LOG * many)
+    return tuple(each for each in shown if not _is_planted(each.passage))
+
+
+def _select_answers(matches: Sequence[PassageMatch], needed: float) -> list[PassageMatch]:
+    """The best passages by words and meaning that are as relevant as `needed`."""
+    best = sorted(matches, key=lambda each: -_measure_answer(each))[:MAX_ANSWERS]
+    fit = [each for each in best if _measure_answer(each) >= needed]
+    return sorted(fit, key=lambda each: (each.passage.at, each.passage.line))
+
+
+def _measure_answer(match: PassageMatch) -> float:
+    return (match.nearness or 0.0) + ANSWER_LEXICAL_SHARE * match.lexical
+
+
+def _select_by_evidence(matches: Sequence[PassageMatch], needed: float) -> list[PassageMatch]:
+    """The passages of the best sessions whose words say as much as `needed`."""
     fit = sorted(matches, key=lambda each: -each.evidence)
-    words = len(parse_query(query).words)
-    needed = BASE_EVIDENCE + EVIDENCE_PER_WORD * words + math.log(max(1, compared))
     if not fit or fit[0].evidence < needed:
-        return ()
+        return []
     by_session: dict[str, list[PassageMatch]] = {}
     for each in fit:
         by_session.setdefault(each.session, []).append(each)
@@ -227,9 +261,8 @@ def select_passages(
     shown = []
     for found in best:
         parts = [each for each in found if each.evidence >= floor][:MAX_SHOWN_PASSAGES]
-        safe = [each for each in parts if not _is_planted(each.passage)]
-        shown += sorted(safe, key=lambda part: part.passage.line)
-    return tuple(shown)
+        shown += sorted(parts, key=lambda part: part.passage.line)
+    return shown
 
 
 def _is_planted(passage: Passage) -> bool:

@@ -385,6 +385,7 @@ class EntryRank(Struct, frozen=True):
 
     id: str
     score: float
+    lexical: float
     nearness: float | None
 
 
@@ -618,7 +619,12 @@ class Ranker:
             found, ids = self._rank(query, limit, frozenset()), self._columns.ids
             above = found.similarity.above_chance
             return tuple(
-                EntryRank(ids[number], found.scores[number], above.get(number))
+                EntryRank(
+                    ids[number],
+                    found.scores[number],
+                    found.lexical.get(number, 0.0),
+                    above.get(number),
+                )
                 for number in found.order
             )
 

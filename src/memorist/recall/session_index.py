@@ -31,7 +31,7 @@ from memorist.recall.passages import (
     split_answer,
     split_session_passages,
 )
-from memorist.recall.ranker import EMBEDDING_BATCH, Ranker
+from memorist.recall.ranker import EMBEDDING_BATCH, EntryRank, Ranker
 from memorist.recall.search_query import parse_query
 from memorist.recall.word_chance import measure_evidence
 from memorist.safety.secrets import redact
@@ -411,16 +411,16 @@ class SessionIndex:
         """
         with self._translate_errors("read"):
             projects = [project] if project else self._list_projects()
-        found: dict[tuple[str, int], tuple[float, float | None]] = {}
+        found: dict[tuple[str, int], EntryRank] = {}
         for each in projects:
             for entry in self._open_ranker(each).rank(query, CANDIDATES_PER_TURN * limit):
                 session, line, _ = entry.id.rsplit("#", 2)
                 if session != excluding:
-                    found.setdefault((session, int(line)), (entry.score, entry.nearness))
-        best = sorted(found.items(), key=lambda item: -item[1][0])[:limit]
+                    found.setdefault((session, int(line)), entry)
+        best = sorted(found.items(), key=lambda item: -item[1].score)[:limit]
         asked = parse_query(query).words
         with self._translate_errors("read"):
-            matches = (self._read_match(*position, *scores, asked) for position, scores in best)
+            matches = (self._read_match(*position, entry, asked) for position, entry in best)
             return tuple(match for match in matches if match is not None)
 
     def _list_projects(self) -> list[str]:
@@ -431,8 +431,7 @@ class SessionIndex:
         self,
         session: str,
         line: int,
-        score: float,
-        nearness: float | None,
+        entry: EntryRank,
         asked: Mapping[str, str],
     ) -> PassageMatch | None:
         row = self._database.execute(
@@ -450,8 +449,9 @@ class SessionIndex:
             path=path,
             title=title,
             passage=Passage(line=line, at=at, said=said, answered=answered, work=work),
-            score=score,
-            nearness=nearness,
+            score=entry.score,
+            lexical=entry.lexical,
+            nearness=entry.nearness,
             evidence=measure_evidence(asked.keys(), matched, length),
         )
 
