@@ -135,6 +135,22 @@ def test_a_server_that_hangs_ends_the_trial(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(server.received) == 2
 
 
+def test_a_summary_that_does_not_come_leaves_no_other_form_untried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The longest answer is asked for last: a slow model is told what it can still be used for."""
+
+    def answer(request: Request) -> Any:
+        return Hang() if "<summary>" in json.dumps(request.body) else good_answer(request)
+
+    monkeypatch.setenv("MEMORIST_MODELS__TIMEOUT_SECONDS", "1")
+    with ScriptedServer(answer) as server:
+        _, text = examine(server, monkeypatch)
+
+    assert "a choice from a list: right" in text
+    assert "4 of 5 forms are right;" in text
+
+
 def test_a_server_that_tells_nothing_of_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """It answers 404 to questions about itself, and counts no tokens: its window is called a guess,
     with the setting for it, and all tasks are tried.

@@ -411,21 +411,23 @@ TASKS = (
         _judge_form,
     ),
     ModelTask(
-        "a summary",
-        "compaction",
-        _STRUCTURE_SERVES,
-        _build_summary,
-        _judge_summary,
-    ),
-    ModelTask(
         "a choice from a list",
         'recall with recall.selector = "model"',
         'Leave recall.selector = "ranker".',
         lambda _: _build_choice(),
         _judge_choice,
     ),
+    ModelTask(
+        "a summary",
+        "compaction",
+        _STRUCTURE_SERVES,
+        _build_summary,
+        _judge_summary,
+    ),
 )
-"""The forms, in the order in which they are tried."""
+"""The forms, in the order in which they are tried: the longest answer last, since none is asked for
+after one that does not come.
+"""
 
 
 REACH_SECONDS = 5.0
