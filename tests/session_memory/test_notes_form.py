@@ -121,6 +121,102 @@ async def test_a_model_on_this_machine_is_asked_by_form_and_its_lines_stand(tmp_
     assert "posting.rs" not in notes
 
 
+ASKED = "Is main up to date with origin/main? Look, and leave .cache/tiles alone."
+FOUND = (
+    "`git fetch origin main` was refused at .git/FETCH_HEAD, then passed. HEAD and origin/main are "
+    "4be21c7 now, src/map/tiles.py and src/map/zoom.py are unchanged, .cache/tiles is untracked."
+)
+MADE_UP = {
+    "Session Title": ["A sprint of the platform group"],
+    "Current State": ["Most features are finished and the launch is planned for next month."],
+    "Task specification": ["The group wants every feature tested before customers see it."],
+    "Files and Functions": ["There are the backend, the frontend and the schema of the database."],
+    "Workflow": ["Developers open pull requests, and a pipeline deploys what was approved."],
+    "Errors & Corrections": ["Several bugs of the login form were found and mended in time."],
+    "Learnings": ["Working together and setting priorities made everybody faster."],
+    "Key results": ["Customers are content, and the launch stays on schedule."],
+    "Worklog": ["Planned the sprint, wrote the features, mended bugs, prepared the launch."],
+}
+
+
+async def keep_notes(home: Path, answer: dict[str, list[str]]) -> tuple[str, str]:
+    """The notes of a session of one turn after a model's answer, and what its receipt says."""
+    settings = Settings(
+        session_memory=SessionMemorySettings(start_tokens=10, growth_tokens=1),
+        auto_memory=AutoMemorySettings(enabled=False),
+    )
+    request: JsonObject = {
+        "model": "claude-opus-4-6",
+        "max_tokens": 100,
+        "messages": [{"role": "user", "content": ASKED}],
+    }
+    reply: JsonObject = {
+        "role": "assistant",
+        "content": [{"type": "text", "text": FOUND}],
+        "stop_reason": "end_turn",
+        "usage": {"input_tokens": 900, "output_tokens": 20},
+    }
+    with ScriptedServer([Say(text=msgspec.json.encode(answer).decode())]) as server:
+        model = f"openai-chat:small@{server.openai_url}"
+        async with Memorist(model=model, home=home / "h", settings=settings) as engine:
+            session = await engine.open("s1", project=str(home))
+            await session.prepare(request)
+            await session.observe(reply)
+            await session.end_turn()
+            await session.close()
+            (receipt,) = session.receipts()
+            return session.notes or "", receipt.said
+
+
+@pytest.mark.covers("SM-5", "SM-13")
+async def test_notes_that_are_made_up_from_first_to_last_are_not_kept(tmp_path: Path) -> None:
+    """A real small model wrote such: each line in its form, none with an invented name, and nothing
+    of it of this session. What structure derives stands alone, and the receipt says why.
+    """
+    notes, receipt = await keep_notes(tmp_path, MADE_UP)
+
+    assert not any(line in notes for lines in MADE_UP.values() for line in lines)
+    assert ASKED in notes
+    assert "9 lines of the model were dropped" in receipt
+
+
+@pytest.mark.covers("SM-5", "SM-13")
+async def test_a_line_about_something_else_is_dropped_and_one_said_twice_stands_once(
+    tmp_path: Path,
+) -> None:
+    """Each line is judged by itself where others are of this session: those that name something of
+    it, and those in its words.
+    """
+    state = "The branch main is up to date, and the untracked tiles were left alone."
+    answer = {
+        "Current State": [state],
+        "Workflow": ["The branch is looked at with `git fetch origin main`."],
+        "Learnings": [*MADE_UP["Learnings"], "FETCH_HEAD could not be written at first."],
+        "Worklog": [state],
+    }
+
+    notes, receipt = await keep_notes(tmp_path, answer)
+
+    assert notes.count(state) == 1
+    assert all(line in notes for line in (answer["Workflow"][0], answer["Learnings"][1]))
+    assert MADE_UP["Learnings"][0] not in notes
+    assert "2 lines of the model were dropped" in receipt
+
+
+@pytest.mark.covers("SM-5")
+@pytest.mark.parametrize(
+    "line",
+    ["Die Entwickler haben alles nach ihrem Plan erledigt.", "团队已经完成全部功能，下月发布。"],
+)
+async def test_a_line_in_another_language_is_not_judged_by_its_words(
+    tmp_path: Path, line: str
+) -> None:
+    """Notes in the user's language about what an agent said in English hold few of its words."""
+    notes, _ = await keep_notes(tmp_path, {"Learnings": [line]})
+
+    assert line in notes
+
+
 @pytest.mark.covers("SM-5", "SM-13")
 async def test_what_structure_proves_stays_current_beside_a_model_that_adds_nothing(
     tmp_path: Path,

@@ -77,7 +77,8 @@ from memorist.safety.secrets import redact
 from memorist.session_memory.notes_brief import render_conversation_brief
 from memorist.store.database import is_disk_failure
 from memorist.store.overlay_files import OverlayFiles
-from memorist.transcript.answer_check import CoveredLines, LineCheck, join_texts
+from memorist.transcript.answer_check import CoveredLines
+from memorist.transcript.answer_source import build_line_check
 from memorist.transcript.typed_replies import TypedReplyReader
 
 LABEL = "extraction"
@@ -486,12 +487,11 @@ class MemoryExtraction:
         """The memories with a line that repeats the prompt's own form, or, where the model answers
         by a form, names what stands nowhere in what it was shown: by edits it may have read more.
         """
-        parent = spec.parent
-        shown = (parent.request.body, parent.reply) if parent else spec.history_summary
         form = spec.form
         quoted = [statement.quote for statement in self._statements]
-        check = LineCheck(
-            join_texts([shown, form.material if form else spec.material, quoted]),
+        check = build_line_check(
+            spec,
+            [form.material if form else spec.material, quoted],
             form.instruction if form else spec.instruction,
         )
         find_fault = check.find_fault if form else check.find_echo

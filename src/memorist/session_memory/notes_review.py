@@ -4,7 +4,7 @@ structure of the session proves (SM-5, SM-13). Pure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from msgspec import Struct
 
@@ -53,6 +53,8 @@ class ReviewedNotes(Struct, frozen=True, kw_only=True):
 
 _REPEATED = "structure says already"
 """A copy of a derived line would stay as it is while what it says changes."""
+_SAID_TWICE = "stands in another section already"
+_MADE_UP = "is one of many that name nothing of the session"
 
 
 def _plain_words(line: str) -> str:
@@ -73,37 +75,53 @@ def review_notes(
         for line in body.partition(STRUCTURAL_MARK)[2].split("\n")
     }
     proved = "\n".join(_plain_words(line) for body in derived.values() for line in body.split("\n"))
+    sections = {
+        title: [line for line in body.split("\n") if not _is_derived(line, was_derived)]
+        for title, body in parse_section_bodies(after, template).items()
+    }
+    new = [line for body in sections.values() for line in body if _is_new(line, old_lines)]
+    made_up = _MADE_UP if check.is_made_up(new) else ""
     written: dict[str, str] = {}
     dropped: list[tuple[str, str]] = []
-    added = 0
-    for title, body in parse_section_bodies(after, template).items():
+    said: set[str] = set()
+    for title, body in sections.items():
         kept: list[str] = []
         size = 0
-        for line in body.split("\n"):
-            plain = line.strip()
-            if plain == STRUCTURAL_MARK or (plain and plain in was_derived):
-                continue
+        for line in body:
             size += len(line)
-            fault = ""
-            if plain and line not in old_lines:
-                fault = _REPEATED if _plain_words(plain) in proved else check.find_fault(plain)
-            if size > MAX_SECTION_CHARACTERS and line not in old_lines:
-                fault = fault or "is more than a section holds"
-                size -= len(line)
-            if fault:
-                dropped.append((plain, fault))
+            if not _is_new(line, old_lines):
+                kept.append(line)
                 continue
+            words = _plain_words(line)
+            fault = (
+                made_up
+                or (_REPEATED if words in proved else check.find_fault(line.strip()))
+                or (_SAID_TWICE if line.startswith("- ") and words in said else "")
+                or ("is more than a section holds" if size > MAX_SECTION_CHARACTERS else "")
+            )
+            if fault:
+                dropped.append((line.strip(), fault))
+                size -= len(line)
+                continue
+            said.add(words)
             kept.append(line)
-            added += bool(plain) and line not in old_lines
         written[title] = "\n".join(kept).strip("\n")
     proven = _drop_said(derived, written)
     return ReviewedNotes(
         text=compose_with_structural(template, written, proven),
         stands=written != old_written,
-        added=added,
+        added=len(new) - len(dropped),
         proven=sum(1 for body in proven.values() for line in body.split("\n") if line.strip()),
         dropped=tuple(dropped),
     )
+
+
+def _is_derived(line: str, was_derived: Collection[str]) -> bool:
+    return line.strip() == STRUCTURAL_MARK or (bool(line.strip()) and line.strip() in was_derived)
+
+
+def _is_new(line: str, old_lines: Collection[str]) -> bool:
+    return bool(line.strip()) and line not in old_lines
 
 
 def join_derived_notes(notes: str, template: str, derived: Mapping[str, str]) -> str:

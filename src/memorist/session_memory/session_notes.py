@@ -58,7 +58,7 @@ from memorist.session_memory.structural_notes import NotesBudget, render_structu
 from memorist.settings import SessionMemorySettings
 from memorist.store.disk_files import read_if_exists
 from memorist.store.home_layout import Layout
-from memorist.transcript.answer_check import LineCheck, join_texts
+from memorist.transcript.answer_source import build_line_check
 
 NOTES_LABEL = "session_memory"
 
@@ -422,17 +422,13 @@ class SessionMemory(SessionExtension):
                 text = _redact_notes(join_derived_notes(before, self._prompts.template, derived))
             return _ReviewedEdit(before, after, text, receipt, stands=settled)
         checked = repair_notes(before, after, self._prompts.template)
-        parent = spec.parent
-        shown = (parent.request.body, parent.reply) if parent else spec.history_summary
         reviewed = await asyncio.to_thread(
             lambda: review_notes(
                 before,
                 checked.text,
                 self._prompts.template,
                 self._structural_sections(),
-                LineCheck(
-                    join_texts([shown, before]), f"{self._prompts.prompt}\n{self._prompts.form}"
-                ),
+                build_line_check(spec, before, f"{self._prompts.prompt}\n{self._prompts.form}"),
             )
         )
         remarks = (*checked.repairs, *reviewed.remarks)

@@ -1,0 +1,38 @@
+"""What the lines of a fork's answer are held against: what its model was shown, and what was said
+in the conversation. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from memorist.core.messages import Message, Origin
+from memorist.forks.fork_spec import ForkSpec
+from memorist.formats.codec_registry import find_codec
+from memorist.transcript.answer_check import LineCheck, join_texts
+
+_NOT_SAID = (Origin.TOOL, Origin.INJECTED)
+
+
+def build_line_check(spec: ForkSpec, known: object, prompt: str) -> LineCheck:
+    """The check for what a model wrote in this fork. `known` is what it was shown beside the
+    conversation, `prompt` the words that asked.
+    """
+    parent = spec.parent
+    if parent is None:
+        summary = spec.history_summary or ""
+        return LineCheck(join_texts([summary, known]), prompt, summary)
+    codec = find_codec(parent.request.format)
+    messages = [*codec.decode_request(parent.request.body).messages]
+    if parent.reply:
+        messages += codec.decode_reply(parent.reply).messages
+    shown = join_texts([parent.request.body, parent.reply, known])
+    return LineCheck(shown, prompt, "\n".join(_list_said(messages)))
+
+
+def _list_said(messages: Iterable[Message]) -> Iterator[str]:
+    """What user and agent said, and the input of the agent's calls."""
+    for message in messages:
+        if message.role != "system" and message.origin not in _NOT_SAID:
+            yield message.text
+        yield from (use.arguments or join_texts(use.input) for use in message.tool_uses)
