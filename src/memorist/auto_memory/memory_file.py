@@ -16,10 +16,10 @@ from msgspec.structs import replace
 from memorist.core.front_matter import (
     MarkdownDocument,
     join_front_matter,
+    quote_invalid_values,
     split_front_matter,
     update_front_matter,
 )
-from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import encode_text
 
 # The four kinds of memory, and how far each origin is trusted. Pure.
@@ -202,25 +202,15 @@ def _text_list(given: dict[str, Any], key: str) -> tuple[str, ...]:
     return tuple(str(each) for each in found) if isinstance(found, list) else ()
 
 
-_COLON_LINE = lazy_pattern(r"(\s*)([A-Za-z_][\w.-]*): +(?![\"'|>\[{&*!%@`])(.*(?:: |:$| #).*?)\s*")
-
-
 def with_repaired_header(topic: Topic) -> Topic:
-    """The topic with one-line header values quoted that hold a colon or a `#`, where that makes its
-    header readable; otherwise unchanged.
-
-    Models write `description: Refactors here: one request` and mean the whole line.
+    """The topic with those header values quoted that are no YAML as a model wrote them, where that
+    makes its header readable; otherwise unchanged.
     """
     front = topic.document.front
     if front is None or not front.problem:
         return topic
-    lines = "".join(entry.raw for entry in front.entries).splitlines()
-    mended = []
-    for line in lines:
-        match = _COLON_LINE.fullmatch(line)
-        quoted = match and f"{match[1]}{match[2]}: '{match[3].replace(chr(39), chr(39) * 2)}'"
-        mended.append(quoted or line)
-    text = f"---\n{chr(10).join(mended)}\n---\n{topic.document.body}"
+    lines = quote_invalid_values("".join(entry.raw for entry in front.entries).splitlines())
+    text = f"---\n{chr(10).join(lines)}\n---\n{topic.document.body}"
     found = parse_topic(topic.path, encode_text(text))
     return topic if found.header_problem else found
 

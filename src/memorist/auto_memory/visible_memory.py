@@ -25,7 +25,12 @@ from memorist.safety.prompt_injection import find_injection_rules
 
 USER_TRUST = (Trust.STATED, Trust.REVIEWED)
 _KNOWN_HEADER_KEYS = ("name", "description", "type", "pinned", MEMORIST_KEY)
-_YAML_COMMENT = re.compile(r"(?:^|[ \t])#(.*)$", re.MULTILINE)
+_QUOTED_OR_COMMENT = re.compile(
+    r"^[ \t]*(?:-[ \t]+)*(?:[\w.-]+:[ \t]+)?(?:\"(?:[^\"\\]|\\.)*+\"|'(?:[^']|'')*+')"
+    r"|(?:^|[ \t])#([^\n]*)$",
+    re.MULTILINE | re.DOTALL,
+)
+"""A quoted value of a header, in which a `#` begins no comment; or a comment, as the group."""
 SEAM_CHARS = 400
 """Characters on both sides of the seam between two memories that are checked together."""
 
@@ -58,7 +63,12 @@ def render_for_reader(topic: Topic) -> str:
             if key not in Provenance.__struct_fields__
         }
     }
-    remarks = [remark for entry in front.entries for remark in _YAML_COMMENT.findall(entry.raw)]
+    remarks = [
+        found[1]
+        for entry in front.entries
+        for found in _QUOTED_OR_COMMENT.finditer(entry.raw)
+        if found[1] is not None
+    ]
     return "\n".join(
         [
             topic.name,

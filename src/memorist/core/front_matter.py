@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -199,6 +200,31 @@ _QUOTED_LINE = lazy_pattern(r'(\s*[\w-]+:[ \t]+)"(.+)"[ \t]*(\r?\n?)')
 def _escape_quotation(found: re.Match[str]) -> str:
     plain = found[2].replace('\\"', '"').replace("\\", "\\\\").replace('"', '\\"')
     return f'{found[1]}"{plain}"{found[3]}'
+
+
+_VALUE_LINE = lazy_pattern(r"(\s*[A-Za-z_][\w.-]*):[ \t]+(\S.*?)\s*")
+
+
+def quote_invalid_values(lines: Sequence[str]) -> list[str]:
+    """The lines of a header, with each one-line value quoted that is no YAML by itself.
+
+    Models write `description: [refactor] one request: always` and mean the whole line.
+    """
+    return [_quote_invalid_value(line) for line in lines]
+
+
+def _quote_invalid_value(line: str) -> str:
+    found = _VALUE_LINE.fullmatch(line)
+    if found is None:
+        return line
+    key, text = found.groups()
+    try:
+        parse_yaml(f"{key.strip()}: {text}")
+    except ValueError:
+        if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
+            text = text[1:-1].replace('\\"', '"')
+        return f"{key}: '{text.replace(chr(39), 2 * chr(39))}'"
+    return line
 
 
 def _parse_plain_header(lines: list[str]) -> FrontMatter | None:
