@@ -205,3 +205,27 @@ def test_sessions_that_begin_at_once_embed_each_memory_once(
 
     assert len(threads) > 1
     assert len([text for text in model.texts if "warehouse" in text]) == 4
+
+
+@pytest.mark.usefixtures("few_files")
+async def test_a_correction_of_what_was_just_changed_in_place_comes_with_the_answer(
+    tmp_path: Path,
+) -> None:
+    """The prompt does not wait for a look at each file; the thread has looked by the answer."""
+    engine = open_engine(tmp_path)
+    folder = add_memories(engine, tmp_path)
+    memory = engine.memory(str(tmp_path))
+    memory.add("The linter stops at 30 lines.", kind=MemoryKind.PROJECT, name="lines")
+    session = await engine.open("s", project=str(tmp_path))
+    messages: list[dict[str, object]] = [{"role": "user", "content": "hello, what is new?"}]
+    await session.prepare({"model": "m", "max_tokens": 10, "messages": messages})
+    rewrite_in_place(folder / "lines.md", "The linter stops at 30", "Keep functions under 40")
+
+    said = "Make that 60 lines per function, 40 was too strict."
+    messages += [{"role": "assistant", "content": "Done."}, {"role": "user", "content": said}]
+    await session.prepare({"model": "m", "max_tokens": 10, "messages": messages})
+    assert said not in [each.description for each in memory.headers()]
+    await session.observe({"role": "assistant", "content": [{"type": "text", "text": "Done."}]})
+
+    assert said in [each.description for each in memory.headers()]
+    await session.close()

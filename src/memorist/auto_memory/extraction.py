@@ -270,10 +270,10 @@ class MemoryExtraction:
         for position, (found, message) in enumerate(statements):
             try:
                 statement = self._settle(found, corrected)
-                if statement is None:
+                if at_prompt and self._is_left_for_answer(found, statement):
+                    waiting.append((found, message))
                     continue
-                if at_prompt and not statement.certain:
-                    waiting.append((statement, message))
+                if statement is None:
                     continue
                 if statement.act == "forget" and not statement.text:
                     self._retractable.take_back(message, self._typed_ids)
@@ -291,19 +291,26 @@ class MemoryExtraction:
                     self._deferred_statements = (waiting + statements[position:])[-MAX_WAITING:]
                     return
         self._deferred_statements = waiting
-        self._bare_corrections.clear()
+        self._bare_corrections.intersection_update(each for each, _ in waiting)
 
     def _settle(self, statement: Statement, corrected: list[str]) -> Statement | None:
         """The statement, certain where it is a bare correction of a memory; None where it is one of
         nothing, or holds one that was among the quotes `corrected`.
         """
         if statement in self._bare_corrections:
-            if not self._memory.find_corrected(statement.text):
-                return None
+            with self._memory.folder.scan_once(at_prompt=True):
+                if not self._memory.find_corrected(statement.text):
+                    return None
             corrected.append(statement.quote)
             return replace(statement, certain=True)
         waits = not statement.certain
         return None if waits and any(each in statement.quote for each in corrected) else statement
+
+    def _is_left_for_answer(self, found: Statement, settled: Statement | None) -> bool:
+        """Whether a statement waits for the answer: what the person is to confirm, and a correction
+        of nothing, for a memory that was edited in place a moment ago is known only then.
+        """
+        return found in self._bare_corrections if settled is None else not settled.certain
 
     def _apply_at_prompt(self, statement: Statement, message: Message) -> WriteResult:
         """Apply a statement for whose answer somebody waits: many files are not looked at again for

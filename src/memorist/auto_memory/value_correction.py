@@ -196,13 +196,23 @@ def corrects_value(new: str, known: str) -> bool:
     )
 
 
-def list_corrected_words(text: str) -> frozenset[str]:
-    """Words, one of which every text holds that this one corrects; none where it corrects nothing."""
+@lru_cache(maxsize=2_000)
+def list_corrected_words(text: str) -> frozenset[frozenset[str]]:
+    """Groups of words, of one of which every text that this one corrects holds all; none where it
+    corrects nothing.
+    """
     correction = read_value_correction(text)
     if correction is None:
         return frozenset()
-    named = {former[0] for former in correction.former} | {name for name, _ in correction.numbered}
-    return frozenset(named | (correction.words if _names_changed_thing(text) else set()))
+    groups = {frozenset(former) for former in correction.former}
+    groups |= {frozenset((name,)) for name, _ in correction.numbered}
+    groups |= {frozenset(content_words(old)) for old in _list_switched(text)}
+    changed, state = _read_changed_thing(text), _read_state_now(text)
+    groups |= {frozenset(changed[0])} if changed else set()
+    if state is not None:
+        subject = content_words(state["subject"])
+        groups |= {frozenset(subject)} if subject else {frozenset((w,)) for w in correction.words}
+    return frozenset(groups - {frozenset()})
 
 
 def names_topic(new: str, known: str) -> bool:
