@@ -25,11 +25,13 @@ import click
 import msgspec
 from msgspec import Struct
 
+from benchmarks.live_turn import play_live_turn
 from benchmarks.notes import measure_notes_recall
 from memorist.compaction.summary_review import MIN_EXTRACT_TOKENS
 from memorist.config import load_settings
-from memorist.core.messages import JsonObject, Message, Origin
+from memorist.core.messages import JsonObject, Message, Origin, Usage
 from memorist.engine.engine import Memorist
+from memorist.forks.fork_spec import ForkOutcome
 from memorist.formats.format_detection import read_session
 from memorist.models.local_model import find_model_file
 from memorist.settings import AutoMemorySettings, RecallSettings
@@ -227,6 +229,32 @@ def try_notes(line: CommandLine, session: Path) -> Iterator[ModelRun]:
     )  # fmt: skip
 
 
+MAX_FORK_TOKENS = 600
+"""New tokens of a fork beside the conversation that the server has cached (FK-1)."""
+
+
+def try_fork(line: CommandLine, session: Path) -> Iterator[ModelRun]:
+    """The forks of a live turn: what they send beside what the server has cached of it."""
+    home = line.home / f"fork-{session.stem}"
+    settings = load_settings({**LIMITS, "MEMORIST_HOME": str(home)}, home=home).settings
+    receipts = asyncio.run(play_live_turn(line.model, settings, session, home, line.project))
+    usage = sum((each.usage for each in receipts), Usage())
+    new = usage.input + usage.cache_write
+    changed = [each.label for each in receipts if each.outcome is ForkOutcome.CHANGED]
+    yield ModelRun(
+        way="fork of a live turn",
+        source=session.name,
+        outcome="accepted" if changed else "structural",
+        why="; ".join(f"{each.label}: {each.said[:80]}" for each in receipts),
+        requests=sum(each.requests for each in receipts),
+        new=new,
+        cached=usage.cache_read,
+        written=usage.output,
+        seconds=sum(each.seconds for each in receipts),
+        fault=f"{new} new tokens" if new > MAX_FORK_TOKENS else "",
+    )
+
+
 def try_compaction(line: CommandLine, session: Path, strategy: str) -> Iterator[ModelRun]:
     """A compaction by the model, beside an extract of the size of what it wrote."""
     compact = ("compact", str(session), "--json", "--budget")
@@ -391,7 +419,7 @@ def _cut(sessions: Sequence[Path], folder: Path, lines: int) -> list[Path]:
     return made
 
 
-WAYS = ("full", "inline", "notes", "stages", "dream", "recall")
+WAYS = ("fork", "full", "inline", "notes", "stages", "dream", "recall")
 """What a run can be limited to; `notes` are notes, extraction and Magic Docs."""
 
 
@@ -405,6 +433,8 @@ def play(
         line.project.mkdir()
         files = _cut(sessions, Path(folder) / "sessions", lines)
         for session in files:
+            if "fork" in ways:
+                yield from try_fork(line, session)
             for strategy in ("full", "inline"):
                 if strategy in ways:
                     yield from try_compaction(line, session, strategy)

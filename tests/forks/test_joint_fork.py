@@ -97,6 +97,19 @@ async def test_forks_that_are_due_at_once_are_one_request_and_a_receipt_each() -
 
 
 @pytest.mark.covers("FK-8")
+async def test_a_receipt_quotes_its_own_part_of_the_answer() -> None:
+    """A user who reads why nothing was remembered is not shown the notes in its place."""
+    answer = {"notes": {"lines": ["a"]}, "memories": {"lines": [], "remark": "none"}}
+    model = ScriptedModel([Say(text=msgspec.json.encode(answer).decode())], format="openai_chat")
+
+    receipts, _ = await run_together(
+        model, InMemoryFiles(), build_spec("notes"), build_spec("memories")
+    )
+
+    assert receipts[1].said == '{"memories":{"lines":[],"remark":"none"}}'
+
+
+@pytest.mark.covers("FK-8")
 @pytest.mark.parametrize(
     "answer",
     [

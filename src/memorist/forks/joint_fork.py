@@ -8,6 +8,7 @@ import asyncio
 import re
 from collections.abc import Callable, Sequence
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -147,7 +148,7 @@ async def _make_edits(each: _JoinedFork, answer: JsonObject, receipt: Receipt) -
         outcome=ForkOutcome.CHANGED if files else ForkOutcome.UNCHANGED,
         files=files,
         denied=tuple(executor.denied),
-        said="\n".join(problems) or receipt.said,
+        said="\n".join(problems) or msgspec.json.encode({each.spec.label: given}).decode(),
     )
 
 

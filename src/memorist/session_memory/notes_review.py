@@ -96,6 +96,7 @@ def review_notes(
             fault = (
                 made_up
                 or (_REPEATED if words in proved else check.find_fault(line.strip()))
+                or check.find_user_claim(line)
                 or (_SAID_TWICE if line.startswith("- ") and words in said else "")
                 or ("is more than a section holds" if size > MAX_SECTION_CHARACTERS else "")
             )

@@ -37,6 +37,11 @@ Our choice: of 38 summaries by a large model each does.
 MIN_CONTENT_WORDS = 4
 """Content words from which on a line is judged by them. Our choice: fewer tell no subject."""
 
+_USER_CLAIM = lazy_pattern(
+    r"\W*(?:(?:the|der|die|el|la|le|lo|il|o|a) |l['’])?(?:user|person|benutzer(?:in)?|"
+    r"nutzer(?:in)?|usuari[oa]|usuári[oa]|utilisat(?:eur|rice)|utente|пользователь)\b",
+    re.IGNORECASE,
+)
 _WORD = lazy_pattern(r"\w+")
 _CODE = lazy_pattern(r"`([^`\n]+)`")
 _FILE = lazy_pattern(r"(?:[\w.@~-]*/)+[\w.@-]+\.[A-Za-z]\w{0,5}\b")
@@ -49,10 +54,12 @@ class LineCheck:
     """Judges lines of one answer.
 
     `source` is everything that the model was shown of the session, `prompt` the words that asked,
-    `said` what user and agent said and called in it; empty where that is not known.
+    `said` what user and agent said and called in it, `asked` the user's own words; both empty where
+    that is not known.
     """
 
-    def __init__(self, source: str, prompt: str, said: str = "") -> None:
+    def __init__(self, source: str, prompt: str, said: str = "", asked: str = "") -> None:
+        self._asked = asked
         self._said = analyze_text(said).stems
         self._said_names = len(find_recognizable_names(said))
         self._language = detect_language(said)
@@ -89,6 +96,23 @@ class LineCheck:
         ):
             return ""
         return "says nothing that the session shows"
+
+    def find_user_claim(self, line: str) -> str:
+        """Return that a line tells of the user what no word of theirs bears out, as what they will
+        do; empty where it does not.
+        """
+        claim = _USER_CLAIM.match(line)
+        if (
+            not self._asked
+            or claim is None
+            or detect_language(line) != detect_language(self._asked)
+        ):
+            return ""
+        words = analyze_text(line[claim.end() :]).stems
+        shared = words & analyze_text(self._asked).stems
+        if len(shared) >= MIN_SAID_SHARE * len(words):
+            return ""
+        return "tells of the user what their own words do not"
 
     def is_made_up(self, lines: Collection[str]) -> bool:
         """Tell whether many lines together name nothing of a session that is full of names."""

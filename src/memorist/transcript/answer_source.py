@@ -27,7 +27,8 @@ def build_line_check(spec: ForkSpec, known: object, prompt: str) -> LineCheck:
     if parent.reply:
         messages += codec.decode_reply(parent.reply).messages
     shown = join_texts([parent.request.body, parent.reply, known])
-    return LineCheck(shown, prompt, "\n".join(_list_said(messages)))
+    asked = (each.text for each in messages if each.origin is Origin.USER)
+    return LineCheck(shown, prompt, "\n".join(_list_said(messages)), "\n".join(asked))
 
 
 def _list_said(messages: Iterable[Message]) -> Iterator[str]:
