@@ -120,7 +120,7 @@ def _calls(path: Path) -> Iterator[_RecordedCall]:
                 waiting[use.id] = use, action
         for result in entry.tool_results:
             if called := waiting.pop(result.tool_use_id, None):
-                outcome = parse_call_outcome(result, called[1].kind, result_head_and_tail(result))
+                outcome = parse_call_outcome(result, called[1], result_head_and_tail(result))
                 if outcome.ok is not None and not outcome.rejected:
                     yield _RecordedCall(*called, outcome)
 

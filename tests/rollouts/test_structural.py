@@ -729,3 +729,28 @@ def test_the_link_to_what_a_directive_made_is_kept() -> None:
 
     assert any("https://example.com/shop/pull/58" in each for each in found)
     assert not any("isDraft" in each for each in found)
+
+
+@pytest.mark.covers("RO-2")
+@pytest.mark.parametrize(
+    ("command", "output", "proved"),
+    [
+        ('bun run test 2>&1 | grep -A 20 "FAIL\\|✗"', "", False),
+        ('bun run test 2>&1 | grep -A 20 "FAIL\\|✗"', "✗ generator > globs", False),
+        ("npm run lint | wc -l", "3", False),
+        ("go build ./... && go test ./... | grep -v '^ok'", "", False),
+        ('bun run test | grep "^Ran"', "Ran 1593 tests across 292 files. [1.18s]", True),
+        ("bun run test 2>&1 | tail -5", "", True),
+        ("bun run test -- --grep 'a | wc'", "", True),
+    ],
+)
+def test_the_status_of_a_filter_proves_no_check(command: str, output: str, proved: bool) -> None:
+    """`npm test | grep FAIL` succeeds where a test failed: its exit status is that of the filter,
+    and only a count or a result that the filter lets through proves something.
+    """
+    task = first(Talk().user("Mend the till.").edit().run(command, output).agent("Done."))
+    known = "\n".join(each.text for each in task.knowledge)
+
+    assert (" with: " in known) is proved
+    assert (task.outcome == "success") is proved
+    assert not task.failures

@@ -107,7 +107,7 @@ class _FailureCounter:
             if called is None:
                 continue
             ends = result_head_and_tail(result)
-            if parse_call_outcome(result, called.kind, ends).ok is False:
+            if parse_call_outcome(result, called, ends).ok is False:
                 failure = called.short, find_error_line(*ends)
                 self.repeated += failure in self._seen
                 self._seen.add(failure)

@@ -30,17 +30,15 @@ from memorist.rollouts.session_evidence import (
 )
 from memorist.transcript.call_outcome import parse_call_outcome, result_head_and_tail
 from memorist.transcript.tool_actions import (
-    AskUserAction,
     ChangeAction,
     CommandAction,
     DelegateAction,
     OtherToolAction,
-    ProposePlanAction,
     ReadAction,
     TaskListAction,
     TaskUpdateAction,
     ToolAction,
-    list_questions_by_id,
+    find_call_kind,
 )
 from memorist.transcript.typed_replies import find_typed_replies, parse_client_action
 
@@ -118,16 +116,8 @@ class EvidenceRowBuilder:
 
     def _on_tool_result(self, message: Message, result: ToolResult) -> Iterator[EvidenceRow]:
         action = self._open.pop(result.tool_use_id, None)
-        kind = (
-            action.kind
-            if isinstance(action, CommandAction)
-            else "ask"
-            if isinstance(action, AskUserAction | ProposePlanAction)
-            else "file"
-        )
-        ends = result_head_and_tail(result)
-        outcome = parse_call_outcome(result, kind, ends, list_questions_by_id(action))
-        if outcome.user_text and (outcome.rejected or kind == "ask"):
+        outcome = parse_call_outcome(result, action, result_head_and_tail(result))
+        if outcome.user_text and (outcome.rejected or find_call_kind(action) == "ask"):
             how = "Refused: " if outcome.rejected else "Answered: "
             row = _build_row(message, EvidenceTier.USER, f"{how}{outcome.user_text}")
             replies = find_typed_replies(result, action)

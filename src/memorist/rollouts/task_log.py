@@ -39,12 +39,10 @@ from memorist.transcript.call_outcome import CallOutcome, parse_call_outcome, re
 from memorist.transcript.command_lines import find_commit_message
 from memorist.transcript.dialogue import INTERRUPTED
 from memorist.transcript.tool_actions import (
-    AskUserAction,
     ChangeAction,
     CommandAction,
-    ProposePlanAction,
     ToolAction,
-    list_questions_by_id,
+    find_call_kind,
     parse_tool_action,
 )
 from memorist.transcript.transcript_ledger import TranscriptLedger, describe_tool_action
@@ -207,11 +205,6 @@ MAX_OPENED_REQUESTS = 8
 """Pull requests and issues held per task."""
 
 
-class _OpenCall(Struct, frozen=True):
-    action: ToolAction
-    kind: str
-
-
 class TaskLogBuilder:
     """Builds the tasks of a session, entry by entry."""
 
@@ -229,8 +222,8 @@ class TaskLogBuilder:
         """The user said what probably is to last, though it is not certain enough to be kept."""
         self.order = 0
         self._last_reply = ""
-        self._open: dict[str, _OpenCall] = {}
-        self._followed: FollowedCalls[_OpenCall] = FollowedCalls()
+        self._open: dict[str, ToolAction] = {}
+        self._followed: FollowedCalls[ToolAction] = FollowedCalls()
         self._count = 0
 
     @property
@@ -380,15 +373,7 @@ class TaskLogBuilder:
         task = self.current_task
         task.calls += 1
         self._followed.on_tool_call(call)
-        action = parse_tool_action(call)
-        kind = (
-            action.kind
-            if isinstance(action, CommandAction)
-            else "ask"
-            if isinstance(action, AskUserAction | ProposePlanAction)
-            else "file"
-        )
-        self._open[call.id] = _OpenCall(action, kind)
+        self._open[call.id] = parse_tool_action(call)
         if len(self._open) > MAX_OPEN_CALLS:
             del self._open[next(iter(self._open))]
 
@@ -396,20 +381,20 @@ class TaskLogBuilder:
         answered = self._open.pop(result.tool_use_id, None)
         if answered is None:
             return
-        call = self._followed.resolve(result, answered)
+        action = self._followed.resolve(result, answered)
         ends = result_head_and_tail(result)
-        outcome = parse_call_outcome(result, call.kind, ends, list_questions_by_id(call.action))
-        if call is answered and isinstance(call.action, CommandAction) and outcome.ok is not False:
-            self._on_opening(call.action.command, message.line)
+        outcome = parse_call_outcome(result, action, ends)
+        if action is answered and isinstance(action, CommandAction) and outcome.ok is not False:
+            self._on_opening(action.command, message.line)
         self._name_opened("\n".join(ends))
-        if outcome.user_text and (outcome.rejected or call.kind == "ask"):
-            self._on_user_answer(call.action, outcome, message)
+        if outcome.user_text and (outcome.rejected or find_call_kind(action) == "ask"):
+            self._on_user_answer(action, outcome, message)
         elif outcome.rejected:
             self.current_task.interrupted = True
-        elif isinstance(call.action, CommandAction):
-            self._on_command(call.action, outcome, message.line)
-        elif isinstance(call.action, ChangeAction):
-            self._on_file_changes(call.action.changes, outcome)
+        elif isinstance(action, CommandAction):
+            self._on_command(action, outcome, message.line)
+        elif isinstance(action, ChangeAction):
+            self._on_file_changes(action.changes, outcome)
 
     def _on_user_answer(self, action: ToolAction, outcome: CallOutcome, message: Message) -> None:
         """Record the user's answer to a question, or words that refused a call."""

@@ -577,9 +577,7 @@ def build_state_lines(ledger: TranscriptLedger, root: str) -> tuple[list[NoteLin
         text := _render_step(ledger.turns.steps[-1], _step_words(ledger.turns.steps[-1]), root)
     ):
         texts.append(f"Last step: {shorten(text, 300)}")
-    running = [
-        _render_running_call(call.action, root) for call in ledger.work_record.calls.values()
-    ]
+    running = [_render_running_call(action, root) for action in ledger.work_record.calls.values()]
     if running:
         texts.append("Without an answer yet: " + ", ".join(each for each in running if each))
     broken = [

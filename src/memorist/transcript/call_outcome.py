@@ -15,6 +15,12 @@ from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import ToolResult
+from memorist.transcript.tool_actions import (
+    CommandAction,
+    ToolAction,
+    find_call_kind,
+    list_questions_by_id,
+)
 
 HEAD_LIMIT = 2_000
 """Characters at the start of a result that are examined."""
@@ -122,7 +128,9 @@ _FAILED_COUNT = lazy_pattern(
 
 
 class CallOutcome(Struct, frozen=True):
-    """The outcome of a call. `ok` is None while it still runs."""
+    """The outcome of a call. `ok` is None while it still runs, and for a check of which a filter
+    shows nothing that tells: the exit status is that of the filter.
+    """
 
     ok: bool | None
     exit: int | None = None
@@ -159,21 +167,26 @@ def _clean_answer(text: str) -> str:
 
 
 def parse_call_outcome(
-    result: ToolResult,
-    kind: str,
-    ends: tuple[str, str],
-    asked: tuple[tuple[str, str], ...] = (),
+    result: ToolResult, action: ToolAction | None, ends: tuple[str, str]
 ) -> CallOutcome:
-    """The outcome of a call. `kind` is that of `shell.classify_command`, `file` for a file tool,
-    `ask` for questions and plans; `ends` is from `answer_ends`, `asked` from
-    `list_questions_by_id`.
+    """The outcome of a call, whose action is None where nobody knows it; `ends` is from
+    `result_head_and_tail`.
     """
-    return _parse_outcome(*ends, kind, asked, is_error=result.is_error)
+    kind = find_call_kind(action)
+    filtered = isinstance(action, CommandAction) and action.filtered
+    asked = list_questions_by_id(action)
+    return _parse_outcome(*ends, kind, asked, is_error=result.is_error, filtered=filtered)
 
 
 @lru_cache(OUTCOME_CACHE_SIZE)
 def _parse_outcome(
-    head: str, tail: str, kind: str, asked: tuple[tuple[str, str], ...], *, is_error: bool
+    head: str,
+    tail: str,
+    kind: str,
+    asked: tuple[tuple[str, str], ...],
+    *,
+    is_error: bool,
+    filtered: bool,
 ) -> CallOutcome:
     if is_error and _REJECTED.search(head[:400]):
         return CallOutcome(ok=False, rejected=True, user_text=_refusal_words(head))
@@ -190,10 +203,12 @@ def _parse_outcome(
         ok = True  # no match, or a difference: an answer, not a failure
     if kind in ("file", "look"):
         return CallOutcome(ok=ok, exit=code, line="" if ok else find_error_line(head, tail))
-    return _parse_run_outcome(ok, code, kind, _answer_lines(head, tail))
+    return _parse_run_outcome(ok, code, kind, _answer_lines(head, tail), filtered=filtered)
 
 
-def _parse_run_outcome(ok: bool, code: int | None, kind: str, lines: list[str]) -> CallOutcome:
+def _parse_run_outcome(
+    ok: bool, code: int | None, kind: str, lines: list[str], *, filtered: bool
+) -> CallOutcome:
     shipping = kind in ("commit", "push", "merge", "branch")
     telling = [
         line
@@ -209,6 +224,8 @@ def _parse_run_outcome(ok: bool, code: int | None, kind: str, lines: list[str]) 
         if kind == "commit"
         else ()
     )
+    if filtered and code in (None, 0, 1) and not bad and not telling:
+        return CallOutcome(ok=None, exit=code)
     if not ok or bad:
         return CallOutcome(
             ok=False, exit=code, line=_quote_line(_find_failure_line(bad, lines, kind)), hooks=hooks

@@ -89,6 +89,10 @@ _FILE_COMMANDS = lazy_pattern(
 """Commands whose arguments are names of files and branches, not commands to run."""
 
 _PART_PREFIX = lazy_pattern(r"^(?:[(!]|(?:if|then|else|do|while|time|sudo)\s|\s)+")
+_FILTER = lazy_pattern(
+    r"\|&?\s*(?:[efz]?grep|rg|ag|[gm]?awk|sed|sort|uniq|cut|wc|jq|tr|perl|python[\d.]*)(?=\s|$)"
+)
+"""A pipe into a program that leaves lines out; `head`, `tail` and `tee` show the end, or all."""
 _JOINT = lazy_pattern(r"&&|;|\|\||\n")
 _JOINTS = lazy_pattern(r"(?<!\w)'[^']*(?:'|\Z)|\"(?:[^\"\\]|\\.)*+(?:\"|\Z)|'[^']*'|&&|;|\|\||\n")
 """A quotation that is cut off reaches to the end: what stands in it is no command."""
@@ -299,6 +303,18 @@ def classify_command(short: str) -> str:
     """
     kinds = {_classify_part(part) for part in split_command(short)}
     return next((kind for kind in _KIND_ORDER if kind in kinds), "run")
+
+
+def filters_check(command: str) -> bool:
+    """Whether a filter shows a part of what a check says (`npm test | grep FAIL`), so that the exit
+    status is the filter's.
+    """
+    if "|" not in command or "pipefail" in command:
+        return False
+    return any(
+        _FILTER.search(_QUOTATION.sub("''", part)) and _classify_part(part) in _CHECK_KINDS
+        for part in split_command(shorten_command(command))
+    )
 
 
 def split_command(command: str) -> list[str]:

@@ -235,7 +235,7 @@ class SessionCalls:
             called = self._open.pop(result.tool_use_id, None)
             if called is not None:
                 ends = result_head_and_tail(result)
-                outcome = parse_call_outcome(result, called.kind, ends)
+                outcome = parse_call_outcome(result, called, ends)
                 if outcome.ok is not None and not outcome.rejected:
                     error = "" if outcome.ok else "\n".join(ends)
                     at = message.timestamp or 0.0

@@ -18,6 +18,7 @@ from memorist.core.text_analysis import word_set
 from memorist.transcript.command_lines import (
     classify_command,
     cut_command,
+    filters_check,
     find_printed_files,
     join_command,
     shorten_command,
@@ -93,12 +94,14 @@ class CommandAction(Struct, frozen=True):
     command: str
     short: str
     kind: str
-    """As returned by `shell.classify_command`."""
+    """As returned by `command_lines.classify_command`."""
     reads: tuple[str, ...] = ()
     changes: tuple[FileEdit, ...] = ()
     description: str = ""
     escalated: bool = False
     """It asks to run outside the client's sandbox."""
+    filtered: bool = False
+    """As returned by `command_lines.filters_check`."""
 
 
 class TaskItem(Struct, frozen=True):
@@ -255,6 +258,7 @@ def _parse_command(inputs: JsonObject, arguments: str | None) -> ToolAction:
         changes,
         cut_text(source.get("description"))[:120],
         is_escalated((arguments or "")[:INPUT_VALUE_LIMIT]),
+        filters_check(command),
     )
 
 
@@ -341,6 +345,17 @@ def _parse_questions(value: object) -> AskUserAction:
         if (text := cut_text(item.get("question"))[:300])
     ]
     return AskUserAction(tuple(text for text, _ in asked), tuple(id for _, id in asked))
+
+
+def find_call_kind(action: ToolAction | None) -> str:
+    """The kind of a call: that of its command, `ask` for questions and plans, else `file`."""
+    match action:
+        case CommandAction(kind=kind):
+            return kind
+        case AskUserAction() | ProposePlanAction():
+            return "ask"
+        case _:
+            return "file"
 
 
 def list_questions_by_id(action: ToolAction | None) -> tuple[tuple[str, str], ...]:

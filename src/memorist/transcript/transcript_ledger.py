@@ -12,8 +12,6 @@ import re
 from collections import deque
 from collections.abc import Iterator
 
-from msgspec import Struct
-
 from memorist.core.apply_patch import FileEdit
 from memorist.core.messages import Message, Origin, TextBlock, ThinkingBlock, ToolResult, ToolUse
 from memorist.core.sentences import shorten, shorten_middle
@@ -43,7 +41,6 @@ from memorist.transcript.tool_actions import (
     TaskListAction,
     TaskUpdateAction,
     ToolAction,
-    list_questions_by_id,
     parse_tool_action,
 )
 from memorist.transcript.touched_files import SessionFiles, parse_git_status
@@ -69,13 +66,6 @@ _COMMITS_ALL = re.compile(r"\sadd\s+(?:-A|--all|\.)(?:\s|$)|\scommit\s+-a")
 _SEARCH_WEIGHT = 0.4
 _CHANGE_WEIGHT = 0.5
 _SIGNATURE_STARTS = ("Co-Authored-By", "Signed-off-by", "🤖")
-
-
-class OpenToolCall(Struct, frozen=True):
-    """A call without a result yet; `kind` is as expected by `outcomes.parse_call_outcome`."""
-
-    action: ToolAction
-    kind: str
 
 
 class WorkRecord:
@@ -116,8 +106,8 @@ class WorkRecord:
         self.plan_path = ""
         """The file that holds the newest plan, where one does."""
         self.background = BackgroundWork()
-        self._followed: FollowedCalls[OpenToolCall] = FollowedCalls()
-        self.calls: dict[str, OpenToolCall] = {}
+        self._followed: FollowedCalls[ToolAction] = FollowedCalls()
+        self.calls: dict[str, ToolAction] = {}
 
     def on_tool_call(self, call: ToolUse) -> None:
         """The assistant called a tool."""
@@ -127,15 +117,10 @@ class WorkRecord:
         if call.name in self.tools or len(self.tools) < TOOL_LIMIT:
             self.tools[call.name] = self.tools.get(call.name, 0) + 1
         action = parse_tool_action(call)
-        kind = "file"
         match action:
             case CommandAction():
-                kind = action.kind
                 self._add_commit_message(action)
-            case AskUserAction():
-                kind = "ask"
             case ProposePlanAction(plan=plan):
-                kind = "ask"
                 self.plan = plan
                 self._talk.add_text(PLAN, plan)
             case TaskListAction() | TaskUpdateAction():
@@ -144,31 +129,31 @@ class WorkRecord:
                 self._record_search(what)
             case _:
                 pass
-        self.calls[call.id] = OpenToolCall(action, kind)
+        self.calls[call.id] = action
         if len(self.calls) > OPEN_LIMIT:
             del self.calls[next(iter(self.calls))]
 
     def on_tool_result(self, result: ToolResult) -> None:
         """A call's result arrived; a result of an unknown call is ignored."""
-        call = self.calls.pop(result.tool_use_id, None)
-        if call is None:
+        called = self.calls.pop(result.tool_use_id, None)
+        if called is None:
             return
-        self.background.on_tool_result(result, describe_tool_action(call.action))
-        call = self._followed.resolve(result, call)
+        self.background.on_tool_result(result, describe_tool_action(called))
+        action = self._followed.resolve(result, called)
         ends = result_head_and_tail(result)
-        outcome = parse_call_outcome(result, call.kind, ends, list_questions_by_id(call.action))
+        outcome = parse_call_outcome(result, action, ends)
         if outcome.rejected:
-            self._record_refusal(call.action, outcome)
+            self._record_refusal(action, outcome)
             return
-        match call.action:
+        match action:
             case CommandAction():
-                self._record_command(call.action, outcome, ends)
+                self._record_command(action, outcome, ends)
             case ChangeAction(changes=changes):
                 self._record_changes(changes, outcome, ends[0][:200])
             case ReadAction():
-                self._record_read(call.action, outcome, ends)
+                self._record_read(action, outcome, ends)
             case _:
-                self._record_other_action(call.action, outcome)
+                self._record_other_action(action, outcome)
 
     def on_interrupt(self) -> None:
         """The user interrupted: open calls will get no result."""
@@ -229,7 +214,8 @@ class WorkRecord:
             self._record_look(action, ends)
             self._record_commit_or_restore(action)
         if outcome.ok is None:
-            self._turns.record_action(StepAction(action.kind, action.short, ok=None))
+            if not action.filtered:
+                self._turns.record_action(StepAction(action.kind, action.short, ok=None))
             return
         self.commands.record_run(
             action.short,
