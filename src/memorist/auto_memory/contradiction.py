@@ -213,15 +213,21 @@ def _is_other_value(one: Stance, other: Stance) -> bool:
 
 def _abandons(new: str, mine: Sequence[Stance], theirs: Sequence[Stance]) -> bool:
     """Whether the new text gives up something that an order of the known one works with."""
-    if not _speaks_of_giving_up(new):
-        return False
-    given_up = [each.words for each in mine if not each.positive and len(each.words) <= 2]
     return any(
         words <= each.words and bool(_find_order_verb(each))
-        for words in given_up
+        for words in _list_given_up(new, mine)
         for each in theirs
         if each.positive
     )
+
+
+def _list_given_up(text: str, stances: Sequence[Stance]) -> list[frozenset[str]]:
+    """What a text gives up, each as content words."""
+    return [
+        each.words
+        for each in stances
+        if not each.positive and len(each.words) <= 2 and _speaks_of_giving_up(text)
+    ]
 
 
 @lru_cache(maxsize=64)
@@ -550,17 +556,17 @@ class _AgreementLimits(Struct, frozen=True):
     """Content words of what agrees with a clause of the statement, or says the opposite."""
     text_words: int
     """Number of words of a text that says the same in the same words."""
+    given_up: Sequence[Marks]
+    """Each what a text holds that works with what the statement gives up."""
     corrected: Sequence[Marks]
     """Each what a text holds whose value the statement corrects."""
 
 
 def _measure_limits(
     said: str, opposed: Sequence[OpposedClause], corrected: Sequence[Marks]
-) -> _AgreementLimits | None:
-    """None for a statement that gives something up, which any text can be about."""
-    if _speaks_of_giving_up(said):
-        return None
-    words = {word for each in read_stances(said) for word in each.words}
+) -> _AgreementLimits:
+    stances = read_stances(said)
+    words = {word for each in stances for word in each.words}
     groups = {group for word in words if (group := find_group(word)) is not None}
     nouns = {
         stem_word(noun)
@@ -572,16 +578,19 @@ def _measure_limits(
         opposed,
         frozenset(words | nouns).union(*groups),
         2 * len(said.split()) + _SPARE_WORDS,
+        [_list_marks(map(_cut_ending, each)) for each in _list_given_up(said, stances)],
         corrected,
     )
 
 
-def _is_related(said: str, known: str, limits: _AgreementLimits | None) -> bool:
+def _is_related(said: str, known: str, limits: _AgreementLimits) -> bool:
     """Whether a comparison finds a text the same or otherwise; most are told apart in a hundredth
     of the time that it takes.
     """
     folded = known.casefold()
-    if limits is None or may_agree_or_oppose(folded, limits.opposed, limits.words):
+    if any(holds_marks(folded, marks) for marks in limits.given_up) or may_agree_or_oppose(
+        folded, limits.opposed, limits.words
+    ):
         return compare_statement(said, known) is not Agreement.UNRELATED
     if len(known.split()) <= limits.text_words and is_same_rule(said, known):
         return True

@@ -180,7 +180,7 @@ _LINKS = word_set(
     """
          but and then not never instead rather und sondern aber et mais y pero e mas и но statt
          anstatt au en em вместо because since as so weil damit denn parce porque потому
-         switched moved migrated changed over
+         switched moved migrated changed
     """
 )
 """Words before or behind which a clause can end: more of them than end one, so that no clause is
@@ -196,8 +196,9 @@ _SWITCH_PARTS: tuple[tuple[tuple[str, ...], ...], ...] = (
     ((" с ",), (" на ",)),
     (("从",),),
     (("から",),),
+    (("prefer ",), (" to ", " over ")),
 )
-"""A text that says one of `SWITCHES` has one of each of these, line by line."""
+"""A text that says one of `SWITCHES`, or a preference, has one of each of these, line by line."""
 _JOINED_BREAKS = ("而不是", "因为", "なぜなら")
 """Clauses end here within a word."""
 
@@ -243,7 +244,7 @@ def may_agree_or_oppose(
 def _may_switch(folded: str) -> bool:
     return any(
         holds_marks(folded, parts) and pattern.search(folded) is not None
-        for parts, pattern in zip(_SWITCH_PARTS, SWITCHES, strict=True)
+        for parts, pattern in zip(_SWITCH_PARTS, (*SWITCHES, _PREFERENCE), strict=True)
     )
 
 
