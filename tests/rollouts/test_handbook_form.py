@@ -235,6 +235,24 @@ async def test_an_answer_that_was_cut_off_in_a_loop_counts_once(tmp_path: Path) 
 
 
 @pytest.mark.covers("RO-5")
+async def test_a_claim_that_is_too_long_to_be_changed_is_not_shown(tmp_path: Path) -> None:
+    """A real small model copied the agent's long reports, which none may word anew, until its
+    answer was cut off. They stay in the handbook as they are.
+    """
+    report = f"The agent reported: {'the till reads its rates anew, ' * 30}and closes."
+    rows = [kept("a", task("Rates", knowledge=[bullet(report), bullet("Use `make`.")]), root=TILL)]
+    name = "openai-chat:small@http://127.0.0.1:9/v1"
+    model = ScriptedModel([Say(text=form())], format="openai_chat", name=name)
+
+    await consolidate_folder(replace(means(tmp_path), model=model), rows, Held())
+
+    (request,) = model.requests
+    assert "Use `make`." in json.dumps(request.body)
+    assert report not in json.dumps(request.body)
+    assert report in folder(tmp_path)["MEMORY.md"].decode()
+
+
+@pytest.mark.covers("RO-5")
 @pytest.mark.parametrize("forms", ["near", "never"])
 async def test_the_material_fits_a_small_window(
     tmp_path: Path, forms: Literal["near", "never"]

@@ -157,7 +157,9 @@ def _build_schema() -> JsonObject:
 
 
 def _select_claims(task: StageTwoTask) -> list[_Claim]:
-    """The claims of the changed groups that the sessions made, as many as fit."""
+    """The claims of the changed groups that the sessions made, as many as fit. A longer one than
+    may stand could not be changed, and a small model copies it until its answer is cut off.
+    """
     if task.lean:
         return []
     found: list[_Claim] = []
@@ -165,8 +167,10 @@ def _select_claims(task: StageTwoTask) -> list[_Claim]:
     for group in task.draft.handbook.groups:
         for name in ENTRY_LISTS if group.title in task.changed_titles else ():
             for entry in group.entries(name):
+                if entry.by != "sessions" or len(entry.text.split()) > MAX_CLAIM_WORDS:
+                    continue
                 left -= estimate_text_tokens(entry.text)
-                if entry.by == "sessions" and left >= 0:
+                if left >= 0:
                     found.append(_Claim(group.title, name, entry))
     return found
 

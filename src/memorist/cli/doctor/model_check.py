@@ -405,7 +405,7 @@ TASKS = (
     ),
     ModelTask(
         "JSON by a schema",
-        "notes and memories of a model on this machine, and past sessions (stage one)",
+        "notes and memories of a model on this machine",
         'Where edits as text are right, set models.forms = "never": it writes edits then.',
         _build_form,
         _judge_form,
