@@ -28,10 +28,10 @@ from memorist.compaction.economics import (
     RequestCacheState,
     TokenRates,
     choose_edits,
+    derive_token_rates,
     estimate_rest_of_session,
-    price_per_token,
 )
-from memorist.models.model_pricing import MILLION, lookup_price, shipped_prices
+from memorist.models.model_pricing import MILLION, match_model_price, shipped_prices
 
 CLEAR_TRIGGER, CLEAR_KEEP = 100_000, 3
 """Defaults of `clear_tool_uses_20250919` (claude-code.md section 13.1)."""
@@ -215,8 +215,8 @@ class ByPrice:
 
     def __call__(self, play: Play) -> None:
         """Do what pays or what the window demands."""
-        price = lookup_price(play.terms.model, shipped_prices())
-        rates = price_per_token(price, ttl_seconds=play.terms.ttl_seconds)
+        price = match_model_price(play.terms.model, shipped_prices())
+        rates = derive_token_rates(price, ttl_seconds=play.terms.ttl_seconds)
         if rates is None or price is None:
             return
         tokens = play.tokens

@@ -33,7 +33,7 @@ from memorist.skills.skill import load_skill_prompts
 from memorist.skills.skill_catalogue import build_catalogue, build_catalogue_section
 from memorist.skills.skill_discovery import DiscoveredSkills, SkillDiscovery, discover_skills
 from memorist.skills.skill_invocation import build_skill_messages
-from memorist.skills.skill_roots import SkillLocations
+from memorist.skills.skill_roots import SkillBaseFolders
 from memorist.store.disk_files import DiskFiles
 from memorist.system import SystemClock
 from support.first_request import build_anthropic_body, build_responses_body
@@ -136,7 +136,7 @@ def skills_rows(count: int = 200) -> tuple[BenchRow, ...]:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder).resolve()
         write_skills(root, count)
-        places = SkillLocations(project=str(root), cwd=str(root), system=())
+        places = SkillBaseFolders(project=str(root), cwd=str(root), system=())
         settings = SkillsSettings()
         found = discover_skills(places, settings).skills
         texts = load_skill_prompts()
@@ -279,7 +279,7 @@ def _rows(chosen: Family, folder: Path, settings: ContextSettings) -> list[Bench
         if chosen == "file-native"
         else max(folder.rglob("AGENTS.md"), key=lambda path: len(path.parts)).parent
     )
-    places = SkillLocations(project=str(folder.parents[_DEPTH - 2]), cwd=str(place), system=())
+    places = SkillBaseFolders(project=str(folder.parents[_DEPTH - 2]), cwd=str(place), system=())
     kept = SkillDiscovery(places, SkillsSettings())
     body = build_responses_body if chosen == "rollout" else build_anthropic_body
 

@@ -26,7 +26,7 @@ from msgspec import Struct
 from benchmarks.fit_written_rules import minimise_loss
 from benchmarks.statement_weights import wrap_entries
 from memorist.auto_memory.statements.conversation_score import (
-    limit_rule_score,
+    clamp_rule_score,
     list_conversation_features,
 )
 from memorist.auto_memory.statements.user_prose import split_prose_sentences
@@ -96,7 +96,7 @@ def read_examples() -> list[Example]:
                 lasts,
                 number[language, lasts] % FOLDS,
                 frozenset(list_conversation_features(sentence, text)),
-                0.0 if language == "en" else limit_rule_score(score_written_rule(sentence, text)),
+                0.0 if language == "en" else clamp_rule_score(score_written_rule(sentence, text)),
             )
             for sentence in split_prose_sentences(text)
         ]

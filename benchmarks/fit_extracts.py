@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.carryover import SPAN, WORD, CarryoverPoint, Span, points
-from memorist.compaction.extract_scores import block_features, extract_features
+from memorist.compaction.extract_scores import compute_block_features, compute_extract_features
 from memorist.compaction.extractive_summary import scan_history
 from memorist.compaction.history_extracts import (
     Extract,
@@ -35,7 +35,7 @@ from memorist.compaction.history_extracts import (
 )
 from memorist.compaction.identifiers import (
     collect_names,
-    name_features,
+    compute_name_features,
 )
 from memorist.transcript.name_search import find_recognizable_names
 
@@ -87,12 +87,12 @@ def tables(found: Iterable[CarryoverPoint]) -> tuple[FeatureTable, FeatureTable]
         scan = scan_history(point.history)
         past = scan.history
         for name in collect_names(scan.blocks, scan.names):
-            identifiers.add(name_features(name, past), name.text in point.used.facts)
+            identifiers.add(compute_name_features(name, past), name.text in point.used.facts)
         left = set(point.used.spans)
         for piece in reversed(scan.blocks):
             apart = split_into_extracts(piece).extracts
             for unit, (label, words) in zip(apart, labelled(apart, left), strict=True):
-                row = block_features(piece, past)[1:] + extract_features(
+                row = compute_block_features(piece, past)[1:] + compute_extract_features(
                     unit, find_recognizable_names(unit.text), past, len(apart)
                 )
                 units.add(row, label, max(words, 1.0), KINDS.index(piece.source.kind))
@@ -196,7 +196,7 @@ def _row(values: Vector) -> str:
 
 
 EXTRACT_FEATURES = 13
-"""Length of what `extract_scores.extract_features` gives."""
+"""Length of what `extract_scores.compute_extract_features` gives."""
 
 HEADER = '''"""Weights by which extracts and identifiers are scored. Written by
 `benchmarks/fit_extracts.py`.
@@ -209,13 +209,15 @@ from __future__ import annotations
 
 from memorist.compaction.history_extracts import ExtractKind
 '''
-PIECES_DOC = '"""Weights of a constant and of `extract_scores.block_features`, by kind."""\n'
-UNITS_DOC = '"""Weights of `extract_scores.extract_features`, by kind."""\n'
+PIECES_DOC = (
+    '"""Weights of a constant and of `extract_scores.compute_block_features`, by kind."""\n'
+)
+UNITS_DOC = '"""Weights of `extract_scores.compute_extract_features`, by kind."""\n'
 TYPICAL_DOC = (
     '"""What the features of an extract add on average, by kind: for blocks that are not '
     'split."""\n'
 )
-IDENTIFIERS_DOC = '"""Weights of `identifiers.name_features`."""'
+IDENTIFIERS_DOC = '"""Weights of `identifiers.compute_name_features`."""'
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from memorist.core.messages import JsonObject, Message, Origin
 from memorist.engine.engine import Memorist
 from memorist.errors import InputError
-from memorist.forks.fork_request import model_id
+from memorist.forks.fork_request import extract_model_id
 from memorist.forks.fork_spec import Receipt
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.format_detection import read_session
@@ -41,7 +41,7 @@ async def play_live_turn(
         raise InputError(f"{name} is no model that answers")
     codec = find_codec(model.format)
     request: JsonObject = {
-        "model": model_id(model.name),
+        "model": extract_model_id(model.name),
         "max_tokens": HOST_OUTPUT,
         codec.history_key(): codec.encode_messages(_read_until_request(session)),
     }

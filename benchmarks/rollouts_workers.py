@@ -23,7 +23,7 @@ from memorist.rollouts.job_worker import (
 )
 from memorist.rollouts.shared_worker import run_shared_worker
 from memorist.settings import RolloutsSettings
-from memorist.store.extract_rows import RolloutExtract, list_extracts
+from memorist.store.extract_rows import RolloutExtract, list_enabled_extracts
 from memorist.store.postgres import PostgresState
 from memorist.store.rollout_rows import Rollout, save_rollouts
 from memorist.system import SystemClock
@@ -99,7 +99,7 @@ def _timed(address: str, workers: int) -> float:
     updated = state.now() - 86_400
     start = time.perf_counter()
     save_rollouts(state, [_thread(f"t{number:03}", updated) for number in range(SESSIONS)])
-    _until(lambda: len(list_extracts(state)) == SESSIONS)
+    _until(lambda: len(list_enabled_extracts(state)) == SESSIONS)
     seconds = time.perf_counter() - start
     for each in running:
         each.terminate()

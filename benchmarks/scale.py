@@ -32,7 +32,7 @@ from memorist.auto_memory.memory_file import (
 from memorist.auto_memory.statements.statement_parser import find_statements
 from memorist.auto_memory.statements.waiting_statements import find_waiting_statements
 from memorist.core.messages import JsonObject, Message, Origin, TextBlock
-from memorist.core.text_analysis import encode_text
+from memorist.core.text_analysis import encode_file_text
 from memorist.engine.engine import Memorist
 from memorist.models.embedder import is_embedder_installed, shared_embedder
 from memorist.ports import WordVectors
@@ -177,7 +177,7 @@ def _fill_memory(
                 provenance=Provenance(trust=Trust.STATED),
             )
             changes.append(
-                MemoryChange(path=topic.path, before=None, after=encode_text(topic.text()))
+                MemoryChange(path=topic.path, before=None, after=encode_file_text(topic.text()))
             )
         memory.write(changes, ChangeReason(actor="undo", what="benchmark"))
     search = FolderSearch(memory.folder, RecallSettings(embeddings=False))

@@ -13,9 +13,9 @@ PUBLIC = ("adapters", "engine.blocking_engine", "errors", "events", "ports", "te
 """Parts whose public names a host calls, or gives to its own framework, which calls them."""
 PUBLIC_CLASSES = {"Memorist", "Session", "SessionExtension", "Settings", "Tenants"}
 EXCEPTIONS = {
-    "cli.command_group.CommandGroup.get_command": "click asks a group for its commands",
-    "cli.command_group.CommandGroup.list_commands": "as above",
-    "cli.command_group.CommandGroup.resolve_command": "as above",
+    "cli.command_group.LazyCommandGroup.get_command": "click asks a group for its commands",
+    "cli.command_group.LazyCommandGroup.list_commands": "as above",
+    "cli.command_group.LazyCommandGroup.resolve_command": "as above",
     "flags.open_feature.OpenFeatureFlagSource": "a host gives it to the engine",
     "uvicorn_server.BoundedHttpProtocol.connection_lost": "asyncio calls a protocol's events",
     "uvicorn_server.BoundedHttpProtocol.connection_made": "as above",

@@ -92,7 +92,9 @@ def _speed_layers(settings: Settings) -> list[SettingsLayer]:
         return []
     # Only here: most starts have no such model, and wait for every module.
     module = import_module("memorist.budget.model_speed")
-    speed = module.load_speed(Layout(Path(settings.home).expanduser()).database, settings.model)
+    speed = module.compute_speed_from_receipts(
+        Layout(Path(settings.home).expanduser()).database, settings.model
+    )
     if speed is None:
         return []
     name = (
@@ -139,7 +141,7 @@ def apply_project_settings(
     return replace(settings, **{part: getattr(found, part) for part in PROJECT_SECTIONS})
 
 
-def check_shareable(settings: Settings) -> Settings:
+def check_shared_settings(settings: Settings) -> Settings:
     """Return settings that all tenants may share. Raises SettingsError for those that would make
     tenants share data.
     """
@@ -156,7 +158,7 @@ def check_shareable(settings: Settings) -> Settings:
     return settings
 
 
-def load_home_settings(shared: Settings, home: Path) -> Settings:
+def load_tenant_settings(shared: Settings, home: Path) -> Settings:
     """The settings of one tenant's home: its own file overrides the shared settings.
 
     The user's folders are looked up inside the home, and no model reads outside of it. Raises

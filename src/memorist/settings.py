@@ -828,7 +828,7 @@ def resolve_settings(layers: Sequence[SettingsLayer]) -> ResolvedSettings:
             values = {key: value for key, value in values.items() if key in PROJECT_SECTIONS}
         values, remarks = _modernize(layer.name, values)
         notes += remarks
-        validate_values(layer.name, values)
+        build_settings(layer.name, values)
         _merge_values(merged, values, layer.name, sources, ())
     return ResolvedSettings(
         msgspec.convert(merged, Settings, strict=False), sources, tuple(ignored), tuple(notes)
@@ -872,7 +872,7 @@ def _modernize_compaction(name: str, now: dict[str, Any]) -> tuple[dict[str, Any
     return now, notes
 
 
-def validate_values(name: str, values: dict[str, Any]) -> Settings:
+def build_settings(name: str, values: dict[str, Any]) -> Settings:
     """The settings with these values and the defaults of all others; `name` is their source.
 
     Raises SettingsError.

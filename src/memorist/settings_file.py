@@ -22,7 +22,7 @@ from memorist.core.toml_edit import (
     split_toml_statements,
 )
 from memorist.errors import InputError, SettingsError
-from memorist.settings import PROJECT_SECTIONS, is_setting, validate_values
+from memorist.settings import PROJECT_SECTIONS, build_settings, is_setting
 
 _SWITCH_WORDS: Mapping[str, object] = {"on": True, "yes": True, "off": False, "no": False}
 
@@ -53,7 +53,7 @@ def _convert(name: str, value: object) -> object:
     tree = {key: value}
     for part in reversed(section):
         tree = {part: tree}
-    found: Any = msgspec.to_builtins(validate_values(name, tree))
+    found: Any = msgspec.to_builtins(build_settings(name, tree))
     for part in name.split("."):
         found = found[part]
     if found is None:

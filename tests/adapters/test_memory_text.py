@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memorist.adapters.memory_tool import (
     ROOT,
-    encode_file,
+    encode_file_keeping_provenance,
     format_size,
     insert_lines,
     parse_file_path,
@@ -16,9 +16,9 @@ from memorist.adapters.memory_tool import (
     render_folder,
     render_lines,
     render_lines_around,
+    render_text_without_provenance,
     replace_once,
     split_lines,
-    visible_text,
 )
 from memorist.auto_memory.memory_file import (
     Provenance,
@@ -114,14 +114,16 @@ def test_a_text_comes_back_as_it_was_written(text: str, trust: Trust) -> None:
     a header of its own or not.
     """
     topic = with_provenance(
-        parse_topic("x.md", encode_file("x.md", text, None)),
+        parse_topic("x.md", encode_file_keeping_provenance("x.md", text, None)),
         Provenance(quote="as said", trust=trust, session="s"),
     )
     other = text + "\nmore"
 
-    assert visible_text(topic) == visible_text(parse_topic("x.md", text.encode()))
+    assert render_text_without_provenance(topic) == render_text_without_provenance(
+        parse_topic("x.md", text.encode())
+    )
     assert "memorist:" in topic.text()
-    changed = parse_topic("x.md", encode_file("x.md", other, topic))
+    changed = parse_topic("x.md", encode_file_keeping_provenance("x.md", other, topic))
     if topic.document.front is not None and not topic.header_problem and not changed.header_problem:
         assert changed.provenance.trust is trust
 
@@ -137,7 +139,10 @@ def test_a_header_of_ones_own_stays() -> None:
         provenance=Provenance(trust=Trust.STATED),
     )
 
-    assert visible_text(topic) == "---\nname: x\ndescription: about x\n---\n\nText.\n"
+    assert (
+        render_text_without_provenance(topic)
+        == "---\nname: x\ndescription: about x\n---\n\nText.\n"
+    )
 
 
 @given(text=PLAIN, line=st.integers(-3, 30), new=PLAIN)

@@ -16,7 +16,7 @@ from memorist.auto_memory.statements.statement_parser import find_statements
 from memorist.auto_memory.write_evidence import cut_others_words
 from memorist.auto_memory.write_gate import AcceptedChange, GateContext, judge_change
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
-from memorist.core.text_analysis import encode_text
+from memorist.core.text_analysis import encode_file_text
 from memorist.rollouts.evidence_rows import EvidenceRowBuilder
 from memorist.rollouts.session_evidence import group_by_speaker
 
@@ -121,7 +121,7 @@ def judge_team(text: str) -> bool:
         body=text,
         provenance=Provenance(),
     )
-    change = MemoryChange(path="team/a.md", before=None, after=encode_text(made.text()))
+    change = MemoryChange(path="team/a.md", before=None, after=encode_file_text(made.text()))
     return isinstance(judge_change(change, GateContext(actor="team")), AcceptedChange)
 
 

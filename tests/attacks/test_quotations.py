@@ -22,7 +22,7 @@ from memorist.auto_memory.write_gate import (
     judge_change,
 )
 from memorist.core.messages import Message, TextBlock
-from memorist.core.text_analysis import encode_text
+from memorist.core.text_analysis import encode_file_text
 from memorist.formats.request_codec import detect_user_origin
 
 
@@ -45,7 +45,7 @@ def judged(message: str, quote: str, memory: str, kind: MemoryKind) -> GateVerdi
         provenance=Provenance(quote=quote),
     )
     return judge_change(
-        MemoryChange(path="note.md", before=None, after=encode_text(made.text())),
+        MemoryChange(path="note.md", before=None, after=encode_file_text(made.text())),
         GateContext(actor="extraction", evidence=heard(message), now="2026-11-22T00:00:00Z"),
     )
 

@@ -23,7 +23,7 @@ from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist
 from memorist.engine.tenants import Tenants
 from memorist.machines.machine_identity import load_identity
-from memorist.machines.snapshot_cipher import open_snapshot
+from memorist.machines.snapshot_cipher import decrypt_snapshot
 from memorist.store.home_layout import Layout
 from memorist.testing.steps import CallTool, Say
 from rollouts.conftest import codex
@@ -201,7 +201,7 @@ def _given_to_machines(user: Path) -> tuple[bytes, ...]:
     """What another machine of the user reads, decrypted."""
     own = load_identity(Layout(user / "home"))
     return tuple(
-        repr(open_snapshot(own.key, path.stem, path.read_bytes())).encode()
+        repr(decrypt_snapshot(own.key, path.stem, path.read_bytes())).encode()
         for path in (user / "place").iterdir()
     )
 

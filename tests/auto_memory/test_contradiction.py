@@ -13,7 +13,7 @@ from memorist.auto_memory.contradiction import (
     Agreement,
     RelatedStatementSearch,
     compare_statement,
-    remove_opposed,
+    remove_opposed_clauses,
 )
 from memorist.auto_memory.former_memories import find_former_topic
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
@@ -25,7 +25,7 @@ from memorist.auto_memory.memory_file import (
     create_topic,
 )
 from memorist.auto_memory.memory_manifest import build_memory_header
-from memorist.core.text_analysis import encode_text
+from memorist.core.text_analysis import encode_file_text
 from memorist.engine.engine import Memorist
 from memorist.settings import Settings
 
@@ -99,7 +99,7 @@ def test_a_part_that_is_said_otherwise_is_taken_out_and_the_rest_stays() -> None
     known = "use tabs and run make lint before committing"
 
     assert compare_statement("use spaces", known) is Agreement.PARTLY_OPPOSITE
-    assert remove_opposed("use spaces", known) == "run make lint before committing"
+    assert remove_opposed_clauses("use spaces", known) == "run make lint before committing"
 
 
 WORDS = st.sampled_from(
@@ -129,7 +129,7 @@ def test_what_limits_a_rule_makes_it_another_one(rule: str, place: str, negative
 def test_any_two_texts_can_be_compared(one: str, other: str) -> None:
     """No text stops the comparison, and what is left of one is a part that can be read."""
     assert compare_statement(one, other) in Agreement
-    assert len(remove_opposed(one, other)) <= len(other) + 2
+    assert len(remove_opposed_clauses(one, other)) <= len(other) + 2
 
 
 SPELLINGS = st.sampled_from(
@@ -280,7 +280,7 @@ async def test_what_several_new_memories_say_again_gets_one_newer_date(talk: Tal
     again = [topic(name, "never use npm, use pnpm here") for name in ("one.md", "two.md")]
     written = talk.memory.write(
         [
-            MemoryChange(path=each.path, before=None, after=encode_text(each.text()))
+            MemoryChange(path=each.path, before=None, after=encode_file_text(each.text()))
             for each in again
         ],
         ChangeReason(actor="user", what="add"),
@@ -319,7 +319,7 @@ async def test_a_word_that_is_not_the_users_replaces_nothing(talk: Talk) -> None
     await talk.says("Never use npm.")
     made = topic("package-manager.md", "always use npm")
     written = talk.memory.write(
-        [MemoryChange(path=made.path, before=None, after=encode_text(made.text()))],
+        [MemoryChange(path=made.path, before=None, after=encode_file_text(made.text()))],
         ChangeReason(actor="extraction", what="extract"),
     )
 

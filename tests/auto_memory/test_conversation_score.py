@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memorist.auto_memory.statements.conversation_score import limit_rule_score
+from memorist.auto_memory.statements.conversation_score import clamp_rule_score
 from memorist.auto_memory.statements.waiting_statements import find_waiting_statements
 from memorist.core.messages import Message, Origin, TextBlock
 
@@ -55,5 +55,5 @@ def test_rules_in_other_languages_wait() -> None:
 
 def test_the_score_as_a_written_rule_counts_only_so_far() -> None:
     """A sentence full of an instruction file's words says no more than one with many of them."""
-    assert limit_rule_score(40.0) == limit_rule_score(3.0)
-    assert limit_rule_score(-40.0) == limit_rule_score(-3.0)
+    assert clamp_rule_score(40.0) == clamp_rule_score(3.0)
+    assert clamp_rule_score(-40.0) == clamp_rule_score(-3.0)

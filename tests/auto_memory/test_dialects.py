@@ -26,7 +26,7 @@ from memorist.auto_memory.memory_file import (
     parse_topic,
     with_header,
 )
-from memorist.core.text_analysis import encode_text
+from memorist.core.text_analysis import encode_file_text
 
 pytestmark = pytest.mark.covers("AM-13")
 
@@ -139,7 +139,7 @@ def test_one_key_set_leaves_every_other_line(head: list[bytes], body: bytes) -> 
     """A change of a header touches the lines of that key and no other byte."""
     before, after = b"\xef\xbb\xbf---\r\n" + b"".join(head), b"---\r\n" + body
 
-    changed = encode_text(
+    changed = encode_file_text(
         with_header(parse_topic("a.md", before + after), {"memorist": {"trust": "stated"}}).text()
     )
 

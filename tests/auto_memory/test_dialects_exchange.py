@@ -21,7 +21,7 @@ from memorist.auto_memory.interop.memory_transfer import (
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
 from memorist.auto_memory.memory_file import MemoryKind, Trust
 from memorist.auto_memory.write_result import WriteResult
-from memorist.core.text_analysis import encode_text
+from memorist.core.text_analysis import encode_file_text
 from memorist.errors import InputError, WriteConflict
 from memorist.settings import AutoMemorySettings
 from memorist.store.disk_files import DiskFiles
@@ -476,4 +476,4 @@ def test_a_file_changed_between_look_and_import_is_not_lost(
     with pytest.raises(WriteConflict):
         apply_import(memory, plan)
 
-    assert encode_text(memory.folder.read_topic("a.md").text()).endswith(b"mine\n")
+    assert encode_file_text(memory.folder.read_topic("a.md").text()).endswith(b"mine\n")

@@ -27,11 +27,11 @@ from memorist.auto_memory.write_gate import (
     GateContext,
     NeedsReview,
     RefusedChange,
-    find_reasons_to_withhold,
+    find_reasons_to_withhold_memory,
     judge_change,
 )
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult
-from memorist.core.text_analysis import encode_text
+from memorist.core.text_analysis import encode_file_text
 
 SAID = WriteEvidence(
     session="s1",
@@ -225,8 +225,8 @@ def test_planted_orders_wait_whoever_writes_them(actor: Actor) -> None:
 
     assert isinstance(judged(planted, actor=actor), NeedsReview)
     assert isinstance(judged(planted, actor="user"), AcceptedChange)
-    assert find_reasons_to_withhold(parse_topic("a.md", planted), ())
-    assert not find_reasons_to_withhold(
+    assert find_reasons_to_withhold_memory(parse_topic("a.md", planted), ())
+    assert not find_reasons_to_withhold_memory(
         parse_topic("a.md", planted), (compute_content_digest(parse_topic("a.md", planted)),)
     )
 
@@ -234,7 +234,7 @@ def test_planted_orders_wait_whoever_writes_them(actor: Actor) -> None:
 @pytest.mark.covers("SF-2")
 def test_what_the_person_stated_is_not_rewritten_without_new_words() -> None:
     """A model may add to it with a quote; without one its change waits."""
-    before = encode_text(
+    before = encode_file_text(
         with_provenance(
             parse_topic("a.md", written("Run the linter.")),
             Provenance(quote="run the linter", trust=Trust.STATED),

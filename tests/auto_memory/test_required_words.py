@@ -16,8 +16,8 @@ from memorist.auto_memory.statements import (
     unconfirmed_patterns,
 )
 from memorist.auto_memory.statements.required_words import (
+    PrefilteredPattern,
     StatementPatternIndex,
-    WordSearch,
     find_required_words,
     fold_case,
 )
@@ -112,7 +112,7 @@ def test_most_patterns_are_left_out() -> None:
 )
 def test_an_expression_is_looked_for_where_its_words_stand(text: str, *, found: bool) -> None:
     """It may be laid out in lines, and finds what it finds alone."""
-    search = WordSearch(
+    search = PrefilteredPattern(
         r"""\b(?!i\b)\w+\ says?\ that
         |\blaut\ \w+"""
     )

@@ -378,7 +378,9 @@ def test_a_bar_is_shown_on_a_terminal_only(sessions: Path, monkeypatch: pytest.M
     memorist("rollouts", "sync", "--sessions", str(sessions))
     in_a_pipe = list(steps)
     memorist("rollouts", "reset", "--yes")
-    monkeypatch.setattr("memorist.cli.rollouts.rollouts_sync_command.is_interactive", lambda: True)
+    monkeypatch.setattr(
+        "memorist.cli.rollouts.rollouts_sync_command.is_stderr_terminal", lambda: True
+    )
     memorist("rollouts", "sync", "--sessions", str(sessions))
 
     assert in_a_pipe == []

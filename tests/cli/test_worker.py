@@ -14,7 +14,7 @@ from memorist.engine.rollout_pipeline import RolloutPipeline
 from memorist.errors import MemoristError, ModelUnavailable, SettingsError
 from memorist.rollouts.job_worker import WorkerStages
 from memorist.settings import RolloutsSettings
-from memorist.store.extract_rows import list_extracts
+from memorist.store.extract_rows import list_enabled_extracts
 from memorist.store.rollout_rows import Rollout, save_rollouts
 from memorist.store.state_database import open_sqlite_state
 from rollouts.stages import Scripted
@@ -92,7 +92,8 @@ def test_once_does_what_is_due_and_says_what_became_of_it(home: Path) -> None:
         ("global", "consolidated", ""),
     }
     assert [
-        each.extracted.thread for each in list_extracts(open_sqlite_state(home / "state.sqlite"))
+        each.extracted.thread
+        for each in list_enabled_extracts(open_sqlite_state(home / "state.sqlite"))
     ] == ["fine"]
 
 

@@ -20,7 +20,7 @@ from memorist.engine.session import Session
 from memorist.formats.codec_registry import find_codec
 from memorist.settings import ContextSettings, Family, Settings, SkillsSettings
 from memorist.skills.skill import load_skill_prompts
-from memorist.skills.skill_discovery import discover_skills, find_skill_locations
+from memorist.skills.skill_discovery import discover_skills, find_skill_base_folders
 from memorist.skills.skill_invocation import build_body_message
 from memorist.testing import Say, ScriptedModel
 from support.context_outline import OutlineItem, build_outline, find_added_items
@@ -124,7 +124,7 @@ class Host:
             ]
             return
         found = discover_skills(
-            find_skill_locations(
+            find_skill_base_folders(
                 self._project, {"HOME": str(self._project.parent)}, str(self._project.parent)
             ),
             SkillsSettings(),

@@ -17,21 +17,21 @@ from memorist.compaction.measured_history import MeasuredConversation
 from memorist.compaction.offline_compaction import (
     OfflineOptions,
     compact_offline,
-    measure_replaced,
+    measure_replaced_messages,
 )
 from memorist.compaction.summary_parser import UnusableSummary
 from memorist.compaction.summary_review import (
     MIN_EXTRACT_TOKENS,
+    check_summary_against_history,
     render_source_text,
-    review_summary,
-    rewrite_with_review,
+    rewrite_with_missing_content,
 )
 from memorist.compaction.window_at_message import RecordedWindow, read_recorded_window
 from memorist.core.prompt_templates import load_prompt
 from memorist.formats.format_detection import read_session
 from memorist.settings import CompactionSettings
 from memorist.store.transcript_reader import LineFile
-from memorist.transcript.name_search import NameOccurrences, find_recognizable_names
+from memorist.transcript.name_search import NamePresence, find_recognizable_names
 
 SESSION = Path("examples/sessions/agent-loop-log-rotation.jsonl")
 OPTIONS = OfflineOptions(
@@ -80,16 +80,18 @@ def test_no_summary_holds_less_than_structure(
     tight and the lines of the summary are dropped for words that the user never said.
     """
     options = replace(OPTIONS, budget=budget)
-    measured = measure_replaced(recorded, options)
+    measured = measure_replaced_messages(recorded, options)
     extract = build_extractive_summary(measured.messages, MIN_EXTRACT_TOKENS)
     held = render_source_text(extract.messages)
 
-    reviewed = review_summary(_write_summary(kind, held), measured.messages, measured)
+    reviewed = check_summary_against_history(
+        _write_summary(kind, held), measured.messages, measured
+    )
 
     if isinstance(reviewed, UnusableSummary):
         assert "identifiers that an extract of its size holds" in reviewed.why
         return
-    made = rewrite_with_review(
+    made = rewrite_with_missing_content(
         reviewed,
         lambda text, addition: compact_offline(
             recorded, strategy, replace(options, summary=text, addition=addition)
@@ -100,7 +102,7 @@ def test_no_summary_holds_less_than_structure(
         return
     assert made.tokens_after <= budget
     text = render_source_text(made.messages)
-    present = NameOccurrences(text)
+    present = NamePresence(text)
     assert [name for name in find_recognizable_names(reviewed.extract) if not present[name]] == []
     assert _count_said(text, measured) >= _count_said(reviewed.extract, measured)
 

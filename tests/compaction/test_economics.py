@@ -16,11 +16,11 @@ from memorist.compaction.economics import (
     RequestCacheState,
     TokenRates,
     choose_edits,
+    derive_token_rates,
     estimate_rest_of_session,
     price_edits,
-    price_per_token,
 )
-from memorist.models.model_pricing import ModelPrice, lookup_price, shipped_prices
+from memorist.models.model_pricing import ModelPrice, match_model_price, shipped_prices
 
 # Whole dollars a token, so that the sums below can be done by hand: reading 1, writing 12, plain
 # input 10.
@@ -207,16 +207,20 @@ def test_the_rest_is_as_long_as_the_past_but_ends_at_the_window() -> None:
 @pytest.mark.covers("CP-18")
 def test_prices_come_from_the_price_table() -> None:
     """Opus 4.6 of the shipped table, a model without cache prices, and one that is not known."""
-    opus = price_per_token(lookup_price("claude-opus-4-6", shipped_prices()))
-    hour = price_per_token(lookup_price("claude-opus-4-6", shipped_prices()), ttl_seconds=3_600)
+    opus = derive_token_rates(match_model_price("claude-opus-4-6", shipped_prices()))
+    hour = derive_token_rates(
+        match_model_price("claude-opus-4-6", shipped_prices()), ttl_seconds=3_600
+    )
 
     assert opus is not None
     assert hour is not None
     assert (opus.plain, opus.read, opus.write) == pytest.approx((5e-6, 0.5e-6, 6.25e-6))
     assert hour.write == pytest.approx(10e-6)
-    assert price_per_token(ModelPrice(input=2.0)) == TokenRates(plain=2e-6, read=2e-6, write=2e-6)
-    assert price_per_token(None) is None
-    assert price_per_token(ModelPrice(output=1.0)) is None
+    assert derive_token_rates(ModelPrice(input=2.0)) == TokenRates(
+        plain=2e-6, read=2e-6, write=2e-6
+    )
+    assert derive_token_rates(None) is None
+    assert derive_token_rates(ModelPrice(output=1.0)) is None
 
 
 @pytest.mark.covers("CP-18")

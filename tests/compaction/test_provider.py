@@ -9,11 +9,11 @@ import pytest
 from memorist.compaction.provider_edit_format import (
     AppliedEdit,
     ProviderSummary,
+    add_anthropic_compaction,
+    add_openai_compaction,
     read_anthropic_compaction,
     read_applied_edits,
     read_openai_compaction,
-    request_anthropic_compaction,
-    request_openai_compaction,
 )
 from memorist.compaction.summary_parser import UnusableSummary
 
@@ -26,7 +26,7 @@ def test_anthropic_is_told_when_to_compact() -> None:
     """The trigger is never below what the API takes; the request itself is not changed."""
     body: dict[str, Any] = {"model": "m", "messages": []}
 
-    change = request_anthropic_compaction(body, trigger=10_000)
+    change = add_anthropic_compaction(body, trigger=10_000)
 
     assert change.body["context_management"] == {
         "edits": [
@@ -38,7 +38,7 @@ def test_anthropic_is_told_when_to_compact() -> None:
     }
     assert change.betas == ("compact-2026-01-12",)
     assert "context_management" not in body
-    assert request_anthropic_compaction(change.body, trigger=160_000).body is change.body
+    assert add_anthropic_compaction(change.body, trigger=160_000).body is change.body
 
 
 def test_the_compaction_block_of_a_reply_is_read() -> None:
@@ -76,13 +76,13 @@ def test_openai_is_told_its_threshold() -> None:
     """Beside what the host set; a host's own compaction entry holds."""
     body: dict[str, Any] = {"model": "m", "input": [], "context_management": [{"type": "other"}]}
 
-    change = request_openai_compaction(body, threshold=200_000)
+    change = add_openai_compaction(body, threshold=200_000)
 
     assert change.body["context_management"] == [
         {"type": "other"},
         {"type": "compaction", "compact_threshold": 200_000},
     ]
-    assert request_openai_compaction(change.body, threshold=5).body == change.body
+    assert add_openai_compaction(change.body, threshold=5).body == change.body
     assert body["context_management"] == [{"type": "other"}]
 
 

@@ -11,7 +11,7 @@ from memorist.compaction.restored_content import (
     InvokedSkill,
     RestorableContent,
     RestorableFile,
-    restore_items,
+    build_restored_items,
 )
 from memorist.core.messages import Message, Origin, ToolUse
 from memorist.core.token_count import estimate_message_tokens
@@ -29,7 +29,7 @@ def back(
 ) -> list[tuple[str, str]]:
     return [
         (each.restored.kind, each.restored.what)
-        for each in restore_items(facts, kept or [], own, TEXTS)
+        for each in build_restored_items(facts, kept or [], own, TEXTS)
     ]
 
 
@@ -79,7 +79,7 @@ def test_a_file_too_large_comes_back_as_a_reference() -> None:
     ]
     tight = CompactionSettings(restore_files_tokens=1_500)
 
-    found = restore_items(
+    found = build_restored_items(
         RestorableContent(files=files("/a", "/b", "/c", content=WORD * 1_000)), [], tight, TEXTS
     )
 
@@ -100,7 +100,7 @@ def test_skills_come_back_newest_first_with_a_warning_and_cut() -> None:
         for number in range(9)
     )
 
-    found = restore_items(RestorableContent(skills=skills), [], SETTINGS, TEXTS)
+    found = build_restored_items(RestorableContent(skills=skills), [], SETTINGS, TEXTS)
 
     assert [each.restored.what for each in found] == ["s8", "s7", "s6", "s5"]
     assert all("context only" in each.message.text for each in found)
@@ -139,7 +139,7 @@ def test_every_message_that_comes_back_is_known_as_a_harness_s() -> None:
         announcements=(evil,),
     )
 
-    for each in restore_items(facts, [], SETTINGS, TEXTS):
+    for each in build_restored_items(facts, [], SETTINGS, TEXTS):
         assert each.message.text.startswith(RESTORED_PREFIX)
         assert detect_origin(each.message.text) is Origin.INJECTED
         assert each.message.text.count("</system-reminder>") == 1

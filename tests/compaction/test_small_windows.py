@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from compaction.histories import History
 from memorist.compaction.compaction_prompts import load_compaction_prompts
 from memorist.compaction.compaction_result import CompactedHistory, CompactionResult
-from memorist.compaction.compactor import compact_structurally, estimate_needed_budget
+from memorist.compaction.compactor import compact_structurally, estimate_budget_for_unanswered
 from memorist.compaction.full_compaction import RewriteOptions, compact_with_summary
 from memorist.compaction.inline_compaction import compact_inline
 from memorist.compaction.measured_history import MeasuredConversation, measure_conversation
@@ -63,7 +63,9 @@ def _structural(conversation: MeasuredConversation, limit: int) -> CompactionRes
 
 
 def _tail(conversation: MeasuredConversation, limit: int) -> CompactionResult:
-    return keep_tail(conversation, estimate_needed_budget(conversation.messages, (), limit, 1.0))
+    return keep_tail(
+        conversation, estimate_budget_for_unanswered(conversation.messages, (), limit, 1.0)
+    )
 
 
 def _notes(conversation: MeasuredConversation, limit: int) -> CompactionResult:

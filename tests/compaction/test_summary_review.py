@@ -13,10 +13,10 @@ from memorist.compaction.summary_review import (
     NAMED_TITLE,
     SummaryReview,
     drop_invented_lines,
-    find_loss,
-    find_missing_content,
+    find_identifier_loss,
+    find_missing_extract_parts,
     render_source_text,
-    rewrite_with_review,
+    rewrite_with_missing_content,
 )
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.transcript.answer_check import LineCheck
@@ -85,10 +85,10 @@ def test_what_an_extract_names_and_a_summary_leaves_out_is_named_after_it() -> N
     """The missing identifiers stand in one line, each once; nothing is added where none is."""
     review = SummaryReview("", extract="total_of_order tax_rate src/cart.py tax_rate")
 
-    assert find_missing_content("The total_of_order is right.", review) == (
+    assert find_missing_extract_parts("The total_of_order is right.", review) == (
         f"{NAMED_TITLE} src/cart.py, tax_rate"
     )
-    assert find_missing_content("total_of_order, tax_rate: src/cart.py", review) == ""
+    assert find_missing_extract_parts("total_of_order, tax_rate: src/cart.py", review) == ""
 
 
 def test_a_summary_that_lost_most_identifiers_gives_way() -> None:
@@ -98,11 +98,11 @@ def test_a_summary_that_lost_most_identifiers_gives_way() -> None:
     names = [f"order_total_{number}" for number in range(20)]
     extract = " ".join(names)
 
-    assert find_loss(" ".join(names[:10]), extract) is None
-    lost = find_loss("Everything went well. " + " ".join(names[:9]), extract)
+    assert find_identifier_loss(" ".join(names[:10]), extract) is None
+    lost = find_identifier_loss("Everything went well. " + " ".join(names[:9]), extract)
     assert isinstance(lost, UnusableSummary)
     assert "9 of 20" in lost.why
-    assert find_loss("Everything went well.", " ".join(names[:5])) is None
+    assert find_identifier_loss("Everything went well.", " ".join(names[:5])) is None
 
 
 def test_lines_of_the_extract_make_up_for_words_that_a_history_leaves_out() -> None:
@@ -113,10 +113,10 @@ def test_lines_of_the_extract_make_up_for_words_that_a_history_leaves_out() -> N
         extract="- invoices: rounded half upwards\n- customers complain\n- shipping twice",
     )
 
-    assert find_missing_content("Customers complain about shipping, twice.", review) == (
+    assert find_missing_extract_parts("Customers complain about shipping, twice.", review) == (
         f"{LINES_TITLE}\n- invoices: rounded half upwards"
     )
-    assert find_missing_content(review.said, review) == ""
+    assert find_missing_extract_parts(review.said, review) == ""
 
 
 def test_commands_and_sizes_are_names_too() -> None:
@@ -125,7 +125,7 @@ def test_commands_and_sizes_are_names_too() -> None:
         "", said="Use `go vet` for 10s, then `main`.", extract="go vet runs 10s in main"
     )
 
-    assert find_missing_content("Use main.", review).endswith(": `10s`, `go vet`")
+    assert find_missing_extract_parts("Use main.", review).endswith(": `10s`, `go vet`")
 
 
 def test_what_no_longer_fits_beside_a_summary_is_added_again() -> None:
@@ -137,11 +137,11 @@ def test_what_no_longer_fits_beside_a_summary_is_added_again() -> None:
     def crowd_out(text: str, addition: str) -> CompactionResult:
         return _history(text, addition or "bravo")
 
-    made = rewrite_with_review(review, crowd_out)
+    made = rewrite_with_missing_content(review, crowd_out)
 
     assert isinstance(made, CompactedHistory)
     assert all(word in made.messages[0].text for word in ("Done.", "alpha", "bravo"))
-    given_way = rewrite_with_review(review, lambda text, _: _history(text))
+    given_way = rewrite_with_missing_content(review, lambda text, _: _history(text))
     assert isinstance(given_way, UnchangedHistory)
     assert "no room to add" in given_way.why
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from memorist.compaction.thresholds import (
     CompactionThresholds,
-    InlineLimit,
-    compute_inline_limit,
+    InlineCompactionLimits,
+    compute_inline_compaction_limits,
+    compute_model_thresholds,
     compute_thresholds,
-    thresholds_for,
 )
 from memorist.settings import CompactionSettings, Settings
 
@@ -72,7 +72,7 @@ def test_thresholds_stand_in_order_in_every_window(
 
 def test_the_inline_limit_is_nine_tenths_of_the_window() -> None:
     """Compaction is due at 90 % of the window, and 95 % of it is usable."""
-    assert compute_inline_limit(272_000) == InlineLimit(244_800, 258_400)
+    assert compute_inline_compaction_limits(272_000) == InlineCompactionLimits(244_800, 258_400)
 
 
 @pytest.mark.covers("CP-12")
@@ -83,7 +83,7 @@ def test_the_inline_limit_leaves_room_for_the_output_that_a_request_asks_for() -
 
     def limits(**request: int) -> CompactionThresholds:
         chosen = CompactionSettings(family="rollout", window=32_000)
-        return thresholds_for({"model": "m", **request}, Settings(compaction=chosen))
+        return compute_model_thresholds({"model": "m", **request}, Settings(compaction=chosen))
 
     assert limits().blocking == limits(max_tokens=1_000).blocking == 30_400
     assert limits(max_tokens=8_000).blocking == 24_000
@@ -100,7 +100,7 @@ def test_by_price_nothing_is_forced_while_a_reply_still_fits(family: Any) -> Non
     """
 
     def limits(model: str, **given: Any) -> CompactionThresholds:
-        return thresholds_for(
+        return compute_model_thresholds(
             {"model": model, "max_tokens": 20_000},
             Settings(compaction=CompactionSettings(family=family, **given)),
         )

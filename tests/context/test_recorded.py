@@ -15,7 +15,7 @@ from memorist.context.context_tags import SCAFFOLD_TABLE
 from memorist.context.recorded_context import (
     CONVERSATION_PARTS,
     build_recorded_pieces,
-    detect_family,
+    find_client_family,
     find_last_model,
     find_turn,
 )
@@ -174,10 +174,13 @@ def test_reminders_beside_a_prompt_are_pieces_of_their_own() -> None:
 
 def test_the_family_is_that_of_the_client_that_wrote_the_file() -> None:
     """Where the file does not say, the setting does."""
-    assert detect_family(HEAD, "file-native") == "rollout"
-    assert detect_family(SessionHead(session="s", format="claude_code"), "rollout") == "file-native"
-    assert detect_family(SessionHead(session="s", format="memorist"), "rollout") == "rollout"
-    assert detect_family(None, "rollout") == "rollout"
+    assert find_client_family(HEAD, "file-native") == "rollout"
+    assert (
+        find_client_family(SessionHead(session="s", format="claude_code"), "rollout")
+        == "file-native"
+    )
+    assert find_client_family(SessionHead(session="s", format="memorist"), "rollout") == "rollout"
+    assert find_client_family(None, "rollout") == "rollout"
 
 
 def test_injected_text_without_a_tag_says_what_it_counts_as() -> None:

@@ -29,7 +29,7 @@ from memorist.core.messages import Message, Origin, TextBlock
 from memorist.formats.codex_rollout import read_session as import_codex_memory
 from memorist.formats.transcript_format import (
     CompactionBoundary,
-    RecordedLine,
+    RawTranscriptLine,
     SessionHead,
     SkippedLine,
     TranscriptEntry,
@@ -115,7 +115,7 @@ def test_a_transcript_gives_back_the_state(turns: list[dict[str, Any]]) -> None:
             lines.append(encode_entry(step.record))
 
     rebuilt = restore_state(
-        read_own([RecordedLine(number, data) for number, data in enumerate(lines, 1)])
+        read_own([RawTranscriptLine(number, data) for number, data in enumerate(lines, 1)])
     )
 
     assert rebuilt.problems == ()
@@ -285,7 +285,7 @@ def test_a_damaged_record_in_a_transcript_is_one_that_cannot_be_read(data: bytes
 
     assert (
         restore_state(
-            read_own([RecordedLine(number, line) for number, line in enumerate(lines, 1)])
+            read_own([RawTranscriptLine(number, line) for number, line in enumerate(lines, 1)])
         ).state
         == UNKNOWN_WORLD_STATE
     )
@@ -314,7 +314,9 @@ def test_the_records_of_a_codex_rollout_are_read() -> None:
         '{"timestamp":"2026-11-01T10:00:00Z","type":"event_msg",'
         '"payload":{"type":"thread_rolled_back","num_turns":1}}',
     ]
-    lines = [RecordedLine(number, text.encode() + b"\n") for number, text in enumerate(texts, 1)]
+    lines = [
+        RawTranscriptLine(number, text.encode() + b"\n") for number, text in enumerate(texts, 1)
+    ]
 
     entries = list(import_codex_memory(lines))
 
@@ -323,7 +325,7 @@ def test_the_records_of_a_codex_rollout_are_read() -> None:
     assert restore_state(entries).state == state_from_values(
         {"cwd": "/a", "tools": {"x": 1, "y": 2}}
     )
-    broken = [*lines, RecordedLine(7, (world('{"full":"?"}') + "\n").encode())]
+    broken = [*lines, RawTranscriptLine(7, (world('{"full":"?"}') + "\n").encode())]
     assert restore_state(import_codex_memory(broken)).state == UNKNOWN_WORLD_STATE
 
 

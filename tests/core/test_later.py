@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.core.lazy import compile_lazy_patterns, lazy_module, lazy_pattern
+from memorist.core.lazy import lazy_module, lazy_pattern, precompile_lazy_patterns
 from memorist.core.markup_escaping import escape_attribute, escape_text, quote_attribute
 from memorist.core.yaml_text import dump_yaml, parse_yaml
 
@@ -55,7 +55,7 @@ def test_a_late_pattern_is_compiled_when_it_is_first_used() -> None:
 def test_late_patterns_are_compiled_ahead_where_asked() -> None:
     """One at each step, so that whoever asks decides when to go on."""
     late = lazy_pattern("(?P<word>ahead)")
-    steps = sum(1 for _ in compile_lazy_patterns())
+    steps = sum(1 for _ in precompile_lazy_patterns())
 
     assert steps >= 1
     assert object.__getattribute__(late, "search")("look ahead")["word"] == "ahead"

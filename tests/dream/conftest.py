@@ -15,9 +15,9 @@ from memorist.auto_memory.memory_file import (
     Trust,
     create_topic,
 )
-from memorist.core.text_analysis import encode_text
+from memorist.core.text_analysis import encode_file_text
 from memorist.dream.dream import Dream
-from memorist.dream.past_evidence import PastSession
+from memorist.dream.past_evidence import PastSessionFolder
 from memorist.events import Event
 from memorist.forks.fork_spec import ForkLimits, Receipt
 from memorist.ports import FileSystem, HostInfo, Model
@@ -48,7 +48,7 @@ def data(
         body=body,
         provenance=provenance,
     )
-    return encode_text(topic.text())
+    return encode_file_text(topic.text())
 
 
 class World:
@@ -64,7 +64,7 @@ class World:
         self.settings = DreamSettings()
         self.limits = ForkLimits()
         self.project = ""
-        self.past: Sequence[PastSession] = ()
+        self.past: Sequence[PastSessionFolder] = ()
         self.told: list[Event] = []
         self.receipts: list[Receipt] = []
 

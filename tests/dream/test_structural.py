@@ -19,7 +19,7 @@ from memorist.auto_memory.memory_file import (
     create_topic,
     parse_topic,
 )
-from memorist.core.text_analysis import encode_text
+from memorist.core.text_analysis import encode_file_text
 from memorist.dream.date_repair import date_lines, prove_line_times
 from memorist.dream.duplicate_memories import memory_merge_key, text_meaning_key
 from memorist.dream.link_repair import LinkTargets, repair_links
@@ -139,7 +139,7 @@ def said(
         body=body,
         provenance=Provenance(trust=trust, quote=body, session=session),
     )
-    return encode_text(made.text())
+    return encode_file_text(made.text())
 
 
 @pytest.mark.covers("DR-5")

@@ -19,7 +19,7 @@ from memorist.engine.memory_effect import (
     estimate_effects,
     measure_session,
 )
-from memorist.engine.memory_holdout import is_held_out
+from memorist.engine.memory_holdout import is_drawn_for_holdout
 from memorist.settings import RecallSettings
 
 KNOWN = "Never use npm, use pnpm here."
@@ -86,8 +86,8 @@ def test_a_held_out_session_is_shown_no_memory_and_stays_held_out(
         recall = RecallSettings(holdout=share)
         return Memorist(settings=Settings(home=str(tmp_path / "home"), recall=recall))
 
-    held = next(name for name in map(str, range(50)) if is_held_out(name, 0.5))
-    given = next(name for name in map(str, range(50)) if not is_held_out(name, 0.5))
+    held = next(name for name in map(str, range(50)) if is_drawn_for_holdout(name, 0.5))
+    given = next(name for name in map(str, range(50)) if not is_drawn_for_holdout(name, 0.5))
     with engine(0.0) as off:
         usual = run_session(off, "x" + held, project, ASKED)
     with engine(0.5) as on:
@@ -112,7 +112,7 @@ def test_a_planted_effect_is_found_through_the_product(project: Path, tmp_path: 
     with Memorist(settings=settings) as engine:
         for number in range(2 * MIN_SESSIONS + 16):
             prompts = [ASKED, *["Add a test for it."] * (number % 2)]
-            if is_held_out(str(number), 0.5):
+            if is_drawn_for_holdout(str(number), 0.5):
                 prompts.append(CORRECTED)
             run_session(engine, str(number), project, *prompts)
     verdicts = {each["measure"]: each for each in effect()["effects"]}

@@ -36,7 +36,7 @@ from memorist.ports import HostInfo, Reply, Request
 from memorist.recall.initial_scan import InitialScan
 from memorist.settings import AutoMemorySettings, CompactionSettings, RecallSettings, Settings
 from memorist.store.disk_files import DiskFiles
-from memorist.store.memory_uses import list_uses
+from memorist.store.memory_uses import list_uses_of_memory
 from memorist.team.remote_location import RemoteLocation, save_remote_location
 from memorist.testing.frozen_clock import FrozenClock
 from memorist.testing.models import ScriptedModel
@@ -105,7 +105,7 @@ def project(tmp_path: Path) -> Path:
 
 def uses_of(engine: Memorist, memory: AutoMemory, path: str) -> list[str]:
     """What became of a memory, but that the index listed it."""
-    uses = list_uses(engine.database(), str(memory.layout.folder), path)
+    uses = list_uses_of_memory(engine.database(), str(memory.layout.folder), path)
     return [use.what for use in uses if use.what != "listed"]
 
 
@@ -809,7 +809,7 @@ async def test_the_ledger_tells_why_a_memory_was_shown_and_whether_it_helped(
         )
         await session.close()
 
-        uses = list_uses(engine.database(), str(memory.layout.folder), path)
+        uses = list_uses_of_memory(engine.database(), str(memory.layout.folder), path)
     assert [use.what for use in uses if use.session == "two"] == [
         "listed",
         "shown",
@@ -842,7 +842,7 @@ async def test_a_planted_file_is_withheld_and_a_spoofed_tag_is_harmless(
         session = await host.open("two")
         await host.turn(session, "What about the importer frame and the importer keys?")
         await session.close()
-        uses = list_uses(engine.database(), str(folder), "evil.md")
+        uses = list_uses_of_memory(engine.database(), str(folder), "evil.md")
 
     sent = text_of(host.sent[-1])
     assert "evil.test" not in sent

@@ -26,7 +26,7 @@ from memorist.platforms.processes import is_running
 from memorist.ports import HostInfo as HostFacts
 from memorist.settings import ContextSettings, LongTermMemory, RolloutsSettings, Settings
 from memorist.store.disk_files import DiskFiles
-from memorist.store.extract_rows import list_extracts
+from memorist.store.extract_rows import list_enabled_extracts
 from memorist.store.home_layout import Layout
 from memorist.store.state_database import open_sqlite_state
 from memorist.testing.frozen_clock import FrozenClock
@@ -249,7 +249,7 @@ async def test_what_a_reply_cites_counts_as_used_once(
         await host.turn(session, "Hello.", cited)
         await host.turn(session, "Go on.")
     state = open_sqlite_state(home / "state.sqlite")
-    uses = {each.extracted.thread: each.uses for each in list_extracts(state)}
+    uses = {each.extracted.thread: each.uses for each in list_enabled_extracts(state)}
     state.close()
 
     assert uses == {"a": 1, "b": 0}
@@ -320,7 +320,7 @@ async def test_due_work_is_done_by_a_process_of_its_own(
     await first.close()
 
     state = open_sqlite_state(home / "state.sqlite")
-    assert [each.extracted.thread for each in list_extracts(state)] == ["c1"]
+    assert [each.extracted.thread for each in list_enabled_extracts(state)] == ["c1"]
     state.close()
     assert RULE in (home / "memories" / "memory_summary.md").read_text()
     assert not (tmp_path / "not-this-one").exists()
@@ -412,7 +412,7 @@ async def test_a_damaged_database_costs_the_session_nothing(
         sent = await host.turn(await host.open(engine), "Hello.")
     async with open_rollout_pipeline(Settings(home=str(home))) as past:
         done = await past.sync(past.plan_sync([tmp_path / "sessions"]))
-        back = [each.extracted.thread for each in list_extracts(past.state)]
+        back = [each.extracted.thread for each in list_enabled_extracts(past.state)]
 
     assert RULE in sent
     assert list(home.glob("state.sqlite.damaged*"))

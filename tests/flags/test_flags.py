@@ -19,10 +19,10 @@ from memorist.flags.flag_lookup import Flags, InMemoryFlagSource
 from memorist.flags.flag_overrides import (
     MAX_FLAG_NUMBER,
     SECTIONS,
+    apply_flags_to_section,
     find_flag_problems,
     flag_defaults,
     list_active_flags,
-    override_settings,
 )
 from memorist.flags.open_feature import OpenFeatureFlagSource
 from memorist.ports import HostInfo
@@ -230,7 +230,9 @@ def test_only_positive_numbers_override(flags: dict[str, object]) -> None:
     """Whatever a source says, every number in force is positive, of its kind and one that can be
     counted with, and every switch true or false.
     """
-    now = {section: override_settings(settings, flags) for section, settings in SECTIONS.items()}
+    now = {
+        section: apply_flags_to_section(settings, flags) for section, settings in SECTIONS.items()
+    }
 
     for name, own in flag_defaults().items():
         section, _, field = name.partition(".")

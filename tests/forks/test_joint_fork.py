@@ -12,11 +12,11 @@ from msgspec.structs import replace
 
 from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist
-from memorist.forks.answer_form import AnswerForm, list_texts
+from memorist.forks.answer_form import AnswerForm, list_answer_texts
 from memorist.forks.file_tool_calls import WriteFileCall
 from memorist.forks.fork import run_fork
 from memorist.forks.fork_spec import FolderAccess, ForkOutcome, ForkSpec, Receipt
-from memorist.forks.joint_fork import JointFork, join_summaries
+from memorist.forks.joint_fork import JointForkRunner, merge_history_summaries
 from memorist.forks.text_edits import TextEdits
 from memorist.settings import SessionMemorySettings, Settings
 from memorist.testing import (
@@ -42,7 +42,7 @@ def build_spec(label: str, summary: str = "") -> ForkSpec:
         read=lambda answer: TextEdits(
             tuple(
                 WriteFileCall(line if line.startswith("/") else f"{folder}/{line}.md", line)
-                for line in list_texts(answer.get("lines"))
+                for line in list_answer_texts(answer.get("lines"))
             )
         ),
     )
@@ -61,7 +61,7 @@ async def run_together(
 ) -> tuple[list[Receipt], list[Receipt]]:
     """The receipts of forks that start at once, and those that were recorded."""
     clock, recorded = FrozenClock(), list[Receipt]()
-    joint, start = JointFork(clock), partial(run_fork, clock=clock)
+    joint, start = JointForkRunner(clock), partial(run_fork, clock=clock)
     runs = (
         joint.run(each, model=model, files=files, record=recorded.append, start=start)
         for each in specs
@@ -173,7 +173,7 @@ async def test_one_that_is_cancelled_leaves_the_others_and_the_last_ends_the_run
     """A session that closes ends what still runs; each leaves its receipt."""
     model = ScriptedModel([Hang()], format="openai_chat")
     clock, recorded = FrozenClock(), list[Receipt]()
-    joint, start = JointFork(clock), partial(run_fork, clock=clock)
+    joint, start = JointForkRunner(clock), partial(run_fork, clock=clock)
     runs = [
         asyncio.create_task(
             joint.run(spec, model=model, files=InMemoryFiles(), record=recorded.append, start=start)
@@ -199,7 +199,7 @@ def test_what_several_summaries_hold_is_shown_once() -> None:
     memories = (
         "The newest messages:\n\n[user]\nNo floats.\n\n[user]\nMend it.\n\n[assistant]\nDone."
     )
-    joined = join_summaries([notes, memories])
+    joined = merge_history_summaries([notes, memories])
 
     assert (
         sorted(joined.count(text) for text in ("Mend it.", "Done.", "No floats.", "Derived."))

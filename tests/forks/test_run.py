@@ -17,7 +17,7 @@ from memorist.forks.answer_form import AnswerForm
 from memorist.forks.background_queue import BackgroundQueue
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement
 from memorist.forks.fork import load_fork_prompts, run_fork
-from memorist.forks.fork_request import FORK_MARK, is_fork, shares_prefix
+from memorist.forks.fork_request import FORK_MARK, is_fork, is_parent_model
 from memorist.forks.fork_spec import (
     EditMethod,
     FolderAccess,
@@ -624,7 +624,7 @@ async def test_another_model_without_a_digest_is_refused_before_any_request() ->
     assert receipt.outcome is ForkOutcome.FAILED
     assert "digest" in receipt.said
     assert model.requests == []
-    assert shares_prefix(
+    assert is_parent_model(
         "anthropic:model@http://127.0.0.1:1", "anthropic", ParentCall(parent_request("anthropic"))
     )
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memorist.forks.shell_command import run_command
+from memorist.forks.shell_command import run_limited_program
 from memorist.forks.shell_policy import CommandRefused, ReadOnlyCommand, judge_command
 
 
@@ -121,7 +121,7 @@ def test_a_file_named_like_a_flag_stays_a_file(tmp_path: Path) -> None:
     judged = judge_command("sort *")
     assert isinstance(judged, ReadOnlyCommand)
 
-    ran = asyncio.run(run_command(["sh", "-c", judged.script], cwd=tmp_path))
+    ran = asyncio.run(run_limited_program(["sh", "-c", judged.script], cwd=tmp_path))
 
     assert ran.status == 0
     assert ran.output == "a\nx\n"
@@ -136,7 +136,7 @@ def test_a_glob_that_fits_two_files_gives_uniq_no_output_file(tmp_path: Path) ->
     judged = judge_command("uniq in*")
     assert isinstance(judged, ReadOnlyCommand)
 
-    asyncio.run(run_command(["sh", "-c", judged.script], cwd=tmp_path))
+    asyncio.run(run_limited_program(["sh", "-c", judged.script], cwd=tmp_path))
 
     assert (tmp_path / "in2").read_text() == "in2"
 
@@ -172,7 +172,9 @@ def test_a_repository_cannot_make_git_start_a_program(tmp_path: Path, command: s
         )
     )
     made = asyncio.run(
-        run_command(["sh", "-c", f"{make}\n{evil}git config log.showSignature true"], cwd=work)
+        run_limited_program(
+            ["sh", "-c", f"{make}\n{evil}git config log.showSignature true"], cwd=work
+        )
     )
     assert made.status == 0, made.output
     (work / "f.md").write_text("two\n")
@@ -180,7 +182,7 @@ def test_a_repository_cannot_make_git_start_a_program(tmp_path: Path, command: s
     judged = judge_command(command)
     assert isinstance(judged, ReadOnlyCommand)
 
-    ran = asyncio.run(run_command(["sh", "-c", judged.script], cwd=work))
+    ran = asyncio.run(run_limited_program(["sh", "-c", judged.script], cwd=work))
 
     assert ran.status == 0, ran.output
     assert not (tmp_path / "canary").exists()
@@ -200,7 +202,7 @@ def test_a_folder_made_to_look_like_a_repository_is_not_taken_for_one(tmp_path: 
     judged = judge_command("git log")
     assert isinstance(judged, ReadOnlyCommand)
 
-    ran = asyncio.run(run_command(["sh", "-c", judged.script], cwd=tmp_path))
+    ran = asyncio.run(run_limited_program(["sh", "-c", judged.script], cwd=tmp_path))
 
     assert "cannot use bare repository" in ran.output
     assert not (tmp_path / "canary").exists()
@@ -209,7 +211,7 @@ def test_a_folder_made_to_look_like_a_repository_is_not_taken_for_one(tmp_path: 
 @pytest.mark.covers("FK-5")
 async def test_a_command_that_never_ends_is_stopped(tmp_path: Path) -> None:
     """The time limit kills the command and what it started."""
-    ran = await run_command(["sh", "-c", "sleep 60 | cat"], cwd=tmp_path, seconds=0.2)
+    ran = await run_limited_program(["sh", "-c", "sleep 60 | cat"], cwd=tmp_path, seconds=0.2)
 
     assert ran.status is None
     assert "0.2 seconds" in ran.stopped
@@ -218,7 +220,7 @@ async def test_a_command_that_never_ends_is_stopped(tmp_path: Path) -> None:
 @pytest.mark.covers("FK-5")
 async def test_endless_output_is_cut(tmp_path: Path) -> None:
     """Output is read up to a limit; the command is then killed."""
-    ran = await run_command(["cat", "/dev/zero"], cwd=tmp_path, limit=1_000)
+    ran = await run_limited_program(["cat", "/dev/zero"], cwd=tmp_path, limit=1_000)
 
     assert len(ran.output) == 1_000
     assert "1000 bytes" in ran.stopped
@@ -302,7 +304,7 @@ def test_nothing_that_is_taken_for_read_only_writes(lines: list[str]) -> None:
 
         async def run_all() -> None:
             for judged in taken[:8]:
-                await run_command(["sh", "-c", judged.script], cwd=folder, seconds=2)
+                await run_limited_program(["sh", "-c", judged.script], cwd=folder, seconds=2)
 
         asyncio.run(run_all())
 

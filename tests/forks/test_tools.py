@@ -10,7 +10,7 @@ from memorist.core.apply_patch import (
     AddFilePatch,
     DeleteFilePatch,
     PatchHunk,
-    PatchRejected,
+    PatchRejection,
     UpdateFilePatch,
     apply_hunks,
     parse_file_patches,
@@ -227,7 +227,7 @@ def test_a_hunk_that_does_not_fit_one_place_is_refused(hunk: PatchHunk, why: str
     """No hunk is put where it only might belong."""
     found = apply_hunks("x\na\nx\nb\n", (hunk,))
 
-    assert isinstance(found, PatchRejected)
+    assert isinstance(found, PatchRejection)
     assert why in found.why
 
 
@@ -246,7 +246,7 @@ def test_a_hunk_that_does_not_fit_one_place_is_refused(hunk: PatchHunk, why: str
 )
 def test_a_broken_patch_is_refused_whole(text: str) -> None:
     """Nothing of a patch that cannot be read is applied."""
-    assert isinstance(parse_file_patches(text), PatchRejected)
+    assert isinstance(parse_file_patches(text), PatchRejection)
 
 
 @pytest.mark.covers("FK-3")

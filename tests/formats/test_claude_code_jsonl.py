@@ -19,7 +19,7 @@ from memorist.formats import claude_code, claude_code_tree
 from memorist.formats.claude_code import read_session
 from memorist.formats.transcript_format import (
     CompactionBoundary,
-    RecordedLine,
+    RawTranscriptLine,
     RepairedLine,
     SessionHead,
     SideRecord,
@@ -100,12 +100,12 @@ def boundary(uuid: str, before: str, segment: Record | None = None) -> Record:
     return _common(uuid, None, **more)
 
 
-def lines_of(*records: Record | bytes) -> list[RecordedLine]:
+def lines_of(*records: Record | bytes) -> list[RawTranscriptLine]:
     """The lines of a file with these records; bytes stand as they are."""
     raw = [
         record if isinstance(record, bytes) else json.dumps(record).encode() for record in records
     ]
-    return [RecordedLine(number, data) for number, data in enumerate(raw, 1)]
+    return [RawTranscriptLine(number, data) for number, data in enumerate(raw, 1)]
 
 
 def entries_of(*records: Record | bytes) -> list[TranscriptEntry]:
@@ -662,7 +662,7 @@ def test_no_file_breaks_the_reader(raw: list[bytes]) -> None:
     """Any bytes at all give a head and entries, or a clear error."""
     try:
         entries = list(
-            read_session([RecordedLine(number, data) for number, data in enumerate(raw, 1)])
+            read_session([RawTranscriptLine(number, data) for number, data in enumerate(raw, 1)])
         )
     except InputError:
         return
@@ -689,8 +689,8 @@ def test_lines_too_long_to_take_are_skipped_by_their_problem() -> None:
     """What the file gave no bytes of is named with the file's own reason."""
     lines = [
         *lines_of(user("a", None)),
-        RecordedLine(2, b"", "it is longer than 64 MiB"),
-        RecordedLine(3, json.dumps(reply("b", "a")).encode()),
+        RawTranscriptLine(2, b"", "it is longer than 64 MiB"),
+        RawTranscriptLine(3, json.dumps(reply("b", "a")).encode()),
     ]
     entries = list(read_session(lines))
     assert ids(entries) == ["a", "b"]
@@ -711,7 +711,9 @@ def test_a_file_that_grows_between_the_passes_is_read_as_it_was() -> None:
         def __iter__(self) -> Any:
             self.passes += 1
             more = (
-                [] if self.passes == 1 else [RecordedLine(3, json.dumps(user("c", "b")).encode())]
+                []
+                if self.passes == 1
+                else [RawTranscriptLine(3, json.dumps(user("c", "b")).encode())]
             )
             return iter([*records, *more])
 
@@ -730,7 +732,7 @@ def test_recorded_sessions_pair_every_call_with_its_answer() -> None:
     for path in sorted(SESSIONS.glob("*.jsonl")):
         raw = path.read_bytes().splitlines()
         entries = list(
-            read_session([RecordedLine(number, data) for number, data in enumerate(raw, 1)])
+            read_session([RawTranscriptLine(number, data) for number, data in enumerate(raw, 1)])
         )
         calls: set[str] = set()
         for entry in entries:

@@ -20,7 +20,7 @@ from memorist.formats.codex_rollout import read_session
 from memorist.formats.openai_responses import read_item
 from memorist.formats.transcript_format import (
     CompactionBoundary,
-    RecordedLine,
+    RawTranscriptLine,
     RepairedLine,
     SessionHead,
     SideRecord,
@@ -124,13 +124,13 @@ def turn(number: int, words: str = "") -> list[Record]:
     ]
 
 
-def lines_of(*records: Record | bytes) -> list[RecordedLine]:
+def lines_of(*records: Record | bytes) -> list[RawTranscriptLine]:
     """The lines of a file with these records; bytes stand as they are."""
     raw = [
         one if isinstance(one, bytes) else json.dumps(one, separators=(",", ":")).encode() + b"\n"
         for one in records
     ]
-    return [RecordedLine(number, data) for number, data in enumerate(raw, 1)]
+    return [RawTranscriptLine(number, data) for number, data in enumerate(raw, 1)]
 
 
 def entries_of(*records: Record | bytes) -> list[TranscriptEntry]:
@@ -577,14 +577,20 @@ def test_a_damaged_rollout_is_read_and_no_sound_message_is_lost(data: st.DataObj
     alive = {
         message.line
         for message in messages(
-            list(read_session([RecordedLine(number, line) for number, line in enumerate(raw, 1)]))
+            list(
+                read_session(
+                    [RawTranscriptLine(number, line) for number, line in enumerate(raw, 1)]
+                )
+            )
         )
     }
     hurt = data.draw(st.sets(st.integers(1, len(raw)), max_size=6))
     for number in hurt:
         cut = data.draw(st.integers(0, len(raw[number - 1]) - 3))
         raw[number - 1] = raw[number - 1][:cut] + data.draw(st.binary(max_size=8))
-    entries = list(read_session([RecordedLine(number, line) for number, line in enumerate(raw, 1)]))
+    entries = list(
+        read_session([RawTranscriptLine(number, line) for number, line in enumerate(raw, 1)])
+    )
     assert alive - hurt <= {message.line for message in messages(entries)}
 
 
@@ -600,7 +606,7 @@ def test_no_file_breaks_the_reader(raw: list[bytes]) -> None:
     """Any bytes at all give a head and entries, or a clear error."""
     try:
         entries = list(
-            read_session([RecordedLine(number, data) for number, data in enumerate(raw, 1)])
+            read_session([RawTranscriptLine(number, data) for number, data in enumerate(raw, 1)])
         )
     except InputError:
         return
@@ -646,7 +652,7 @@ def test_recorded_rollouts_pair_every_answer_with_its_call() -> None:
     for path in sorted(SESSIONS.glob("*.jsonl")):
         raw = path.read_bytes().splitlines(keepends=True)
         entries = list(
-            read_session([RecordedLine(number, data) for number, data in enumerate(raw, 1)])
+            read_session([RawTranscriptLine(number, data) for number, data in enumerate(raw, 1)])
         )
         calls: set[str] = set()
         for message in messages(entries):

@@ -23,7 +23,7 @@ from memorist.core.messages import (
 from memorist.errors import InputError, UnreadableSession
 from memorist.formats.transcript_format import (
     CompactionBoundary,
-    RecordedLine,
+    RawTranscriptLine,
     RepairedLine,
     SessionHead,
     SideRecord,
@@ -111,10 +111,11 @@ head = st.builds(
 )
 
 
-def lines_of(data: bytes) -> list[RecordedLine]:
+def lines_of(data: bytes) -> list[RawTranscriptLine]:
     """The lines of a file with these bytes."""
     return [
-        RecordedLine(number, line) for number, line in enumerate(data.splitlines(keepends=True), 1)
+        RawTranscriptLine(number, line)
+        for number, line in enumerate(data.splitlines(keepends=True), 1)
     ]
 
 

@@ -15,7 +15,7 @@ from memorist.errors import UnreadableSession
 from memorist.formats.format_detection import detect_format, read_session
 from memorist.formats.transcript_format import (
     CompactionBoundary,
-    RecordedLine,
+    RawTranscriptLine,
     SessionHead,
     SkippedLine,
     TranscriptEntry,
@@ -35,9 +35,9 @@ from support.other_agents import (
 FORMATS = sorted(RECORDED)
 
 
-def lines_of(data: bytes) -> list[RecordedLine]:
+def lines_of(data: bytes) -> list[RawTranscriptLine]:
     """The numbered lines of a file."""
-    return [RecordedLine(n, line) for n, line in enumerate(data.splitlines(keepends=True), 1)]
+    return [RawTranscriptLine(n, line) for n, line in enumerate(data.splitlines(keepends=True), 1)]
 
 
 def read(data: bytes) -> list[TranscriptEntry]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.errors import InputError, UnreadableSession
 from memorist.formats.format_detection import detect_format, read_session
-from memorist.formats.transcript_format import RecordedLine, SessionHead, encode_entry
+from memorist.formats.transcript_format import RawTranscriptLine, SessionHead, encode_entry
 
 CLAUDE = {
     "type": "user",
@@ -25,9 +25,9 @@ SUMMARY = {"type": "summary", "summary": "x", "leafUuid": "y"}
 ITEM = {"type": "message", "role": "user", "content": []}
 
 
-def lines_of(*raw: bytes) -> list[RecordedLine]:
+def lines_of(*raw: bytes) -> list[RawTranscriptLine]:
     """Numbered lines."""
-    return [RecordedLine(number, data) for number, data in enumerate(raw, 1)]
+    return [RawTranscriptLine(number, data) for number, data in enumerate(raw, 1)]
 
 
 @pytest.mark.covers("FM-3", "FM-4", "FM-5")

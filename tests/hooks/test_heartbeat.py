@@ -9,23 +9,23 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memorist.hooks.daemon_watchdog import BUSY_CPU_SECONDS, IDLE_CPU_SECONDS, Heartbeat
+from memorist.hooks.daemon_watchdog import BUSY_CPU_SECONDS, IDLE_CPU_SECONDS, EventLoopWatchdog
 
 HANGS = """
 import asyncio, time
-from memorist.hooks.hook_daemon import Heartbeat, exit_process
+from memorist.hooks.hook_daemon import EventLoopWatchdog, exit_process
 
 async def main():
-    Heartbeat(exit_process, missed_checks=2).start(asyncio.get_running_loop(), 0.01)
+    EventLoopWatchdog(exit_process, missed_checks=2).start(asyncio.get_running_loop(), 0.01)
     time.sleep(3600)
 
 asyncio.run(main())
 """
 WAITS = """
 import asyncio
-from memorist.hooks.hook_daemon import Heartbeat
+from memorist.hooks.hook_daemon import EventLoopWatchdog
 
-class Counted(Heartbeat):
+class Counted(EventLoopWatchdog):
     beats = 0
 
     def beat(self):
@@ -53,7 +53,7 @@ def test_only_so_many_looks_in_a_row_without_a_beat_are_a_hang(
     watched and however late the looks come.
     """
     hung: list[int] = []
-    heart = Heartbeat(lambda: hung.append(len(hung)), looks, lambda: 0.0)
+    heart = EventLoopWatchdog(lambda: hung.append(len(hung)), looks, lambda: 0.0)
     missed = longest = 0
     for beat in beaten:
         if beat:
@@ -77,7 +77,7 @@ def test_work_that_takes_long_is_left_to_its_end_and_endless_work_is_not(
     """
     spent, idle, longest = 0.0, 0, 0
     hung: list[float] = []
-    heart = Heartbeat(lambda: hung.append(spent), 2, lambda: spent)
+    heart = EventLoopWatchdog(lambda: hung.append(spent), 2, lambda: spent)
     for portion in portions:
         spent += portion
         heart.check()

@@ -14,7 +14,7 @@ from memorist.engine.engine import Memorist
 from memorist.engine.rollout_pipeline import open_rollout_pipeline
 from memorist.events import MemoryChanged, MemoryNeedsReview
 from memorist.hooks.hook_event import Client, HookEvent
-from memorist.hooks.hook_notices import MAX_NOTICE_CHARS, render_notice
+from memorist.hooks.hook_notices import MAX_NOTICE_CHARS, render_memory_notice
 from memorist.hooks.hook_response import render_output
 from memorist.hooks.hook_session import HookSessionPool
 from memorist.settings import HooksSettings, Settings
@@ -117,7 +117,7 @@ def test_a_notice_is_one_short_line_whatever_happened() -> None:
         MemoryChanged(f"c{number}", "said", f"rule: line\none \x1b[31m {'word ' * 40}", ("a.md",))
         for number in range(9)
     ]
-    said = render_notice([*events, MemoryNeedsReview("p", "b.md", ("why",))])
+    said = render_memory_notice([*events, MemoryNeedsReview("p", "b.md", ("why",))])
 
     assert len(said) <= MAX_NOTICE_CHARS
     assert "\n" not in said

@@ -82,9 +82,9 @@ def test_a_later_protocol_is_told_from_junk(number: str, rest: bytes) -> None:
     """A question of a later memorist makes room for it; one of this protocol and what is no
     question of ours do not.
     """
-    assert hook_protocol.is_other_version(b"memorist\t" + number.encode() + b"\t" + rest)
-    assert not hook_protocol.is_other_version(
+    assert hook_protocol.is_other_protocol_version(b"memorist\t" + number.encode() + b"\t" + rest)
+    assert not hook_protocol.is_other_protocol_version(
         hook_protocol.encode_hook_header("0.1.0", "Stop", "codex", "", 0)
     )
-    assert not hook_protocol.is_other_version(b"x" + rest)
-    assert not hook_protocol.is_other_version(hook_protocol.PING)
+    assert not hook_protocol.is_other_protocol_version(b"x" + rest)
+    assert not hook_protocol.is_other_protocol_version(hook_protocol.PING)

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from memorist.forks.answer_form import read_form
+from memorist.forks.answer_form import read_answer_text
 from memorist.forks.file_tool_calls import EditFileCall
 from memorist.magic_docs.document_files import load_magic_doc_prompts
 from memorist.magic_docs.document_form import build_document_form
@@ -24,7 +24,7 @@ def change(tmp_path: Path, *changes: tuple[str, str, str]) -> tuple[str, tuple[s
     prompts = load_magic_doc_prompts(DiskFiles(), Layout(tmp_path))
     form = build_document_form(DOCUMENT, "/n/bills.md", header, prompts)
     given = [dict(zip(("section", "old", "new"), each, strict=True)) for each in changes]
-    edits = read_form(form, msgspec.json.encode({"changes": given}).decode())
+    edits = read_answer_text(form, msgspec.json.encode({"changes": given}).decode())
     for call in edits.calls:
         assert isinstance(call, EditFileCall)
         return call.replacements[0].new, edits.problems

@@ -15,9 +15,9 @@ from memorist.magic_docs.document_check import (
     MagicDocument,
     RejectedUpdate,
     UnchangedUpdate,
-    diff_lines,
-    find_name_problems,
+    find_added_and_removed_lines,
     find_new_paths,
+    find_unsupported_name_changes,
     judge_update,
     preserve_line_endings,
     read_document,
@@ -210,7 +210,7 @@ def test_only_what_begins_with_the_frame_is_ever_written(before: str, after: str
 )
 def test_difference_counts_each_line(old: list[str], new: list[str]) -> None:
     """Lines that both have are in neither part; a line that is there once more is new once."""
-    added, removed = diff_lines("\n".join(old) + "\n", "\n".join(new) + "\n")
+    added, removed = find_added_and_removed_lines("\n".join(old) + "\n", "\n".join(new) + "\n")
 
     for letter in "abc":
         assert added.split("\n").count(letter) == max(0, new.count(letter) - old.count(letter))
@@ -251,7 +251,7 @@ def test_names_go_and_come_only_with_the_conversation(
     """
     after = (FRAME + BODY).replace(old, new)
 
-    found = find_name_problems(document(), after.encode(), conversation)
+    found = find_unsupported_name_changes(document(), after.encode(), conversation)
 
     assert bool(found) is bool(problem)
     assert problem in "; ".join(found)

@@ -14,7 +14,7 @@ import pytest
 from memorist.errors import ModelNameError
 from memorist.models import embedder
 from memorist.models.embedder import MiniLmEmbedder, is_embedder_installed
-from memorist.models.integer_matmul import use_integer_matmul
+from memorist.models.integer_matmul import convert_to_integer_matmul
 from memorist.recall.lexical_score import SearchEntry
 from memorist.recall.ranker import Ranker
 
@@ -65,7 +65,7 @@ def test_products_of_integers_give_nearly_the_same_vectors(
         pytest.skip("the extra `embed` is not installed")
     texts = ["Use pnpm, never npm, in this repository", "how do we install dependencies"]
     integers = MiniLmEmbedder()
-    monkeypatch.setattr(embedder, "use_integer_matmul", bytes)
+    monkeypatch.setattr(embedder, "convert_to_integer_matmul", bytes)
     floats = MiniLmEmbedder()
 
     for one, other in zip(integers.embed(texts), floats.embed(texts), strict=True):
@@ -75,10 +75,10 @@ def test_products_of_integers_give_nearly_the_same_vectors(
 
 def test_a_model_without_stored_8_bit_weights_is_left_as_it_is() -> None:
     """And what is no model at all is refused, not made a damaged one."""
-    assert use_integer_matmul(b"") == b""
-    assert use_integer_matmul(b"\x3a\x00") == b"\x3a\x00"
+    assert convert_to_integer_matmul(b"") == b""
+    assert convert_to_integer_matmul(b"\x3a\x00") == b"\x3a\x00"
     with pytest.raises(ValueError, match="ends within a number"):
-        use_integer_matmul(b"\x3a\x80")
+        convert_to_integer_matmul(b"\x3a\x80")
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from memorist.core.messages import Usage
 from memorist.models.model_pricing import (
     ModelPrice,
     call_cost,
-    lookup_price,
+    match_model_price,
     merge_prices,
     shipped_prices,
 )
@@ -41,13 +41,13 @@ TOKENS = st.integers(0, 5_000_000)
 )
 def test_the_longest_entry_that_fits_serves_a_model(model: str, entry: str | None) -> None:
     """Dated and named variants are served, later versions are not: they may cost something else."""
-    assert lookup_price(model, TABLE) == (TABLE[entry] if entry else None)
+    assert match_model_price(model, TABLE) == (TABLE[entry] if entry else None)
 
 
 @pytest.mark.covers("CP-18")
 def test_a_star_serves_everything_that_begins_so() -> None:
     """For those who want one price for a whole family."""
-    assert lookup_price("gpt-5.4", {"gpt-5*": ModelPrice(input=1.0)}) == ModelPrice(input=1.0)
+    assert match_model_price("gpt-5.4", {"gpt-5*": ModelPrice(input=1.0)}) == ModelPrice(input=1.0)
 
 
 @pytest.mark.covers("CP-18")
@@ -64,7 +64,7 @@ def test_claude_is_known_under_its_gateway_names(model: str) -> None:
     """Folders and regions before the name do not matter; cache factors are 0.1, 1.25 and 2 times
     input.
     """
-    price = lookup_price(model, shipped_prices())
+    price = match_model_price(model, shipped_prices())
 
     assert price is not None
     assert price.input is not None
@@ -130,8 +130,8 @@ def test_long_requests_cost_their_own_price() -> None:
 def test_a_user_entry_keeps_what_it_does_not_say() -> None:
     """The user's input price and our window, output and cache prices."""
     table = merge_prices(shipped_prices(), {"claude-opus-4-5-20251101": ModelPrice(input=1.5)})
-    mine = lookup_price("claude-opus-4-5-20251101", table)
-    ours = lookup_price("claude-opus-4-5", shipped_prices())
+    mine = match_model_price("claude-opus-4-5-20251101", table)
+    ours = match_model_price("claude-opus-4-5", shipped_prices())
 
     assert mine is not None
     assert ours is not None
@@ -141,7 +141,7 @@ def test_a_user_entry_keeps_what_it_does_not_say() -> None:
         ours.window,
         ours.cache_read,
     )
-    assert lookup_price("claude-opus-4-5", table) == ours
+    assert match_model_price("claude-opus-4-5", table) == ours
 
 
 @pytest.mark.covers("CP-18")

@@ -49,7 +49,7 @@ from tools.registry import registry
 
 from memorist.adapters.engine_thread import EngineThread
 from memorist.adapters.hermes import MemoristEngine, MemoristMemoryProvider, plugin
-from memorist.adapters.hermes_state import HermesState, encode_message, find_added_texts
+from memorist.adapters.hermes_state import HermesState, encode_message, find_texts_added_by_memorist
 from memorist.core.messages import JsonObject
 from memorist.testing.provider_server import ScriptedServer
 
@@ -530,6 +530,6 @@ def test_what_memorist_adds_is_told_apart_from_what_hermes_said(
     given_items = [{"role": "user", "content": text} for text in said]
     new = [{"role": "user", "content": f"memorist: {text}"} for text in ours]
 
-    found = find_added_texts(given_items, [*given_items[:at], *new, *given_items[at:]])
+    found = find_texts_added_by_memorist(given_items, [*given_items[:at], *new, *given_items[at:]])
 
     assert found == [str(item["content"]) for item in new]

@@ -67,7 +67,7 @@ async def test_what_refers_to_itself_is_freed_while_the_proxy_runs(
     try:
         del left
         assert not freed.is_set()
-        collecting = asyncio.create_task(proxy_server.collect_garbage())
+        collecting = asyncio.create_task(proxy_server.collect_garbage_periodically())
         await asyncio.wait_for(freed.wait(), 20)
         collecting.cancel()
     finally:

@@ -21,7 +21,7 @@ from memorist.mcp_server.tool_arguments import (
     MemoryWriteArguments,
 )
 from memorist.settings import RecallSettings, Settings
-from memorist.store.memory_uses import list_uses
+from memorist.store.memory_uses import list_uses_of_memory
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import Say
 
@@ -104,7 +104,7 @@ def test_a_prompt_is_shown_it_whole_once_and_the_use_is_recorded_where_it_is_kep
         told = [*asked, {"role": "assistant", "content": "Here."}, *asked]
         again = session.prepare({**request_of(ASKED), "messages": told})["messages"]
     assert memory.everywhere is not None
-    uses = list_uses(engine.database(), str(memory.everywhere.layout.folder), "lunch.md")
+    uses = list_uses_of_memory(engine.database(), str(memory.everywhere.layout.folder), "lunch.md")
 
     assert f"--- {PATH} (user" in json.dumps(first)
     assert json.dumps(first).count("Satay is out") == 1

@@ -18,7 +18,7 @@ from memorist.recall.memory_selection import (
     list_relevant_paths,
     select_relevant,
 )
-from memorist.recall.project_question import asks_about_project
+from memorist.recall.project_question import is_question_without_request
 from memorist.recall.ranker import Ranker
 from memorist.recall.word_chance import chance_of_word, measure_evidence
 from memorist.settings import RecallSettings
@@ -191,7 +191,7 @@ def test_a_question_is_shown_the_nearest_memory_sooner_than_a_request() -> None:
 )
 def test_a_question_about_the_project_is_told_by_its_form(message: str, asks: bool) -> None:
     """In the languages that are read; not a request, and not one about what the message shows."""
-    assert asks_about_project(message) is asks
+    assert is_question_without_request(message) is asks
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from memorist.rollouts.job_worker import (
     build_claim_terms,
 )
 from memorist.settings import RolloutsSettings
-from memorist.store.extract_rows import RolloutExtract, list_extracts
+from memorist.store.extract_rows import RolloutExtract, list_enabled_extracts
 from memorist.store.rollout_rows import Rollout
 from memorist.store.state_database import StateDatabase
 from memorist.system import SystemClock
@@ -73,7 +73,7 @@ class Scripted:
 
     async def consolidate(self, confirm: Callable[[], bool]) -> Sequence[RolloutExtract]:
         self.note("consolidate")
-        used = [each.extracted for each in list_extracts(self.state)]
+        used = [each.extracted for each in list_enabled_extracts(self.state)]
         if "consolidate" in self.broken:
             raise self.broken["consolidate"]
         return used if confirm() else []

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memorist.errors import StoreError, WriteConflict
 from memorist.rollouts.folder_baseline import FolderBaseline
 from memorist.rollouts.folder_changes import compare_folders, render_difference
-from memorist.rollouts.folder_swap import FolderSwap, begin_swap, finish_swap, forget_swap
+from memorist.rollouts.folder_swap import FolderSwap, apply_recorded_swap, forget_swap, record_swap
 from memorist.rollouts.rollout_folder import read_memory_folder, write_note
 from memorist.store.disk_files import DiskFiles
 
@@ -189,7 +189,7 @@ def test_a_change_that_was_broken_off_is_finished(tmp_path: Path, broken_off: in
         if data is not None:
             DISK.write(folder / path, data)
     accepted = {path: data for path, data in after.items() if data is not None}
-    begin_swap(DISK, folder, journal, FolderSwap(before=before, after=after, accepted=accepted))
+    record_swap(DISK, folder, journal, FolderSwap(before=before, after=after, accepted=accepted))
     for path in sorted(after)[:broken_off]:
         data = after[path]
         if data is None:
@@ -197,10 +197,10 @@ def test_a_change_that_was_broken_off_is_finished(tmp_path: Path, broken_off: in
         else:
             DISK.write(folder / path, data)
 
-    assert finish_swap(DISK, folder, journal) == accepted
+    assert apply_recorded_swap(DISK, folder, journal) == accepted
     assert read_memory_folder(DISK, folder).files == accepted
     forget_swap(DISK, journal)
-    assert finish_swap(DISK, folder, journal) is None
+    assert apply_recorded_swap(DISK, folder, journal) is None
 
 
 @pytest.mark.covers("SF-4")
@@ -218,14 +218,14 @@ def test_somebody_elses_change_is_left_and_seen_as_theirs(tmp_path: Path) -> Non
     DISK.write(folder / "b.md", b"theirs")
 
     with pytest.raises(WriteConflict):
-        begin_swap(DISK, folder, journal, swap)
+        record_swap(DISK, folder, journal, swap)
     assert not journal.exists()
     assert (folder / "a.md").read_bytes() == b"1"
 
     DISK.write(folder / "b.md", b"2")
-    begin_swap(DISK, folder, journal, swap)
+    record_swap(DISK, folder, journal, swap)
     DISK.write(folder / "b.md", b"theirs")
-    assert finish_swap(DISK, folder, journal) == {"a.md": b"11", "b.md": b"2"}
+    assert apply_recorded_swap(DISK, folder, journal) == {"a.md": b"11", "b.md": b"2"}
     assert (folder / "b.md").read_bytes() == b"theirs"
 
 
@@ -235,5 +235,5 @@ def test_a_torn_record_of_a_change_is_thrown_away(tmp_path: Path) -> None:
     journal = tmp_path / "swap.json"
     journal.write_bytes(b'{"before": {"a.md": null}, "aft')
 
-    assert finish_swap(DISK, tmp_path / "m", journal) is None
+    assert apply_recorded_swap(DISK, tmp_path / "m", journal) is None
     assert not journal.exists()

@@ -26,10 +26,10 @@ from memorist.rollouts.session_evidence import (
     EvidenceRows,
     EvidenceTier,
     calibrate_factor,
-    count_part_turns,
     evidence_token_budget,
     max_row_bytes,
     shrink_budget,
+    split_turns_into_parts,
     tokens_to_bytes,
 )
 from rollouts.conftest import Talk
@@ -215,7 +215,7 @@ def test_what_the_agent_said_last_is_its_answer() -> None:
 @pytest.mark.covers("RO-3")
 def test_a_long_session_is_parted_between_turns(weights: list[int], size: int) -> None:
     """Every turn is in one part, no part is empty, there are at most four, and one where all fits."""
-    found = count_part_turns(weights, size)
+    found = split_turns_into_parts(weights, size)
 
     assert sum(found) == len(weights)
     assert all(count > 0 for count in found)

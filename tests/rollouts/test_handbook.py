@@ -13,7 +13,7 @@ from memorist.auto_memory.interop.codex_memory import import_codex_memory
 from memorist.rollouts.handbook import (
     Handbook,
     HandbookEntry,
-    HandbookSection,
+    HandbookGroup,
     HandbookSource,
     HandbookTask,
     render_group,
@@ -56,7 +56,7 @@ def test_sessions_and_what_rests_on_them_are_read_back(
         support=support,
         works=(4,) if support else (),
     )
-    group = HandbookSection(
+    group = HandbookGroup(
         title="/srv/a",
         folders=("/srv/a",),
         applies="cwd=/srv/a",

@@ -15,7 +15,7 @@ from memorist.core.prompt_templates import load_prompt
 from memorist.rollouts.raw_memory import SECTION_TITLES, RawMemory, parse_raw_memory
 from memorist.rollouts.stage_one import extract_session
 from memorist.rollouts.stage_one_answer import StageOneAnswer
-from memorist.rollouts.stage_one_review import JudgedSession, judge_answer
+from memorist.rollouts.stage_one_review import AnswerReviewBasis, judge_answer
 from memorist.rollouts.structural_stage_one import StageOneResult
 from memorist.runtime import Runtime
 from memorist.store.rollout_rows import Rollout
@@ -167,7 +167,7 @@ def test_no_answer_takes_a_proved_entry_away(lines: list[str], summary: str) -> 
     """
     thread = Rollout(id="s", path="/s", format="codex", size=1, modified_ns=1, updated=1, cwd="/x")
     proven = parse_raw_memory(entries("`pytest` passed.", "The total is rounded once."))
-    session = JudgedSession(
+    session = AnswerReviewBasis(
         thread,
         StageOneResult(proven, "# Till\n"),
         WriteEvidence(user_messages=(("line 3", "Mend the till."),), outside_texts=()),

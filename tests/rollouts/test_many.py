@@ -13,10 +13,14 @@ from pathlib import Path
 import pytest
 
 from memorist.errors import ModelUnavailable, StoreError
-from memorist.rollouts.job_worker import JobDeferred, JobEvent, JobFinished, WorkerPace
+from memorist.rollouts.job_worker import JobEvent, JobFinished, JobNotClaimed, WorkerPace
 from memorist.rollouts.shared_worker import run_shared_worker
 from memorist.store.dead_workers import release_dead_leases
-from memorist.store.extract_rows import delete_all_extracts, list_extracts, prune_extracts
+from memorist.store.extract_rows import (
+    delete_extraction_state,
+    list_enabled_extracts,
+    prune_extracts,
+)
 from memorist.store.job_claim_rules import JobClaim
 from memorist.store.job_claims import (
     claim_consolidation,
@@ -31,9 +35,9 @@ from memorist.store.job_claims import (
 from memorist.store.memory_mode import set_memory_mode
 from memorist.store.postgres import PostgresState
 from memorist.store.rollout_rows import (
-    count_uses,
     list_extraction_progress,
     list_rollouts,
+    record_rollout_citations,
     save_rollouts,
 )
 from memorist.testing.frozen_clock import FrozenClock
@@ -97,8 +101,8 @@ def test_the_same_promises_hold_on_postgresql(address: str) -> None:
     ) == (["b"], 3, 3)
     assert (retry_jobs(state, TERMS, ["b"]), claim(state, "b").attempt) == (1, 4)
     assert (
-        count_uses(state, ["a", "z"]),
-        [(each.uses, each.selected) for each in list_extracts(state)],
+        record_rollout_citations(state, ["a", "z"]),
+        [(each.uses, each.selected) for each in list_enabled_extracts(state)],
     ) == (["z"], [(1, True)])
     assert [
         each.rollout.id for each in list_extraction_progress(state, limit=9, only_behind=True)
@@ -109,7 +113,11 @@ def test_the_same_promises_hold_on_postgresql(address: str) -> None:
         "b": "enabled",
         "c": "enabled",
     }
-    assert (prune_extracts(state, 30), delete_all_extracts(state), list_jobs(state)) == ([], 0, [])
+    assert (prune_extracts(state, 30), delete_extraction_state(state), list_jobs(state)) == (
+        [],
+        0,
+        [],
+    )
     state.close()
 
 
@@ -142,8 +150,8 @@ def test_two_workers_share_the_work_and_one_is_killed_in_the_middle(
         log.with_name("go").touch()
         until(
             lambda: (
-                len(list_extracts(state)) == len(ids)
-                and all(each.selected for each in list_extracts(state))
+                len(list_enabled_extracts(state)) == len(ids)
+                and all(each.selected for each in list_enabled_extracts(state))
             )
         )
         workers[1].send_signal(signal.SIGTERM)
@@ -168,11 +176,11 @@ def test_two_workers_share_the_work_and_one_is_killed_in_the_middle(
 
 HOLDER = """
 import sys
-from memorist.platforms.processes import name_process
+from memorist.platforms.processes import name_current_process
 from memorist.store.job_claims import claim_extraction
 from memorist.store.postgres import PostgresState
 from store.claiming import NOW, TERMS
-state, name = PostgresState(sys.argv[1]), name_process()
+state, name = PostgresState(sys.argv[1]), name_current_process()
 state.register_worker(name)
 claim_extraction(state, "t", NOW, worker=f"task-7@{name}", terms=TERMS)
 print(name, flush=True)
@@ -285,9 +293,9 @@ async def test_once_ends_when_all_that_can_be_begun_is_done(address: str) -> Non
         "consolidated",
         *["kept"] * 5,
     ]
-    assert all(each.selected for each in list_extracts(state))
-    assert len(list_extracts(state)) == 5
-    deferred = [each for each in told if isinstance(each, JobDeferred)]
+    assert all(each.selected for each in list_enabled_extracts(state))
+    assert len(list_enabled_extracts(state)) == 5
+    deferred = [each for each in told if isinstance(each, JobNotClaimed)]
     assert len(deferred) == len(set(deferred)) <= 1, "the cooldown is told once"
     state.close()
 

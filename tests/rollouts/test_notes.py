@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from memorist.core.front_matter import split_front_matter
 from memorist.rollouts.handbook_parser import parse_handbook
-from memorist.rollouts.user_notes import build_note, find_notes, mark_note_merged, parse_note
+from memorist.rollouts.user_notes import build_note_file, find_notes, mark_note_merged, parse_note
 from rollouts.sessions import SHOP, handbook, kept, made, task
 
 NOW = "2025-11-22T10:00:00Z"
 ROWS = [kept("a", task("T"))]
-PATH, NOTE = build_note("Use pnpm here", now=NOW, group_title=SHOP)
+PATH, NOTE = build_note_file("Use pnpm here", now=NOW, group_title=SHOP)
 
 
 @pytest.mark.covers("RO-5")
@@ -54,7 +54,7 @@ def test_a_note_that_is_an_order_for_an_agent_is_neither_merged_nor_marked() -> 
 def test_a_note_holds_no_secret() -> None:
     """A key is marked before the file is written, and its name does not tell it either."""
     key = "AKIA" + "Q3EGRBXJ6OPZ4TYW"
-    path, data = build_note(f"the key is {key}", now=NOW)
+    path, data = build_note_file(f"the key is {key}", now=NOW)
 
     assert key.encode() not in data
     assert key.lower() not in path.lower()
@@ -64,7 +64,7 @@ def test_a_note_holds_no_secret() -> None:
 @given(st.text(max_size=100), st.text(max_size=40))
 def test_any_note_has_a_safe_name_and_is_read_again(text: str, place: str) -> None:
     """Whatever the words: one plain file name, and a place that is everywhere or a full path."""
-    path, data = build_note(text, now=NOW, group_title=place)
+    path, data = build_note_file(text, now=NOW, group_title=place)
     note = parse_note(path, data)
 
     assert path.startswith("extensions/ad_hoc/notes/2025-11-22T10-00-00-")

@@ -13,9 +13,9 @@ from memorist.rollouts.raw_memory import (
     MemoryBullet,
     RawMemory,
     RawMemoryTask,
+    normalize_raw_memory,
     parse_raw_memory,
     render_raw_memory,
-    tidy_raw_memory,
 )
 
 TEXTS = st.text(max_size=60) | st.sampled_from(
@@ -84,8 +84,10 @@ def test_what_is_written_is_read_again(raw: RawMemory) -> None:
     """
     found = parse_raw_memory(render_raw_memory(raw))
 
-    assert tidy_raw_memory(tidy_raw_memory(raw)) == tidy_raw_memory(raw)
-    assert found == (RawMemory() if tidy_raw_memory(raw).is_empty else tidy_raw_memory(raw))
+    assert normalize_raw_memory(normalize_raw_memory(raw)) == normalize_raw_memory(raw)
+    assert found == (
+        RawMemory() if normalize_raw_memory(raw).is_empty else normalize_raw_memory(raw)
+    )
 
 
 @given(st.text(max_size=400) | st.lists(TEXTS, max_size=12).map("\n".join))

@@ -9,7 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.rollouts.extract_recovery import restore_extracts_from_summaries
-from memorist.store.extract_rows import RolloutExtract, list_extracts, reinsert_extracts
+from memorist.store.extract_rows import (
+    RolloutExtract,
+    insert_missing_extracts,
+    list_enabled_extracts,
+)
 from memorist.store.job_claims import finish_extraction
 from memorist.store.rollout_rows import list_extraction_progress, save_rollouts
 from store.claiming import NOW, TERMS, claim, extract, opened, refused, thread
@@ -32,14 +36,14 @@ def test_what_the_files_hold_is_not_extracted_again(tmp_path: Path) -> None:
     state, _ = opened(tmp_path / "before")
     for id in ("a", "b"):
         finish_extraction(state, claim(state, id), extract(id), TERMS)
-    files = [each.extracted for each in list_extracts(state)]
+    files = [each.extracted for each in list_enabled_extracts(state)]
 
     anew, _ = opened(tmp_path)
     rebuilt = restore_extracts_from_summaries(files)
-    reinsert_extracts(anew, rebuilt.rows)
+    insert_missing_extracts(anew, rebuilt.rows)
     save_rollouts(anew, [thread("a"), thread("b", updated=NOW), thread("c")])
 
-    assert [(each.extracted, each.selected) for each in list_extracts(anew)] == [
+    assert [(each.extracted, each.selected) for each in list_enabled_extracts(anew)] == [
         (each, True) for each in files
     ]
     assert {each.rollout.id: each.is_up_to_date for each in list_extraction_progress(anew)} == {

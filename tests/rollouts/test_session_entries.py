@@ -12,7 +12,7 @@ from memorist.core.messages import JsonObject
 from memorist.rollouts.structural_stage_one import build_structural_result
 from memorist.rollouts.task_log import TaskLogBuilder
 from memorist.store.rollout_rows import Rollout
-from memorist.transcript.command_lines import covers_check, cut_command, drop_printing
+from memorist.transcript.command_lines import covers_check, drop_printing, truncate_command
 from rollouts.conftest import Talk
 
 pytestmark = pytest.mark.covers("RO-4")
@@ -119,7 +119,7 @@ def test_a_cut_command_ends_between_words_and_closes_its_quotation(
     command: str, limit: int, shown: str
 ) -> None:
     """What stands in a quotation never reads as a command of its own."""
-    assert cut_command(command, limit) == shown
+    assert truncate_command(command, limit) == shown
 
 
 def test_a_message_in_quotes_is_no_step() -> None:

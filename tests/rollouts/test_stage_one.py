@@ -26,7 +26,7 @@ from memorist.rollouts.stage_one_prompt import (
     build_part_instruction,
     render_part_material,
 )
-from memorist.rollouts.stage_one_review import JudgedAnswer, JudgedSession, judge_answer
+from memorist.rollouts.stage_one_review import AnswerReviewBasis, JudgedAnswer, judge_answer
 from memorist.rollouts.structural_stage_one import StageOneResult
 from memorist.store.rollout_rows import Rollout
 
@@ -114,7 +114,7 @@ def answer(
 def verdict(given_answer: StageOneAnswer, known: RawMemory | None = None) -> JudgedAnswer:
     shown = "\n".join([*(text for _, text in SAID.user_messages), *SAID.outside_texts, SHOWN])
     proven = StageOneResult(known or RawMemory())
-    return judge_answer(given_answer, JudgedSession(THREAD, proven, SAID, shown, TEXTS.task))
+    return judge_answer(given_answer, AnswerReviewBasis(THREAD, proven, SAID, shown, TEXTS.task))
 
 
 def only(found: JudgedAnswer) -> RawMemoryTask:

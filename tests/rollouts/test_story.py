@@ -18,7 +18,7 @@ from memorist.engine.rollout_pipeline import open_rollout_pipeline
 from memorist.ports import Request
 from memorist.rollouts.rollout_sync_report import RolloutSyncReport
 from memorist.settings import RolloutsSettings, Settings, SpendSettings
-from memorist.store.extract_rows import list_extracts
+from memorist.store.extract_rows import list_enabled_extracts
 from memorist.store.job_claim_rules import LeasePolicy
 from memorist.store.memory_mode import set_memory_mode
 from memorist.testing.models import ScriptedModel
@@ -107,7 +107,7 @@ class Home:
             await past.sync(past.plan_sync([self.sessions]))
             return {
                 each.extracted.thread: each.extracted.raw_memory
-                for each in list_extracts(past.state)
+                for each in list_enabled_extracts(past.state)
             }
 
     async def leave_out(self, id: str) -> None:
@@ -116,7 +116,7 @@ class Home:
 
     async def uses(self) -> dict[str, int]:
         async with open_rollout_pipeline(self.settings, model=self.model) as past:
-            return {each.extracted.thread: each.uses for each in list_extracts(past.state)}
+            return {each.extracted.thread: each.uses for each in list_enabled_extracts(past.state)}
 
     async def session(self, id: str, reply: str = "Done.") -> str:
         """A session of one request; gives what its model was sent."""
@@ -391,7 +391,8 @@ async def test_a_fork_of_a_session_that_is_never_extracted_counts_whole(
         past.find_sessions([folder, home.sessions])
         await past.sync(past.plan_sync(folders, 2_000))
         held = {
-            each.extracted.thread: each.extracted.raw_memory for each in list_extracts(past.state)
+            each.extracted.thread: each.extracted.raw_memory
+            for each in list_enabled_extracts(past.state)
         }
 
     assert "a-parent" not in held

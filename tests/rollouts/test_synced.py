@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memorist.rollouts.job_worker import JobDeferred, JobFinished
+from memorist.rollouts.job_worker import JobFinished, JobNotClaimed
 from memorist.rollouts.rollout_sync_report import (
     split_finished_and_waiting,
     structural_fallback_remarks,
@@ -23,11 +23,11 @@ def test_what_was_given_back_waits_and_what_ended_did_not() -> None:
     put_off = JobFinished(
         kind="extract", key="b", outcome="released", seconds=1.0, reason="the cap is reached"
     )
-    failed = JobDeferred(
+    failed = JobNotClaimed(
         kind="consolidate",
         refused=ClaimRefused(key="global", why="backoff", until=NOW, reason="there are links"),
     )
-    full = JobDeferred(kind="extract", refused=ClaimRefused(key="c", why="full"))
+    full = JobNotClaimed(kind="extract", refused=ClaimRefused(key="c", why="full"))
     done, waits = split_finished_and_waiting([kept, put_off, failed, full])
 
     assert done == [kept]

@@ -12,17 +12,17 @@ import msgspec
 import pytest
 
 from memorist.errors import BudgetSpent, ModelUnavailable
-from memorist.platforms.processes import is_named_process_dead, name_process
+from memorist.platforms.processes import is_named_process_dead, name_current_process
 from memorist.rollouts.job_worker import (
-    JobDeferred,
     JobEvent,
     JobFinished,
+    JobNotClaimed,
     WorkerStages,
     run_round,
     run_worker,
 )
 from memorist.settings import RolloutsSettings
-from memorist.store.extract_rows import list_extracts
+from memorist.store.extract_rows import list_enabled_extracts
 from memorist.store.job_claim_rules import LeasePolicy
 from memorist.store.job_claims import list_exhausted_jobs, list_failures, list_jobs
 from memorist.store.rollout_rows import save_rollouts
@@ -74,7 +74,7 @@ async def test_one_pass_extracts_what_is_eligible_and_consolidates_it(tmp_path: 
         ("global", "consolidated"),
         ("global", "cooldown"),
     ]
-    assert [(each.extracted.thread, each.selected) for each in list_extracts(state)] == [
+    assert [(each.extracted.thread, each.selected) for each in list_enabled_extracts(state)] == [
         ("new", True),
         ("old", True),
     ]
@@ -106,7 +106,7 @@ async def test_a_failure_is_told_with_its_reason_and_stops_nothing_else(tmp_path
     assert [
         each.refused.why
         for each in told
-        if isinstance(each, JobDeferred) and each.refused.key == "broken"
+        if isinstance(each, JobNotClaimed) and each.refused.key == "broken"
     ] == ["exhausted"]
 
 
@@ -167,7 +167,7 @@ async def test_a_worker_that_lost_its_claim_stops_and_writes_nothing(tmp_path: P
     state.execute("update jobs set token = 'another' where key = 't'")
     await working
 
-    assert (outcomes(told)[0], list_extracts(state)) == (("t", "lost"), [])
+    assert (outcomes(told)[0], list_enabled_extracts(state)) == (("t", "lost"), [])
     assert "end t" not in scripted.done
 
 
@@ -184,7 +184,11 @@ async def test_no_more_run_at_once_than_may(tmp_path: Path) -> None:
         running += {"begin": 1, "end": -1}.get(line.split()[0], 0)
         most = max(most, running)
 
-    assert (most, outcomes(told).count(("global", "consolidated")), len(list_extracts(state))) == (
+    assert (
+        most,
+        outcomes(told).count(("global", "consolidated")),
+        len(list_enabled_extracts(state)),
+    ) == (
         2,
         1,
         6,
@@ -244,7 +248,7 @@ async def test_a_session_that_is_nearly_too_old_is_not_put_off(tmp_path: Path) -
         "failed",
         "kept",
     ]
-    assert len(list_extracts(state)) == 1
+    assert len(list_enabled_extracts(state)) == 1
 
 
 def other_process(mine: str, **changed: str) -> str:
@@ -284,7 +288,7 @@ async def test_what_a_killed_process_of_this_machine_held_is_started_again_at_on
     """
     state, _ = opened(tmp_path)
     told: list[JobEvent] = []
-    mine, gone = name_process(), str(number_of_nobody())
+    mine, gone = name_current_process(), str(number_of_nobody())
     holders = {
         "killed": other_process(mine, pid=gone, random="abc#0"),
         "recycled": other_process(mine, mark=f"{mine.rsplit(':', 4)[2]}0"),

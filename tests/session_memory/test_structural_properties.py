@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memorist.core.messages import Message, Origin, TextBlock, ThinkingBlock, ToolResult, ToolUse
-from memorist.core.text_analysis import estimate_token_cost
+from memorist.core.text_analysis import estimate_o200k_tokens
 from memorist.core.token_count import estimate_text_tokens
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import CompactionBoundary, SessionHead
@@ -142,8 +142,8 @@ def test_notes_keep_to_the_sizes_they_are_given(texts: list[str], total: int, se
 
     notes = render_structural_notes(ledger, NotesBudget(total_tokens=total, section_tokens=section))
 
-    assert sum(estimate_token_cost(body) for body in notes.values()) <= total
-    assert all(estimate_token_cost(body) <= section for body in notes.values())
+    assert sum(estimate_o200k_tokens(body) for body in notes.values()) <= total
+    assert all(estimate_o200k_tokens(body) <= section for body in notes.values())
 
 
 def test_growth_is_bounded_however_long_the_session(told: Any) -> None:
@@ -168,7 +168,7 @@ def test_growth_is_bounded_however_long_the_session(told: Any) -> None:
 
     assert session.ledger.messages > 25_000
     assert sizes[1] < sizes[0] * 1.5
-    assert sum(estimate_token_cost(body) for body in session.notes().values()) <= 3_000
+    assert sum(estimate_o200k_tokens(body) for body in session.notes().values()) <= 3_000
 
 
 def _held(root: Any) -> int:
@@ -223,4 +223,4 @@ def test_notes_of_recorded_sessions_invent_nothing_and_keep_their_size() -> None
             + " ".join(heard),
         )
         assert sum(map(estimate_text_tokens, notes.values())) <= 3_300
-        assert sum(estimate_token_cost(body) for body in notes.values()) <= 3_000
+        assert sum(estimate_o200k_tokens(body) for body in notes.values()) <= 3_000

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from memorist.core.apply_patch import parse_patch
+from memorist.core.apply_patch import find_patch_edits
 from memorist.core.messages import ToolUse
-from memorist.core.text_analysis import estimate_token_cost
+from memorist.core.text_analysis import estimate_o200k_tokens
 from memorist.transcript.call_outcome import parse_user_answers
 from memorist.transcript.command_lines import (
     classify_command,
     find_commit_message,
     find_printed_files,
-    shorten_command,
+    strip_command_noise,
 )
 from memorist.transcript.tool_actions import (
     ChangeAction,
@@ -240,7 +240,10 @@ def test_commands_are_shown_short_and_sorted_by_purpose(
     """Folders, variables and pipes to `tail` are noise; what the command is for is told by its
     words.
     """
-    assert (shorten_command(command), classify_command(shorten_command(command))) == (short, kind)
+    assert (strip_command_noise(command), classify_command(strip_command_noise(command))) == (
+        short,
+        kind,
+    )
 
 
 def test_printing_commands_count_as_reading_files() -> None:
@@ -263,7 +266,7 @@ def test_commit_messages_are_found_or_left(command: str) -> None:
 
 def test_what_is_no_patch_has_no_changes() -> None:
     """Free text in a patch's place changes nothing."""
-    assert parse_patch("hello\n+++ b\n") == ()
+    assert find_patch_edits("hello\n+++ b\n") == ()
     assert isinstance(call("apply_patch", {}, "nothing"), ChangeAction)
     assert parse_user_answers('no "pairs" here') == ""
 
@@ -309,4 +312,4 @@ def test_hostile_texts_take_no_longer_than_others(told: Any, piece: str) -> None
         "apply_patch", arguments=text
     ).answers(text)
 
-    assert 0 < sum(estimate_token_cost(body) for body in session.notes().values()) <= 3_000
+    assert 0 < sum(estimate_o200k_tokens(body) for body in session.notes().values()) <= 3_000

@@ -20,7 +20,7 @@ from memorist.skills.agent_interface import (
 from memorist.skills.skill import load_skill_prompts
 from memorist.skills.skill_catalogue import build_catalogue
 from memorist.skills.skill_discovery import DiscoveredSkills, SkillDiscovery, discover_skills
-from memorist.skills.skill_roots import SkillLocations
+from memorist.skills.skill_roots import SkillBaseFolders
 
 pytestmark = pytest.mark.covers("SK-1")
 
@@ -55,7 +55,7 @@ def write(folder: Path, beside: str | bytes | None = None) -> Path:
 
 def look(project: Path) -> DiscoveredSkills:
     return discover_skills(
-        SkillLocations(project=str(project), cwd=str(project), system=()), SkillsSettings()
+        SkillBaseFolders(project=str(project), cwd=str(project), system=()), SkillsSettings()
     )
 
 
@@ -137,7 +137,7 @@ def test_a_change_beside_a_skill_is_seen(tmp_path: Path) -> None:
     """The kept skill is read anew although its SKILL.md did not change."""
     folder = write(tmp_path / ".agents/skills/ship", "policy: {allow_implicit_invocation: true}")
     search = SkillDiscovery(
-        SkillLocations(project=str(tmp_path), cwd=str(tmp_path), system=()), SkillsSettings()
+        SkillBaseFolders(project=str(tmp_path), cwd=str(tmp_path), system=()), SkillsSettings()
     )
     assert search.find_skills().skills[0].listed
 

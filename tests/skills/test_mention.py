@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.compaction.compaction_prompts import load_compaction_prompts as compaction_texts
-from memorist.compaction.restored_content import RestorableContent, restore_items
+from memorist.compaction.restored_content import RestorableContent, build_restored_items
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.formats.host_markup import detect_origin
 from memorist.settings import CompactionSettings, Family, SkillsSettings
 from memorist.skills.skill import Skill, SkillScope
-from memorist.skills.skill_invocation import build_skill_messages, find_invoked_skills
+from memorist.skills.skill_invocation import build_skill_messages, find_injected_skills
 from memorist.skills.skill_mentions import blank_code, find_mentions
 
 pytestmark = pytest.mark.covers("SK-2")
@@ -168,13 +168,13 @@ def test_what_was_injected_comes_back_after_a_compaction_as_context(family: Fami
         ),
     ]
 
-    found = find_invoked_skills(history)
+    found = find_injected_skills(history)
 
     assert [(each.name, each.content) for each in found] == [
         ("deploy", "# Body"),
         ("review", "# Body"),
     ]
-    back = restore_items(
+    back = build_restored_items(
         RestorableContent(skills=found), [], CompactionSettings(), compaction_texts()
     )
     assert [each.restored.what for each in back] == ["review", "deploy"]

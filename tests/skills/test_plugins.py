@@ -21,7 +21,7 @@ from memorist.skills.plugin_files import (
 from memorist.skills.skill import SkillProblem, parse_skill
 from memorist.skills.skill_discovery import DiscoveredSkills, discover_skills
 from memorist.skills.skill_mentions import find_mentions
-from memorist.skills.skill_roots import SkillLocations
+from memorist.skills.skill_roots import SkillBaseFolders
 
 pytestmark = pytest.mark.covers("SK-1")
 
@@ -75,7 +75,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def look(home: Path, project: Path | None = None) -> DiscoveredSkills:
-    places = SkillLocations(
+    places = SkillBaseFolders(
         project=str(project or ""),
         cwd=str(project or ""),
         codex_home=str(home / ".codex"),

@@ -17,9 +17,9 @@ from memorist.skills.skill_discovery import (
     DiscoveredSkills,
     SkillDiscovery,
     discover_skills,
-    find_skill_locations,
+    find_skill_base_folders,
 )
-from memorist.skills.skill_roots import SkillLocations, SkillRoot, list_skill_roots
+from memorist.skills.skill_roots import SkillBaseFolders, SkillRoot, list_skill_roots
 
 pytestmark = pytest.mark.covers("SK-1")
 
@@ -50,7 +50,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def look(project: Path, cwd: Path | None = None, **limits: int) -> DiscoveredSkills:
-    places = SkillLocations(
+    places = SkillBaseFolders(
         project=str(project), cwd=str(cwd or project), home=str(project.parent / "home"), system=()
     )
     return discover_skills(places, msgspec.convert(limits, SkillsSettings))
@@ -144,7 +144,7 @@ def test_no_text_breaks_the_reader(text: str, headed: bool) -> None:
 
 def test_the_roots_are_those_of_both_families() -> None:
     """From the project's root to the working folder, then the user's, then the system's; each once."""
-    places = SkillLocations(
+    places = SkillBaseFolders(
         project="/p",
         cwd="/p/a",
         home="/h",
@@ -200,7 +200,7 @@ def test_the_places_of_a_worktree_are_its_own(tmp_path: Path) -> None:
     (tmp_path / "tree" / "in").mkdir(parents=True)
     (tmp_path / "tree" / ".git").write_text("gitdir: elsewhere")
 
-    places = find_skill_locations(
+    places = find_skill_base_folders(
         tmp_path / "tree" / "in",
         {"HOME": "/h", "CODEX_HOME": "/c", "CLAUDE_CONFIG_DIR": "/l"},
         "/m",
@@ -301,7 +301,7 @@ def test_the_systems_own_folders_report_no_problems_and_follow_no_links(tmp_path
     outside = write(tmp_path, "outside/x").parent
     (tmp_path / "system" / "link").symlink_to(outside)
 
-    found = discover_skills(SkillLocations(system=(str(tmp_path / "system"),)), SkillsSettings())
+    found = discover_skills(SkillBaseFolders(system=(str(tmp_path / "system"),)), SkillsSettings())
 
     assert found == DiscoveredSkills()
 
@@ -310,7 +310,7 @@ def test_skills_are_turned_off_by_name_path_or_all(project: Path) -> None:
     """`skills.excluded` and `skills.enabled`."""
     first, second = write(project, ".agents/skills/a"), write(project, ".agents/skills/b")
     write(project, ".agents/skills/c")
-    places = SkillLocations(project=str(project), cwd=str(project), system=())
+    places = SkillBaseFolders(project=str(project), cwd=str(project), system=())
 
     assert [
         each.name
@@ -326,7 +326,7 @@ def test_a_second_search_sees_what_changed(project: Path) -> None:
     """A file that is as it was is the same value; a changed, new or removed one is seen."""
     kept, changed = write(project, ".agents/skills/kept"), write(project, ".agents/skills/changed")
     search = SkillDiscovery(
-        SkillLocations(project=str(project), cwd=str(project), system=()), SkillsSettings()
+        SkillBaseFolders(project=str(project), cwd=str(project), system=()), SkillsSettings()
     )
     before = {each.name: each for each in search.find_skills().skills}
     changed.write_text("---\ndescription: quite another\n---\n")
@@ -365,7 +365,7 @@ def test_a_second_search_lists_and_reads_nothing_that_stayed(
     monkeypatch.setattr("memorist.skills.folder_listings._scan_folder", listing)
     monkeypatch.setattr("memorist.skills.skill_discovery.read_limited_text", opening)
     search = SkillDiscovery(
-        SkillLocations(project=str(project), cwd=str(project), system=()), SkillsSettings()
+        SkillBaseFolders(project=str(project), cwd=str(project), system=()), SkillsSettings()
     )
     first = search.find_skills()
     assert (len(listed), len(opened)) == (6, 5)

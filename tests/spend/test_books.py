@@ -22,7 +22,7 @@ from memorist.budget.budget_governor import (
 from memorist.core.messages import Usage
 from memorist.errors import StoreError
 from memorist.forks.fork_spec import (
-    ForkGrant,
+    ForkAdmission,
     ForkLimits,
     ForkOutcome,
     ForkRefusal,
@@ -104,9 +104,9 @@ def governor(
     return BudgetGovernor(database, session, clock=clock, settings=settings)
 
 
-def granted(answer: ForkGrant | ForkRefusal) -> int:
+def granted(answer: ForkAdmission | ForkRefusal) -> int:
     """Requests that were granted; 0 for a refusal."""
-    return answer.limits.requests if isinstance(answer, ForkGrant) else 0
+    return answer.limits.requests if isinstance(answer, ForkAdmission) else 0
 
 
 kept = st.builds(
@@ -354,7 +354,7 @@ def test_a_model_on_this_machine_that_is_always_too_slow_is_asked_no_more_that_d
 
     answer = governor(database, clock, settings=settings).ask(spec("dream"), model)
 
-    assert isinstance(answer, ForkGrant) is is_asked
+    assert isinstance(answer, ForkAdmission) is is_asked
     if isinstance(answer, ForkRefusal):
         assert "the last 3 runs of the model were of no use for dream" in answer.why
 
@@ -373,8 +373,8 @@ def test_summaries_of_which_none_stood_are_asked_for_no_more_that_day(
         record_receipt(database, "s", replace(useless, model="m"))
     books = governor(database, clock, settings=settings)
 
-    assert isinstance(books.ask(spec(label), "m"), ForkGrant) is is_asked
-    assert isinstance(books.ask(spec(label, asked=True), "m"), ForkGrant)
+    assert isinstance(books.ask(spec(label), "m"), ForkAdmission) is is_asked
+    assert isinstance(books.ask(spec(label, asked=True), "m"), ForkAdmission)
 
 
 @pytest.mark.covers("SG-1")
@@ -453,7 +453,7 @@ CLAIM = """
 import sys
 from pathlib import Path
 from memorist.system import SystemClock
-from memorist.forks.fork_spec import ForkGrant
+from memorist.forks.fork_spec import ForkAdmission
 from memorist.forks.fork_spec import ForkLimits, ForkSpec, NoTools
 from memorist.budget.budget_governor import BudgetGovernor
 from memorist.settings import SpendSettings
@@ -468,7 +468,7 @@ for number in range(40):
     books = BudgetGovernor(database, "", clock=SystemClock(), settings=settings)
     spec = ForkSpec(label="compact", why="", instruction="", permission=NoTools(), limits=ForkLimits(requests=7))
     answer = books.ask(spec, "m")
-    total += answer.limits.requests if isinstance(answer, ForkGrant) else 0
+    total += answer.limits.requests if isinstance(answer, ForkAdmission) else 0
 print(total)
 """
 

@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from memorist.budget.budget_governor import BudgetGovernor
-from memorist.budget.model_speed import ModelSpeed, derive_settings, measure_speed
+from memorist.budget.model_speed import ModelSpeed, compute_speed_of_requests, derive_settings
 from memorist.cli.main import memorist_group
 from memorist.core.messages import Usage
-from memorist.forks.fork_spec import ForkOutcome, ForkRequest, Receipt, read_server_times
+from memorist.forks.fork_spec import ForkOutcome, ForkRequestRecord, Receipt, read_server_times
 from memorist.settings import SpendSettings
 from memorist.store.database import open_database
 from memorist.system import SystemClock
@@ -21,16 +21,16 @@ from memorist.system import SystemClock
 MODEL = "openai-chat:tiny@http://127.0.0.1:9/v1"
 
 
-def request(read: int, written: int, seconds: float, cached: int = 0) -> ForkRequest:
+def request(read: int, written: int, seconds: float, cached: int = 0) -> ForkRequestRecord:
     """A request that was answered."""
     usage = Usage(input=read, output=written, cache_read=cached)
-    return ForkRequest(started=0.0, seconds=seconds, usage=usage)
+    return ForkRequestRecord(started=0.0, seconds=seconds, usage=usage)
 
 
 def test_the_servers_own_times_count_before_the_clock() -> None:
     """What waited in a queue was not read slowly; what the server had cached was not read."""
     read, written = read_server_times({"timings": {"prompt_ms": 40_000.0, "predicted_ms": 50_000}})
-    told = ForkRequest(
+    told = ForkRequestRecord(
         started=0.0,
         seconds=500.0,
         usage=Usage(input=1_000, output=400, cache_read=9_000),
@@ -38,14 +38,16 @@ def test_the_servers_own_times_count_before_the_clock() -> None:
         write_seconds=written,
     )
 
-    assert measure_speed([told]) == ModelSpeed(25.0, 8.0)
+    assert compute_speed_of_requests([told]) == ModelSpeed(25.0, 8.0)
     assert read_server_times({"timings": {"prompt_ms": "40"}}) == (None, None)
     assert read_server_times({}) == (None, None)
 
 
 def test_by_the_clock_reading_is_four_times_as_fast_as_writing() -> None:
     """Two requests that took as long as that says, of different shape, give one speed."""
-    measured = measure_speed([request(1_600, 100, 50.0), request(400, 400, 50.0, cached=4_000)])
+    measured = compute_speed_of_requests(
+        [request(1_600, 100, 50.0), request(400, 400, 50.0, cached=4_000)]
+    )
 
     assert measured == ModelSpeed(40.0, 10.0)
 
@@ -56,12 +58,12 @@ def test_by_the_clock_reading_is_four_times_as_fast_as_writing() -> None:
         [],
         [request(100, 60, 9.0)],
         [request(1_000, 10, 9.0)],
-        [ForkRequest(started=0.0, seconds=600.0, error="ModelTimeout")],
+        [ForkRequestRecord(started=0.0, seconds=600.0, error="ModelTimeout")],
     ],
 )
-def test_too_few_tokens_say_nothing(sent: list[ForkRequest]) -> None:
+def test_too_few_tokens_say_nothing(sent: list[ForkRequestRecord]) -> None:
     """One short answer, and one that never came, are no measure."""
-    assert measure_speed(sent) is None
+    assert compute_speed_of_requests(sent) is None
 
 
 @pytest.mark.parametrize(

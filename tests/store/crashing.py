@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from memorist.store.database import open_database
-from memorist.store.extract_rows import list_extracts, prune_extracts
+from memorist.store.extract_rows import list_enabled_extracts, prune_extracts
 from memorist.store.job_claim_rules import JobClaim, LeasePolicy
 from memorist.store.job_claims import (
     claim_consolidation,
@@ -27,9 +27,9 @@ from memorist.store.job_claims import (
 )
 from memorist.store.memory_mode import set_memory_mode
 from memorist.store.rollout_rows import (
-    count_uses,
     list_extraction_progress,
     list_rollouts,
+    record_rollout_citations,
     save_rollouts,
 )
 from memorist.store.state_database import SqliteState, StateDatabase, open_sqlite_state
@@ -50,10 +50,12 @@ def story(state: StateDatabase) -> None:
                 fail_job(state, claim, "broken", TERMS)
             else:
                 finish_extraction(state, claim, extract(id), TERMS)
-    count_uses(state, ["a"])
+    record_rollout_citations(state, ["a"])
     whole = claim_consolidation(state, worker="first", terms=TERMS)
     if isinstance(whole, JobClaim):
-        finish_consolidation(state, whole, [each.extracted for each in list_extracts(state)])
+        finish_consolidation(
+            state, whole, [each.extracted for each in list_enabled_extracts(state)]
+        )
     set_memory_mode(state, "gone", "disabled", TERMS)
     prune_extracts(state, 30)
 
@@ -70,7 +72,9 @@ def go_on(state: StateDatabase) -> None:
             finish_extraction(state, claim, extract(each.rollout.id), TERMS)
     whole = claim_consolidation(state, worker="second", terms=TERMS)
     if isinstance(whole, JobClaim):
-        finish_consolidation(state, whole, [each.extracted for each in list_extracts(state)])
+        finish_consolidation(
+            state, whole, [each.extracted for each in list_enabled_extracts(state)]
+        )
 
 
 def killed_at(folder: Path, number: int) -> bool:
@@ -99,7 +103,7 @@ def main(base: Path) -> None:
         dying = killed_at(folder, number)
         state = open_sqlite_state(folder / "state.sqlite", lambda: NOW + 7 * 3_600)
         between = {
-            "extracts": [each.extracted.thread for each in list_extracts(state)],
+            "extracts": [each.extracted.thread for each in list_enabled_extracts(state)],
             "jobs": [(job.key, job.status) for job in list_jobs(state)],
         }
         go_on(state)
@@ -107,7 +111,7 @@ def main(base: Path) -> None:
             "threads": {each.id: each.mode for each in list_rollouts(state)},
             "extracts": {
                 each.extracted.thread: (each.extracted.raw_memory, each.selected)
-                for each in list_extracts(state)
+                for each in list_enabled_extracts(state)
             },
             "jobs": {job.key: job.status for job in list_jobs(state) if job.key != "gone"},
             "failures": [each.reason for each in list_failures(state)],

@@ -13,7 +13,7 @@ from memorist.errors import StoreError
 from memorist.forks.fork_spec import FileChange, ForkOutcome, Receipt
 from memorist.store.database import load_migrations, open_database
 from memorist.store.receipt_rows import list_receipts, record_receipt
-from memorist.store.session_rows import find_session_folders, record_session
+from memorist.store.session_rows import find_sessions_by_id_prefix, record_session
 
 
 def test_a_new_database_is_private_and_has_every_migration(tmp_path: Path) -> None:
@@ -34,7 +34,9 @@ def test_opening_again_changes_nothing(tmp_path: Path) -> None:
     record_session(database, "s1", project="p", folder="f", format="anthropic", now=1.0)
     database.close()
 
-    assert find_session_folders(open_database(tmp_path / "state.sqlite"), "s") == [("s1", "f")]
+    assert find_sessions_by_id_prefix(open_database(tmp_path / "state.sqlite"), "s") == [
+        ("s1", "f")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -101,4 +103,4 @@ def test_two_connections_write_to_one_database(tmp_path: Path) -> None:
             now=float(number),
         )
 
-    assert len(find_session_folders(first, "")) == 20
+    assert len(find_sessions_by_id_prefix(first, "")) == 20

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.errors import StoreError, UnreadableSession, WriteConflict
-from memorist.formats.transcript_format import RecordedLine
+from memorist.formats.transcript_format import RawTranscriptLine
 from memorist.ports import FileSystem
 from memorist.store.disk_files import DiskFiles, make_folders, to_store_error
 from memorist.store.transcript_reader import LineFile
@@ -239,7 +239,7 @@ def test_what_the_system_refuses_is_one_sentence_with_advice(number: int, advice
     assert advice in sentence
 
 
-def raw_lines(path: Path, limit: int = 1000) -> list[RecordedLine]:
+def raw_lines(path: Path, limit: int = 1000) -> list[RawTranscriptLine]:
     """What LineFile yields."""
     return list(LineFile(path, limit))
 
@@ -261,7 +261,7 @@ def test_lines_are_those_of_the_file(
     folder = tmp_path_factory.mktemp("lines")
     (folder / "plain").write_bytes(data)
     (folder / "packed").write_bytes(zstandard.compress(data))
-    expected = [RecordedLine(number, line) for number, line in enumerate(data.split(b"\n"), 1)]
+    expected = [RawTranscriptLine(number, line) for number, line in enumerate(data.split(b"\n"), 1)]
     for found in (
         raw_lines(folder / "plain"),
         raw_lines(folder / "plain", 40),
@@ -284,11 +284,11 @@ def test_a_line_over_the_limit_is_named_and_its_neighbours_are_read(
     data = b"a\n" + b"x" * 100 + b"\r\n" + b"y" * 101 + b"\n" + b"z" * 5000 + b"\nb"
     path.write_bytes(zstandard.compress(data) if packed else data)
     assert raw_lines(path, 100) == [
-        RecordedLine(1, b"a\n"),
-        RecordedLine(2, b"x" * 100 + b"\r\n"),
-        RecordedLine(3, b"", "it is longer than 100 bytes"),
-        RecordedLine(4, b"", "it is longer than 100 bytes"),
-        RecordedLine(5, b"b"),
+        RawTranscriptLine(1, b"a\n"),
+        RawTranscriptLine(2, b"x" * 100 + b"\r\n"),
+        RawTranscriptLine(3, b"", "it is longer than 100 bytes"),
+        RawTranscriptLine(4, b"", "it is longer than 100 bytes"),
+        RawTranscriptLine(5, b"b"),
     ]
 
 

@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from memorist.store.extract_rows import StoredExtract, list_extracts, reinsert_extracts
+from memorist.store.extract_rows import (
+    StoredExtract,
+    insert_missing_extracts,
+    list_enabled_extracts,
+)
 from memorist.store.job_claim_rules import ClaimRefused, JobClaim, LeasePolicy
 from memorist.store.job_claims import (
     claim_consolidation,
@@ -39,7 +43,7 @@ def test_one_claims_and_finishes_and_then_it_is_up_to_date(tmp_path: Path) -> No
         True,
     )
     assert (done, refused(state).why) == ("kept", "up to date")
-    assert [each.extracted for each in list_extracts(state)] == [extract()]
+    assert [each.extracted for each in list_enabled_extracts(state)] == [extract()]
 
 
 @pytest.mark.covers("RO-2")
@@ -64,7 +68,7 @@ def test_a_dead_worker_holds_its_claim_no_longer_than_the_lease(tmp_path: Path) 
         False,
         False,
     )
-    assert (list_extracts(state), second.attempt) == ([], 2)
+    assert (list_enabled_extracts(state), second.attempt) == ([], 2)
     assert [("one" in each.reason, each.attempt) for each in list_failures(state, "t")] == [
         (True, 1)
     ]
@@ -237,7 +241,7 @@ def test_a_no_op_is_remembered(tmp_path: Path) -> None:
     last = finish_extraction(state, claim(state, updated=NOW + 9), empty, TERMS)
 
     assert (first, asked, last) == ("nothing", ["extract"], "nothing")
-    assert (list_extracts(state), refused(state, updated=NOW + 9).why) == ([], "up to date")
+    assert (list_enabled_extracts(state), refused(state, updated=NOW + 9).why) == ([], "up to date")
 
 
 @pytest.mark.covers("RO-2", "RO-9")
@@ -247,7 +251,7 @@ def test_a_session_that_was_forbidden_meanwhile_is_not_kept(tmp_path: Path) -> N
     save_rollouts(state, [thread(mode="polluted")])
     outcome = finish_extraction(state, claim(state), extract(), TERMS)
 
-    assert (outcome, list_extracts(state), claim(state).attempt) == ("unwanted", [], 2)
+    assert (outcome, list_enabled_extracts(state), claim(state).attempt) == ("unwanted", [], 2)
 
 
 @pytest.mark.covers("RO-5")
@@ -298,7 +302,7 @@ def test_what_was_consolidated_is_told_by_session_and_time(tmp_path: Path) -> No
     finish_extraction(state, claim(state, "b", updated=NOW), extract("b", updated=NOW), TERMS)
 
     assert finish_consolidation(state, whole, [extract("a"), extract("b")])
-    assert {each.extracted.thread: each.selected for each in list_extracts(state)} == {
+    assert {each.extracted.thread: each.selected for each in list_enabled_extracts(state)} == {
         "a": True,
         "b": False,
     }
@@ -308,7 +312,7 @@ def test_what_was_consolidated_is_told_by_session_and_time(tmp_path: Path) -> No
     assert isinstance(again, JobClaim)
     assert again.watermark > whole.watermark
     finish_consolidation(state, again, [extract("b", updated=NOW)])
-    assert {each.extracted.thread: each.selected for each in list_extracts(state)} == {
+    assert {each.extracted.thread: each.selected for each in list_enabled_extracts(state)} == {
         "a": False,
         "b": True,
     }
@@ -340,12 +344,14 @@ def test_an_older_result_leaves_a_newer_one_alone(tmp_path: Path) -> None:
         state, claim(state, updated=NOW, worker="two"), extract(updated=NOW, slug="new"), TERMS
     )
     other = claim(state, "other")
-    reinsert_extracts(state, [StoredExtract(extracted=extract("other", updated=NOW, slug="new"))])
+    insert_missing_extracts(
+        state, [StoredExtract(extracted=extract("other", updated=NOW, slug="new"))]
+    )
 
     assert finish_extraction(state, slow, extract(slug="old"), TERMS) == "lost"
     assert finish_extraction(state, other, extract("other", slug="old"), TERMS) == "older"
     assert refused(state, updated=NOW - 5).why == "up to date"
-    assert [each.extracted.slug for each in list_extracts(state)] == ["new", "new"]
+    assert [each.extracted.slug for each in list_enabled_extracts(state)] == ["new", "new"]
 
 
 @pytest.mark.covers("RO-9")
@@ -374,6 +380,6 @@ def test_content_from_outside_counts_only_where_the_user_says_so(
     assert (outcome, [each.mode for each in list_rollouts(state)], asked) == (
         ("unwanted", ["polluted"], "pending") if pollutes else ("kept", ["enabled"], "pending")
     )
-    assert [(each.extracted.outside, each.extracted.problem) for each in list_extracts(state)] == (
-        [] if pollutes else [(True, "no model")]
-    )
+    assert [
+        (each.extracted.outside, each.extracted.problem) for each in list_enabled_extracts(state)
+    ] == ([] if pollutes else [(True, "no model")])

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from memorist.store.extract_rows import list_extracts
+from memorist.store.extract_rows import list_enabled_extracts
 from memorist.store.rollout_rows import save_rollouts
 from memorist.store.state_database import open_sqlite_state
 from store.claiming import NOW, thread
@@ -88,6 +88,6 @@ def test_a_crowd_of_workers_some_of_whom_die_do_each_job_once(tmp_path: Path) ->
     assert [worker.returncode for worker in workers] == [-9, -9, -9, 0, 0, 0]
     assert set(finished.values()) == {1}
     assert {
-        each.extracted.thread: each.extracted.raw_memory for each in list_extracts(state)
+        each.extracted.thread: each.extracted.raw_memory for each in list_enabled_extracts(state)
     } == tokens
     assert len(tokens) == SESSIONS

@@ -21,7 +21,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from memorist.store.extract_rows import list_extracts
+from memorist.store.extract_rows import list_enabled_extracts
 from memorist.store.job_claim_rules import CLOCK_SKEW_SECONDS, JobClaim, LeasePolicy
 from memorist.store.job_claims import (
     claim_extraction,
@@ -152,7 +152,8 @@ class Claims(RuleBasedStateMachine):
         is not done can be claimed sooner or later.
         """
         stored = {
-            each.extracted.thread: each.extracted.updated for each in list_extracts(self.state)
+            each.extracted.thread: each.extracted.updated
+            for each in list_enabled_extracts(self.state)
         }
         assert all(self.best[id] == mark for id, mark in stored.items())
         assert {

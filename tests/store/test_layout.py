@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.store.home_layout import Layout, folder_name
+from memorist.store.home_layout import Layout, make_folder_name
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from memorist.store.home_layout import Layout, folder_name
 )
 def test_no_name_leads_out_of_its_folder(text: str) -> None:
     """Session ids and project paths are anybody's text."""
-    name = folder_name(text)
+    name = make_folder_name(text)
     folder = Layout(Path("/home")).session("p", text).folder
 
     assert folder.parent == Layout(Path("/home")).session("p", "x").folder.parent
@@ -29,12 +29,12 @@ def test_no_name_leads_out_of_its_folder(text: str) -> None:
 @given(st.text(max_size=100), st.text(max_size=100))
 def test_different_texts_have_different_folders(first: str, second: str) -> None:
     """`a_b` and `a-b`, or paths that differ in a sign, are never mixed up."""
-    assert (folder_name(first) == folder_name(second)) == (first == second)
+    assert (make_folder_name(first) == make_folder_name(second)) == (first == second)
 
 
 def test_a_plain_id_stays_as_it_is() -> None:
     """So that a session can be found by hand."""
     assert (
-        folder_name("0199f3c0-1111-7abc-8def-000000000000")
+        make_folder_name("0199f3c0-1111-7abc-8def-000000000000")
         == "0199f3c0-1111-7abc-8def-000000000000"
     )

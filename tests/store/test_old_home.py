@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from memorist.engine.engine import Memorist
-from memorist.store.home_layout import folder_name
+from memorist.store.home_layout import make_folder_name
 from support.program import run_program
 
 PACKED = Path(__file__).with_name("home_of_0_1.zip")
@@ -30,15 +30,17 @@ def home(tmp_path: Path) -> Path:
     with zipfile.ZipFile(PACKED) as packed:
         packed.extractall(made)
     (project,) = (made / "projects").iterdir()
-    assert project.name == folder_name(OLD_PROJECT), "the folder of a project has another name now"
+    assert project.name == make_folder_name(OLD_PROJECT), (
+        "the folder of a project has another name now"
+    )
     for path in [*project.glob("*/transcript.jsonl"), project / "memory-state" / "project.json"]:
         path.write_text(path.read_text("utf-8").replace(OLD_PROJECT, str(shop)), "utf-8")
-    project.rename(project.with_name(folder_name(str(shop))))
+    project.rename(project.with_name(make_folder_name(str(shop))))
     with closing(sqlite3.connect(made / "state.sqlite")) as state, state:
         for old, new in (
             (OLD_PROJECT, str(shop)),
             (OLD_HOME, str(made)),
-            (project.name, folder_name(str(shop))),
+            (project.name, make_folder_name(str(shop))),
         ):
             for change in (
                 "update sessions set project = replace(project, :old, :new), "

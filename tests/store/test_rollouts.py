@@ -11,19 +11,19 @@ from memorist.errors import StoreError
 from memorist.store.database import open_database
 from memorist.store.extract_rows import (
     StoredExtract,
-    delete_all_extracts,
-    list_extracts,
+    delete_extraction_state,
+    insert_missing_extracts,
+    list_enabled_extracts,
     prune_extracts,
-    reinsert_extracts,
 )
 from memorist.store.job_claim_rules import JobClaim
 from memorist.store.job_claims import claim_consolidation as claim_whole
 from memorist.store.job_claims import finish_consolidation, finish_extraction, list_jobs
 from memorist.store.memory_mode import set_memory_mode
 from memorist.store.rollout_rows import (
-    count_uses,
     list_extraction_progress,
     list_rollouts,
+    record_rollout_citations,
     save_rollouts,
 )
 from memorist.store.state_database import SqliteState, list_damage_remarks, open_sqlite_state
@@ -126,7 +126,7 @@ def test_a_session_that_may_not_be_memory_is_forgotten(tmp_path: Path, way: str)
     outcomes = [forget("b"), forget("a"), forget("unknown")]
     whole = next(job for job in list_jobs(state) if job.key == "global")
 
-    assert (outcomes, list_extracts(state)) == ([False, True, False], [])
+    assert (outcomes, list_enabled_extracts(state)) == ([False, True, False], [])
     assert (whole.status, whole.watermark > asked_before) == ("pending", True)
 
 
@@ -148,12 +148,12 @@ def test_an_answer_that_cites_a_session_counts_once(tmp_path: Path) -> None:
     state, clock = opened(tmp_path)
     for id in ("a", "b"):
         finish_extraction(state, claim(state, id), extract(id), TERMS)
-    unknown = [count_uses(state, ["a", "a", "nobody"])]
+    unknown = [record_rollout_citations(state, ["a", "a", "nobody"])]
     clock.advance(5)
-    unknown.append(count_uses(state, ["a"]))
+    unknown.append(record_rollout_citations(state, ["a"]))
 
     assert unknown == [["nobody"], []]
-    assert [(each.uses, each.last_use) for each in list_extracts(state)] == [
+    assert [(each.uses, each.last_use) for each in list_enabled_extracts(state)] == [
         (2, NOW + 5),
         (0, None),
     ]
@@ -167,7 +167,7 @@ def test_what_is_stale_goes_two_hundred_at_a_time(tmp_path: Path) -> None:
     state, clock = opened(tmp_path)
     many = [f"t{number:03}" for number in range(203)]
     save_rollouts(state, [thread(id) for id in many])
-    reinsert_extracts(
+    insert_missing_extracts(
         state,
         [
             StoredExtract(extracted=extract(id, updated=NOW - DAY + at))
@@ -177,11 +177,11 @@ def test_what_is_stale_goes_two_hundred_at_a_time(tmp_path: Path) -> None:
     consolidated(state, "kept")
     finish_extraction(state, claim(state, "used"), extract("used"), TERMS)
     clock.advance(31 * DAY)
-    count_uses(state, ["used"])
+    record_rollout_citations(state, ["used"])
     first, second = prune_extracts(state, 30), prune_extracts(state, 30)
 
     assert (first, second) == (many[:200], many[200:])
-    assert [each.extracted.thread for each in list_extracts(state)] == ["kept", "used"]
+    assert [each.extracted.thread for each in list_enabled_extracts(state)] == ["kept", "used"]
 
 
 def test_a_pruned_session_is_not_extracted_again(tmp_path: Path) -> None:
@@ -203,7 +203,11 @@ def test_a_reset_leaves_the_sessions_and_what_was_decided_of_them(tmp_path: Path
     save_rollouts(state, [thread("a"), thread("b", mode="disabled")])
     consolidated(state, "a")
 
-    assert (delete_all_extracts(state), list_extracts(state), list_jobs(state)) == (1, [], [])
+    assert (delete_extraction_state(state), list_enabled_extracts(state), list_jobs(state)) == (
+        1,
+        [],
+        [],
+    )
     assert [each.mode for each in list_rollouts(state)] == ["enabled", "disabled"]
 
 
@@ -212,13 +216,13 @@ def test_what_files_hold_is_put_back_where_the_database_has_none(tmp_path: Path)
     state, _ = opened(tmp_path)
     save_rollouts(state, [thread("a"), thread("b")])
     finish_extraction(state, claim(state, "a"), extract("a", slug="new"), TERMS)
-    count = reinsert_extracts(
+    count = insert_missing_extracts(
         state,
         [StoredExtract(extracted=extract(id, slug="old"), selected=True) for id in ("a", "b")],
     )
 
     assert count == 1
-    assert [(each.extracted.slug, each.selected) for each in list_extracts(state)] == [
+    assert [(each.extracted.slug, each.selected) for each in list_enabled_extracts(state)] == [
         ("new", False),
         ("old", True),
     ]

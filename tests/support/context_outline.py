@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.context.context_tags import identify_row, split_by_rows
-from memorist.context.recorded_context import describe_block, name_untagged
+from memorist.context.recorded_context import name_and_render_block, name_untagged_text
 from memorist.core.messages import Block, JsonObject, Message, Origin, TextBlock, UnknownBlock
 from memorist.errors import InputError
 from memorist.formats.codec_registry import find_codec
@@ -109,7 +109,12 @@ def _block_tags(
     block: Block, message: Message, family: Family, *, first: bool
 ) -> Iterator[tuple[str, str]]:
     if not isinstance(block, TextBlock):
-        yield f"[{block.kind}]" if isinstance(block, UnknownBlock) else describe_block(block)[0], ""
+        yield (
+            f"[{block.kind}]"
+            if isinstance(block, UnknownBlock)
+            else name_and_render_block(block)[0],
+            "",
+        )
         return
     if message.role == "assistant":
         kind = identify_row(block.text, "assistant", family)
@@ -123,7 +128,7 @@ def _block_tags(
         elif message.role in {"developer", "system"}:
             yield "base_instructions" if first and message.role == "developer" else NO_TAG, text
         else:
-            yield name_untagged(message, block)[0], text
+            yield name_untagged_text(message, block)[0], text
 
 
 def _find_subject(text: str, facts: KnownSubjects) -> str:

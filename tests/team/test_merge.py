@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memorist.core.text_analysis import encode_text
+from memorist.core.text_analysis import encode_file_text
 from memorist.team.memory_merge import merge_texts, name_conflict_copy, split_sections
 from memorist.team.shared_file import (
     find_sharing_problem,
@@ -146,13 +146,13 @@ def test_what_is_not_sent_is_named_by_rule_never_by_text() -> None:
     """A secret, a memory about a person, one that is too large or no text stays here, and the
     reason does not hold it.
     """
-    why = find_sharing_problem(encode_text(note(f"The token is {TOKEN}.")), limit=10_000)
+    why = find_sharing_problem(encode_file_text(note(f"The token is {TOKEN}.")), limit=10_000)
 
     assert "github-token" in why
     assert TOKEN not in why
     assert "stays private" in find_sharing_problem(
-        encode_text(note("Likes tea.", kind="user")), limit=10_000
+        encode_file_text(note("Likes tea.", kind="user")), limit=10_000
     )
-    assert "bytes" in find_sharing_problem(encode_text(note("x" * 11_000)), limit=10_000)
+    assert "bytes" in find_sharing_problem(encode_file_text(note("x" * 11_000)), limit=10_000)
     assert "UTF-8" in find_sharing_problem(b"\xff\xfe", limit=10_000)
-    assert find_sharing_problem(encode_text(note("Plain.")), limit=10_000) == ""
+    assert find_sharing_problem(encode_file_text(note("Plain.")), limit=10_000) == ""

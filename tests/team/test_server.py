@@ -24,7 +24,7 @@ from memorist.errors import (
     SettingsError,
     UsageError,
 )
-from memorist.safety.server_access import LOOPBACK_NAMES, parse_host_header
+from memorist.safety.server_access import LOOPBACK_NAMES, parse_host_name
 from memorist.team.shared_file import text_checksum
 from memorist.team.team_client import ServerAccess, ServerRemote
 from memorist.team.team_protocol import MAX_REQUEST_BYTES, team_space_name
@@ -268,7 +268,7 @@ def test_only_known_hosts_are_answered(store: TeamStore, port: int) -> None:
     with serving(store, TeamServerLimits(hosts=frozenset({"team.example"}))) as named:
         assert ask(named, "GET", "/v1/team/shop", headers={"host": "team.example"})[0] == 200
         assert ask(named, "GET", "/v1/team/shop")[0] == 421
-    assert parse_host_header("[2001:db8::1]:80") == "2001:db8::1"
+    assert parse_host_name("[2001:db8::1]:80") == "2001:db8::1"
 
 
 @pytest.mark.covers("SF-6")

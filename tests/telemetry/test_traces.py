@@ -21,7 +21,7 @@ from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.errors import ModelRefused
 from memorist.events import Event, MemoryRecalled, TimestampedEvent
-from memorist.forks.fork_spec import ForkOutcome, ForkRequest, Receipt
+from memorist.forks.fork_spec import ForkOutcome, ForkRequestRecord, Receipt
 from memorist.models.model_pricing import ModelPrice
 from memorist.models.model_settings import ModelSettings
 from memorist.ports import Request
@@ -338,7 +338,7 @@ def ran(label: str) -> Receipt:
         model="anthropic:m",
         started=1.0,
         outcome=ForkOutcome.UNCHANGED,
-        sent=(ForkRequest(started=1.0, seconds=0.5),),
+        sent=(ForkRequestRecord(started=1.0, seconds=0.5),),
     )
 
 

@@ -22,7 +22,7 @@ from memorist.models.rate_limits import RateLimitReport
 from memorist.models.shared_model import SharedModelPool
 from memorist.ports import HostInfo
 from memorist.settings import Settings
-from memorist.store.home_layout import folder_name, home_name
+from memorist.store.home_layout import make_folder_name, make_unique_folder_name
 from memorist.system import SystemClock
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import Say
@@ -101,7 +101,7 @@ NAMES = st.one_of(
 @example("Bob", "bob")
 @example("b\u043eb", "bob")
 @example("\ud800", "\ud801")
-@example("a/b", home_name("a/b"))
+@example("a/b", make_unique_folder_name("a/b"))
 @example("caf\u00e9", "cafe\u0301")
 def test_tenants_of_any_name_never_meet_and_never_leave_the_root(one: str, other: str) -> None:
     """Each name is one plain folder below the root, and two names have two folders also where case
@@ -119,14 +119,14 @@ def test_tenants_of_any_name_never_meet_and_never_leave_the_root(one: str, other
 
 
 @given(NAMES, NAMES)
-@example("a/b", folder_name("a/b"))
+@example("a/b", make_folder_name("a/b"))
 @example("memory", "memory-state")
 def test_a_session_never_has_the_folder_of_another_or_of_the_memory(one: str, other: str) -> None:
     """Neither an id that is made like the name of another's folder, nor one that is called like the
     folders beside the sessions.
     """
-    assert (folder_name(one) == folder_name(other)) == (one == other)
-    assert folder_name(one).lower() not in ("memory", "memory-state")
+    assert (make_folder_name(one) == make_folder_name(other)) == (one == other)
+    assert make_folder_name(one).lower() not in ("memory", "memory-state")
 
 
 async def test_a_tenant_without_a_name_is_refused(tmp_path: Path) -> None:

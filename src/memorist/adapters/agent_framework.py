@@ -34,7 +34,7 @@ from memorist.adapters.chat_messages import FORMAT
 from memorist.adapters.conversation import HostConversation
 from memorist.adapters.engine_thread import EngineArguments, EngineThread, open_engine_thread
 from memorist.adapters.message_map import MessageMap
-from memorist.adapters.run_identity import RunIdentity, RunOwner, RunValue, find_user_id
+from memorist.adapters.run_identity import RunOwner, RunOwnerResolver, RunValue, find_user_id
 from memorist.adapters.wire_reply import is_too_long_error
 from memorist.core.messages import JsonObject
 
@@ -78,7 +78,7 @@ class MemoristProvider(ContextProvider):
         **engine: Unpack[EngineArguments],
     ) -> None:
         super().__init__(source_id)
-        self._identity = RunIdentity[AgentSession](user, project, _find_user)
+        self._identity = RunOwnerResolver[AgentSession](user, project, _find_user)
         self.attached = open_engine_thread(attached, engine)
         """The engine. Close it, or leave that to the end of the program."""
         self.session = ""

@@ -9,9 +9,9 @@ from agent_framework import ChatResponse, Content, Message
 
 from memorist.adapters.chat_messages import (
     build_assistant_item,
+    build_chat_completion,
     build_content,
     build_media_part,
-    build_reply,
     build_result_item,
     build_text_part,
     build_tool_call,
@@ -117,4 +117,4 @@ def encode_reply(response: ChatResponse) -> JsonObject:
         prompt=used.get("input_token_count"), output=used.get("output_token_count"), cached=cached
     )
     said = [item for item in items if item["role"] == "assistant"]
-    return build_reply([*said, build_assistant_item([])], usage, response.model or "")
+    return build_chat_completion([*said, build_assistant_item([])], usage, response.model or "")

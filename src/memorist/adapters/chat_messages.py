@@ -86,7 +86,7 @@ def build_assistant_item(
     return item
 
 
-def build_reply(
+def build_chat_completion(
     items: Iterable[JsonObject], usage: JsonObject | None = None, model: str = ""
 ) -> JsonObject:
     """A whole reply with the first of these items as the model's message.

@@ -31,7 +31,7 @@ from memorist.adapters.engine_thread import EngineArguments, EngineThread, open_
 from memorist.engine.engine import Memorist
 from memorist.errors import FormatError
 from memorist.events import AdapterFailed
-from memorist.hooks.hook_event import Client, HookEvent, UnknownHookEvent, parse_hook_event
+from memorist.hooks.hook_event import Client, HookEvent, UnusableHookEvent, parse_hook_event
 from memorist.hooks.hook_response import OutputText, fit_texts, render_output
 from memorist.hooks.hook_session import HookAnswer, HookSessionPool
 from memorist.ports import Model
@@ -151,7 +151,7 @@ class MemoristHooks:
     ) -> HookJSONOutput:
         """Build the hook's output. Runs in the engine's thread."""
         event = parse_hook_event(json.dumps(hook_input, default=str).encode(), name)
-        if isinstance(event, UnknownHookEvent):
+        if isinstance(event, UnusableHookEvent):
             raise FormatError(event.why)
         self.session = event.session_id
         answer = await self._collect_answer(event, seconds)

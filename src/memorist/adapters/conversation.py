@@ -49,7 +49,7 @@ class EngineFailure(Struct, frozen=True):
     error: BaseException
 
 
-class EngineLoop(Protocol):
+class EngineRunner(Protocol):
     """What a conversation needs of its engine; implemented by `bridge.EngineThread`."""
 
     listener: EventListener | None
@@ -120,7 +120,7 @@ class HostConversation:
     """
 
     def __init__(
-        self, engine_loop: EngineLoop, name: ConversationName, host: HostInfo | None
+        self, engine_loop: EngineRunner, name: ConversationName, host: HostInfo | None
     ) -> None:
         self.name = name
         self.host = host

@@ -40,7 +40,7 @@ from memorist.errors import MemoristError
 from memorist.ports import HostInfo
 from memorist.recall.memory_search import open_memory_search
 from memorist.recall.reachable_memory import ReachableMemory
-from memorist.store.home_layout import folder_name
+from memorist.store.home_layout import make_folder_name
 
 FEATURES = frozenset({"notes", "compaction", "recall", "extraction"})
 """Features of memorist that this adapter provides."""
@@ -64,7 +64,7 @@ def owner_for_user(
     function `user` raises reaches ADK; where it finds nobody, nothing is remembered across
     sessions.
     """
-    root = f"/adk-apps/{folder_name(app)}" if project is None else str(project)
+    root = f"/adk-apps/{make_folder_name(app)}" if project is None else str(project)
     if user is None:
         return RunOwner(f"{quote(name, safe='')}@{quote(app, safe='')}", root)
     if isinstance(user, str):

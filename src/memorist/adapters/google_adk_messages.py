@@ -16,9 +16,9 @@ from google.genai import types
 
 from memorist.adapters.chat_messages import (
     build_assistant_item,
+    build_chat_completion,
     build_content,
     build_media_part,
-    build_reply,
     build_result_item,
     build_text_part,
     build_tool_call,
@@ -157,7 +157,9 @@ class AdkContentMap:
                 cached=used.cached_content_token_count,
             )
         said = [] if response.content is None else self.encode_content(response.content)
-        return build_reply([*said, build_assistant_item([])], usage, response.model_version or "")
+        return build_chat_completion(
+            [*said, build_assistant_item([])], usage, response.model_version or ""
+        )
 
 
 def _encode_part(part: types.Part) -> JsonObject | None:

@@ -22,12 +22,12 @@ import msgspec
 from agent.context_engine import ContextEngine
 from agent.memory_provider import MemoryProvider
 
-from memorist.adapters.chat_messages import FORMAT, build_reply
+from memorist.adapters.chat_messages import FORMAT, build_chat_completion
 from memorist.adapters.conversation import HostConversation
 from memorist.adapters.engine_thread import EngineArguments, EngineThread
-from memorist.adapters.hermes_state import HermesState, encode_message, find_added_texts
+from memorist.adapters.hermes_state import HermesState, encode_message, find_texts_added_by_memorist
 from memorist.adapters.message_map import MessageMap
-from memorist.compaction.thresholds import thresholds_for
+from memorist.compaction.thresholds import compute_model_thresholds
 from memorist.core.messages import JsonObject
 from memorist.core.tool_pairs import holds_same_objects
 from memorist.engine.fetch_tool import FETCH_TOOL_NAME, build_fetch_tool
@@ -96,7 +96,9 @@ class MemoristMemoryProvider(MemoryProvider):
             given = [*given, {"role": "user", "content": query}]
         sent = self._conversation(session).prepare({"model": self.shared.model, "messages": given})
         new = [
-            text for text in find_added_texts(given, sent["messages"]) if text not in self._shown
+            text
+            for text in find_texts_added_by_memorist(given, sent["messages"])
+            if text not in self._shown
         ]
         self._shown.update(new)
         return "\n\n".join(new)
@@ -132,7 +134,7 @@ class MemoristMemoryProvider(MemoryProvider):
                 session, messages or [*self.shared.history(session), *said]
             )
             conversation.prepare({"model": self.shared.model, "messages": before})
-            conversation.observe(build_reply([last]))
+            conversation.observe(build_chat_completion([last]))
         conversation.end_turn()
 
     def on_pre_compress(self, messages: list[dict[str, Any]]) -> str:
@@ -211,7 +213,7 @@ class MemoristEngine(ContextEngine):
         del base_url, api_key, provider, api_mode
         self.shared.model = model
         self.context_length = context_length
-        own = thresholds_for({"model": model}, self.shared.attached.engine.settings).auto
+        own = compute_model_thresholds({"model": model}, self.shared.attached.engine.settings).auto
         self.threshold_tokens = min(own, int(context_length * _ENGINE_SHARE))
 
     def update_from_response(self, usage: dict[str, Any]) -> None:

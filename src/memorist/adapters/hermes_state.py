@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 from memorist.adapters.chat_messages import (
     FORMAT,
-    build_reply,
+    build_chat_completion,
     build_tool_call,
     build_usage,
     content_text,
@@ -144,7 +144,7 @@ class HermesState:
             cached=_usage_count(usage, "cache_read_tokens"),
         )
         self.conversation(session_id).observe_mapped(
-            lambda: build_reply([_encode_assistant(assistant_message)], used, self.model)
+            lambda: build_chat_completion([_encode_assistant(assistant_message)], used, self.model)
         )
 
 
@@ -184,7 +184,9 @@ def encode_message(message: Mapping[str, Any]) -> JsonObject:
     return item
 
 
-def find_added_texts(host_items: Sequence[JsonObject], sent: Sequence[JsonObject]) -> list[str]:
+def find_texts_added_by_memorist(
+    host_items: Sequence[JsonObject], sent: Sequence[JsonObject]
+) -> list[str]:
     """The texts that memorist adds to the host's messages, in order; for a compacted conversation
     only those after the last message.
     """

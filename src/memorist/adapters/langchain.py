@@ -23,7 +23,12 @@ from memorist.adapters.conversation import HostConversation
 from memorist.adapters.engine_thread import EngineArguments, EngineThread, open_engine_thread
 from memorist.adapters.langchain_messages import decode_messages, encode_message, encode_reply
 from memorist.adapters.message_map import MessageMap
-from memorist.adapters.run_identity import RunIdentity, RunValue, find_user_id, resolve_run_value
+from memorist.adapters.run_identity import (
+    RunOwnerResolver,
+    RunValue,
+    find_user_id,
+    resolve_run_value,
+)
 from memorist.adapters.wire_reply import is_too_long_error
 from memorist.core.messages import JsonObject
 from memorist.engine.fetch_tool import FETCH_TOOL_NAME, build_fetch_tool
@@ -34,7 +39,7 @@ MAX_ENDED_TURNS = 10_000
 """Conversations without an id whose continuation is recognised. Our choice: some MB."""
 
 
-class StatelessSessions:
+class StatelessSessionMatcher:
     """Recognises the conversations of a host that sends the whole history and no id.
 
     A new history continues the conversation whose last turn ended with its beginning. Only what
@@ -141,9 +146,9 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         """The engine. Close it, or leave that to the end of the program."""
         self.session = ""
         """Id of the session that was used last."""
-        self._identity = RunIdentity[RunRuntime](user, project, _find_user)
+        self._identity = RunOwnerResolver[RunRuntime](user, project, _find_user)
         self._session_value = session
-        self._stateless = StatelessSessions()
+        self._stateless = StatelessSessionMatcher()
         self.tools: Sequence[BaseTool] = [self._build_fetch_tool()] if fetch else []
 
     def conversation(self, session: str, *, user: str = "", project: str = "") -> HostConversation:

@@ -30,7 +30,7 @@ from memorist.auto_memory.write_gate import RefusedChange, judge_change, merge_r
 from memorist.auto_memory.write_result import WriteResult
 from memorist.core.front_matter import MarkdownDocument, join_front_matter
 from memorist.core.messages import Message
-from memorist.core.text_analysis import encode_text
+from memorist.core.text_analysis import encode_file_text
 from memorist.engine.session import Session
 from memorist.errors import InputError
 from memorist.safety.markup_sanitizer import neutralize_markup
@@ -86,7 +86,7 @@ def parse_file_path(path: object) -> str:
     return name
 
 
-def visible_text(topic: Topic) -> str:
+def render_text_without_provenance(topic: Topic) -> str:
     """Return the text that the tool works on: the file without the key under which memorist keeps
     its provenance.
     """
@@ -100,15 +100,15 @@ def visible_text(topic: Topic) -> str:
     return join_front_matter(document).encode("utf-8", "replace").decode()
 
 
-def encode_file(path: str, text: str, before: Topic | None) -> bytes:
+def encode_file_keeping_provenance(path: str, text: str, before: Topic | None) -> bytes:
     """Return the file for this text, with what memorist had stored under its own key before."""
-    topic = parse_topic(path, encode_text(text))
+    topic = parse_topic(path, encode_file_text(text))
     own = (
         before.document.front.mapping_value(MEMORIST_KEY)
         if before is not None and before.document.front is not None
         else {}
     )
-    return encode_text((with_header(topic, {MEMORIST_KEY: own}) if own else topic).text())
+    return encode_file_text((with_header(topic, {MEMORIST_KEY: own}) if own else topic).text())
 
 
 def split_lines(text: str) -> list[str]:
@@ -293,7 +293,7 @@ class MemoryToolCommands:
         inner = parse_path(path)
         if inner == INDEX_NAME:
             return index.text
-        return visible_text(self._read(path))
+        return render_text_without_provenance(self._read(path))
 
     def create(self, path: object, text: object) -> str:
         """Create a file."""
@@ -302,13 +302,15 @@ class MemoryToolCommands:
             raise InputError("file_text is the text of the file")
         if self._exists(name):
             raise InputError(f"there is a file {ROOT}/{name}; change it with str_replace or insert")
-        change = MemoryChange(path=name, before=None, after=encode_file(name, text, None))
+        change = MemoryChange(
+            path=name, before=None, after=encode_file_keeping_provenance(name, text, None)
+        )
         return self._write([change], "create", name, f"{ROOT}/{name} was written")
 
     def str_replace(self, path: object, old: object, new: object) -> str:
         """Replace one text in a file."""
         topic = self._read(path)
-        text, line = replace_once(visible_text(topic), old, new)
+        text, line = replace_once(render_text_without_provenance(topic), old, new)
         return self._change(
             topic,
             text,
@@ -319,14 +321,14 @@ class MemoryToolCommands:
     def insert(self, path: object, line: object, new: object) -> str:
         """Insert lines into a file."""
         topic = self._read(path)
-        text = insert_lines(visible_text(topic), line, new)
+        text = insert_lines(render_text_without_provenance(topic), line, new)
         return self._change(topic, text, f"{ROOT}/{topic.path} was changed")
 
     def _change(self, topic: Topic, text: str, done: str) -> str:
         change = MemoryChange(
             path=topic.path,
-            before=encode_text(topic.text()),
-            after=encode_file(topic.path, text, topic),
+            before=encode_file_text(topic.text()),
+            after=encode_file_keeping_provenance(topic.path, text, topic),
         )
         return self._write([change], "change", topic.path, done)
 
@@ -334,7 +336,7 @@ class MemoryToolCommands:
         """Delete a file, or a folder with all its files: the user is asked first."""
         topics = [self._memory.folder.read_topic(name) for name in self._resolve_names(path)]
         changes = [
-            MemoryChange(path=topic.path, before=encode_text(topic.text()), after=None)
+            MemoryChange(path=topic.path, before=encode_file_text(topic.text()), after=None)
             for topic in topics
         ]
         return self._write(changes, "delete", parse_path(path), f"{path} was deleted")
@@ -379,7 +381,7 @@ class MemoryToolCommands:
                     f"{ROOT}/{goal} cannot be taken: there is such a file already, or memorist "
                     f"makes it"
                 )
-            data = encode_text(self._read(f"{ROOT}/{name}").text())
+            data = encode_file_text(self._read(f"{ROOT}/{name}").text())
             changes += [
                 MemoryChange(path=goal, before=None, after=data),
                 MemoryChange(path=name, before=data, after=None),

@@ -31,7 +31,7 @@ FEATURES = frozenset({"notes", "compaction", "recall", "extraction"})
 """Features of memorist that this adapter provides."""
 
 
-class ClientOptions(TypedDict, total=False):
+class HttpxClientOptions(TypedDict, total=False):
     """The options of `openai.DefaultHttpxClient` besides those that the SDK sets; without them the
     SDK's own limits and timeouts apply.
     """
@@ -66,13 +66,13 @@ class MemoristOpenAI(WireAdapter):
 
     formats = ("openai_responses", "openai_chat")
 
-    def http_client(self, **options: Unpack[ClientOptions]) -> httpx2.Client:
+    def http_client(self, **options: Unpack[HttpxClientOptions]) -> httpx2.Client:
         """The SDK's own HTTP client with memorist in it; options as for
         `openai.DefaultHttpxClient`.
         """
         return _MemoristHttpClient(self, **options)
 
-    def async_http_client(self, **options: Unpack[ClientOptions]) -> httpx2.AsyncClient:
+    def async_http_client(self, **options: Unpack[HttpxClientOptions]) -> httpx2.AsyncClient:
         """The same for `AsyncOpenAI`; options as for `openai.DefaultAsyncHttpxClient`."""
         return _MemoristAsyncHttpClient(self, **options)
 
@@ -94,7 +94,7 @@ class MemoristOpenAI(WireAdapter):
 
 
 class _MemoristHttpClient(DefaultHttpxClient):
-    def __init__(self, adapter: MemoristOpenAI, **options: Unpack[ClientOptions]) -> None:
+    def __init__(self, adapter: MemoristOpenAI, **options: Unpack[HttpxClientOptions]) -> None:
         super().__init__(**options)
         self._adapter = adapter
 
@@ -121,7 +121,7 @@ class _MemoristHttpClient(DefaultHttpxClient):
 
 
 class _MemoristAsyncHttpClient(DefaultAsyncHttpxClient):
-    def __init__(self, adapter: MemoristOpenAI, **options: Unpack[ClientOptions]) -> None:
+    def __init__(self, adapter: MemoristOpenAI, **options: Unpack[HttpxClientOptions]) -> None:
         super().__init__(**options)
         self._adapter = adapter
 

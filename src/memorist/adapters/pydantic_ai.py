@@ -29,8 +29,8 @@ from memorist.adapters.pydantic_ai_messages import (
     join_pieces,
 )
 from memorist.adapters.run_identity import (
-    RunIdentity,
     RunOwner,
+    RunOwnerResolver,
     RunValue,
     find_user_id,
     resolve_run_value,
@@ -78,7 +78,7 @@ class MemoristCapability(AbstractCapability[Any]):
         """The engine. Close it, or leave that to the end of the program."""
         self.session = ""
         """Id of the session that was used last."""
-        self._identity = RunIdentity[RunContext[Any]](user, project, _find_user)
+        self._identity = RunOwnerResolver[RunContext[Any]](user, project, _find_user)
         self._session_value = session
         self._fetch = fetch
 

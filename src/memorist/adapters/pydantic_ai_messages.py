@@ -49,7 +49,7 @@ def encode_pieces(
     """Encode each piece: one item, or none for what is not part of the conversation."""
     for message in messages:
         if isinstance(message, ModelResponse):
-            yield MessagePiece(message), (encode_assistant(message),)
+            yield MessagePiece(message), (encode_model_response(message),)
             continue
         for part in message.parts:
             yield MessagePiece(part, message), _encode_part(part)
@@ -131,7 +131,7 @@ def _encode_tool_return(part: ToolReturnPart) -> str | list[JsonObject]:
     )
 
 
-def encode_assistant(message: ModelResponse) -> JsonObject:
+def encode_model_response(message: ModelResponse) -> JsonObject:
     """Encode a reply: its text and calls. Its thinking stays in Pydantic AI's message."""
     text = "".join(part.content for part in message.parts if isinstance(part, TextPart))
     calls = [
@@ -252,7 +252,7 @@ def encode_reply(message: ModelResponse) -> JsonObject:
         "choices": [
             {
                 "index": 0,
-                "message": encode_assistant(message),
+                "message": encode_model_response(message),
                 "finish_reason": message.finish_reason,
             }
         ],

@@ -33,7 +33,7 @@ class RunOwner(Struct, frozen=True):
     """Root folder or name of the project; empty for no memory across sessions."""
 
 
-class RunIdentity(Generic[Run]):
+class RunOwnerResolver(Generic[Run]):
     """Finds user and project of each run.
 
     Args:

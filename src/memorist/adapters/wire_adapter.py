@@ -17,7 +17,7 @@ from typing import ClassVar, Self, TypedDict, Unpack
 
 from memorist.adapters.conversation import HostConversation
 from memorist.adapters.engine_thread import EngineArguments, EngineThread, open_engine_thread
-from memorist.adapters.run_identity import RunIdentity, RunOwner, RunValue, find_user_id
+from memorist.adapters.run_identity import RunOwner, RunOwnerResolver, RunValue, find_user_id
 from memorist.adapters.wire_reply import ends_turn, is_too_long_response, read_wire_reply
 from memorist.core.messages import JsonObject
 from memorist.engine.fetch_tool import build_fetch_tool
@@ -56,7 +56,7 @@ class AdapterOptions(TypedDict, total=False):
     host: HostInfo | None
 
 
-class CallSequence:
+class NewestCallTracker:
     """The newest call of each conversation: a reply that comes after the next request is read from
     that request's history instead.
     """
@@ -81,7 +81,7 @@ class WireCall:
     None of the methods raises.
     """
 
-    def __init__(self, conversation: HostConversation, sequence: CallSequence) -> None:
+    def __init__(self, conversation: HostConversation, sequence: NewestCallTracker) -> None:
         self.conversation = conversation
         self._sequence = sequence
         self._number = 0
@@ -181,7 +181,7 @@ class WireAdapter:
         self._owns = options.get("attached") is None
         project = options.get("project", "")
         given = project if callable(project) else os.fspath(project)
-        self._identity = RunIdentity(options.get("user"), given, self.find_user)
+        self._identity = RunOwnerResolver(options.get("user"), given, self.find_user)
         self.project = (
             str(Path(given).expanduser().absolute()) if isinstance(given, str) and given else ""
         )
@@ -189,7 +189,7 @@ class WireAdapter:
         self.session = options.get("session") or str(uuid.uuid4())
         """Id of the default conversation."""
         self._host = options.get("host")
-        self._sequence = CallSequence()
+        self._sequence = NewestCallTracker()
         self._context_key = object()
         self._warned_fields: set[str] = set()
 

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.anchors import read_anchors, with_anchors
 from memorist.auto_memory.client_rules import (
-    ClientCounterpart,
     ClientRule,
+    ClientRuleMatch,
     match_client_rules,
 )
 from memorist.auto_memory.contradiction import (
@@ -23,9 +23,9 @@ from memorist.auto_memory.contradiction import (
     reconcile_memory,
 )
 from memorist.auto_memory.inbox import (
+    AcceptedMemoryDigests,
     Inbox,
     Proposal,
-    ReviewedDigests,
     create_proposal,
     is_already_applied,
 )
@@ -77,19 +77,19 @@ from memorist.auto_memory.write_gate import (
     GateContext,
     NeedsReview,
     RefusedChange,
-    find_reasons_to_withhold,
-    forbids_writing,
-    hold_for_review,
+    apply_review_policy,
+    find_reasons_to_withhold_memory,
     judge_change,
+    policy_forbids_writing,
 )
 from memorist.auto_memory.write_result import (
     ReconciledChanges,
     WriteResult,
-    add_everywhere,
-    name_replaced,
+    add_replaced_to_reason,
+    merge_everywhere_result,
     redact_change,
 )
-from memorist.core.text_analysis import encode_text
+from memorist.core.text_analysis import encode_file_text
 from memorist.core.utc_time import format_utc_timestamp
 from memorist.errors import InputError, NothingToDo, WriteConflict
 from memorist.events import Event, MemoryChanged, MemoryNeedsReview, MemoryRefused
@@ -144,7 +144,7 @@ class AutoMemory:
         self.project_files = ProjectFiles("")
         """The project that the memories are about; `open_memory` names it."""
         self.inbox = Inbox(layout, files)
-        self._digests = ReviewedDigests(layout, files)
+        self._digests = AcceptedMemoryDigests(layout, files)
         self.purge_journal = PurgeJournal(files, layout)
         """What is not wholly forgotten yet."""
         self._files = files
@@ -195,7 +195,7 @@ class AutoMemory:
         discarded. Raises WriteConflict when a file changed meanwhile, InputError for a path that
         cannot be a memory's, StoreError.
         """
-        if forbids_writing(self.settings, reason.actor):
+        if policy_forbids_writing(self.settings, reason.actor):
             return WriteResult(
                 refused=tuple(RefusedChange(change.path, (POLICY_IS_OFF,)) for change in changes)
             )
@@ -205,7 +205,7 @@ class AutoMemory:
             {change.path for change in changes},
         )
         verdicts = [
-            hold_for_review(judge_change(change, case), self.settings, reason.actor)
+            apply_review_policy(judge_change(change, case), self.settings, reason.actor)
             for change in changes
         ]
         waits = [verdict for verdict in verdicts if isinstance(verdict, NeedsReview)]
@@ -215,8 +215,8 @@ class AutoMemory:
         written = self.write_judged(staying, waits, reason, refused)
         if self.everywhere is not None and spreading:
             there = self.everywhere.write_judged(spreading, (), reason)
-            written = add_everywhere(written, there, EVERYWHERE_PREFIX)
-        self._report_result(written, name_replaced(reason, written.replaced), tell)
+            written = merge_everywhere_result(written, there, EVERYWHERE_PREFIX)
+        self._report_result(written, add_replaced_to_reason(reason, written.replaced), tell)
         return written
 
     def write_judged(
@@ -231,7 +231,7 @@ class AutoMemory:
         if reason.actor in ("user", "inbox"):
             self._accept_suspicious(each.change for each in accepted)
         result = self._reconcile(accepted, reason)
-        reason = name_replaced(reason, result.replaced)
+        reason = add_replaced_to_reason(reason, result.replaced)
         id = self.folder.apply_changes(result.changes, reason) if result.changes else ""
         return WriteResult(
             change_id=id,
@@ -303,7 +303,7 @@ class AutoMemory:
         )
         if anchors == read_anchors(topic):
             return accepted
-        after = encode_text(with_anchors(topic, anchors).text())
+        after = encode_file_text(with_anchors(topic, anchors).text())
         return replace(accepted, change=replace(change, after=after))
 
     def mute(self, path: str, *, muted: bool) -> WriteResult:
@@ -315,8 +315,8 @@ class AutoMemory:
         changed = with_provenance(topic, replace(topic.provenance, status=status))
         change = MemoryChange(
             path=path,
-            before=encode_text(topic.text()),
-            after=encode_text(changed.text()),
+            before=encode_file_text(topic.text()),
+            after=encode_file_text(changed.text()),
         )
         what = f"{'mute' if muted else 'unmute'}: {path}"
         return self.write([change], ChangeReason(actor="user", what=what))
@@ -350,7 +350,7 @@ class AutoMemory:
             found.append(known[1])
         return found
 
-    def compare_with_client(self, rules: Sequence[ClientRule]) -> dict[str, ClientCounterpart]:
+    def compare_with_client(self, rules: Sequence[ClientRule]) -> dict[str, ClientRuleMatch]:
         """Return what an agent's own rules say to each memory, by path; the team's are left out.
 
         A memory of more than one line says more than a rule, and is never repeated by one. Raises
@@ -531,7 +531,7 @@ class AutoMemory:
         topic = self.folder.read_topic(path)
         if self.folder.is_known_clean(topic):
             return topic, ()
-        return topic, find_reasons_to_withhold(
+        return topic, find_reasons_to_withhold_memory(
             topic, self.reviewed_digests(), Trust.UNKNOWN if self.folder.is_foreign(path) else None
         )
 
@@ -608,14 +608,14 @@ class AutoMemory:
             actor="user", what=render_headline("add", description), quote=redact(text).text[:300]
         )
         return self.write(
-            [MemoryChange(path=path, before=None, after=encode_text(topic.text()))], why
+            [MemoryChange(path=path, before=None, after=encode_file_text(topic.text()))], why
         )
 
     def edit(self, path: str, text: str) -> WriteResult:
         """Replace a memory's text on the user's behalf; the same text marks it as reviewed."""
-        before = encode_text(self.folder.read_topic(path).text())
+        before = encode_file_text(self.folder.read_topic(path).text())
         return self.write(
-            [MemoryChange(path=path, before=before, after=encode_text(text))],
+            [MemoryChange(path=path, before=before, after=encode_file_text(text))],
             ChangeReason(actor="user", what=f"edit: {path}"),
         )
 
@@ -628,7 +628,7 @@ class AutoMemory:
         )
         changes = [
             MemoryChange(
-                path=path, before=encode_text(self.folder.read_topic(path).text()), after=None
+                path=path, before=encode_file_text(self.folder.read_topic(path).text()), after=None
             )
             for path in paths
         ]
@@ -769,7 +769,7 @@ class AutoMemory:
         return self._digests.list_digests()
 
     def clone_for_thread(self) -> Self:
-        """Open the same folder for another thread; see `ScannedFolder.clone_for_thread`."""
+        """Open the same folder for another thread; see `MemoryFolderReader.clone_for_thread`."""
         uses = self.folder.read_usage()
         clone = type(self)(
             self.layout,

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from memorist.auto_memory.contradiction import Agreement, compare_statement, list_near_words
+from memorist.auto_memory.contradiction import Agreement, compare_statement, expand_statement_words
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import word_set
 
@@ -69,7 +69,7 @@ class ClientRule(Struct, frozen=True):
     """Whether the agent surely has it in its context; false for what it may leave out."""
 
 
-class ClientCounterpart(Struct, frozen=True):
+class ClientRuleMatch(Struct, frozen=True):
     """What the files of an agent say to one memory."""
 
     same: ClientRule | None = None
@@ -144,7 +144,7 @@ def _split_blocks(text: str) -> Iterator[str]:
 
 def match_client_rules(
     sayings: Mapping[str, str], rules: Sequence[ClientRule]
-) -> dict[str, ClientCounterpart]:
+) -> dict[str, ClientRuleMatch]:
     """What the rules say to each memory, by its path; memories to which they say nothing are left
     out. `sayings` holds what each memory says, by path.
     """
@@ -152,27 +152,29 @@ def match_client_rules(
         return {}
     postings: dict[str, list[int]] = defaultdict(list)
     for at, rule in enumerate(rules[:MAX_RULES]):
-        for word in list_near_words(rule.text):
+        for word in expand_statement_words(rule.text):
             postings[word].append(at)
-    found: dict[str, ClientCounterpart] = {}
+    found: dict[str, ClientRuleMatch] = {}
     room = MAX_COMPARISONS
     for path, said in sayings.items():
-        shared = Counter(at for word in list_near_words(said) for at in postings.get(word, ()))
+        shared = Counter(
+            at for word in expand_statement_words(said) for at in postings.get(word, ())
+        )
         near = [rules[at] for at, _ in shared.most_common(min(MAX_NEAR_RULES, room))]
         room -= len(near)
         matches = _compare_rules(said, near)
-        if matches != ClientCounterpart():
+        if matches != ClientRuleMatch():
             found[path] = matches
     return found
 
 
-def _compare_rules(said: str, near: Sequence[ClientRule]) -> ClientCounterpart:
+def _compare_rules(said: str, near: Sequence[ClientRule]) -> ClientRuleMatch:
     agreements = [(compare_statement(said, rule.text), rule) for rule in near]
     same = [pair for pair in agreements if pair[0] in (Agreement.SAME, Agreement.RESTATED)]
     against = (Agreement.OPPOSITE, Agreement.PARTLY_OPPOSITE)
     otherwise = next((rule for how, rule in agreements if how in against), None)
     repeated = [rule for how, rule in same if how is Agreement.SAME and rule.is_loaded]
-    return ClientCounterpart(
+    return ClientRuleMatch(
         same=next(iter(repeated or [rule for _, rule in same]), None),
         otherwise=otherwise,
         # Where the files contradict themselves, the user's word is not left out.

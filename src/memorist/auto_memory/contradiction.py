@@ -35,7 +35,7 @@ from memorist.auto_memory.stances import (
     Marks,
     OpposedClause,
     Stance,
-    find_group,
+    find_word_alternatives,
     holds_marks,
     may_agree_or_oppose,
     read_stances,
@@ -48,11 +48,11 @@ from memorist.auto_memory.value_correction import (
     MAX_CORRECTION_CHARS,
     corrects_value,
     list_corrected_words,
-    names_topic,
+    names_whole_topic,
 )
 from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import encode_text
+from memorist.core.text_analysis import encode_file_text
 
 
 class Agreement(StrEnum):
@@ -122,7 +122,7 @@ def compare_statement(new: str, known: str) -> Agreement:
     return Agreement.OPPOSITE if covered else Agreement.PARTLY_OPPOSITE
 
 
-def remove_opposed(new: str, known: str) -> str:
+def remove_opposed_clauses(new: str, known: str) -> str:
     """The known text without the clauses that the new one says otherwise; empty where nothing of
     it can stand alone.
     """
@@ -160,10 +160,10 @@ def _split_choice(stance: Stance) -> tuple[str, frozenset[str]]:
     """The word of a choice among alternatives, and what else the clause says; no word without
     one.
     """
-    chosen = [word for word in stance.words if find_group(word)]
+    chosen = [word for word in stance.words if find_word_alternatives(word)]
     if len(chosen) != 1:
         return "", stance.words
-    group = find_group(chosen[0])
+    group = find_word_alternatives(chosen[0])
     nouns = next((nouns for member, nouns in _GROUP_NOUNS.items() if group and member in group), ())
     stems = {stem_word(noun) for noun in nouns}
     rest = frozenset(word for word in stance.words if word != chosen[0] and word not in stems)
@@ -180,7 +180,7 @@ def _is_other_choice(
 ) -> bool:
     """Whether both choose one of the same alternatives for the same thing, and not the same."""
     word, rest = _split_choice(one)
-    group = find_group(word) if word else None
+    group = find_word_alternatives(word) if word else None
     if group is None:
         return False
     known, known_rest = _split_choice(other)
@@ -344,16 +344,16 @@ def _judge_unproven(
     return Reconciliation(changes=(change,), contradicts=other)
 
 
-def list_near_words(said: str) -> set[str]:
+def expand_statement_words(said: str) -> set[str]:
     """The words, one of which a text holds that says the same or the opposite: those of the
     statement, each without its ending, and the alternatives to one.
     """
     words = {word for stance in read_stances(said) for word in stance.words}
     words = words.union(*list_corrected_words(said))
-    return words | {other for word in words for other in find_group(word) or ()}
+    return words | {other for word in words for other in find_word_alternatives(word) or ()}
 
 
-def find_opposed_topics(topics: Sequence[Topic]) -> list[tuple[Topic, Topic]]:
+def find_opposed_topic_pairs(topics: Sequence[Topic]) -> list[tuple[Topic, Topic]]:
     """Each memory that says the opposite of an earlier one of the list, with that one. A part that
     differs proves nothing here: `not pushed yet` in a report says nothing against `push often`.
     """
@@ -381,7 +381,7 @@ def _list_keys(stance: Stance) -> Iterator[_StanceKey]:
     yield stance.words
     word, rest = _split_choice(stance)
     if word:
-        yield find_group(word), rest
+        yield find_word_alternatives(word), rest
     for length in range(1, stance.value_length + 1):
         yield len(stance.order), stance.order[: max(1, len(stance.order) - length)]
 
@@ -524,7 +524,7 @@ def _describe_opposed(stance: Stance) -> OpposedClause:
     """
     chosen, rest = _split_choice(stance)
     words = [word for word in rest if not (stance.value_length and re.search(r"\d", word))]
-    group = (find_group(chosen) or frozenset((chosen,))) if chosen else frozenset()
+    group = (find_word_alternatives(chosen) or frozenset((chosen,))) if chosen else frozenset()
     return OpposedClause(
         _list_marks(map(_cut_ending, words), group),
         denies=stance.positive and not chosen and not stance.value_length,
@@ -567,7 +567,7 @@ def _measure_limits(
 ) -> _AgreementLimits:
     stances = read_stances(said)
     words = {word for each in stances for word in each.words}
-    groups = {group for word in words if (group := find_group(word)) is not None}
+    groups = {group for word in words if (group := find_word_alternatives(word)) is not None}
     nouns = {
         stem_word(noun)
         for member, each in _GROUP_NOUNS.items()
@@ -637,8 +637,8 @@ def _confirm(known: Topic, added: Topic, now: str) -> MemoryChange:
     )
     return MemoryChange(
         path=known.path,
-        before=encode_text(known.text()),
-        after=encode_text(with_provenance(known, provenance).text()),
+        before=encode_file_text(known.text()),
+        after=encode_file_text(with_provenance(known, provenance).text()),
     )
 
 
@@ -656,7 +656,7 @@ def _find_lost_topic(added: Topic, former: Topic) -> str:
             for text in (former.saying, read_former_text(former))
             if text
             and len(text) <= MAX_FORMER_CHARS
-            and not names_topic(read_statement_of(added), text)
+            and not names_whole_topic(read_statement_of(added), text)
         ),
         "",
     )
@@ -694,11 +694,11 @@ def _with_replaced(added: Topic, replaced: Sequence[Topic]) -> MemoryChange:
         topic = with_header(topic, {"description": line})
     if any(each.pinned for each in replaced):
         topic = with_header(topic, {"pinned": "true"})
-    return MemoryChange(path=added.path, before=None, after=encode_text(topic.text()))
+    return MemoryChange(path=added.path, before=None, after=encode_file_text(topic.text()))
 
 
 def _removal(topic: Topic) -> MemoryChange:
-    return MemoryChange(path=topic.path, before=encode_text(topic.text()), after=None)
+    return MemoryChange(path=topic.path, before=encode_file_text(topic.text()), after=None)
 
 
 def _ask(agreement: Agreement, topic: Topic, said: str) -> tuple[MemoryChange, str] | None:
@@ -710,12 +710,12 @@ def _ask(agreement: Agreement, topic: Topic, said: str) -> tuple[MemoryChange, s
     if agreement is not Agreement.PARTLY_OPPOSITE:
         return None
     reason = f"the user said “{said}”, and a part of this says otherwise"
-    rest = "" if "\n" in topic.body.strip() else remove_opposed(said, topic.body)
+    rest = "" if "\n" in topic.body.strip() else remove_opposed_clauses(said, topic.body)
     if not rest:
         return _removal(topic), reason
     changed = with_header(with_body(topic, f"\n{rest}\n"), {"description": rest[:150]})
     return MemoryChange(
         path=topic.path,
-        before=encode_text(topic.text()),
-        after=encode_text(changed.text()),
+        before=encode_file_text(topic.text()),
+        after=encode_file_text(changed.text()),
     ), reason

@@ -28,7 +28,7 @@ from memorist.auto_memory.extraction_prompt import (
 from memorist.auto_memory.memory_changes import (
     ChangeReason,
     MemoryChange,
-    find_line_fault,
+    find_added_line_fault,
     render_headline,
 )
 from memorist.auto_memory.memory_file import Topic, parse_topic
@@ -44,7 +44,10 @@ from memorist.auto_memory.statement_changes import (
 )
 from memorist.auto_memory.statements.bare_corrections import find_bare_corrections
 from memorist.auto_memory.statements.statement_parser import Statement, find_statements
-from memorist.auto_memory.statements.user_prose import announces_text, extract_user_text
+from memorist.auto_memory.statements.user_prose import (
+    announces_text_in_next_message,
+    extract_user_text,
+)
 from memorist.auto_memory.statements.waiting_statements import find_waiting_statements
 from memorist.auto_memory.write_evidence import (
     MIN_QUOTE_WORDS,
@@ -61,7 +64,7 @@ from memorist.core.utc_time import format_utc_timestamp
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.events import ExtractionFailed, MemoryRefused
 from memorist.forks.background_queue import BackgroundQueue
-from memorist.forks.fork_request import shares_prefix
+from memorist.forks.fork_request import is_parent_model
 from memorist.forks.fork_spec import (
     FolderAccess,
     ForkOutcome,
@@ -70,7 +73,7 @@ from memorist.forks.fork_spec import (
     Receipt,
     discarded_receipt,
 )
-from memorist.models.answer_schema import fills_forms
+from memorist.models.answer_schema import should_use_answer_form
 from memorist.ports import Model
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
@@ -200,7 +203,7 @@ class MemoryExtraction:
                 replace(each, certain=False) for each in statements if each.act != "forget"
             )
         may_correct = not self._is_text_announced
-        self._is_text_announced = announces_text(typed.text)
+        self._is_text_announced = announces_text_in_next_message(typed.text)
         self._statements += statements
         waiting = keep_typed_statements(find_waiting_statements(typed, self._last_reply()), typed)
         corrections = self._find_corrections(typed, statements) if may_correct else ()
@@ -503,7 +506,7 @@ class MemoryExtraction:
         )
         find_fault = check.find_fault if form else check.find_echo
         found = (
-            (change.path, find_line_fault(change.before, change.after, find_fault))
+            (change.path, find_added_line_fault(change.before, change.after, find_fault))
             for change in changes
             if change.after is not None
         )
@@ -528,7 +531,7 @@ class MemoryExtraction:
     def _build_fork_spec(
         self, model: Model, parent: ParentCall | None, messages: Sequence[Message]
     ) -> ForkSpec:
-        shares = parent is not None and shares_prefix(model.name, model.format, parent)
+        shares = parent is not None and is_parent_model(model.name, model.format, parent)
         folder = self._memory.layout.folder
         task = ExtractionTask(
             folder=folder,
@@ -545,7 +548,7 @@ class MemoryExtraction:
         headers = self._memory.visible_headers()
         # What to share with a team takes judgement, and a look at what stands there.
         fills = (
-            fills_forms(model, self._runtime.settings.models, shares=shares)
+            should_use_answer_form(model, self._runtime.settings.models, shares=shares)
             and not task.team_readers
         )
         texts, settings = self._prompts, self._memory.settings

@@ -23,7 +23,7 @@ from memorist.auto_memory.memory_manifest import MemoryHeader, render_manifest
 from memorist.auto_memory.statement_changes import find_free_name
 from memorist.core.messages import JsonObject, Message, Origin, ToolUse
 from memorist.core.prompt_templates import render_template
-from memorist.forks.answer_form import AnswerForm, list_objects
+from memorist.forks.answer_form import AnswerForm, list_answer_objects
 from memorist.forks.file_tool_calls import (
     ApplyPatchCall,
     EditFileCall,
@@ -171,7 +171,7 @@ def build_extraction_form(
     def read(answer: JsonObject) -> TextEdits:
         topics = [
             topic
-            for each in list_objects(answer.get("memories"))
+            for each in list_answer_objects(answer.get("memories"))
             if (topic := _read_memory(each, used_paths)) is not None
         ]
         writes = {str(task.folder / topic.path): topic.text() for topic in topics}

@@ -24,7 +24,7 @@ KINDS = {"commit": 1, "tree": 2, "blob": 3}
 """Git's numbers of its object types: a change, a list of files, a file."""
 
 
-def git_object_id(text: bytes) -> ObjectID:
+def cast_to_object_id(text: bytes) -> ObjectID:
     """Cast an object's id to the library's own type."""
     return cast("ObjectID", text)
 
@@ -60,7 +60,7 @@ _KIND_NAMES = {number: name.encode() for name, number in KINDS.items()}
 
 def compute_object_id(kind: int, data: bytes) -> ObjectID:
     """Compute the id that Git gives to an object of this type and content."""
-    return git_object_id(
+    return cast_to_object_id(
         hashlib.sha1(b"%s %d\0" % (_KIND_NAMES[kind], len(data)) + data, usedforsecurity=False)
         .hexdigest()
         .encode()
@@ -85,7 +85,7 @@ def _iter_tree(
 ) -> Iterator[tuple[bytes, bytes]]:
     for mode, name, sha in TREE_ENTRY.findall(store.get_raw(tree)[1]):
         if mode == FOLDER_MODE:
-            yield from _iter_tree(store, git_object_id(sha.hex().encode()), above + name + b"/")
+            yield from _iter_tree(store, cast_to_object_id(sha.hex().encode()), above + name + b"/")
         else:
             yield above + name, sha
 
@@ -139,7 +139,7 @@ class TreeEditor:
         for name, inner in below.items():
             at = bisect_left(rows, name + b"/", key=_sort_key)
             exists = at < len(rows) and _sort_key(rows[at]) == name + b"/"
-            old = git_object_id(rows[at][-_ID_BYTES:].hex().encode()) if exists else None
+            old = cast_to_object_id(rows[at][-_ID_BYTES:].hex().encode()) if exists else None
             new = self._edit_folder(store, old, inner, known)
             row = b"%s %s\0%s" % (FOLDER_MODE, name, bytes.fromhex(new.decode()))
             _set_row(rows, name + b"/", b"" if new == _EMPTY_TREE else row)

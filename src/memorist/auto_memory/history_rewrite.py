@@ -13,8 +13,8 @@ from memorist.auto_memory.history_objects import (
     KINDS,
     TREE_ENTRY,
     build_commit,
+    cast_to_object_id,
     compute_object_id,
-    git_object_id,
 )
 from memorist.auto_memory.memory_changes import ChangeReason, render_commit_message
 from memorist.auto_memory.memory_history import BRANCH, FolderHistory, pack, repo
@@ -171,13 +171,13 @@ class HistoryRewrite:
         for mode, name, sha in TREE_ENTRY.findall(self._history.read_raw_object(tree)):
             if mode == FOLDER_MODE:
                 below = self._filter_tree(
-                    git_object_id(sha.hex().encode()), above + name + b"/", objects
+                    cast_to_object_id(sha.hex().encode()), above + name + b"/", objects
                 )
                 if below != _EMPTY_TREE:
                     rows.append(b"%s %s\0%s" % (mode, name, bytes.fromhex(below.decode())))
             elif above + name not in self._dropped_names:
                 if sha not in self._copied_blobs:
-                    data = self._history.read_raw_object(git_object_id(sha.hex().encode()))
+                    data = self._history.read_raw_object(cast_to_object_id(sha.hex().encode()))
                     copied = self._add_object(KINDS["blob"], self._clean(data), objects)
                     self._copied_blobs[sha] = bytes.fromhex(copied.decode())
                 rows.append(b"%s %s\0%s" % (mode, name, self._copied_blobs[sha]))

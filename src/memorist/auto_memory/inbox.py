@@ -186,7 +186,7 @@ MAX_DIGESTS = 5_000
 """Digests that are kept, the newest."""
 
 
-class ReviewedDigests:
+class AcceptedMemoryDigests:
     """Digests of the memories that the user accepted: they need no second review."""
 
     def __init__(self, layout: MemoryLayout, files: FileSystem) -> None:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import force_setattr
 
 from memorist.auto_memory.memory_file import parse_topic
-from memorist.auto_memory.memory_manifest import INDEX_NAME, is_single_line
+from memorist.auto_memory.memory_manifest import INDEX_NAME, is_single_line_path
 from memorist.core.text_analysis import replace_surrogates
 from memorist.forks.fork_permissions import is_same_name, path_problem
 from memorist.safety.secrets import redact
@@ -110,7 +110,7 @@ def render_commit_message(reason: ChangeReason, undoes: str = "", paths: Iterabl
     if undoes:
         lines.append(f"Undoes: {undoes}")
     named = sorted(paths)
-    if all(is_single_line(path) for path in named):
+    if all(is_single_line_path(path) for path in named):
         lines += [f"File: {path}" for path in named]
     return "\n".join(lines) + "\n"
 
@@ -211,7 +211,9 @@ def describe_external_changes(
     )
 
 
-def find_line_fault(before: bytes | None, after: bytes, find_fault: Callable[[str], str]) -> str:
+def find_added_line_fault(
+    before: bytes | None, after: bytes, find_fault: Callable[[str], str]
+) -> str:
     """Return why a new line of a memory that a model wrote, or its description, may not stand;
     empty where all may. `find_fault` judges one line.
     """

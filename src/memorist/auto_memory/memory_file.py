@@ -20,7 +20,7 @@ from memorist.core.front_matter import (
     split_front_matter,
     update_front_matter,
 )
-from memorist.core.text_analysis import encode_text
+from memorist.core.text_analysis import encode_file_text
 
 # The four kinds of memory, and how far each origin is trusted. Pure.
 
@@ -211,7 +211,7 @@ def with_repaired_header(topic: Topic) -> Topic:
         return topic
     lines = quote_invalid_values("".join(entry.raw for entry in front.entries).splitlines())
     text = f"---\n{chr(10).join(lines)}\n---\n{topic.document.body}"
-    found = parse_topic(topic.path, encode_text(text))
+    found = parse_topic(topic.path, encode_file_text(text))
     return topic if found.header_problem else found
 
 

@@ -41,18 +41,18 @@ from memorist.auto_memory.memory_scan import (
     compare_scan,
     find_trusted_paths,
     raises_trust,
-    rescan_memory_file,
     scan_file,
+    update_scan_entry,
 )
 from memorist.auto_memory.scan_file import ScanFile
 from memorist.auto_memory.team_memory import (
     TEAM_INDEX_PATH,
     TEAM_PREFIX,
-    TeamMemory,
+    TeamMemoryText,
     is_shared,
-    select_headers,
+    select_index_headers,
 )
-from memorist.core.text_analysis import encode_text
+from memorist.core.text_analysis import encode_file_text
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.ports import Clock, FileInfo, FileSystem
 from memorist.safety.secrets import redact_bytes
@@ -80,7 +80,7 @@ UsageSource = Callable[[], Mapping[str, MemoryUsage]]
 """Returns each memory's usage, by path."""
 
 
-class ScannedFolder:
+class MemoryFolderReader:
     """A memory folder as it is read. Used from one thread; another one needs `clone_for_thread`."""
 
     def __init__(
@@ -293,7 +293,7 @@ class ScannedFolder:
             seen.head is not None
             and not seen.head.doubts
             and not seen.redacted_blob
-            and seen.blob == compute_blob_id(encode_text(topic.text()))
+            and seen.blob == compute_blob_id(encode_file_text(topic.text()))
         )
 
     def list_entries(self) -> list[tuple[str, FileInfo]]:
@@ -380,7 +380,7 @@ class ScannedFolder:
                 and before.is_judged
                 and (before.blob, before.foreign) == (blob, foreign)
             ):
-                return rescan_memory_file(before, facts), data
+                return update_scan_entry(before, facts), data
         return scan_file(
             path, facts, data, blob=blob, lines=self._settings.scan_lines, foreign=foreign
         ), data
@@ -455,8 +455,8 @@ class ScannedFolder:
             present = self.read_index_text(below)
             text = self.build_index(present, below).text
             if text != present:
-                rebuilt[below + INDEX_NAME] = encode_text(text)
-                self._files.write(self.layout.folder / below / INDEX_NAME, encode_text(text))
+                rebuilt[below + INDEX_NAME] = encode_file_text(text)
+                self._files.write(self.layout.folder / below / INDEX_NAME, encode_file_text(text))
                 self._update_scan_entry(below + INDEX_NAME)
         return rebuilt
 
@@ -471,7 +471,7 @@ class ScannedFolder:
         `prefix` is `team/` for the team's index.
         """
         scan = self._loaded_scan()
-        heads = select_headers(
+        heads = select_index_headers(
             (seen.head for seen in scan.files.values() if seen.head is not None), prefix
         )
         text = self.read_index_text(prefix) if present_text is None else present_text
@@ -523,7 +523,7 @@ class ScannedFolder:
 _DERIVED_PREFIXES = ("recall.sqlite", "history.damaged")
 
 
-class MemoryFolder(ScannedFolder):
+class MemoryFolder(MemoryFolderReader):
     """One project's memory folder. Nothing is created on disk before the first memory is
     written.
     """
@@ -563,7 +563,7 @@ class MemoryFolder(ScannedFolder):
             raise InputError(f"{path} has {size}; split it")
         return parse_topic(path, read_if_exists(self._files, self.layout.folder / path) or b"")
 
-    def read_team_memories(self) -> tuple[TeamMemory, ...]:
+    def read_team_memories(self) -> tuple[TeamMemoryText, ...]:
         """Read the team's memories; none where there is no team folder. Raises StoreError."""
         if self._files.facts(self.layout.folder / TEAM_PREFIX) is None:
             return ()
@@ -572,7 +572,7 @@ class MemoryFolder(ScannedFolder):
             for head in self.headers()
             if is_shared(head.path) and head.size <= MAX_FILE_BYTES
         )
-        return tuple(TeamMemory(path, self.read_topic(path).body) for path in paths)
+        return tuple(TeamMemoryText(path, self.read_topic(path).body) for path in paths)
 
     def _is_inside(self, path: str) -> bool:
         if "/" not in path:  # the folder's own file: asking for each step takes twenty times longer

@@ -22,7 +22,7 @@ from memorist.auto_memory.history_objects import (
     TreeEditor,
     add_blobs,
     build_commit,
-    git_object_id,
+    cast_to_object_id,
     read_tree,
 )
 from memorist.auto_memory.memory_changes import (
@@ -189,7 +189,7 @@ class FolderHistory:
             return None
         with self.translate_errors("read"):
             name = repository.refs.read_ref(BRANCH)
-            found = None if name is None else repository[git_object_id(name)]
+            found = None if name is None else repository[cast_to_object_id(name)]
         if found is not None and not isinstance(found, objects.Commit):
             raise self._damage_error("its branch names no change")
         return found
@@ -316,7 +316,7 @@ class FolderHistory:
         if repository is None:
             raise unknown
         try:
-            found = repository[git_object_id(change.encode())]
+            found = repository[cast_to_object_id(change.encode())]
         except (KeyError, ValueError, AssertionError) as error:
             raise unknown from error
         except _damage_errors() as error:
@@ -362,7 +362,7 @@ class FolderHistory:
 
     def _read_blob(self, sha: str) -> bytes:
         with self.translate_errors("read"):
-            found = self._open_or_create()[git_object_id(sha.encode())]
+            found = self._open_or_create()[cast_to_object_id(sha.encode())]
         if not isinstance(found, objects.Blob):
             raise self._damage_error("a file in it is none")
         return found.data

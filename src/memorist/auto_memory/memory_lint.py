@@ -9,19 +9,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
-from memorist.auto_memory.contradiction import find_opposed_topics
+from memorist.auto_memory.contradiction import find_opposed_topic_pairs
 from memorist.auto_memory.memory_file import Topic
 from memorist.auto_memory.memory_index import MemoryIndex, list_pointer_targets
 from memorist.auto_memory.memory_manifest import (
     INDEX_NAME,
     MAX_FILE_BYTES,
-    has_unreadable_name,
+    has_misleading_name,
     is_memory_file,
-    is_single_line,
+    is_single_line_path,
 )
 from memorist.auto_memory.statements.statement_similarity import is_same_rule
 from memorist.auto_memory.visible_memory import filter_visible_index
-from memorist.auto_memory.write_gate import find_reasons_to_withhold
+from memorist.auto_memory.write_gate import find_reasons_to_withhold_memory
 from memorist.errors import InputError
 from memorist.forks.fork_permissions import is_same_name
 from memorist.ports import FileInfo
@@ -60,7 +60,7 @@ def lint_folder(
     for topic in topics:
         found += _topic_problems(topic, reviewed_digests)
     found += _duplicate_problems(topics)
-    found += [describe_opposed(topic, other) for topic, other in find_opposed_topics(topics)]
+    found += [describe_opposed(topic, other) for topic, other in find_opposed_topic_pairs(topics)]
     return tuple(sorted(found, key=lambda problem: (problem.path, problem.what)))
 
 
@@ -74,12 +74,12 @@ def describe_opposed(topic: Topic, other: Topic) -> LintProblem:
 def _file_problems(files: Sequence[tuple[str, FileInfo]]) -> list[LintProblem]:
     found = []
     for path, facts in files:
-        if not is_single_line(path) or (
-            facts.is_file and path.endswith(".md") and has_unreadable_name(path)
+        if not is_single_line_path(path) or (
+            facts.is_file and path.endswith(".md") and has_misleading_name(path)
         ):
             shown = strip_hidden_characters(
                 path.encode("unicode_escape", "replace").decode()
-                if not is_single_line(path)
+                if not is_single_line_path(path)
                 else path
             )
             found.append(
@@ -209,7 +209,7 @@ def _topic_problems(topic: Topic, reviewed: Collection[str]) -> list[LintProblem
             reason,
             "it is not shown; accept it with `memorist memory edit`, or forget it",
         )
-        for reason in find_reasons_to_withhold(topic, reviewed)
+        for reason in find_reasons_to_withhold_memory(topic, reviewed)
     ]
     text = topic.text()
     if find_hidden_characters(text):
@@ -261,7 +261,7 @@ def _duplicate_problems(topics: Sequence[Topic]) -> list[LintProblem]:
     return found
 
 
-def find_memory_problems(memory: AutoMemory) -> tuple[list[Topic], list[LintProblem]]:
+def lint_memory_folders(memory: AutoMemory) -> tuple[list[Topic], list[LintProblem]]:
     """The memories that can be read, those that hold in every project under `everywhere/`, and what
     is wrong with them and their folders. Raises StoreError.
     """
@@ -274,7 +274,7 @@ def find_memory_problems(memory: AutoMemory) -> tuple[list[Topic], list[LintProb
     problems += [replace(each, path=EVERYWHERE_PREFIX + each.path) for each in wrong]
     problems += [
         describe_opposed(topic, other)
-        for topic, other in find_opposed_topics([*mine, *topics])
+        for topic, other in find_opposed_topic_pairs([*mine, *topics])
         if topic in topics and other in mine
     ]
     return [*topics, *mine], problems

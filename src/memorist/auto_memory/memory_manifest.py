@@ -121,7 +121,7 @@ def is_memory_file(path: str) -> bool:
     )
 
 
-def has_unreadable_name(path: str) -> bool:
+def has_misleading_name(path: str) -> bool:
     """Whether a name contains a line break or an invisible character.
 
     In a list such a name could pass for another one, or for several lines.
@@ -129,7 +129,7 @@ def has_unreadable_name(path: str) -> bool:
     return has_invisible_characters(path)
 
 
-def is_single_line(path: str) -> bool:
+def is_single_line_path(path: str) -> bool:
     """Whether a name can be in a line of text (index, prompt, JSON).
 
     A file with any other name is reported by `memory check` and not read.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_headline
 from memorist.auto_memory.team_memory import is_shared
-from memorist.auto_memory.write_result import WriteResult, add_everywhere
-from memorist.core.text_analysis import encode_text
+from memorist.auto_memory.write_result import WriteResult, merge_everywhere_result
+from memorist.core.text_analysis import encode_file_text
 from memorist.errors import InputError, NothingToDo
 
 
@@ -29,8 +29,12 @@ def move_memory(memory: AutoMemory, name: str, *, everywhere: bool) -> WriteResu
         raise InputError(f"{path} is the team's; only what is yours alone can be moved")
     reason = ChangeReason(actor="user", what=render_headline("move", topic.description or path))
     free = target.find_free_path(path.rsplit("/", 1)[-1].removesuffix(".md"))
-    change = MemoryChange(path=free, before=None, after=encode_text(topic.text()))
+    change = MemoryChange(path=free, before=None, after=encode_file_text(topic.text()))
     written = target.write([change], reason)
     if not (written.refused or written.proposals):
         source.forget([path], reason)
-    return add_everywhere(WriteResult(), written, EVERYWHERE_PREFIX) if everywhere else written
+    return (
+        merge_everywhere_result(WriteResult(), written, EVERYWHERE_PREFIX)
+        if everywhere
+        else written
+    )

@@ -13,9 +13,9 @@ from memorist.auto_memory.memory_manifest import (
     HEAD_BYTES,
     MemoryHeader,
     build_memory_header,
-    has_unreadable_name,
+    has_misleading_name,
     is_memory_file,
-    is_single_line,
+    is_single_line_path,
     read_memory_header,
 )
 from memorist.auto_memory.visible_memory import USER_TRUST, compute_content_digest, find_suspicions
@@ -72,7 +72,7 @@ def scan_file(
     """Build a file's scan entry from its facts and bytes (its first bytes where it is too
     large).
     """
-    if not is_memory_file(path) or has_unreadable_name(path):
+    if not is_memory_file(path) or has_misleading_name(path):
         return ScannedFile(facts.size, facts.modified_ns, blob)
     modified = facts.modified_ns / 1e9
     written = topic = parse_topic(path, data)
@@ -97,7 +97,7 @@ def scan_file(
     return ScannedFile(facts.size, facts.modified_ns, blob, head, foreign, redacted_blob)
 
 
-def rescan_memory_file(previous: ScannedFile, facts: FileInfo) -> ScannedFile:
+def update_scan_entry(previous: ScannedFile, facts: FileInfo) -> ScannedFile:
     """Update the entry of a file whose bytes were judged before: copies and touched files cost
     nothing more.
     """
@@ -146,7 +146,7 @@ def compare_scan(
     names = set()
     changed = []
     for path, facts in entries:
-        if not path.endswith(".md") or not facts.is_file or not is_single_line(path):
+        if not path.endswith(".md") or not facts.is_file or not is_single_line_path(path):
             continue
         names.add(path)
         seen = known.get(path)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from memorist.auto_memory.memory_file import Topic, with_body, with_header
-from memorist.auto_memory.statements.memory_title import derive_title
+from memorist.auto_memory.statements.memory_title import derive_name_and_description
 from memorist.auto_memory.statements.statement_filters import is_question
 from memorist.auto_memory.statements.statement_parser import Statement, find_statements
 from memorist.auto_memory.statements.statement_patterns import find_lead_in_end
@@ -74,7 +74,7 @@ _EMPTY_WORDS = word_set(
 """Words that say nothing of what is to be done, or only who speaks."""
 
 
-def find_proven_statements(message: Message) -> tuple[Statement, ...]:
+def find_typed_statements(message: Message) -> tuple[Statement, ...]:
     """The statements of a message that a person typed to the agent: none of one that a program may
     have passed on, none from the words of others in it.
     """
@@ -89,14 +89,14 @@ def keep_typed_statements(
     return tuple(each for each in statements if each.quote in typed)
 
 
-class QuotedSentences(Struct, frozen=True):
+class QuotedUserSentences(Struct, frozen=True):
     """Messages that hold a quotation, and the whole sentences of the user that it touches."""
 
     messages: tuple[str, ...]
     sentences: tuple[str, ...]
 
 
-def find_quoted_sentences(quote: str, evidence: WriteEvidence) -> QuotedSentences | None:
+def find_quoted_user_sentences(quote: str, evidence: WriteEvidence) -> QuotedUserSentences | None:
     """Find the user's whole sentences that a quotation touches; None where the user said no such
     thing, where one of them is a question, and for too short a quotation.
     """
@@ -111,7 +111,7 @@ def find_quoted_sentences(quote: str, evidence: WriteEvidence) -> QuotedSentence
         if run and not any(map(_asks, run)):
             messages.append(id)
             found += run
-    return QuotedSentences(tuple(messages), tuple(dict.fromkeys(found))) if messages else None
+    return QuotedUserSentences(tuple(messages), tuple(dict.fromkeys(found))) if messages else None
 
 
 _ASKS_NOTHING = lazy_pattern(
@@ -151,7 +151,7 @@ def split_sentences(text: str) -> Iterator[str]:
             start = end
 
 
-def is_said(text: str, sentences: Sequence[str]) -> bool:
+def repeats_sentences(text: str, sentences: Sequence[str]) -> bool:
     """Whether every sentence of a text says what one of the user's whole sentences says."""
     mine = [reading for sentence in split_sentences(text) for reading in [_readings(sentence)]]
     said = [_readings(sentence) for sentence in sentences]
@@ -180,7 +180,7 @@ def _content(sentence: str) -> tuple[str, ...]:
 
 
 def restrict_memory_to_quotation(
-    topic: Topic, quoted: QuotedSentences, evidence: WriteEvidence, before: Topic | None
+    topic: Topic, quoted: QuotedUserSentences, evidence: WriteEvidence, before: Topic | None
 ) -> tuple[Topic, tuple[str, ...]] | None:
     """The memory reduced to what the user said, and what was left out; None where the quoted
     sentences do not say what it says.
@@ -197,15 +197,19 @@ def restrict_memory_to_quotation(
     ]
     covered = (*quoted.sentences, *typed, *known)
     body, left_out = _restrict_body(topic.body, covered)
-    first = next((each for each in split_sentences(body) if is_said(each, quoted.sentences)), "")
+    first = next(
+        (each for each in split_sentences(body) if repeats_sentences(each, quoted.sentences)), ""
+    )
     if not first or not _is_covered_name(topic.path.rsplit("/", 1)[-1], covered):
         return None
     values: dict[str, object] = {}
-    if not is_said(topic.description, covered):
+    if not repeats_sentences(topic.description, covered):
         values["description"] = first[:150]
         left_out = (*left_out, topic.description)
     if not _is_covered_name(topic.name, covered):
-        values["name"] = derive_title(Statement("rule", "feedback", first, first, ""))[0]
+        values["name"] = derive_name_and_description(
+            Statement("rule", "feedback", first, first, "")
+        )[0]
     restricted = with_body(topic, f"\n{body}\n") if body != topic.body else topic
     return (with_header(restricted, values) if values else restricted), left_out
 
@@ -216,10 +220,10 @@ def _restrict_body(body: str, covered: Sequence[str]) -> tuple[str, tuple[str, .
     left_out: list[str] = []
     for line in body.splitlines():
         pieces = list(split_sentences(line))
-        if not pieces or is_said(line, covered):
+        if not pieces or repeats_sentences(line, covered):
             kept.append(line)
             continue
-        said = [each for each in pieces if is_said(each, covered)]
+        said = [each for each in pieces if repeats_sentences(each, covered)]
         left_out += [each for each in pieces if each not in said]
         kept += [" ".join(said)] if said else []
     return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip("\n"), tuple(left_out)

@@ -14,7 +14,7 @@ from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
 from memorist.auto_memory.memory_file import with_provenance
 from memorist.auto_memory.write_result import WriteResult
-from memorist.core.text_analysis import encode_text
+from memorist.core.text_analysis import encode_file_text
 from memorist.core.utc_time import format_utc_timestamp
 
 
@@ -52,7 +52,9 @@ def confirm_memories(memory: AutoMemory, paths: Sequence[str], now: float) -> Wr
         )
         changes.append(
             MemoryChange(
-                path=path, before=encode_text(topic.text()), after=encode_text(confirmed.text())
+                path=path,
+                before=encode_file_text(topic.text()),
+                after=encode_file_text(confirmed.text()),
             )
         )
     what = f"still holds: {', '.join(paths)}"[:200]

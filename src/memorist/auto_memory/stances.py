@@ -308,7 +308,7 @@ def _has_only(token: str, words: frozenset[str]) -> bool:
 
 @lru_cache(maxsize=20_000)
 def _read_token(token: str) -> tuple[str, ...]:
-    return tuple(word for word in content_words(token) if word not in _PARTS_OF_NEGATIONS)
+    return tuple(word for word in list_content_stems(token) if word not in _PARTS_OF_NEGATIONS)
 
 
 def _rewrite_switches(text: str) -> str:
@@ -323,26 +323,26 @@ def _rewrite_switches(text: str) -> str:
 
 def _read_clause(clause: str, start: int) -> list[Stance]:
     negative = len(_NEGATION.findall(clause)) % 2 == 1
-    order = content_words(clause)
+    order = list_content_stems(clause)
     if not order:
         return []
     if len(order) == 2 and "answer" in order:  # "answer in German" and "in German answer"
         order = tuple(sorted(order))
     span = (start, start + len(clause)) if start >= 0 else (0, 0)
-    listed = [word for word in order if find_group(word)]
-    group = find_group(listed[0]) if listed else None
-    if group and len(listed) > 1 and all(find_group(word) is group for word in listed):
+    listed = [word for word in order if find_word_alternatives(word)]
+    group = find_word_alternatives(listed[0]) if listed else None
+    if group and len(listed) > 1 and all(find_word_alternatives(word) is group for word in listed):
         rest = [word for word in order if word not in listed]
         return [
             Stance(frozenset([*rest, each]), (*rest, each), not negative, 0, *span)
             for each in listed
         ]
     value = _VALUE.search(clause)
-    value_length = 0 if value is None else len(content_words(value[0]))
+    value_length = 0 if value is None else len(list_content_stems(value[0]))
     return [Stance(frozenset(order), order, not negative, value_length, *span)]
 
 
-def content_words(text: str) -> tuple[str, ...]:
+def list_content_stems(text: str) -> tuple[str, ...]:
     """The words of a text that say what is asked for, each without its ending, in their order."""
     plain = _CJK_WORD.sub(lambda found: f" {ONE_WORD_FOR[found[0].rstrip('我')]} ", text)
     return tuple(
@@ -364,9 +364,9 @@ def stem_word(word: str) -> str:
     folded = word.casefold().strip("`'\"")
     if not folded.isascii() or not folded.isalpha():
         return folded
-    if find_group(folded):
+    if find_word_alternatives(folded):
         return folded
-    if find_group(folded.removesuffix("s")):
+    if find_word_alternatives(folded.removesuffix("s")):
         return folded.removesuffix("s")
     for ending, least in (("ing", 6), ("ies", 6), ("ed", 5), ("es", 6), ("s", 4), ("e", 4)):
         if len(folded) >= least and folded.endswith(ending) and not folded.endswith("ss"):
@@ -377,6 +377,6 @@ def stem_word(word: str) -> str:
 _GROUP_BY_WORD = {word: group for group in reversed(ALTERNATIVES) for word in group}
 
 
-def find_group(word: str) -> frozenset[str] | None:
+def find_word_alternatives(word: str) -> frozenset[str] | None:
     """The alternatives that a word is one of; None where it is none."""
     return _GROUP_BY_WORD.get(word)

@@ -19,10 +19,10 @@ from memorist.auto_memory.memory_file import (
     make_file_name,
 )
 from memorist.auto_memory.relative_dates import make_dates_absolute
-from memorist.auto_memory.statements.memory_title import derive_title
+from memorist.auto_memory.statements.memory_title import derive_name_and_description
 from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
-from memorist.core.text_analysis import encode_text
+from memorist.core.text_analysis import encode_file_text
 from memorist.safety.secrets import redact
 
 MAX_FORGET_MATCHES = 5
@@ -74,7 +74,9 @@ def plan_addition(
         make_dates_absolute(statement.text, timestamp) if timestamp is not None else statement.text
     )
     # The name is made from the text, and the gate redacts secrets in texts, not in names.
-    slug, description = derive_title(replace(statement, text=redact(statement.text).text))
+    slug, description = derive_name_and_description(
+        replace(statement, text=redact(statement.text).text)
+    )
     path = find_free_name(make_file_name(slug), {each.casefold() for each in used_paths})
     provenance = Provenance(
         session=session, messages=(statement.message_id,), quote=statement.quote, trust=Trust.STATED
@@ -88,7 +90,7 @@ def plan_addition(
         provenance=provenance,
     )
     return AddMemory(
-        statement, MemoryChange(path=path, before=None, after=encode_text(topic.text()))
+        statement, MemoryChange(path=path, before=None, after=encode_file_text(topic.text()))
     )
 
 
@@ -119,7 +121,7 @@ def plan_removal(statement: Statement, topics: Sequence[Topic]) -> RemoveMemorie
     whole = [topic for share, topic in shares if share == 1.0]
     near = whole or [topic for share, topic in shares if share >= 0.6]
     changes = tuple(
-        MemoryChange(path=topic.path, before=encode_text(topic.text()), after=None)
+        MemoryChange(path=topic.path, before=encode_file_text(topic.text()), after=None)
         for topic in near[:MAX_FORGET_MATCHES]
     )
     sure = len(whole) == 1 and wanted <= _topic_stems(whole[0], drop_former_text(whole[0]))

@@ -55,7 +55,7 @@ than one a refinement of the other.
 """
 
 
-class TeamMemory(Struct, frozen=True):
+class TeamMemoryText(Struct, frozen=True):
     """One memory of the team: its path and its text below the header."""
 
     path: str
@@ -77,7 +77,7 @@ def find_kind_sharing_problem(kind: MemoryKind | None) -> str:
     return "a memory about a person stays private" if kind is MemoryKind.USER else ""
 
 
-def find_contradiction(text: str, team: Iterable[TeamMemory]) -> str:
+def find_contradiction(text: str, team: Iterable[TeamMemoryText]) -> str:
     """Return the path of the first team memory that a private text contradicts; empty for none.
 
     Judged by words alone. Two sentences contradict when they share at least half of their words and
@@ -112,7 +112,7 @@ def _contradicts(one: str, other: str) -> bool:
     return share >= SIMILAR_SHARE
 
 
-def select_headers(headers: Iterable[MemoryHeader], prefix: str) -> list[MemoryHeader]:
+def select_index_headers(headers: Iterable[MemoryHeader], prefix: str) -> list[MemoryHeader]:
     """Select the headers that an index lists, with paths relative to it.
 
     `prefix` is `team/` for the team's index, else empty.

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from memorist.auto_memory.stances import SWITCHES, content_words, find_group
+from memorist.auto_memory.stances import SWITCHES, find_word_alternatives, list_content_stems
 from memorist.auto_memory.statements.statement_patterns import VERB
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import word_set
@@ -158,10 +158,10 @@ def read_value_correction(text: str) -> ValueCorrection | None:
         words
         for pattern in _FORMER
         for match in pattern.finditer(text)
-        if (words := content_words(match["old"]))
+        if (words := list_content_stems(match["old"]))
     }
     changed = ValueCorrection(
-        frozenset(content_words(text)),
+        frozenset(list_content_stems(text)),
         tuple(sorted(former)),
         tuple(_read_numbers(text)),
         any(pattern.search(text) for pattern in (*SWITCHES, _SWITCHED)),
@@ -177,7 +177,7 @@ def _read_numbers(text: str) -> list[tuple[str, str]]:
     return [
         (words[0], match["number"])
         for match in _NUMBERED.finditer(text)
-        if (words := content_words(match["name"]))
+        if (words := list_content_stems(match["name"]))
     ]
 
 
@@ -186,7 +186,7 @@ def corrects_value(new: str, known: str) -> bool:
     correction = read_value_correction(new)
     if correction is None or len(known) > MAX_CORRECTION_CHARS:
         return False
-    order = content_words(known)
+    order = list_content_stems(known)
     return (
         any(_gives_up(correction, former, known, order) for former in correction.former)
         or any(_renumbers(correction, pair, new, known, order) for pair in correction.numbered)
@@ -206,16 +206,16 @@ def list_corrected_words(text: str) -> frozenset[frozenset[str]]:
         return frozenset()
     groups = {frozenset(former) for former in correction.former}
     groups |= {frozenset((name,)) for name, _ in correction.numbered}
-    groups |= {frozenset(content_words(old)) for old in _list_switched(text)}
+    groups |= {frozenset(list_content_stems(old)) for old in _list_switched(text)}
     changed, state = _read_changed_thing(text), _read_state_now(text)
     groups |= {frozenset(changed[0])} if changed else set()
     if state is not None:
-        subject = content_words(state["subject"])
+        subject = list_content_stems(state["subject"])
         groups |= {frozenset(subject)} if subject else {frozenset((w,)) for w in correction.words}
     return frozenset(groups - {frozenset()})
 
 
-def names_topic(new: str, known: str) -> bool:
+def names_whole_topic(new: str, known: str) -> bool:
     """Whether a text that gives a memory another value says all that the memory is about.
 
     `We moved from Buildkite to GitHub Actions` no longer says that `Our CI runs on Buildkite` is
@@ -225,14 +225,14 @@ def names_topic(new: str, known: str) -> bool:
         return _names_wide_topic(new, known)
     if _changes_subject(new, known):
         return True
-    order = content_words(known)
+    order = list_content_stems(known)
     values = _list_values(new) | _list_values(known)
     topic = {
         word
         for word in (order[1:] if _ORDERS.match(known) else order)
-        if word not in values and not word[0].isdigit() and find_group(word) is None
+        if word not in values and not word[0].isdigit() and find_word_alternatives(word) is None
     }
-    named = {word[:_SAME_BEGINNING] for word in content_words(new)}
+    named = {word[:_SAME_BEGINNING] for word in list_content_stems(new)}
     return all(word[:_SAME_BEGINNING] in named for word in topic - _LOOSE_WORDS)
 
 
@@ -241,7 +241,9 @@ def _list_values(text: str) -> frozenset[str]:
     correction = read_value_correction(text)
     former = {word for value in (correction.former if correction else ()) for word in value}
     switches = (match for pattern in SWITCHES if (match := pattern.search(text)) is not None)
-    return frozenset(former).union(*(content_words(f"{m['old']} {m['new']}") for m in switches))
+    return frozenset(former).union(
+        *(list_content_stems(f"{m['old']} {m['new']}") for m in switches)
+    )
 
 
 def _names_wide_topic(new: str, known: str) -> bool:
@@ -249,7 +251,7 @@ def _names_wide_topic(new: str, known: str) -> bool:
     in every language.
     """
     pairs = _split_pairs(known)
-    shared = frozenset(content_words(new)).intersection(content_words(known))
+    shared = frozenset(list_content_stems(new)).intersection(list_content_stems(known))
     in_english = any(word not in known.lower() for word in shared)
     return not pairs or in_english or bool(pairs & _split_pairs(new))
 
@@ -370,13 +372,13 @@ def _read_thing(match: re.Match[str]) -> tuple[tuple[str, ...], str]:
         next((text for name in names if (text := groups.get(name))), "")
         for names in (("thing", "passive", "subject", "use"), ("new", "target", "value", "choice"))
     )
-    return content_words(thing), value
+    return list_content_stems(thing), value
 
 
 def _is_same_sort(value: str, other: str) -> bool:
     """Whether two values differ, are both dated or both not, and neither says where."""
     return (
-        set(content_words(value)) != set(content_words(other))
+        set(list_content_stems(value)) != set(list_content_stems(other))
         and (_DATED.search(value) is None) == (_DATED.search(other) is None)
         and _PLACED.match(value) is None
         and _PLACED.match(other) is None
@@ -391,7 +393,7 @@ def _restates_value(new: str, known: str) -> bool:
         return False
     return (
         mine["verb"].casefold() == theirs["verb"].casefold()
-        and content_words(mine["subject"]) == content_words(theirs["subject"])
+        and list_content_stems(mine["subject"]) == list_content_stems(theirs["subject"])
         and _is_same_sort(mine["value"], theirs["value"])
     )
 

@@ -19,7 +19,7 @@ from memorist.auto_memory.memory_file import (
     with_provenance,
 )
 from memorist.auto_memory.memory_index import MemoryIndex, parse_pointer_target
-from memorist.core.text_analysis import encode_text
+from memorist.core.text_analysis import encode_file_text
 from memorist.safety.permission_claims import grants_permission, is_planted_order
 from memorist.safety.prompt_injection import find_injection_rules
 
@@ -42,7 +42,9 @@ def compute_content_digest(topic: Topic) -> str:
     """
     text = with_provenance(topic, Provenance()).text()
     return hashlib.sha256(
-        " ".join(encode_text(text).decode("utf-8", "replace").split()).encode("utf-8", "replace")
+        " ".join(encode_file_text(text).decode("utf-8", "replace").split()).encode(
+            "utf-8", "replace"
+        )
     ).hexdigest()[:32]
 
 

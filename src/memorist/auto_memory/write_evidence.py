@@ -108,7 +108,7 @@ it wraps a text also where it is not closed.
 """
 
 
-def find_others_words(text: str) -> int:
+def find_others_words_start(text: str) -> int:
     """Where the words of others begin in a typed text: below a line that shows something, after a
     job on a text, at the head of a mail, a chat or a comment; the text's length where there are
     none.
@@ -163,7 +163,7 @@ _SHOWN_CHARS = 400
 """Characters at the end of a line that are searched for what shows something."""
 
 
-def strip_unknown_tags(text: str) -> str:
+def strip_tag_wrapped_text(text: str) -> str:
     """The text without what a wrapping tag encloses, whatever its name: a program put it there.
 
     An unclosed tag that nobody types and that has its line for itself, or text right behind it,
@@ -359,8 +359,8 @@ def extract_typed_part(message: Message) -> str:
 @lru_cache(maxsize=2)  # several ask about the newest message, which may be of megabytes
 def cut_others_words(text: str) -> str:
     """What is in a typed text before the words of others begin, wrapped text taken out."""
-    typed = strip_unknown_tags(text)
-    return typed[: find_others_words(typed)]
+    typed = strip_tag_wrapped_text(text)
+    return typed[: find_others_words_start(typed)]
 
 
 def normalize_for_comparison(text: str) -> str:

@@ -28,13 +28,13 @@ from memorist.auto_memory.memory_file import (
 )
 from memorist.auto_memory.memory_manifest import describe_excess_size
 from memorist.auto_memory.quotation_proof import (
-    find_quoted_sentences,
+    find_quoted_user_sentences,
     restrict_memory_to_quotation,
     split_sentences,
 )
 from memorist.auto_memory.statements.task_requests import repeats_task
 from memorist.auto_memory.team_memory import (
-    TeamMemory,
+    TeamMemoryText,
     find_contradiction,
     find_kind_sharing_problem,
     is_shared,
@@ -55,7 +55,7 @@ from memorist.auto_memory.write_evidence import (
     normalize_for_comparison,
 )
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import encode_text
+from memorist.core.text_analysis import encode_file_text
 from memorist.safety.hidden_characters import (
     find_hidden_characters,
     fold_text,
@@ -119,7 +119,7 @@ class GateContext(Struct, frozen=True, kw_only=True):
     """Digests of memories that the user has accepted."""
     existing_paths: Collection[str] = ()
     """Existing paths, for writes by a model: a name that looks like one of them is refused."""
-    team_memories: Sequence[TeamMemory] = ()
+    team_memories: Sequence[TeamMemoryText] = ()
     """The team's memories, which a private memory may not silently contradict (TM-1)."""
     team_readers: str = ""
     """Who reads the team's memories; empty where that is not known."""
@@ -128,12 +128,12 @@ class GateContext(Struct, frozen=True, kw_only=True):
 POLICY_IS_OFF = "the policy is off: nothing is written"
 
 
-def forbids_writing(settings: AutoMemorySettings, actor: Actor) -> bool:
+def policy_forbids_writing(settings: AutoMemorySettings, actor: Actor) -> bool:
     """Whether the setting `auto_memory.policy` lets this actor write nothing."""
     return settings.policy == "off" and actor not in USER_ACTORS
 
 
-def hold_for_review(
+def apply_review_policy(
     verdict: GateVerdict, settings: AutoMemorySettings, actor: Actor
 ) -> GateVerdict:
     """The verdict under the setting `auto_memory.policy`: with `review` all waits that the user did
@@ -149,7 +149,7 @@ def hold_for_review(
     return NeedsReview(verdict.change, verdict.trust, reasons)
 
 
-def compute_text_digest(text: str) -> str:
+def compute_body_digest(text: str) -> str:
     """Hash a memory's text below its header; equal up to white space."""
     return hashlib.sha256(" ".join(text.split()).encode("utf-8", "replace")).hexdigest()[:32]
 
@@ -180,7 +180,7 @@ def judge_change(change: MemoryChange, context: GateContext) -> GateVerdict:
     # text, in which hidden orders can be seen.
     stamped = with_provenance(shown, provenance)
     cleaned = MemoryChange(
-        path=change.path, before=change.before, after=encode_text(stamped.text())
+        path=change.path, before=change.before, after=encode_file_text(stamped.text())
     )
     clash = _team_conflict_reasons(stamped, change, context)
     if context.actor in USER_ACTORS:
@@ -288,8 +288,8 @@ def _clean_topic(topic: Topic) -> tuple[Topic, tuple[str, ...]]:
     redacted = redact(text)
     if redacted.rules:
         remarks.append("taken out as secret: " + ", ".join(sorted(set(redacted.rules))))
-        text = redact(_redact_header(parse_topic(topic.path, encode_text(text))).text()).text
-    return (parse_topic(topic.path, encode_text(text)) if remarks else topic), tuple(remarks)
+        text = redact(_redact_header(parse_topic(topic.path, encode_file_text(text))).text()).text
+    return (parse_topic(topic.path, encode_file_text(text)) if remarks else topic), tuple(remarks)
 
 
 def _redact_header(topic: Topic) -> Topic:
@@ -318,7 +318,7 @@ def _prove_quote(
         return topic, (), remarks
     if case.actor == "said":  # code quotes from the message itself, so any length will do
         return topic, find_quoted_messages(quote, case.evidence, min_words=1), remarks
-    quoted = find_quoted_sentences(quote, case.evidence)
+    quoted = find_quoted_user_sentences(quote, case.evidence)
     if quoted is None or case.actor in USER_ACTORS:
         return topic, (), remarks
     known = before if before is not None and before.provenance.trust in USER_TRUST else None
@@ -521,7 +521,7 @@ def _has_same_content(one: Topic, other: Topic) -> bool:
     )
 
 
-def find_reasons_to_withhold(
+def find_reasons_to_withhold_memory(
     topic: Topic, reviewed_digests: Collection[str], trust: Trust | None = None
 ) -> tuple[str, ...]:
     """Find out why a memory on disk is not shown to a model; empty when it may be.

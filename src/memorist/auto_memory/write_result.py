@@ -70,7 +70,7 @@ class ReconciledChanges:
             self.waits.append(NeedsReview(change, trust, (why,)))
 
 
-def name_replaced(reason: ChangeReason, replaced: Sequence[str]) -> ChangeReason:
+def add_replaced_to_reason(reason: ChangeReason, replaced: Sequence[str]) -> ChangeReason:
     """The reason of a change, which names the memories that it replaces."""
     if not replaced:
         return reason
@@ -78,7 +78,7 @@ def name_replaced(reason: ChangeReason, replaced: Sequence[str]) -> ChangeReason
     return replace(reason, what=what)
 
 
-def add_everywhere(here: WriteResult, there: WriteResult, prefix: str) -> WriteResult:
+def merge_everywhere_result(here: WriteResult, there: WriteResult, prefix: str) -> WriteResult:
     """The result of one write into a project's folder and into that of every project, whose paths
     are told with `prefix`.
     """

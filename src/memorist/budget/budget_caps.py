@@ -7,7 +7,7 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.budget.fruitless_runs import explain_fruitless, is_fruitless
+from memorist.budget.fruitless_runs import explain_fruitless, has_reached_fruitless_limit
 from memorist.budget.work_priority import budget_cap_share
 from memorist.core.utc_time import format_utc_day, to_utc_datetime
 from memorist.forks.fork_spec import ForkLimits
@@ -101,7 +101,7 @@ def decide_budget(
         return BudgetGranted(request.limits)
     if usage.holds:
         return _refuse_for_hold(usage.holds[0], usage.now)
-    if is_fruitless(usage.fruitless, settings):
+    if has_reached_fruitless_limit(usage.fruitless, settings):
         return _refuse_fruitless(request.label, usage)
     if not settings.enabled:
         return BudgetGranted(request.limits)
@@ -158,7 +158,7 @@ def _lower_limit(limits: ForkLimits, measure: BudgetMeasure, left: float) -> For
             return replace(limits, seconds=min(limits.seconds, left))
 
 
-def largest_budget_share_used(limits: ForkLimits) -> ResourceAmount:
+def compute_largest_fork_use(limits: ForkLimits) -> ResourceAmount:
     """The most that a fork with these limits may use."""
     return ResourceAmount(
         requests=limits.requests,

@@ -16,13 +16,13 @@ from memorist.budget.budget_caps import (
     BudgetRefused,
     BudgetRequest,
     BudgetUsage,
+    compute_largest_fork_use,
     decide_budget,
-    largest_budget_share_used,
 )
 from memorist.budget.fruitless_runs import count_fruitless_runs
 from memorist.budget.provider_hold import decide_hold
 from memorist.errors import StoreError
-from memorist.forks.fork_spec import ForkGrant, ForkRefusal, ForkRunner, ForkSpec, Receipt
+from memorist.forks.fork_spec import ForkAdmission, ForkRefusal, ForkRunner, ForkSpec, Receipt
 from memorist.models.rate_limits import RateLimitReport
 from memorist.ports import Clock
 from memorist.settings import SpendSettings
@@ -77,7 +77,7 @@ class BudgetGovernor:
         one that the user asked for.
         """
 
-    def ask(self, spec: ForkSpec, model: str) -> ForkGrant | ForkRefusal:
+    def ask(self, spec: ForkSpec, model: str) -> ForkAdmission | ForkRefusal:
         """Whether the fork may run. Work that cannot be counted, because the database refuses, does
         not run either, unless the user asked for it.
         """
@@ -95,12 +95,12 @@ class BudgetGovernor:
                 return self._decide(work, model)
         except StoreError as error:
             return (
-                ForkGrant(spec.limits, self._runner)
+                ForkAdmission(spec.limits, self._runner)
                 if spec.requested_by_user
                 else ForkRefusal(why=str(error), is_new=False)
             )
 
-    def _decide(self, work: BudgetRequest, model: str) -> ForkGrant | ForkRefusal:
+    def _decide(self, work: BudgetRequest, model: str) -> ForkAdmission | ForkRefusal:
         now = self._clock.now()
         decided = decide_budget(
             work,
@@ -119,12 +119,12 @@ class BudgetGovernor:
                     self._database,
                     self._session,
                     work.label,
-                    largest_budget_share_used(limits),
+                    compute_largest_fork_use(limits),
                     reserved=now,
                     expires=expires,
                 )
                 self._open[work.label].append(number)
-                return ForkGrant(limits, self._runner)
+                return ForkAdmission(limits, self._runner)
             case BudgetRefused(cause=cause, why=why, until=until):
                 row = BlockedWork(
                     day=epoch_day(now),

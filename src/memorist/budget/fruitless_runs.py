@@ -16,7 +16,7 @@ LABELS_THAT_CHANGE = ("session_memory", "magic_docs", "compact")
 """Work that is begun only when there is something to change."""
 
 
-def is_fruitless(count: int, settings: SpendSettings) -> bool:
+def has_reached_fruitless_limit(count: int, settings: SpendSettings) -> bool:
     """Whether a kind of work asks its model no more today, after `count` runs in a row of which
     nothing stood.
     """

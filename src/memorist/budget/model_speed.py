@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from memorist.forks.fork_spec import ForkRequest
+from memorist.forks.fork_spec import ForkRequestRecord
 
 READ_RATIO = 4.0
 """How much faster a model reads than it writes, where its server does not tell: three to four times
@@ -57,7 +57,7 @@ class ModelSpeed(Struct, frozen=True):
     written: float
 
 
-def measure_speed(requests: Iterable[ForkRequest]) -> ModelSpeed | None:
+def compute_speed_of_requests(requests: Iterable[ForkRequestRecord]) -> ModelSpeed | None:
     """The speed over all requests that were answered at once: by the server's own times where it
     tells them, else by the clock. None where they are too few.
     """
@@ -98,7 +98,7 @@ def derive_settings(speed: ModelSpeed) -> dict[str, Any]:
     }
 
 
-def load_speed(database: Path, model: str) -> ModelSpeed | None:
+def compute_speed_from_receipts(database: Path, model: str) -> ModelSpeed | None:
     """The speed of a model by the receipts in a home's database; None where nothing can be read."""
     with contextlib.suppress(sqlite3.Error, OSError, msgspec.DecodeError):
         if not database.is_file():
@@ -110,6 +110,6 @@ def load_speed(database: Path, model: str) -> ModelSpeed | None:
                 "order by number desc limit ?",
                 (model, MAX_RECEIPTS),
             ).fetchall()
-        requests = (msgspec.json.decode(sent, type=list[ForkRequest]) for (sent,) in rows)
-        return measure_speed(request for each in requests for request in each)
+        requests = (msgspec.json.decode(sent, type=list[ForkRequestRecord]) for (sent,) in rows)
+        return compute_speed_of_requests(request for each in requests for request in each)
     return None

@@ -28,7 +28,7 @@ SYNONYMS = {
 """What users of other command lines type, and our word for it."""
 
 
-class CommandGroup(click.Group):
+class LazyCommandGroup(click.Group):
     """Subclasses map each command name to `module:object` in `command_paths`, so that no command
     waits for the imports of another.
     """

@@ -26,9 +26,13 @@ from memorist.compaction.measured_history import measure_conversation
 from memorist.compaction.offline_compaction import (
     OfflineOptions,
     compact_offline,
-    find_token_factor,
+    find_newest_model_factor,
 )
-from memorist.compaction.window_at_message import RecordedWindow, find_text, read_recorded_window
+from memorist.compaction.window_at_message import (
+    RecordedWindow,
+    find_text_by_id,
+    read_recorded_window,
+)
 from memorist.context.message_normalization import UNLIMITED_TOKENS, normalize_history
 from memorist.core.messages import Message
 from memorist.core.prompt_templates import load_prompt
@@ -147,7 +151,7 @@ def _print_clearing_edit(recorded: RecordedWindow, *, as_json: bool) -> None:
 
 
 def _full_text(recorded: RecordedWindow, wanted: str) -> str:
-    text = find_text(recorded.all_messages, wanted)
+    text = find_text_by_id(recorded.all_messages, wanted)
     if text is None:
         raise InputError(
             f"the session has no message or tool result {wanted!r}; --json lists the ids under "
@@ -158,7 +162,7 @@ def _full_text(recorded: RecordedWindow, wanted: str) -> str:
 
 def _count_tokens(recorded: RecordedWindow) -> int:
     return measure_conversation(
-        recorded.messages, factor=find_token_factor(recorded.messages)
+        recorded.messages, factor=find_newest_model_factor(recorded.messages)
     ).tokens
 
 
@@ -172,7 +176,7 @@ def _compact(
         template=load_prompt("session_memory/template"),
         settings=settings.compaction,
         source=str(source.absolute()),
-        factor=find_token_factor(recorded.messages),
+        factor=find_newest_model_factor(recorded.messages),
     )
     strategy = cast("CompactionStrategy", options["strategy"])
     if options["instructions"] and settings.model == "structural":

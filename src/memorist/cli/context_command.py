@@ -193,7 +193,7 @@ def _piece_object(each: PieceChange) -> dict[str, Any]:
     piece = each.piece
     names = ("role", "tag", "tokens", "source", "why")
     return {name: getattr(piece, name) for name in names} | {
-        "text": output.make_readable(piece.text)
+        "text": output.replace_invalid_utf8(piece.text)
     }
 
 
@@ -204,7 +204,7 @@ def _print_listing(folder: Path, found: ContextListing) -> None:
         else f"The context at turn {found.turn}"
     )
     counted = (
-        f"counted for {output.make_readable(found.model)}: bytes / 4 × {found.factor:g}"
+        f"counted for {output.replace_invalid_utf8(found.model)}: bytes / 4 × {found.factor:g}"
         if found.model
         else "bytes / 4; --model counts for a model"
     )
@@ -235,7 +235,9 @@ def _print_listing(folder: Path, found: ContextListing) -> None:
                 f"{mark}{each.tokens:>9,}  {each.role:<9}  "
                 f"{each.tag:<{width}}  {_shorten_paths(each.source)}"
             )
-            click.echo(f"{'':>22}{'':<{width + len(mark)}}  {output.make_readable(each.why)}")
+            click.echo(
+                f"{'':>22}{'':<{width + len(mark)}}  {output.replace_invalid_utf8(each.why)}"
+            )
     _print_rest(folder, found)
 
 
@@ -285,4 +287,4 @@ def _summarize_pieces(pieces: Sequence[ContextPiece]) -> str:
 def _shorten_paths(text: str) -> str:
     """Replace the working folder and the home in paths."""
     here, home = f"{Path.cwd()}/", f"{Path.home()}/"
-    return output.make_readable(text).replace(here, "").replace(home, "~/")
+    return output.replace_invalid_utf8(text).replace(here, "").replace(home, "~/")

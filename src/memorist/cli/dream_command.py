@@ -30,7 +30,7 @@ from memorist.dream.dream_journal import (
     read_journal,
     render_report_lines,
 )
-from memorist.dream.project_dream import find_last_dream, open_dream
+from memorist.dream.project_dream import find_last_dream_change, open_dream
 from memorist.engine.background_status import open_background_runtime
 from memorist.engine.engine import Memorist
 from memorist.errors import MemoristError, NothingToDo
@@ -130,9 +130,9 @@ def _print_dream(done: DreamReport, *, as_json: bool) -> None:
     if done.diff:
         click.echo(done.diff.rstrip("\n") + "\n")
     for line in render_report_lines(done):
-        click.echo(output.make_readable(line))
+        click.echo(output.replace_invalid_utf8(line))
     if done.said:
-        click.echo(f"\n{output.make_readable(done.said)}")
+        click.echo(f"\n{output.replace_invalid_utf8(done.said)}")
     if done.change:
         click.echo(f"\n`memorist dream undo` takes it back (change {done.change[:8]})")
 
@@ -146,7 +146,7 @@ def dream_undo_command(yes: bool, as_json: bool) -> None:
     Example: memorist dream undo
     """
     with open_dreams("structural") as ((_, memory, _),):
-        found = find_last_dream(memory)
+        found = find_last_dream_change(memory)
         if found is None:
             raise NothingToDo("there is no dream to take back")
         paths = [path for path in found.paths if path != INDEX_NAME]

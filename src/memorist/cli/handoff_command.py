@@ -21,7 +21,7 @@ from memorist.engine.session_handoff import render_session_handoff, write_resuma
 from memorist.errors import InputError
 from memorist.formats.resumable_session import ResumableClient
 from memorist.store.disk_files import DiskFiles
-from memorist.store.home_layout import folder_name
+from memorist.store.home_layout import make_folder_name
 from memorist.system import SystemClock
 
 CLIENT_PROGRAMS = {"claude-code": "claude", "codex": "codex"}
@@ -110,7 +110,7 @@ def _write_handoff(text: str, name: str, chosen: Path | None) -> Path:
     """Write the hand-over to the chosen new file, or to memorist's home."""
     if chosen is None:
         home = find_home()
-        path = home.handoff(folder_name(name))
+        path = home.handoff(make_folder_name(name))
         DiskFiles().write(path, text.encode())
         return path
     if not DiskFiles().create(chosen.absolute(), text.encode()):

@@ -11,14 +11,14 @@ import click
 from memorist.cli import output
 from memorist.cli.project_overview import print_project_facts
 from memorist.cli.rollouts.rollouts_sync_command import (
-    format_some,
+    format_capped_list,
     print_sync_report,
+    run_with_rollout_pipeline,
     sync_with_progress,
-    with_past_sessions,
 )
 from memorist.engine.rollout_pipeline import ANY_AGE_DAYS, RolloutPipeline, RolloutSyncPlan
 from memorist.formats.transcript_format import FORMAT_TITLES
-from memorist.rollouts.extraction_cost import estimate_extraction_cost
+from memorist.rollouts.extraction_cost import describe_extraction_cost
 from memorist.rollouts.rollout_sync_report import RolloutSyncReport
 from memorist.rollouts.session_sources import AGENTS
 
@@ -90,24 +90,24 @@ def import_sessions_command(
         ]
         plan = past.plan_sync(chosen, ANY_AGE_DAYS if max_age_days is None else max_age_days)
         if not as_json:
-            click.echo("\n".join(describe_import(plan, past)))
+            click.echo("\n".join(describe_planned_import(plan, past)))
         if not plan.eligible and not as_json:
             left_out = [f"{each.path}: {each.why}" for each in plan.found.skipped if chosen]
-            for line in format_some("left out", left_out):
+            for line in format_capped_list("left out", left_out):
                 click.echo(line)
             return None
         if not yes:
             click.confirm("Remember them?", abort=True)
         return await sync_with_progress(past, plan)
 
-    done = with_past_sessions(work, model=model)
+    done = run_with_rollout_pipeline(work, model=model)
     if done is not None:
         print_sync_report(done, as_json=as_json)
     if not as_json:
         print_project_facts()
 
 
-def describe_import(plan: RolloutSyncPlan, past: RolloutPipeline) -> list[str]:
+def describe_planned_import(plan: RolloutSyncPlan, past: RolloutPipeline) -> list[str]:
     """Describe what was found and what it would cost."""
     of = Counter(FORMAT_TITLES[thread.format] for thread in plan.eligible)
     sizes = sum(thread.size for thread in plan.eligible)
@@ -118,4 +118,4 @@ def describe_import(plan: RolloutSyncPlan, past: RolloutPipeline) -> list[str]:
         if plan.eligible
         else "nothing in them is finished and new to memory"
     )
-    return [*found, *estimate_extraction_cost(plan.eligible, past.settings)]
+    return [*found, *describe_extraction_cost(plan.eligible, past.settings)]

@@ -24,7 +24,7 @@ from memorist.hooks.agent_programs import (
     find_settings_files,
 )
 from memorist.hooks.hook_entries import INSTALLED_EVENTS, TOOL_EVENT, build_hook_entries
-from memorist.hooks.hook_install import HookInstaller, SettingsChange, SettingsFile
+from memorist.hooks.hook_install import HookInstaller, InstallTarget, SettingsChange
 from memorist.hooks.hook_time_limits import find_time_limit
 from memorist.hooks.install_scope import LaunchCommand, SettingsScope
 from memorist.hooks.user_commands import find_command_files, find_retired_files
@@ -122,7 +122,7 @@ class JoinRequest(Struct, frozen=True):
 
 def plan_join(
     installer: HookInstaller, name: AgentName, request: JoinRequest
-) -> list[tuple[SettingsFile, SettingsChange]]:
+) -> list[tuple[InstallTarget, SettingsChange]]:
     """Plan the changes of an agent's settings files. Raises InputError, StoreError."""
     program = find_launch_command(request.home)
     events = (*INSTALLED_EVENTS, TOOL_EVENT) if request.each_tool else INSTALLED_EVENTS
@@ -166,7 +166,7 @@ def uninstall_command(
     named = clients or [each.name for each in find_joined_agents(scope)]
     if not named:
         raise NothingToDo("no coding agent is joined here")
-    found: list[SettingsFile] = []
+    found: list[InstallTarget] = []
     for client in dict.fromkeys(named):
         found += find_settings_files(client, scope, program, {}, mcp=mcp is not False)
         found += [*find_command_files(client, scope, program), *find_retired_files(client, scope)]
@@ -184,7 +184,7 @@ def uninstall_command(
 
 
 def _apply_changes(
-    changes: list[tuple[SettingsFile, SettingsChange]],
+    changes: list[tuple[InstallTarget, SettingsChange]],
     act: Callable[[SettingsChange], None],
     *,
     dry_run: bool,

@@ -13,7 +13,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from memorist import __version__
-from memorist.cli.command_group import SYNONYMS, CommandGroup
+from memorist.cli.command_group import SYNONYMS, LazyCommandGroup
 from memorist.errors import MemoristError, UsageError
 
 CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -28,7 +28,7 @@ OTHER_WORDS = {
 """What users type at first, and what does it here."""
 
 
-class MemoristCommands(CommandGroup):
+class MemoristCommands(LazyCommandGroup):
     """All commands of `memorist`, loaded on demand."""
 
     command_paths: ClassVar[Mapping[str, str]] = {
@@ -114,7 +114,7 @@ def _choose_waiting() -> AbstractContextManager[None]:
         return nullcontext()
     waiting: AbstractContextManager[None] = import_module(
         "memorist.store.database"
-    ).wait_once_in_all()
+    ).share_lock_wait()
     return waiting
 
 

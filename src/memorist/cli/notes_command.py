@@ -54,7 +54,7 @@ def notes_command(session: str, update: bool, model: str | None, as_json: bool) 
         path = str(found.layout.notes) if found.layout and found.layout.notes.exists() else ""
         output.print_json({"session": found.id, "path": path, "notes": text})
     else:
-        output.print_notes(text)
+        output.print_session_notes(text)
 
 
 def _build_notes(found: RecordedSession) -> str:

@@ -30,19 +30,19 @@ def print_json(value: Any) -> None:  # noqa: ANN401 - anything that JSON can say
     click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
 
 
-def make_readable(text: str) -> str:
+def replace_invalid_utf8(text: str) -> str:
     """Replace each byte that is not valid UTF-8 by a question mark."""
     return replace_surrogates(text)
 
 
-def make_one_line(text: str) -> str:
+def make_terminal_safe_line(text: str) -> str:
     """An untrusted name in one line, without characters that move a terminal's cursor."""
     return " ".join(
-        "".join(sign if sign.isprintable() else " " for sign in make_readable(text)).split()
+        "".join(sign if sign.isprintable() else " " for sign in replace_invalid_utf8(text)).split()
     )
 
 
-def print_notes(text: str) -> None:
+def print_session_notes(text: str) -> None:
     """Print notes: rendered on a terminal, unchanged in a pipe."""
     if sys.stdout.isatty():
         make_console().print(Markdown(text.replace(STRUCTURAL_MARK + "\n", "")))

@@ -14,8 +14,8 @@ from memorist.auto_memory.memory_file import Trust
 from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
 from memorist.cli.install_command import build_settings_scope
 from memorist.cli.memory.memory_commands import open_project_memory
-from memorist.cli.rollouts.rollouts_group import load_rollout_settings, with_past_state
-from memorist.core.sentences import shorten
+from memorist.cli.rollouts.rollouts_group import load_rollout_settings, run_with_rollout_store
+from memorist.core.sentences import shorten_to_one_line
 from memorist.core.utc_time import format_utc_day
 from memorist.engine.rollout_store import RolloutStore
 from memorist.hooks.agent_programs import find_joined_agents
@@ -23,7 +23,7 @@ from memorist.platforms.regular_files import read_regular
 from memorist.rollouts.project_facts import ProjectFact, select_project_facts
 from memorist.rollouts.raw_memory import RawMemory, parse_raw_memory
 from memorist.rollouts.session_sources import find_repository_root
-from memorist.store.extract_rows import list_extracts
+from memorist.store.extract_rows import list_enabled_extracts
 from memorist.store.home_layout import Layout
 from memorist.store.rollout_rows import Rollout, list_rollouts
 from memorist.system import SystemClock
@@ -60,7 +60,7 @@ def _list_sessions(root: str) -> list[Rollout]:
     """The past sessions of a project, newest first; none before the first is known."""
     if not Layout(Path(load_rollout_settings().home).expanduser()).database.exists():
         return []
-    found = with_past_state(lambda past: list(list_rollouts(past.state)))
+    found = run_with_rollout_store(lambda past: list(list_rollouts(past.state)))
     return sorted(
         (each for each in found if each.repository == root),
         key=lambda each: each.updated,
@@ -86,7 +86,7 @@ def _read_extracts(root: str) -> list[tuple[str, RawMemory]]:
 
     def read(past: RolloutStore) -> list[tuple[str, RawMemory]]:
         found = sorted(
-            (each.extracted for each in list_extracts(past.state)),
+            (each.extracted for each in list_enabled_extracts(past.state)),
             key=lambda each: each.updated,
             reverse=True,
         )
@@ -95,14 +95,14 @@ def _read_extracts(root: str) -> list[tuple[str, RawMemory]]:
             (each.thread, parse_raw_memory(each.raw_memory)) for each in mine[:MAX_READ_EXTRACTS]
         ]
 
-    return with_past_state(read)
+    return run_with_rollout_store(read)
 
 
 def _find_stated() -> list[ProjectFact]:
     with open_project_memory() as (_, memory):
         heads = sort_newest_first(memory.visible_headers())
     return [
-        ProjectFact(shorten(head.description, 150), f"you said it; {head.path}")
+        ProjectFact(shorten_to_one_line(head.description, 150), f"you said it; {head.path}")
         for head in heads
         if head.trust is Trust.STATED
     ]
@@ -111,7 +111,7 @@ def _find_stated() -> list[ProjectFact]:
 def _find_last_request(root: str) -> list[ProjectFact]:
     return [
         ProjectFact(
-            f"The last session began with: “{shorten(each.first_words, 110)}”",
+            f"The last session began with: “{shorten_to_one_line(each.first_words, 110)}”",
             f"{format_utc_day(each.updated)}, session {each.id[:8]}",
         )
         for each in _list_sessions(root)[:1]
@@ -167,7 +167,9 @@ def print_overview() -> None:
     )
     now = SystemClock().now()
     for head in heads[:FACTS]:
-        click.echo(f"            {shorten(head.description, 90)}  ({head.age_days(now)} d)")
+        click.echo(
+            f"            {shorten_to_one_line(head.description, 90)}  ({head.age_days(now)} d)"
+        )
     for fact in find_project_facts(root) if not heads else ():
         click.echo(f"            {fact.text}")
     click.echo("\nmemorist sessions · notes · memory list · doctor · --help")

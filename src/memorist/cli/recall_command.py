@@ -12,8 +12,8 @@ from memorist.cli.command_group import words_argument
 from memorist.cli.memory.memory_commands import (
     open_project_memory,
 )
-from memorist.engine.past_session_recall import quote_past_sessions
-from memorist.recall.passages import describe_outcome, quote_passage
+from memorist.engine.past_session_recall import find_past_session_passages
+from memorist.recall.passages import describe_outcome, quote_user_words
 from memorist.recall.recall_explanation import RecallExplanation, explain_recall
 
 MAX_NEAREST = 2
@@ -51,7 +51,7 @@ def recall_command(
         past = (
             ()
             if memory_dir
-            else quote_past_sessions(
+            else find_past_session_passages(
                 engine.layout,
                 str(Path.cwd()),
                 query,
@@ -92,7 +92,7 @@ def recall_command(
         if why:
             click.echo(f"        {row['why']}")
     for each in past:
-        click.echo(f"  said  {quote_passage(query, each)}")
+        click.echo(f"  said  {quote_user_words(query, each)}")
         if outcome := describe_outcome(query, each.passage):
             click.echo(f"        {outcome}")
     if why:

@@ -107,7 +107,7 @@ def demo_command(samples: Path | None, out: Path) -> None:
     click.echo(f"Replaying {', '.join(path.name for path in files)} ({kind}).\n")
     replayed = _run_replay(files, out, "structural", None)
     for record in replayed.record.sessions[:1]:
-        output.print_notes(record.notes)
+        output.print_session_notes(record.notes)
     click.echo("")
     _print_summary(replayed)
 

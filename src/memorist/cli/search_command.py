@@ -12,8 +12,8 @@ from memorist.cli import output
 from memorist.cli.command_group import words_argument
 from memorist.cli.memory.memory_commands import open_project_memory
 from memorist.cli.rollouts.rollouts_group import load_rollout_settings
-from memorist.core.sentences import shorten
-from memorist.engine.history_search import HistorySearch, SearchResults, kind_of_memory
+from memorist.core.sentences import shorten_to_one_line
+from memorist.engine.history_search import HistorySearch, SearchResults, label_memory_match
 from memorist.engine.rollout_pipeline import RolloutPipeline
 from memorist.errors import InputError, StoreError
 from memorist.models.embedder import find_embedder
@@ -104,15 +104,15 @@ def search_command(
 def _print_results(query: str, found: SearchResults) -> None:
     words = parse_query(query).words
     for memory in found.memories:
-        click.echo(f"{kind_of_memory(memory):<11} {memory.path}  {memory.why}")
+        click.echo(f"{label_memory_match(memory):<11} {memory.path}  {memory.why}")
     for number, each in enumerate(found.passages, 1):
         turn = each.passage
-        head = f"{format_day(turn.at)}  {output.make_readable(each.path)}:{turn.line}"
+        head = f"{format_day(turn.at)}  {output.replace_invalid_utf8(each.path)}:{turn.line}"
         click.echo(f"session {number:<3} {head}")
         for who, text in (("you", turn.said), ("agent", turn.answered), ("work", turn.work)):
             _print_excerpt(who, text, words)
     for section in found.sections:
-        location = f"{output.make_readable(section.document.path)}:{section.line}"
+        location = f"{output.replace_invalid_utf8(section.document.path)}:{section.line}"
         click.echo(f"{section.document.kind:<11} {location}")
         _print_excerpt("", section.text, words)
     if not found:
@@ -120,9 +120,9 @@ def _print_results(query: str, found: SearchResults) -> None:
 
 
 def _print_excerpt(who: str, text: str, words: Collection[str]) -> None:
-    part = shorten(excerpt_around(text, words, EXCERPT_CHARS), EXCERPT_CHARS)
+    part = shorten_to_one_line(excerpt_around(text, words, EXCERPT_CHARS), EXCERPT_CHARS)
     if part:
-        click.echo(f"            {who:<6}{output.make_readable(part)}")
+        click.echo(f"            {who:<6}{output.replace_invalid_utf8(part)}")
 
 
 def _print_turn(index: SessionIndex, passages: Sequence[PassageMatch], number: int) -> None:
@@ -132,17 +132,22 @@ def _print_turn(index: SessionIndex, passages: Sequence[PassageMatch], number: i
     match = passages[number - 1]
     _, turns = index.read_around(match.session, match.passage.line, 2)
     for turn in turns:
-        click.echo(f"{format_day(turn.at)}  {output.make_readable(match.path)}:{turn.line}")
+        click.echo(f"{format_day(turn.at)}  {output.replace_invalid_utf8(match.path)}:{turn.line}")
         for who, text in (("you", turn.said), ("agent", turn.answered), ("work", turn.work)):
             if text:
-                click.echo(f"\n{who}:\n{output.make_readable(text)}")
+                click.echo(f"\n{who}:\n{output.replace_invalid_utf8(text)}")
         click.echo("")
 
 
 def _render_json(found: SearchResults) -> dict[str, object]:
     return {
         "memories": [
-            {"kind": kind_of_memory(each), "path": each.path, "score": each.score, "why": each.why}
+            {
+                "kind": label_memory_match(each),
+                "path": each.path,
+                "score": each.score,
+                "why": each.why,
+            }
             for each in found.memories
         ],
         "passages": [_passage_row(each) for each in found.passages],

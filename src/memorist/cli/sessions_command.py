@@ -10,7 +10,7 @@ import click
 from memorist.auto_memory.memory_location import locate_project_root
 from memorist.cli import output
 from memorist.cli.command_environment import find_home
-from memorist.core.sentences import shorten
+from memorist.core.sentences import shorten_to_one_line
 from memorist.engine.session_list import list_known_sessions
 
 TITLE_CHARACTERS = 90
@@ -37,10 +37,10 @@ def sessions_command(everywhere: bool, limit: int, as_json: bool) -> None:
     for each in found[:limit]:
         day = datetime.fromtimestamp(each.updated).astimezone().strftime("%Y-%m-%d %H:%M")
         prefix = f"{Path(each.project).name}: " if everywhere else ""
-        title = output.make_one_line(prefix + (each.title or "(nothing was asked)"))
+        title = output.make_terminal_safe_line(prefix + (each.title or "(nothing was asked)"))
         click.echo(
             f"{day}  {each.id[:13]:<13}  {each.agent:<11}  {'notes' if each.notes else '     '}  "
-            f"{shorten(title, TITLE_CHARACTERS)}"
+            f"{shorten_to_one_line(title, TITLE_CHARACTERS)}"
         )
     if not found:
         click.echo("no session of this folder is known yet; --all shows those of others")

@@ -25,7 +25,10 @@ from memorist.cli.install_command import (
     plan_join,
 )
 from memorist.cli.project_overview import print_project_facts
-from memorist.cli.rollouts.rollouts_sync_command import sync_with_progress, with_past_sessions
+from memorist.cli.rollouts.rollouts_sync_command import (
+    run_with_rollout_pipeline,
+    sync_with_progress,
+)
 from memorist.config import load_settings
 from memorist.engine.rollout_pipeline import ANY_AGE_DAYS, RolloutPipeline
 from memorist.errors import MemoristError, NothingToDo, SettingsError, UsageError
@@ -38,7 +41,7 @@ from memorist.hooks.agent_programs import (
     has_plugin,
 )
 from memorist.hooks.hook_entries import find_hook_commands
-from memorist.hooks.hook_install import HookInstaller, SettingsChange, SettingsFile
+from memorist.hooks.hook_install import HookInstaller, InstallTarget, SettingsChange
 from memorist.hooks.hook_probe import probe_hook, probe_server
 from memorist.hooks.install_scope import HOME_VARIABLE
 from memorist.models.embedder import is_embedder_installed
@@ -69,7 +72,7 @@ class AgentPlan(Struct, frozen=True):
     """
 
     agent: AgentProgram
-    changes: tuple[tuple[SettingsFile, SettingsChange], ...] = ()
+    changes: tuple[tuple[InstallTarget, SettingsChange], ...] = ()
     trouble: str = ""
     has_plugin: bool = False
 
@@ -209,13 +212,13 @@ def _join(plan: AgentPlan, home: Path) -> bool:
     return True
 
 
-def _name_purposes(targets: Iterable[SettingsFile]) -> str:
+def _name_purposes(targets: Iterable[InstallTarget]) -> str:
     """What the files are for, each once."""
     named = dict.fromkeys(target.purpose for target in targets)
     return " and ".join("commands" if name == COMMAND_PURPOSE else name for name in named)
 
 
-def _prove(target: SettingsFile, home: Path) -> bool:
+def _prove(target: InstallTarget, home: Path) -> bool:
     """Whether what stands in the file now brings an answer."""
     cwd = str(Path.cwd())
     if target.purpose == "hooks":
@@ -234,7 +237,7 @@ def _take_in_past() -> None:
         return await sync_with_progress(past, plan)
 
     try:
-        done = with_past_sessions(work)
+        done = run_with_rollout_pipeline(work)
     except NothingToDo:
         return
     _enable_past_sessions()

@@ -18,7 +18,11 @@ from memorist.errors import InputError, UsageError
 from memorist.settings import Settings
 from memorist.skills.draft_saving import find_drafts_folder, save_draft
 from memorist.skills.skill import Skill, load_skill_prompts
-from memorist.skills.skill_discovery import DiscoveredSkills, discover_skills, find_skill_locations
+from memorist.skills.skill_discovery import (
+    DiscoveredSkills,
+    discover_skills,
+    find_skill_base_folders,
+)
 from memorist.skills.skillify import SkillDraft, build_skeleton, is_skill_name, render_interview
 from memorist.skills.skillify_source import SkillMaterial, read_material
 from memorist.store.disk_files import DiskFiles, read_if_exists
@@ -35,7 +39,7 @@ def _load_settings() -> Settings:
 
 def _discover_skills(settings: Settings) -> DiscoveredSkills:
     return discover_skills(
-        find_skill_locations(Path.cwd(), read_environment(), settings.home), settings.skills
+        find_skill_base_folders(Path.cwd(), read_environment(), settings.home), settings.skills
     )
 
 
@@ -59,14 +63,16 @@ def skills_list_command(as_json: bool) -> None:
         return
     for skill in found.skills:
         click.echo(
-            output.make_readable(
+            output.replace_invalid_utf8(
                 f"{skill.name}  [{skill.scope}]  {skill.description}\n    {skill.path}"
             )
         )
         for remark in skill.remarks:
-            click.echo(output.make_readable(f"    note: {remark}"))
+            click.echo(output.replace_invalid_utf8(f"    note: {remark}"))
     for problem in found.problems:
-        click.echo(output.make_readable(f"memorist: {problem.path}: {problem.reason}"), err=True)
+        click.echo(
+            output.replace_invalid_utf8(f"memorist: {problem.path}: {problem.reason}"), err=True
+        )
     if not found.skills:
         click.echo("no skills; `memorist skills skillify SESSION` drafts one of a session")
 
@@ -106,8 +112,8 @@ def skills_show_command(name: str, as_json: bool) -> None:
         return
     for key, value in _skill_object(skill).items():
         if value not in ("", [], {}, None):
-            click.echo(output.make_readable(f"{key}: {_format_value(value)}"))
-    click.echo(output.make_readable(f"\n{skill.body}"))
+            click.echo(output.replace_invalid_utf8(f"{key}: {_format_value(value)}"))
+    click.echo(output.replace_invalid_utf8(f"\n{skill.body}"))
 
 
 def _format_value(value: object) -> str:
@@ -218,11 +224,11 @@ def skills_skillify_command(**options: object) -> None:
             draft, found.notes, found.user_messages, load_skill_prompts(), call.description
         )
         output.print_json({"name": draft.name, "prompt": text}) if call.as_json else click.echo(
-            output.make_readable(text)
+            output.replace_invalid_utf8(text)
         )
         return
     if not call.as_json:
-        click.echo(output.make_readable(draft.text.rstrip("\n")))
+        click.echo(output.replace_invalid_utf8(draft.text.rstrip("\n")))
         for remark in draft.remarks:
             click.echo(f"memorist: {remark}", err=True)
     path = _save_draft(draft, call) if call.saving else None
@@ -238,7 +244,7 @@ def skills_skillify_command(**options: object) -> None:
 
 
 def _save_draft(draft: SkillDraft, call: _SkillifyOptions) -> Path:
-    locations = find_skill_locations(Path.cwd(), read_environment(), _load_settings().home)
+    locations = find_skill_base_folders(Path.cwd(), read_environment(), _load_settings().home)
     folder = (
         Path(call.to).expanduser().absolute()
         if call.to

@@ -20,7 +20,7 @@ from memorist.cli.doctor.hook_check import format_hook_failures
 from memorist.cli.install_command import build_settings_scope
 from memorist.cli.memory.memory_commands import open_project_memory
 from memorist.engine.background_status import read_background_status
-from memorist.engine.effect_report import EffectReport, read_effect
+from memorist.engine.effect_report import EffectReport, measure_memory_effect
 from memorist.engine.memory_effect import EffectEstimate
 from memorist.engine.memory_status import ProjectMemoryStatus, read_memory_status
 from memorist.hooks.agent_programs import find_joined_agents
@@ -53,7 +53,7 @@ def status_command(days: int, effect: bool, as_json: bool) -> None:
     with _open_database(layout) as database:
         if effect:
             folder = locate_memory(layout, str(Path.cwd()), settings.auto_memory).folder
-            _print_effect(read_effect(layout, database, folder), as_json=as_json)
+            _print_effect(measure_memory_effect(layout, database, folder), as_json=as_json)
             return
         found = read_background_status(database, settings, SystemClock().now(), days)
         joined = tuple(each.title for each in find_joined_agents(build_settings_scope(user=True)))
@@ -103,8 +103,8 @@ def _print_effect(found: EffectReport, *, as_json: bool) -> None:
         click.echo(f"{name:<18}{_describe_effect(each, found)}")
     for path in found.idle:
         click.echo(
-            f"shown often, never read or cited: {output.make_one_line(path)}; leave it out with: "
-            f"memorist memory mute {path}"
+            f"shown often, never read or cited: {output.make_terminal_safe_line(path)}; "
+            f"leave it out with: memorist memory mute {path}"
         )
 
 

@@ -24,9 +24,9 @@ from memorist.errors import InputError, NothingToDo
 from memorist.store.disk_files import DiskFiles
 from memorist.team.remote_location import (
     RemoteLocation,
+    normalize_remote_address,
     open_remote,
     read_remote_location,
-    recognize_remote,
     save_remote_location,
 )
 from memorist.team.shared_names import find_key_problem
@@ -95,7 +95,7 @@ def team_init_command(remote: str, branch: str, folder: str | None, space: str) 
     """
     with open_project_memory() as (engine, memory):
         location = RemoteLocation(
-            remote=recognize_remote(remote), branch=branch, folder=folder, space=space
+            remote=normalize_remote_address(remote), branch=branch, folder=folder, space=space
         )
         found = open_remote(
             memory.layout.team, location, Path.cwd(), engine.settings.team, read_environment()
@@ -190,17 +190,19 @@ def team_log_command(path: str, limit: int, as_json: bool) -> None:
     """
     key = path.removeprefix(TEAM_PREFIX)
     if path and (problem := find_key_problem(key)):
-        raise InputError(f"{output.make_readable(path)} is no name of a team memory: {problem}")
+        raise InputError(
+            f"{output.replace_invalid_utf8(path)} is no name of a team memory: {problem}"
+        )
     with _open_sync() as (_, _memory, sync):
         sync.remote.fetch_listing(RemoteState())
         changes = sync.remote.list_revisions(key)
     rows = [
         {
-            "path": output.make_one_line(TEAM_PREFIX + each.key),
-            "by": output.make_one_line(each.by.name),
+            "path": output.make_terminal_safe_line(TEAM_PREFIX + each.key),
+            "by": output.make_terminal_safe_line(each.by.name),
             "at": format_utc_timestamp(each.by.at),
             "deleted": each.deleted,
-            "version": output.make_one_line(each.version),
+            "version": output.make_terminal_safe_line(each.version),
         }
         for each in changes[:limit]
     ]
@@ -269,11 +271,13 @@ def _print_conflicts(report: TeamSyncReport) -> None:
     for key, other in report.conflict_copies:
         click.echo(f"two texts of {key} could not be brought together: yours is kept as {other}")
     for key, why in report.waiting:
-        click.echo(output.make_readable(f"waits in the inbox: {key} ({why})"))
+        click.echo(output.replace_invalid_utf8(f"waits in the inbox: {key} ({why})"))
     for key, why in report.refused:
-        click.echo(output.make_readable(f"memorist: not taken: {key!r}: {why}"), err=True)
+        click.echo(output.replace_invalid_utf8(f"memorist: not taken: {key!r}: {why}"), err=True)
     for each in report.staying:
-        click.echo(output.make_readable(f"memorist: not sent: {each.key!r}: {each.why}"), err=True)
+        click.echo(
+            output.replace_invalid_utf8(f"memorist: not sent: {each.key!r}: {each.why}"), err=True
+        )
     if report.deletions:
         click.echo(
             f"memorist: {len(report.deletions)} deletions at once wait; where they are meant, "
@@ -293,7 +297,10 @@ _VERBS = {
 
 def _report_object(report: TeamSyncReport, sync: TeamSync) -> dict[str, Any]:
     def pairs(given: tuple[tuple[str, str], ...]) -> dict[str, str]:
-        return {output.make_readable(key): output.make_readable(other) for key, other in given}
+        return {
+            output.replace_invalid_utf8(key): output.replace_invalid_utf8(other)
+            for key, other in given
+        }
 
     return {
         "remote": sync.remote.name,

@@ -110,14 +110,14 @@ def team_token_command(
         raise UsageError("say whom the token is for: memorist team token NAME")
     if space and not SPACE_PATTERN.match(space):
         raise UsageError(
-            f"{output.make_readable(space)} is no name of a team: letters, digits, dots, "
+            f"{output.replace_invalid_utf8(space)} is no name of a team: letters, digits, dots, "
             f"dashes and underscores"
         )
     with _open_store(store) as kept:
         if listing:
             for each in kept.list_tokens():
                 click.echo(
-                    f"{output.make_one_line(each.name)}  "
+                    f"{output.make_terminal_safe_line(each.name)}  "
                     f"{each.space or 'all teams'}{'' if each.writes else ', read only'}"
                 )
         elif not revoke:
@@ -126,6 +126,6 @@ def team_token_command(
             click.echo(f"{dropped} taken back")
         else:
             raise InputError(
-                f"no token has the name {output.make_readable(name)}; see memorist team token "
-                f"--list"
+                f"no token has the name {output.replace_invalid_utf8(name)}; "
+                "see memorist team token --list"
             )

@@ -18,7 +18,7 @@ from memorist.compaction.microcompact import (
 from memorist.compaction.provider_edit_format import (
     CLEAR_EDIT,
     EDITING_BETA,
-    ProviderRequest,
+    RequestWithBetas,
     add_context_edit,
     read_applied_edits,
 )
@@ -102,13 +102,13 @@ def build_clearing_edit(clearing: ClearedResults, messages: Sequence[Message]) -
 
 def add_clearing_edit(
     body: JsonObject, clearing: ClearedResults, messages: Sequence[Message]
-) -> ProviderRequest:
+) -> RequestWithBetas:
     """The Anthropic request with the clearing edit; unchanged when there is nothing to clear, or
     when the host clears on its own.
     """
     edit = build_clearing_edit(clearing, messages)
     changed = body if edit is None else add_context_edit(body, edit)
-    return ProviderRequest(changed, (EDITING_BETA,) if changed is not body else ())
+    return RequestWithBetas(changed, (EDITING_BETA,) if changed is not body else ())
 
 
 def confirm_clearing(

@@ -44,7 +44,7 @@ from memorist.compaction.conversation_preamble import (
     reattach_preamble,
     split_preamble,
 )
-from memorist.compaction.economics import TokenRates, price_per_token
+from memorist.compaction.economics import TokenRates, derive_token_rates
 from memorist.compaction.extractive_summary import build_extractive_summary
 from memorist.compaction.full_compaction import (
     RewriteOptions,
@@ -62,7 +62,7 @@ from memorist.compaction.newest_messages import (
     find_unanswered_start,
     keep_tail,
     keep_unanswered,
-    widen_for_newest_round,
+    raise_limit_for_newest_round,
 )
 from memorist.compaction.oldest_rounds import ensure_user_first, opening_message
 from memorist.compaction.profitable_edits import (
@@ -74,14 +74,18 @@ from memorist.compaction.profitable_edits import (
 from memorist.compaction.restored_content import find_announcements, gather_restorable_content
 from memorist.compaction.session_memory_compaction import SessionNotes
 from memorist.compaction.summary_parser import UnusableSummary
-from memorist.compaction.summary_receipt import describe_summary_outcomes, judge_summary_use
+from memorist.compaction.summary_receipt import complete_summary_receipts, find_summary_outcome
 from memorist.compaction.summary_request import (
     COMPACTION_LABEL,
     SummaryRequest,
     build_summary_request,
     request_summary,
 )
-from memorist.compaction.summary_review import SummaryReview, review_summary, rewrite_with_review
+from memorist.compaction.summary_review import (
+    SummaryReview,
+    check_summary_against_history,
+    rewrite_with_missing_content,
+)
 from memorist.compaction.thresholds import CompactionThresholds, edits_by_price
 from memorist.compaction.tool_result_budget import (
     OffloadDecisions,
@@ -115,7 +119,7 @@ MAX_WORDS_PART = 2
 """The user's words widen the result up to one part in so many of the limit."""
 
 
-def estimate_needed_budget(
+def estimate_budget_for_unanswered(
     messages: Sequence[Message], user_texts: Sequence[str], limit: int, factor: float
 ) -> int:
     """Tokens with which what the model has not answered yet stays whole, beside a summary with the
@@ -147,7 +151,7 @@ def compact_structurally(
     usual, limit = budgets
     return build_extractive_summary(
         messages,
-        max(usual, estimate_needed_budget(messages, user_texts, limit, factor)),
+        max(usual, estimate_budget_for_unanswered(messages, user_texts, limit, factor)),
         user_texts=user_texts,
         transcript=transcript,
         cwd=cwd,
@@ -443,7 +447,7 @@ class Compactor(SessionExtension):
         return self._session_memory.are_written and self._session_memory.read_notes() is not None
 
     def _cost_state(self, price: ModelPrice, now: float) -> CostState:
-        rates = price_per_token(price)
+        rates = derive_token_rates(price)
         age = 0.0 if self._last_reply is None else now - self._last_reply
         return CostState(
             rates=rates or TokenRates(plain=0.0, read=0.0, write=0.0),
@@ -463,8 +467,8 @@ class Compactor(SessionExtension):
             outcome = await self._try_strategy(strategy, measured, call)
         finally:
             if self._summary_runs:
-                use = judge_summary_use(outcome)
-                for each in describe_summary_outcomes(self._summary_runs, use):
+                use = find_summary_outcome(outcome)
+                for each in complete_summary_receipts(self._summary_runs, use):
                     self._runtime.record_receipt(each)
                 self._summary_runs.clear()
         return outcome
@@ -488,7 +492,7 @@ class Compactor(SessionExtension):
             spare = max(0, call.limits.blocking - call.limits.auto - 1)
             kept = apart.rest.messages
             apart = replace(
-                apart, limit=widen_for_newest_round(kept, apart.limit, spare, measured.factor)
+                apart, limit=raise_limit_for_newest_round(kept, apart.limit, spare, measured.factor)
             )
         settings = self._settings
         await self._process_ledger()
@@ -536,7 +540,9 @@ class Compactor(SessionExtension):
                 return await self._compact_structurally(measured, terms.limit)
             case "tail":
                 usual = min(terms.limit, measured.tokens) // 2
-                least = estimate_needed_budget(measured.messages, (), terms.limit, measured.factor)
+                least = estimate_budget_for_unanswered(
+                    measured.messages, (), terms.limit, measured.factor
+                )
                 return ensure_user_first(
                     keep_tail(measured, max(usual, least)),
                     self._prompts.cut_marker,
@@ -586,7 +592,7 @@ class Compactor(SessionExtension):
         if isinstance(summary, UnusableSummary):
             return UnchangedHistory(summary.why, summary.asked)
         reviewed: SummaryReview | UnusableSummary = await self._runtime.run_heavy(
-            review_summary,
+            check_summary_against_history,
             summary,
             whole.messages,
             measured,
@@ -599,7 +605,7 @@ class Compactor(SessionExtension):
             if strategy == "inline"
             else full_compaction.compact_with_summary
         )
-        return rewrite_with_review(
+        return rewrite_with_missing_content(
             reviewed,
             lambda text, addition: rewrite(measured, text, replace(terms, addition=addition)),
         )

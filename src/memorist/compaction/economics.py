@@ -137,7 +137,9 @@ class EditChoice(Struct, frozen=True):
 NO_EDITS = EditChoice((), EditVerdict(pays=False, saved_usd=0.0, cost_usd=0.0))
 
 
-def price_per_token(price: ModelPrice | None, *, ttl_seconds: float = 300.0) -> TokenRates | None:
+def derive_token_rates(
+    price: ModelPrice | None, *, ttl_seconds: float = 300.0
+) -> TokenRates | None:
     """Rates from an entry of the price table (`models.prices`); None where the price is
     unknown.
 

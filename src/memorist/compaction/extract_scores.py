@@ -142,7 +142,7 @@ def collect_history_statistics(
     )
 
 
-def find_enclosing_name(name: str) -> str:
+def get_parent_name(name: str) -> str:
     """The name without its last part: its folder, class or module; empty for a name of one part."""
     at = max(name.rfind("/"), name.rfind("."), name.rfind(":"))
     return name[:at] if at > 0 else ""
@@ -151,7 +151,7 @@ def find_enclosing_name(name: str) -> str:
 def _measure_family_heat(hot: dict[str, float]) -> dict[str, float]:
     found: dict[str, float] = {}
     for name, warmth in hot.items():
-        if head := find_enclosing_name(name):
+        if head := get_parent_name(name):
             found[head] = min(1.0, found.get(head, 0.0) + warmth)
     return found
 
@@ -169,7 +169,7 @@ def _count_lines(found: Iterable[SourceBlock]) -> tuple[dict[str, float], set[st
     return {line: log(count) for line, count in seen.items() if count > 1}, written
 
 
-def block_features(block: SourceBlock, history: HistoryStatistics) -> list[float]:
+def compute_block_features(block: SourceBlock, history: HistoryStatistics) -> list[float]:
     """Features of a whole block, in the order of `extract_weights.BLOCK_WEIGHTS`."""
     source = block.source
     when = history.ages[source.step - 1]
@@ -191,7 +191,7 @@ def block_features(block: SourceBlock, history: HistoryStatistics) -> list[float
     ]
 
 
-def extract_features(
+def compute_extract_features(
     extract: Extract, own: set[str], history: HistoryStatistics, parts: int
 ) -> list[float]:
     """Features of an extract, one of `parts` of its block, with the names `own`; in the order of
@@ -230,7 +230,7 @@ def extract_features(
 def _score_block(block: SourceBlock, history: HistoryStatistics) -> float:
     """What the block itself adds to the logarithm of the score of each of its extracts."""
     kind = block.source.kind
-    fitted: float = sum(map(mul, BLOCK_WEIGHTS[kind], block_features(block, history)))
+    fitted: float = sum(map(mul, BLOCK_WEIGHTS[kind], compute_block_features(block, history)))
     return fitted + OWN_WORK_LIFT if kind in _OWN_WORK else fitted
 
 
@@ -264,7 +264,7 @@ def score_extracts(
                 map(
                     mul,
                     weights,
-                    extract_features(
+                    compute_extract_features(
                         extract, find_recognizable_names(extract.text), history, len(extracts)
                     ),
                 )

@@ -18,7 +18,7 @@ BLOCK_WEIGHTS: dict[ExtractKind, tuple[float, ...]] = {
     "output": (-3.02, -0.58, -0.84, 0.13, 0.39, 1.71, -1.10, -0.66, -0.01, -0.41, -0.53),
     "error": (-3.55, -0.37, -0.95, -0.20, 0.25, 0.87, -0.87, -0.33, -0.05, -0.03, -0.39),
 }
-"""Weights of a constant and of `extract_scores.block_features`, by kind."""
+"""Weights of a constant and of `extract_scores.compute_block_features`, by kind."""
 
 EXTRACT_WEIGHTS: dict[ExtractKind, tuple[float, ...]] = {
     "said": (-1.97, 2.04, 0.51, 0.08, -3.30, 1.97, -0.02, 0.01, -0.27, 0.24, -0.95, -0.29, -0.31),
@@ -100,7 +100,7 @@ EXTRACT_WEIGHTS: dict[ExtractKind, tuple[float, ...]] = {
         -0.36,
     ),
 }
-"""Weights of `extract_scores.extract_features`, by kind."""
+"""Weights of `extract_scores.compute_extract_features`, by kind."""
 
 TYPICAL_SCORES: dict[ExtractKind, float] = {
     "said": -0.18,
@@ -139,4 +139,4 @@ NAME_WEIGHTS = (
     0.05,
     -0.51,
 )
-"""Weights of `identifiers.name_features`."""
+"""Weights of `identifiers.compute_name_features`."""

@@ -3,7 +3,7 @@
 It produces one message that replaces the removed part, followed by the newest messages. The message
 holds the user's words, the task list, failures, the changed files, identifiers, and extracts chosen
 by how likely they are to be needed again; all of it is taken from the history. What a host sends
-again with every request (`is_scaffold`) takes no room.
+again with every request (`is_instruction_message`) takes no room.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from memorist.compaction.newest_messages import (
     find_removed_items,
     is_user_request,
 )
-from memorist.compaction.quoted_words import list_quoted_words
+from memorist.compaction.quoted_words import list_quoted_user_words
 from memorist.compaction.user_words import (
     USER_WORDS_TITLE,
     SummaryUtterance,
@@ -58,7 +58,7 @@ from memorist.core.token_count import (
 from memorist.session_memory.structural_notes import NotesBudget, render_structural_notes
 from memorist.session_memory.work_notes import ERRORS_SECTION
 from memorist.transcript.name_search import (
-    NameOccurrences,
+    NamePresence,
     WordRun,
     find_recognizable_names,
     find_word_runs,
@@ -320,7 +320,7 @@ def build_extractive_summary(
     )
 
 
-def is_scaffold(message: Message) -> bool:
+def is_instruction_message(message: Message) -> bool:
     """Whether this message instructs the model from outside the conversation. The host sends it
     again with every request, so it is rebuilt and not carried.
     """
@@ -368,7 +368,7 @@ def _gather_material(
     unchanged = {id(message) for message in kept.messages}
     shown = {message.id for message in kept.messages}
     removed = {step for step, each in enumerate(messages, 1) if id(each) not in unchanged}
-    quoted = list_quoted_words((each for each in messages if each.id not in shown), user_texts)
+    quoted = list_quoted_user_words((each for each in messages if each.id not in shown), user_texts)
     return _SummaryMaterial(
         utterances=[
             *find_earlier_utterances([*quoted, *user_texts], utterances),
@@ -413,7 +413,7 @@ def scan_history(
     blocks = [
         block
         for block in collect_source_blocks(messages, root)
-        if not is_scaffold(messages[block.source.step - 1])
+        if not is_instruction_message(messages[block.source.step - 1])
     ]
     blocks.extend(_build_pasted_blocks(spoken))
     blocks.sort(key=lambda block: block.source.step)
@@ -449,7 +449,7 @@ def _render_summary(material: _SummaryMaterial, room: int, transcript: str) -> s
     names_room = min(int(room * NAMES_SHARE), MAX_NAMES_TOKENS)
     selection = _build_selection(material, lists, room)
     ranked = rank_names(material.names, material.history)
-    present = NameOccurrences(material.shown_text + lists)
+    present = NamePresence(material.shown_text + lists)
     selection.fill(left - names_room)
     extracts = render_extracts(selection.chosen)
     named = _render_missing_names(ranked, present, extracts, names_room)
@@ -499,10 +499,10 @@ def _render_lists(material: _SummaryMaterial, head: str, room: int) -> str:
 
 
 def _render_missing_names(
-    names: Sequence[NameUsage], present: NameOccurrences, extracts: str, room: int
+    names: Sequence[NameUsage], present: NamePresence, extracts: str, room: int
 ) -> str:
     """The names that are neither in `present` nor in the extracts."""
-    extracted = NameOccurrences(extracts)
+    extracted = NamePresence(extracts)
     return render_names(names, lambda name: present[name] or extracted[name], room)
 
 

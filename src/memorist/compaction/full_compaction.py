@@ -36,9 +36,9 @@ from memorist.compaction.restored_content import (
     RESTORED_PREFIX,
     RestorableContent,
     RestoredItem,
-    restore_items,
+    build_restored_items,
 )
-from memorist.compaction.summary_parser import check_summary
+from memorist.compaction.summary_parser import drop_forbidden_text
 from memorist.core.messages import (
     REINJECTED_ID_PREFIXES,
     Message,
@@ -86,10 +86,10 @@ def render_user_texts(
     `tokens` (see `fit_newest_texts`); empty when there are none.
     """
     older = conversation.user_texts[: max(0, len(conversation.user_texts) - shown)]
-    return render_texts(fit_newest_texts(older, tokens, conversation.factor), texts)
+    return render_numbered_user_texts(fit_newest_texts(older, tokens, conversation.factor), texts)
 
 
-def render_texts(chosen: dict[int, str], texts: CompactionPrompts) -> str:
+def render_numbered_user_texts(chosen: dict[int, str], texts: CompactionPrompts) -> str:
     """Render these messages of the user, by index; empty when there are none."""
     if not chosen:
         return ""
@@ -169,7 +169,7 @@ def assemble_history(
     if fixed >= options.limit:
         return UnchangedHistory("The result would fill the window again at once.")
     back = _fit_restored(
-        restore_items(options.facts, kept, options.settings, texts, conversation.factor),
+        build_restored_items(options.facts, kept, options.settings, texts, conversation.factor),
         min(options.limit, conversation.tokens) - fixed,
     )
     again = tuple(each.message for each in back)
@@ -218,7 +218,7 @@ def compact_with_summary(
     conversation: MeasuredConversation, summary: str, options: RewriteOptions
 ) -> CompactionResult:
     """Rewrite the conversation with a model's summary, as returned by `parse_summary`."""
-    clean = check_summary(summary, conversation.user_texts, (options.texts.full,))
+    clean = drop_forbidden_text(summary, conversation.user_texts, (options.texts.full,))
     if not clean.text:
         return UnchangedHistory("Nothing of the summary could be believed.")
     values = {
@@ -282,7 +282,9 @@ def restore_missing_items(
     )
     room = min(options.limit, result.tokens_before) - result.tokens_after - 1
     backs: list[RestoredItem] = []
-    for back in restore_items(missing, result.messages, options.settings, options.texts, factor):
+    for back in build_restored_items(
+        missing, result.messages, options.settings, options.texts, factor
+    ):
         room -= back.restored.tokens
         if room < 0:
             break

@@ -16,7 +16,7 @@ from memorist.compaction.extractive_summary import (
     EXTRACTIVE_SUMMARY_ID,
     SUMMARY_OPENING,
     build_extractive_summary,
-    is_scaffold,
+    is_instruction_message,
     render_summary_section,
 )
 from memorist.compaction.measured_history import user_text
@@ -132,7 +132,7 @@ def _render_talk(source: HandoffSource, budget: int) -> str:
     """What was said and done, and the newest messages as text."""
     recorded = source.recorded
     digest = build_extractive_summary(
-        [message for message in recorded.all_messages if not is_scaffold(message)],
+        [message for message in recorded.all_messages if not is_instruction_message(message)],
         budget,
         transcript=source.transcript,
         cwd=recorded.head.cwd if recorded.head else "",

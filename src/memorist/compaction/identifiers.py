@@ -20,7 +20,7 @@ from memorist.compaction.extract_scores import (
     ASSISTANT_KINDS,
     CLEARED_AGE_UNIT,
     HistoryStatistics,
-    find_enclosing_name,
+    get_parent_name,
 )
 from memorist.compaction.extract_weights import NAME_WEIGHTS
 from memorist.compaction.history_extracts import SourceBlock
@@ -74,7 +74,7 @@ def collect_names(found: Sequence[SourceBlock], named: Sequence[set[str]]) -> li
     return list(known.values())
 
 
-def name_features(name: NameUsage, history: HistoryStatistics) -> list[float]:
+def compute_name_features(name: NameUsage, history: HistoryStatistics) -> list[float]:
     """Features of a name, in the order of `extract_weights.NAME_WEIGHTS`."""
     text = name.text
     last = history.ages[name.step - 1]
@@ -104,7 +104,7 @@ def name_features(name: NameUsage, history: HistoryStatistics) -> list[float]:
         if (file := history.touched.get(name.file, 0))
         else 0.0,
         log1p(history.changes.get(name.file, 0)),
-        history.families.get(find_enclosing_name(text), 0.0),
+        history.families.get(get_parent_name(text), 0.0),
         log1p(name.companions / 10),
     ]
 
@@ -122,7 +122,7 @@ def rank_names(names: Iterable[NameUsage], history: HistoryStatistics) -> list[N
 def _value(name: NameUsage, history: HistoryStatistics) -> float:
     return (
         1
-        / (1 + exp(-sum(map(mul, NAME_WEIGHTS, name_features(name, history)))))
+        / (1 + exp(-sum(map(mul, NAME_WEIGHTS, compute_name_features(name, history)))))
         / (len(name.text) + 2)
     )
 

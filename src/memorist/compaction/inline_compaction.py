@@ -21,7 +21,7 @@ from memorist.compaction.full_compaction import (
     REMARKS_TOKENS,
     RewriteOptions,
     record_dropped_lines,
-    render_texts,
+    render_numbered_user_texts,
 )
 from memorist.compaction.measured_history import (
     MeasuredConversation,
@@ -34,7 +34,7 @@ from memorist.compaction.newest_messages import (
     find_unanswered_start,
     keep_unanswered,
 )
-from memorist.compaction.summary_parser import check_summary
+from memorist.compaction.summary_parser import drop_forbidden_text
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.core.token_count import estimate_message_tokens, estimate_messages_tokens
 from memorist.core.tool_pairs import align_to_cut_point
@@ -93,7 +93,7 @@ def compact_inline(
     texts, limit, messages = options.texts, options.limit, conversation.messages
     if align_to_cut_point(messages, len(messages)) < len(messages):
         return UnchangedHistory("A tool call still waits for its result.")
-    clean = check_summary(summary, conversation.user_texts, (texts.inline,))
+    clean = drop_forbidden_text(summary, conversation.user_texts, (texts.inline,))
     if not clean.text:
         return UnchangedHistory("Nothing of the hand-over could be believed.")
     text = f"{texts.inline_prefix}\n{clean.text}\n\n{options.addition}".rstrip()
@@ -118,7 +118,7 @@ def compact_inline(
     )
     words_room -= estimate_messages_tokens(users, factor) + REMARKS_TOKENS
     earlier = _find_earlier_texts(conversation)
-    if said := render_texts(fit_newest_texts(earlier, words_room, factor), texts):
+    if said := render_numbered_user_texts(fit_newest_texts(earlier, words_room, factor), texts):
         fixed -= estimate_message_tokens(hand_over, factor)
         hand_over = replace(hand_over, blocks=(TextBlock(f"{text}\n\n{said}"),))
         fixed += estimate_message_tokens(hand_over, factor)

@@ -83,7 +83,7 @@ def choose_newest_messages(
     starts = find_cut_points(messages)
     first = find_newest_round(messages)
     older = find_tail_start(sizes, starts, int(budget * TAIL_SHARE))
-    whole = pair_tool_calls(_precede_by_request(messages, min(first, older)))
+    whole = convert_unpaired_calls_to_text(_precede_by_request(messages, min(first, older)))
     if estimate_messages_tokens(whole, factor) > budget - find_room_for_older(budget):
         whole = _fit_newest_round(_precede_by_request(messages, first), budget, factor)
         if estimate_messages_tokens(whole, factor) > budget and len(messages) in starts:
@@ -97,7 +97,7 @@ def find_room_for_older(room: int) -> int:
     return min(MIN_PAST_TOKENS, max(MIN_SUMMARY_TOKENS, room // MIN_PAST_PART))
 
 
-def widen_for_newest_round(
+def raise_limit_for_newest_round(
     messages: Sequence[Message], limit: int, spare: int, factor: float
 ) -> int:
     """The limit of a result, in tokens: where what the model has not answered yet fits it, but not
@@ -126,7 +126,7 @@ def _fit_newest_round(kept: Sequence[Message], budget: int, factor: float) -> tu
         max(int(budget * ROUND_SHARE), budget - MIN_PAST_TOKENS),
         budget - MIN_SUMMARY_TOKENS,
     ):
-        shortened = pair_tool_calls(shorten_messages(kept, int(limit / factor)))
+        shortened = convert_unpaired_calls_to_text(shorten_messages(kept, int(limit / factor)))
         if estimate_messages_tokens(shortened, factor) <= limit:
             break
     return shortened
@@ -173,7 +173,7 @@ def keep_unanswered(
         kept = _precede_by_request(messages, start)
     if estimate_messages_tokens(kept, factor) > room:
         kept = shorten_messages(kept, int(max(0, room) / factor))
-    return pair_tool_calls(kept)
+    return convert_unpaired_calls_to_text(kept)
 
 
 def find_removed_items(
@@ -385,7 +385,7 @@ def describe_media(part: ImageBlock | DocumentBlock, id: str) -> TextBlock:
     return TextBlock(f"[a {what} of {size:,} bytes was here: {id}]", Origin.INJECTED)
 
 
-def pair_tool_calls(kept: Sequence[Message]) -> tuple[Message, ...]:
+def convert_unpaired_calls_to_text(kept: Sequence[Message]) -> tuple[Message, ...]:
     """The messages as a provider accepts them: results without a call, and calls that were passed
     over without a result, become text.
     """
@@ -407,7 +407,7 @@ def close_open_calls(messages: Sequence[Message]) -> tuple[Message, ...]:
     answered = {result.tool_use_id for message in messages for result in message.tool_results}
     waiting = dict.fromkeys(
         use.id
-        for message in pair_tool_calls(messages)
+        for message in convert_unpaired_calls_to_text(messages)
         for use in message.tool_uses
         if use.id not in answered
     )

@@ -22,14 +22,18 @@ from memorist.compaction.compaction_result import (
     CompactionStrategy,
     UnchangedHistory,
 )
-from memorist.compaction.extractive_summary import build_extractive_summary, is_scaffold
+from memorist.compaction.extractive_summary import build_extractive_summary, is_instruction_message
 from memorist.compaction.full_compaction import RewriteOptions
 from memorist.compaction.measured_history import (
     MeasuredConversation,
     measure_conversation,
     user_text,
 )
-from memorist.compaction.newest_messages import close_open_calls, keep_tail, pair_tool_calls
+from memorist.compaction.newest_messages import (
+    close_open_calls,
+    convert_unpaired_calls_to_text,
+    keep_tail,
+)
 from memorist.compaction.oldest_rounds import ensure_user_first
 from memorist.compaction.session_memory_compaction import SessionNotes
 from memorist.compaction.window_at_message import RecordedWindow
@@ -118,13 +122,15 @@ def _complete_history(result: CompactionResult, options: OfflineOptions) -> Comp
     """The result as a provider accepts it."""
     if isinstance(result, UnchangedHistory):
         return result
-    messages = pair_tool_calls(result.messages)
+    messages = convert_unpaired_calls_to_text(result.messages)
     size = estimate_messages_tokens(messages, options.factor)
     paired = replace(result, messages=messages, tokens_after=size)
     return ensure_user_first(paired, options.texts.cut_marker, options.factor)
 
 
-def measure_replaced(recorded: RecordedWindow, options: OfflineOptions) -> MeasuredConversation:
+def measure_replaced_messages(
+    recorded: RecordedWindow, options: OfflineOptions
+) -> MeasuredConversation:
     """What a summary of a recorded conversation replaces."""
     return _drop_scaffolds(_measure_recorded(recorded, options))
 
@@ -145,7 +151,7 @@ def _drop_scaffolds(conversation: MeasuredConversation) -> MeasuredConversation:
     spoken = [
         (message, size)
         for message, size in zip(conversation.messages, conversation.sizes, strict=True)
-        if not is_scaffold(message)
+        if not is_instruction_message(message)
     ]
     return replace(
         conversation,
@@ -219,7 +225,7 @@ def build_structural_notes(recorded: RecordedWindow, template: str, budget: Note
     return merge_structural_notes(template, template, render_structural_notes(ledger, budget))
 
 
-def find_token_factor(messages: Sequence[Message]) -> float:
+def find_newest_model_factor(messages: Sequence[Message]) -> float:
     """Tokens per estimated token for the newest model named in the messages."""
     return token_factor(
         next((message.model for message in reversed(messages) if message.model), "") or ""

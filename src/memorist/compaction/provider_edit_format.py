@@ -26,7 +26,7 @@ MIN_TRIGGER_TOKENS = 50_000
 """Anthropic accepts no smaller trigger for its compaction (claude-code.md section 13.2)."""
 
 
-class ProviderRequest(Struct, frozen=True):
+class RequestWithBetas(Struct, frozen=True):
     """A request as it is to be sent: its body, and the beta names for its header."""
 
     body: JsonObject
@@ -75,13 +75,13 @@ def _context_edits(management: object) -> list[JsonObject]:
     return [each for each in edits if isinstance(each, dict)] if isinstance(edits, list) else []
 
 
-def request_anthropic_compaction(body: JsonObject, *, trigger: int) -> ProviderRequest:
+def add_anthropic_compaction(body: JsonObject, *, trigger: int) -> RequestWithBetas:
     """Let Anthropic compact when the input reaches `trigger` tokens (at least 50,000)."""
     edit: JsonObject = {
         "type": COMPACT_EDIT,
         "trigger": {"type": "input_tokens", "value": max(MIN_TRIGGER_TOKENS, trigger)},
     }
-    return ProviderRequest(add_context_edit(body, edit), (COMPACT_BETA,))
+    return RequestWithBetas(add_context_edit(body, edit), (COMPACT_BETA,))
 
 
 def read_anthropic_compaction(reply: JsonObject) -> ProviderSummary | UnusableSummary | None:
@@ -111,7 +111,7 @@ def read_applied_edits(reply: JsonObject) -> tuple[AppliedEdit, ...]:
     )
 
 
-def request_openai_compaction(body: JsonObject, *, threshold: int) -> ProviderRequest:
+def add_openai_compaction(body: JsonObject, *, threshold: int) -> RequestWithBetas:
     """Let OpenAI compact inside an ordinary Responses request when its input reaches `threshold`
     tokens. A setting of the host's takes precedence.
     """
@@ -119,9 +119,9 @@ def request_openai_compaction(body: JsonObject, *, threshold: int) -> ProviderRe
     if isinstance(entries, list) and any(
         isinstance(each, dict) and each.get("type") == "compaction" for each in entries
     ):
-        return ProviderRequest(body)
+        return RequestWithBetas(body)
     entry = {"type": "compaction", "compact_threshold": threshold}
-    return ProviderRequest(
+    return RequestWithBetas(
         {**body, "context_management": [*(entries if isinstance(entries, list) else []), entry]}
     )
 

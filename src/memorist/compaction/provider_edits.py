@@ -15,12 +15,12 @@ from memorist.compaction.cached_microcompact import (
     renew_cleared_results,
 )
 from memorist.compaction.provider_edit_format import (
-    ProviderRequest,
     ProviderSummary,
+    RequestWithBetas,
+    add_anthropic_compaction,
+    add_openai_compaction,
     read_anthropic_compaction,
     read_openai_compaction,
-    request_anthropic_compaction,
-    request_openai_compaction,
 )
 from memorist.compaction.summary_parser import UnusableSummary
 from memorist.compaction.thresholds import CompactionThresholds
@@ -71,11 +71,11 @@ class ProviderEdits:
         if not self.is_active and not self._clears:
             return body
         if self._format == "openai_responses":
-            return request_openai_compaction(body, threshold=limits.auto).body
+            return add_openai_compaction(body, threshold=limits.auto).body
         change = (
-            request_anthropic_compaction(body, trigger=limits.auto)
+            add_anthropic_compaction(body, trigger=limits.auto)
             if self.is_active
-            else ProviderRequest(body)
+            else RequestWithBetas(body)
         )
         self.betas = change.betas
         late = self.is_active and used >= limits.warning

@@ -28,7 +28,7 @@ from memorist.errors import StoreError
 from memorist.ports import FileSystem
 from memorist.settings import CompactionSettings
 from memorist.transcript.tool_actions import ReadAction, parse_tool_action
-from memorist.transcript.transcript_ledger import TranscriptLedger, WorkRecord
+from memorist.transcript.transcript_ledger import SessionActions, TranscriptLedger
 
 RESTORED_PREFIX = "<system-reminder>\n[memorist] Brought back after compaction:"
 """Prefix of every restored message; identifies earlier ones, which are then rebuilt."""
@@ -127,7 +127,7 @@ class RestoredItem(Struct, frozen=True):
     restored: RestoredRecord
 
 
-def restore_items(
+def build_restored_items(
     available: RestorableContent,
     kept: Sequence[Message],
     settings: CompactionSettings,
@@ -178,7 +178,7 @@ def restore_items(
             )
         )
     found += _restore_files(available, kept, settings, texts, factor)
-    return (*found, *restore_skills(available.skills, kept, settings, texts, factor))
+    return (*found, *build_restored_skills(available.skills, kept, settings, texts, factor))
 
 
 def _build_restored_item(
@@ -255,7 +255,7 @@ def _is_excluded(path: str, out: Collection[str]) -> bool:
     return path in out or PurePosixPath(path.replace("\\", "/")).name.lower() in INSTRUCTION_FILES
 
 
-def restore_skills(
+def build_restored_skills(
     skills: Sequence[InvokedSkill],
     kept: Sequence[Message],
     settings: CompactionSettings,
@@ -341,7 +341,7 @@ def gather_restorable_content(
 
 
 def _find_plan(
-    work: WorkRecord, files: FileSystem, settings: CompactionSettings
+    work: SessionActions, files: FileSystem, settings: CompactionSettings
 ) -> tuple[str, str] | None:
     """The newest plan with its place: its file as it is now, else as the user was shown it."""
     content = work.plan_path and _read_content(Path(work.plan_path), files, settings)

@@ -188,7 +188,7 @@ class CheckedSummary(Struct, frozen=True):
     dropped: tuple[str, ...] = ()
 
 
-def check_summary(
+def drop_forbidden_text(
     summary: str, user_texts: Sequence[str], orders: Sequence[str] = ()
 ) -> CheckedSummary:
     """Remove what the summary must not contain.

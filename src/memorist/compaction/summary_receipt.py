@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from memorist.compaction.compaction_result import CompactionResult, UnchangedHistory
 from memorist.compaction.full_compaction import MODEL_SUMMARY_ID
-from memorist.core.sentences import shorten
+from memorist.core.sentences import shorten_to_one_line
 from memorist.forks.fork_spec import ForkOutcome, Receipt
 from memorist.safety.secrets import redact
 
@@ -21,7 +21,7 @@ MAX_NAMED_CHARACTERS = 160
 MAX_REASON_CHARACTERS = 600
 
 
-class SummaryUse(Struct, frozen=True):
+class SummaryOutcome(Struct, frozen=True):
     """What became of a summary."""
 
     why: str = ""
@@ -32,15 +32,15 @@ class SummaryUse(Struct, frozen=True):
     """Lines that were not believed, each with the reason where there is one."""
 
 
-def judge_summary_use(result: CompactionResult) -> SummaryUse:
+def find_summary_outcome(result: CompactionResult) -> SummaryOutcome:
     """What became of the summary that a compaction was to be made of."""
     if isinstance(result, UnchangedHistory):
-        return SummaryUse(result.why or "It was not used.")
+        return SummaryOutcome(result.why or "It was not used.")
     dropped = tuple(each.why for each in result.cut if each.id == MODEL_SUMMARY_ID)
-    return SummaryUse("", result.tokens_after, dropped)
+    return SummaryOutcome("", result.tokens_after, dropped)
 
 
-def describe_summary_outcomes(receipts: Sequence[Receipt], use: SummaryUse) -> list[Receipt]:
+def complete_summary_receipts(receipts: Sequence[Receipt], use: SummaryOutcome) -> list[Receipt]:
     """The receipts of the requests for one summary, of which the last one answered."""
     *failed, last = receipts
     ran = last.outcome in (ForkOutcome.UNCHANGED, ForkOutcome.OVER_LIMIT)
@@ -48,16 +48,18 @@ def describe_summary_outcomes(receipts: Sequence[Receipt], use: SummaryUse) -> l
 
 
 def _bound_reason(receipt: Receipt) -> Receipt:
-    return replace(receipt, said=shorten(redact(receipt.said).text, MAX_REASON_CHARACTERS))
+    return replace(
+        receipt, said=shorten_to_one_line(redact(receipt.said).text, MAX_REASON_CHARACTERS)
+    )
 
 
-def _describe_use(receipt: Receipt, use: SummaryUse) -> Receipt:
+def _describe_use(receipt: Receipt, use: SummaryOutcome) -> Receipt:
     if use.why:
         return _bound_reason(replace(receipt, said=f"The summary is not used: {use.why}"))
     size = f" in a history of {use.tokens:,} tokens" if use.tokens else ""
     lines = [f"The summary stands{size}."]
     lines += [
-        f"(Dropped: {shorten(redact(each).text, MAX_NAMED_CHARACTERS)})"
+        f"(Dropped: {shorten_to_one_line(redact(each).text, MAX_NAMED_CHARACTERS)})"
         for each in use.dropped[:MAX_NAMED_LINES]
     ]
     left = len(use.dropped) - MAX_NAMED_LINES

@@ -33,7 +33,7 @@ from memorist.core.messages import (
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens, token_factor
 from memorist.errors import ContextTooLong
-from memorist.forks.fork_request import fork_output_limit, model_id, shares_prefix
+from memorist.forks.fork_request import extract_model_id, fork_output_limit, is_parent_model
 from memorist.forks.fork_spec import (
     EditMethod,
     ForkOutcome,
@@ -220,7 +220,7 @@ async def request_summary(
         return UnusableSummary("No model is set up.", asked=False)
     model, settings = ErrorRecordingModel(runtime.model), runtime.settings.compaction
     fork = partial(_run_fork, model, runtime, record=record, asked=asked)
-    if parent is not None and shares_prefix(model.name, model.format, parent):
+    if parent is not None and is_parent_model(model.name, model.format, parent):
         found = await fork(request.text + _render_room(_parent_limit(parent)), parent)
         if not _is_too_long(found):
             return found
@@ -326,7 +326,7 @@ def _build_request(
     where the format is the same.
     """
     wire = find_codec(model.format)
-    name = model_id(model.name)
+    name = extract_model_id(model.name)
     body: JsonObject = wire.build_request(name, system="", text="", max_output=_answer_limit(model))
     if parent is not None and parent.request.format == model.format:
         body = {**parent.request.body, "model": name}

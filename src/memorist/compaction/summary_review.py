@@ -22,7 +22,7 @@ from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolU
 from memorist.core.text_analysis import NOTES_STOP_WORDS, SHORT_WORD, STEM_LENGTH, find_identifiers
 from memorist.core.token_count import estimate_text_tokens
 from memorist.transcript.answer_check import LineCheck, join_texts
-from memorist.transcript.name_search import NameOccurrences, find_recognizable_names
+from memorist.transcript.name_search import NamePresence, find_recognizable_names
 
 MIN_NAME_SHARE = 0.5
 """Least share of the extractive summary's identifiers that a model's summary of the same size must
@@ -68,7 +68,7 @@ class SummaryReview(Struct, frozen=True):
     """
 
 
-def review_summary(
+def check_summary_against_history(
     summary: str, messages: Sequence[Message], replaced: MeasuredConversation, *, cwd: str = ""
 ) -> SummaryReview | UnusableSummary:
     """Compare a model's summary with the history that it is of, and with an extract of its own
@@ -86,7 +86,7 @@ def review_summary(
         factor=factor,
     )
     reviewed = drop_invented_lines(summary, LineCheck(render_source_text(messages), ""))
-    lost = find_loss(
+    lost = find_identifier_loss(
         reviewed.text,
         "\n".join(each.text for each in extract.messages if each.origin is Origin.SUMMARY),
     )
@@ -97,7 +97,7 @@ def review_summary(
     return replace(reviewed, extract=render_source_text(extract.messages), said=said)
 
 
-def rewrite_with_review(
+def rewrite_with_missing_content(
     reviewed: SummaryReview, rewrite: Callable[[str, str], CompactionResult]
 ) -> CompactionResult:
     """The new history with a reviewed summary, which holds every identifier and as many words of
@@ -112,7 +112,7 @@ def rewrite_with_review(
         result = rewrite(reviewed.text, addition)
         if isinstance(result, UnchangedHistory):
             return result
-        missing = find_missing_content(render_source_text(result.messages), reviewed)
+        missing = find_missing_extract_parts(render_source_text(result.messages), reviewed)
         if not missing:
             return record_dropped_lines(result, reviewed.dropped)
         addition = f"{addition}\n\n{missing}".strip()
@@ -158,7 +158,7 @@ def drop_invented_lines(summary: str, check: LineCheck) -> SummaryReview:
 _SENTENCE_END = lazy_pattern(r"(?<=[.!?]\s)|(?<=[。！？])")
 
 
-def find_missing_content(history: str, reviewed: SummaryReview) -> str:
+def find_missing_extract_parts(history: str, reviewed: SummaryReview) -> str:
     """What a history must be given to hold as much as the extract: lines of it, and names. Empty
     where nothing is missing.
     """
@@ -206,7 +206,7 @@ def _find_missing_names(history: str, reviewed: SummaryReview) -> str:
     """Names that the extract holds and the history does not. What was said in back-ticks is a name
     as well, and what holds a number.
     """
-    present, folded = NameOccurrences(history), history.casefold()
+    present, folded = NamePresence(history), history.casefold()
     extracted = reviewed.extract.casefold()
     missing = {
         name: name for name in find_recognizable_names(reviewed.extract) if not present[name]
@@ -225,14 +225,14 @@ NAMED_TITLE = "Also named in the conversation, as a program found:"
 """Begins the line of identifiers that a model's summary left out."""
 
 
-def find_loss(summary: str, extract: str) -> UnusableSummary | None:
+def find_identifier_loss(summary: str, extract: str) -> UnusableSummary | None:
     """Why an extractive summary is better than a model's: it holds identifiers of which the model
     lost most; None where it is not.
     """
     wanted = find_recognizable_names(extract)
     if len(wanted) < MIN_NAMES:
         return None
-    present = NameOccurrences(summary)
+    present = NamePresence(summary)
     present_count = sum(present[name] for name in wanted)
     if present_count >= len(wanted) * MIN_NAME_SHARE:
         return None

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from memorist.core.messages import JsonObject
 from memorist.formats.request_codec import OUTPUT_LIMIT_KEYS
-from memorist.models.context_window import find_window
-from memorist.models.model_pricing import ModelPrice, find_price
+from memorist.models.context_window import resolve_window
+from memorist.models.model_pricing import ModelPrice, find_request_price
 from memorist.settings import CompactionSettings, Settings
 
 FULL_SIZE_WINDOW = 100_000
@@ -74,42 +74,44 @@ def compute_thresholds(
     )
 
 
-class InlineLimit(Struct, frozen=True):
+class InlineCompactionLimits(Struct, frozen=True):
     """The rollout family's limits, in tokens: where compaction begins, and the usable window."""
 
     auto: int
     usable: int
 
 
-def compute_inline_limit(window: int, output: int = 0) -> InlineLimit:
+def compute_inline_compaction_limits(window: int, output: int = 0) -> InlineCompactionLimits:
     """The limits of a window: compaction at 90 % of it; 95 % of it is usable. Less where a request
     asks for more `output` than the rest, as many servers refuse what does not fit together.
     """
     usable = min(window * 95 // 100, max(window // 2, window - output))
-    return InlineLimit(auto=min(window * 9 // 10, usable * 18 // 19), usable=usable)
+    return InlineCompactionLimits(auto=min(window * 9 // 10, usable * 18 // 19), usable=usable)
 
 
 DEFAULT_OUTPUT = 8_192
 """Output tokens of a model about which nothing is known."""
 
 
-def thresholds_for(
+def compute_model_thresholds(
     request: JsonObject, settings: Settings, learned: int | None = None
 ) -> CompactionThresholds:
     """Return the thresholds for a request's model, from its window and its output limit; `learned`
     is the window that its server showed.
     """
-    known = find_price(request, settings.models.prices) or ModelPrice()
+    known = find_request_price(request, settings.models.prices) or ModelPrice()
     asked = next((value for name in OUTPUT_LIMIT_KEYS if (value := request.get(name))), None)
     named = asked if isinstance(asked, int) and asked > 0 else 0
     output = named or known.max_output or DEFAULT_OUTPUT
-    window = find_window(request, settings.models, learned)
+    window = resolve_window(request, settings.models, learned)
     output = min(output, window // 4) if learned or known.window is None else output
     limits = compute_thresholds(window, output, settings.compaction)
     if settings.compaction.family != "file-native":
         # The rollout family counts from the whole window: 90 % of it, at most 95 % in use (codex.md
         # section 2.1), where no output limit is named.
-        inline = compute_inline_limit(min(window, settings.compaction.window or window), named)
+        inline = compute_inline_compaction_limits(
+            min(window, settings.compaction.window or window), named
+        )
         limits = replace(limits, auto=inline.auto, base=inline.auto, blocking=inline.usable)
     given = settings.compaction
     # A provider that compacts does so from `auto` on, and needs the room above it.

@@ -61,7 +61,7 @@ def read_recorded_window(entries: Iterable[TranscriptEntry], until: str = "") ->
     )
 
 
-def find_text(messages: Iterable[Message], id: str) -> str | None:
+def find_text_by_id(messages: Iterable[Message], id: str) -> str | None:
     """The full text of a message or of a tool result, by its id (fetch back); None when there is
     none.
     """

@@ -49,7 +49,7 @@ _INDEX_ENTRY = re.compile(
 """A line of Claude Code's index: what the memory is called, its file, and what it says."""
 
 
-class ClientFiles:
+class ClientRuleReader:
     """The files of the agents of one user.
 
     Args:

@@ -37,7 +37,7 @@ from memorist.safety.redacted_json import encode_redacted
 from memorist.settings import Family
 
 
-class ContextSnapshot(Struct, frozen=True, kw_only=True):
+class WorldSnapshot(Struct, frozen=True, kw_only=True):
     """The current state of everything that the model is told about its environment."""
 
     family: Family
@@ -49,7 +49,7 @@ class ContextSnapshot(Struct, frozen=True, kw_only=True):
     """Template of the text that announces another model, around {{model}}."""
 
 
-def build_world_sections(snapshot: ContextSnapshot) -> tuple[WorldSection, ...]:
+def build_world_sections(snapshot: WorldSnapshot) -> tuple[WorldSection, ...]:
     """Build the sections to compare. Their values are short: of a text only its digest is kept."""
     if snapshot.family == "rollout":
         return tuple(_rollout_world_sections(snapshot))
@@ -59,7 +59,7 @@ def build_world_sections(snapshot: ContextSnapshot) -> tuple[WorldSection, ...]:
     )
 
 
-def _rollout_world_sections(snapshot: ContextSnapshot) -> Iterator[WorldSection]:
+def _rollout_world_sections(snapshot: WorldSnapshot) -> Iterator[WorldSection]:
     """Sections in the order of the first context, which is also the client's: a new folder brings
     its instructions, then the environment.
     """
@@ -93,7 +93,7 @@ def _rollout_world_sections(snapshot: ContextSnapshot) -> Iterator[WorldSection]
     )
 
 
-def _file_native_world_sections(snapshot: ContextSnapshot) -> Iterator[WorldSection]:
+def _file_native_world_sections(snapshot: WorldSnapshot) -> Iterator[WorldSection]:
     fields = render_env_fields(snapshot.environment) | (
         {"Today's date": f"Today's date: {snapshot.environment.date}"}
         if snapshot.environment.date

@@ -56,7 +56,7 @@ OWN_MESSAGE_REASONS = {
 """What memorist adds in a live session, by the prefix of the message ids."""
 
 
-def detect_family(head: SessionHead | None, otherwise: Family) -> Family:
+def find_client_family(head: SessionHead | None, otherwise: Family) -> Family:
     """Return the family of a recorded session, by the client that wrote it."""
     return _FAMILIES.get(head.format, otherwise) if head is not None else otherwise
 
@@ -71,7 +71,7 @@ def find_last_model(recorded: RecordedWindow) -> str:
     return named or (recorded.head.model if recorded.head is not None else "")
 
 
-def is_user_turn(message: Message) -> bool:
+def starts_user_turn(message: Message) -> bool:
     """Tell whether a message begins a turn: the user spoke."""
     return message.origin is Origin.USER and message.role == "user" and not message.tool_results
 
@@ -90,7 +90,7 @@ def find_turn(entries: Iterable[TranscriptEntry], turn: int | None) -> tuple[int
             if count == turn and not _accompanies_prompt(entry):
                 return count, str(messages)
             messages += 1
-            count += is_user_turn(entry)
+            count += starts_user_turn(entry)
     if turn is not None and count == turn:
         return count, str(messages)
     if turn is not None:
@@ -140,7 +140,7 @@ def _message_pieces(message: Message, family: Family) -> Iterator[ContextPiece]:
         if isinstance(block, TextBlock):
             yield from _text_pieces(block, message, family, source)
         else:
-            tag, text = describe_block(block)
+            tag, text = name_and_render_block(block)
             piece = build_piece(message.role, tag, text, source=source, why=CONVERSATION_PARTS[tag])
             yield msgspec.structs.replace(
                 piece,
@@ -160,13 +160,13 @@ def _text_pieces(
         (why for start, why in OWN_MESSAGE_REASONS.items() if message.id.startswith(start)), ""
     )
     for kind, text in split_by_rows(block.text, message.role, family):
-        tag, why = (kind.tag, kind.when) if kind else name_untagged(message, block)
+        tag, why = (kind.tag, kind.when) if kind else name_untagged_text(message, block)
         yield build_piece(
             message.role, tag, text, source="memorist" if ours else source, why=ours or why
         )
 
 
-def name_untagged(message: Message, block: TextBlock) -> tuple[str, str]:
+def name_untagged_text(message: Message, block: TextBlock) -> tuple[str, str]:
     """Name a text that no tag identifies."""
     if message.role in _UNTAGGED:
         return _UNTAGGED[message.role], "known by its role alone: it has no tag"
@@ -176,7 +176,7 @@ def name_untagged(message: Message, block: TextBlock) -> tuple[str, str]:
     return origin.value, f"counts as {origin.value}, by its first words or by the file's own mark"
 
 
-def describe_block(block: Block) -> tuple[str, str]:
+def name_and_render_block(block: Block) -> tuple[str, str]:
     """Name a block that is not text, and render it."""
     match block:
         case ThinkingBlock(text=text):

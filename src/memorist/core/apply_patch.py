@@ -63,17 +63,17 @@ class DeleteFilePatch(Struct, frozen=True, tag="delete"):
 FilePatch = UpdateFilePatch | AddFilePatch | DeleteFilePatch
 
 
-class PatchRejected(Struct, frozen=True):
+class PatchRejection(Struct, frozen=True):
     """Why a patch or an edit cannot be applied, in one sentence for the model."""
 
     why: str
 
 
-def parse_file_patches(text: str) -> tuple[FilePatch, ...] | PatchRejected:
+def parse_file_patches(text: str) -> tuple[FilePatch, ...] | PatchRejection:
     """Parse a whole patch, or return what is wrong with it."""
     lines = text.strip("\n").split("\n")
     if lines[0].strip() != _BEGIN or lines[-1].strip() != _END:
-        return PatchRejected(
+        return PatchRejection(
             f"A patch begins with the line `{_BEGIN}` and ends with the line `{_END}`."
         )
     found: list[FilePatch] = []
@@ -81,11 +81,11 @@ def parse_file_patches(text: str) -> tuple[FilePatch, ...] | PatchRejected:
     while at < len(lines) - 1:
         end = _find_section_end(lines, at + 1)
         section = _parse_section(lines[at], lines[at + 1 : end])
-        if isinstance(section, PatchRejected):
+        if isinstance(section, PatchRejection):
             return section
         found.append(section)
         at = end
-    return tuple(found) if found else PatchRejected("The patch names no file.")
+    return tuple(found) if found else PatchRejection("The patch names no file.")
 
 
 def _find_section_end(lines: list[str], start: int) -> int:
@@ -95,29 +95,29 @@ def _find_section_end(lines: list[str], start: int) -> int:
     return len(lines) - 1
 
 
-def _parse_section(head: str, body: list[str]) -> FilePatch | PatchRejected:
+def _parse_section(head: str, body: list[str]) -> FilePatch | PatchRejection:
     if head.startswith(_DELETE):
         return DeleteFilePatch(head[len(_DELETE) :].strip())
     if head.startswith(_ADD):
         if any(not line.startswith("+") for line in body):
-            return PatchRejected(
+            return PatchRejection(
                 f"Every line of a new file begins with `+`: {head[len(_ADD) :].strip()}"
             )
         return AddFilePatch(head[len(_ADD) :].strip(), "".join(line[1:] + "\n" for line in body))
     if not head.startswith(_UPDATE):
-        return PatchRejected(f"Not a line of a patch: {head[:80]}")
+        return PatchRejection(f"Not a line of a patch: {head[:80]}")
     move_to = None
     if body and body[0].startswith(_MOVE_TO):
         move_to, body = body[0][len(_MOVE_TO) :].strip(), body[1:]
     hunks = _parse_hunks(body)
     return (
         hunks
-        if isinstance(hunks, PatchRejected)
+        if isinstance(hunks, PatchRejection)
         else UpdateFilePatch(head[len(_UPDATE) :].strip(), hunks, move_to)
     )
 
 
-def _parse_hunks(body: list[str]) -> tuple[PatchHunk, ...] | PatchRejected:
+def _parse_hunks(body: list[str]) -> tuple[PatchHunk, ...] | PatchRejection:
     groups: list[tuple[str, list[str]]] = []
     for line in body:
         if line == "@@" or line.startswith("@@ "):
@@ -129,30 +129,30 @@ def _parse_hunks(body: list[str]) -> tuple[PatchHunk, ...] | PatchRejected:
     hunks = []
     for after, lines in groups:
         hunk = _parse_hunk(after, lines)
-        if isinstance(hunk, PatchRejected):
+        if isinstance(hunk, PatchRejection):
             return hunk
         hunks.append(hunk)
-    return tuple(hunks) if hunks else PatchRejected("An update holds no changed line.")
+    return tuple(hunks) if hunks else PatchRejection("An update holds no changed line.")
 
 
-def _parse_hunk(after: str, lines: list[str]) -> PatchHunk | PatchRejected:
+def _parse_hunk(after: str, lines: list[str]) -> PatchHunk | PatchRejection:
     old: list[str] = []
     new: list[str] = []
     at_end = bool(lines) and lines[-1].strip() == _END_OF_FILE
     for line in lines[:-1] if at_end else lines:
         sign, rest = (line[0], line[1:]) if line else (" ", "")
         if sign not in " +-":
-            return PatchRejected(f"A line of a hunk begins with a blank, `+` or `-`: {line[:80]}")
+            return PatchRejection(f"A line of a hunk begins with a blank, `+` or `-`: {line[:80]}")
         if sign != "+":
             old.append(rest)
         if sign != "-":
             new.append(rest)
     if old == new:
-        return PatchRejected("A hunk changes nothing.")
+        return PatchRejection("A hunk changes nothing.")
     return PatchHunk(tuple(old), tuple(new), after, at_end)
 
 
-def apply_hunks(text: str, hunks: tuple[PatchHunk, ...]) -> str | PatchRejected:
+def apply_hunks(text: str, hunks: tuple[PatchHunk, ...]) -> str | PatchRejection:
     """The file's text after the hunks, applied in order; or why one of them does not fit. The
     file's line ends are kept.
     """
@@ -164,14 +164,14 @@ def apply_hunks(text: str, hunks: tuple[PatchHunk, ...]) -> str | PatchRejected:
     cursor = 0
     for hunk in hunks:
         position = _find_hunk(lines, hunk, cursor)
-        if isinstance(position, PatchRejected):
+        if isinstance(position, PatchRejection):
             return position
         lines[position : position + len(hunk.old)] = hunk.new
         cursor = position + len(hunk.new)
     return newline.join(lines) + (newline if ends_with_newline and lines else "")
 
 
-def _find_hunk(lines: list[str], hunk: PatchHunk, cursor: int) -> int | PatchRejected:
+def _find_hunk(lines: list[str], hunk: PatchHunk, cursor: int) -> int | PatchRejection:
     start = cursor
     if hunk.after:
         heads = [
@@ -180,7 +180,7 @@ def _find_hunk(lines: list[str], hunk: PatchHunk, cursor: int) -> int | PatchRej
             if lines[index].strip() == hunk.after.strip()
         ]
         if not heads:
-            return PatchRejected(f"No line reads: {hunk.after[:120]}")
+            return PatchRejection(f"No line reads: {hunk.after[:120]}")
         start = heads[0] + 1
     if not hunk.old:
         return start if hunk.after else len(lines)
@@ -193,12 +193,12 @@ def _find_hunk(lines: list[str], hunk: PatchHunk, cursor: int) -> int | PatchRej
     if hunk.at_end:
         positions = [position for position in positions if position + size == len(lines)]
     if not positions:
-        return PatchRejected(
+        return PatchRejection(
             "These lines do not stand in the file as written: " + " / ".join(hunk.old)[:200]
         )
     if len(positions) > 1 and not hunk.after:
         numbers = ", ".join(str(position + 1) for position in positions[:10])
-        return PatchRejected(
+        return PatchRejection(
             f"These lines stand in the file at more than one place (lines {numbers}): give "
             f"more lines around them."
         )
@@ -217,7 +217,7 @@ _FILE_HEADER = re.compile(r"\*\*\* (Add|Update|Delete) File: (.+)")
 _MOVE_HEADER = re.compile(r"\*\*\* Move to: (.+)")
 
 
-def parse_patch(patch: str) -> tuple[FileEdit, ...]:
+def find_patch_edits(patch: str) -> tuple[FileEdit, ...]:
     """The edits of a patch, file by file; unreadable parts are skipped."""
     changes: list[FileEdit] = []
     path, kind = "", "edit"
@@ -251,7 +251,7 @@ def parse_patch(patch: str) -> tuple[FileEdit, ...]:
     return tuple(changes)
 
 
-def parse_diff(path: str, diff: str) -> FileEdit:
+def find_diff_edit(path: str, diff: str) -> FileEdit:
     """The removed and added lines of a unified diff, or of search-and-replace blocks, of one
     file.
     """
@@ -270,10 +270,10 @@ def parse_diff(path: str, diff: str) -> FileEdit:
     return FileEdit(path, "\n".join(old)[:_SIDE_LIMIT], "\n".join(new)[:_SIDE_LIMIT])
 
 
-def find_patch_in_command(command: str) -> tuple[FileEdit, ...]:
+def find_patch_edits_in_command(command: str) -> tuple[FileEdit, ...]:
     """The edits of a patch that a command line feeds to `apply_patch`; empty when there is none."""
     at = command.find("*** Begin Patch")
-    return parse_patch(command[at:]) if at >= 0 and "apply_patch" in command[:at] else ()
+    return find_patch_edits(command[at:]) if at >= 0 and "apply_patch" in command[:at] else ()
 
 
 class FileEdit(Struct, frozen=True):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 
-from memorist.core.apply_patch import FileEdit, parse_diff, parse_patch
+from memorist.core.apply_patch import FileEdit, find_diff_edit, find_patch_edits
 from memorist.core.messages import JsonObject
 
 INPUT_VALUE_LIMIT = 6_000
@@ -80,7 +80,7 @@ _TEXT_TAKING_TOOL = re.compile(
 """Tools with such names take a path and a text without writing the text to the file."""
 
 
-def cut_text(value: object) -> str:
+def read_input_text(value: object) -> str:
     """The value if it is a string, cut to the limit; else empty."""
     return value[:INPUT_VALUE_LIMIT] if isinstance(value, str) else ""
 
@@ -88,7 +88,12 @@ def cut_text(value: object) -> str:
 def find_edited_path(inputs: JsonObject) -> str:
     """The file that an input names; empty for none."""
     return next(
-        (path for key in _PATH_KEYS if (path := cut_text(inputs.get(key))) and "\n" not in path), ""
+        (
+            path
+            for key in _PATH_KEYS
+            if (path := read_input_text(inputs.get(key))) and "\n" not in path
+        ),
+        "",
     )
 
 
@@ -99,8 +104,8 @@ def find_file_edits(name: str, inputs: JsonObject, path: str) -> tuple[FileEdit,
     for from_key, to_key in _MOVE_KEYS:
         if (
             ("move" in name or "rename" in name)
-            and (source := cut_text(inputs.get(from_key)))
-            and (target := cut_text(inputs.get(to_key)))
+            and (source := read_input_text(inputs.get(from_key)))
+            and (target := read_input_text(inputs.get(to_key)))
         ):
             return (FileEdit(source, new=target, kind="move"),)
     if not path:
@@ -112,7 +117,7 @@ def find_file_edits(name: str, inputs: JsonObject, path: str) -> tuple[FileEdit,
             ),
             "",
         )
-        return parse_patch(patch) if patch else ()
+        return find_patch_edits(patch) if patch else ()
     if _DELETE_TOOL.search(name):
         return (FileEdit(path, kind="delete"),)
     many = next((inputs[key] for key in _EDIT_LIST_KEYS if isinstance(inputs.get(key), list)), None)
@@ -125,7 +130,9 @@ def find_file_edits(name: str, inputs: JsonObject, path: str) -> tuple[FileEdit,
         )
     diff = next((inputs[key] for key in _DIFF_KEYS if isinstance(inputs.get(key), str)), "")
     if diff:
-        return parse_patch(diff) if "*** Begin Patch" in diff else (parse_diff(path, diff),)
+        return (
+            find_patch_edits(diff) if "*** Begin Patch" in diff else (find_diff_edit(path, diff),)
+        )
     return _find_single_edit(name, inputs, path)
 
 
@@ -152,4 +159,4 @@ def _parse_replacement(path: str, inputs: JsonObject) -> FileEdit | None:
         and not ({"insert_line", "line", "new_source", "cell_id", "insert_text"} & inputs.keys())
     ):
         return None
-    return FileEdit(path, old=cut_text(old), new=cut_text(new))
+    return FileEdit(path, old=read_input_text(old), new=read_input_text(new))

@@ -29,7 +29,7 @@ def find_json_object(text: str) -> JsonObject | None:
     return _close_cut_object(text) or found
 
 
-def find_json_entries(text: str) -> JsonObject | None:
+def find_json_object_or_list(text: str) -> JsonObject | None:
     """The same; a list of objects without an object around it comes as its only value."""
     before, bracket, items = text.partition("[")
     if bracket and "{" in items and "{" not in before:
@@ -38,18 +38,18 @@ def find_json_entries(text: str) -> JsonObject | None:
     return find_json_object(text)
 
 
-def find_object_with(value: object, *keys: str) -> JsonObject | None:
+def find_object_with_any_key(value: object, *keys: str) -> JsonObject | None:
     """The object that has one of these keys, in an answer or in what is wrapped around it: lists,
     objects, a call's arguments, an object written as a text. Keys in another case, or joined by
     other marks, come back as they are spelled here.
     """
     if isinstance(value, dict) and (found := _respell_keys(value, keys)):
         return found
-    nested = (find_object_with(each, *keys) for each in _list_nested(value))
+    nested = (find_object_with_any_key(each, *keys) for each in _list_nested(value))
     return next(filter(None, nested), None)
 
 
-def list_objects_with(value: object, *keys: str) -> list[JsonObject]:
+def list_objects_with_all_keys(value: object, *keys: str) -> list[JsonObject]:
     """All objects that have every one of these keys, in an answer or in what is wrapped around
     them.
     """
@@ -57,7 +57,9 @@ def list_objects_with(value: object, *keys: str) -> list[JsonObject]:
         found = _respell_keys(value, keys)
         if all(key in found for key in keys):
             return [found]
-    return [found for each in _list_nested(value) for found in list_objects_with(each, *keys)]
+    return [
+        found for each in _list_nested(value) for found in list_objects_with_all_keys(each, *keys)
+    ]
 
 
 def _list_nested(value: object) -> list[object]:

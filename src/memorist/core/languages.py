@@ -134,7 +134,7 @@ def _load_stemmer(language: str) -> Callable[[str], str]:
 
 
 @cache
-def common_keys() -> frozenset[str]:
+def list_common_word_keys() -> frozenset[str]:
     """Search keys of the common words of all languages but English."""
     return frozenset(
         key

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from msgspec import Struct, structs
 
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import analyze_text, estimate_token_cost, to_comparable_names
+from memorist.core.text_analysis import analyze_text, estimate_o200k_tokens, to_comparable_names
 
 TEXT_LIMIT = 10_000
 """Characters of one text that are examined: half from its start, half from its end. Keeps the cost
@@ -131,14 +131,14 @@ def weigh_sentence(text: str, *, bullet: bool = False) -> WeighedSentence:
         found.stems,
         found.names,
         to_comparable_names(found.names),
-        estimate_token_cost(text),
+        estimate_o200k_tokens(text),
         bullet,
         found.cue,
         found.doubt,
     )
 
 
-def shorten(text: str, limit: int) -> str:
+def shorten_to_one_line(text: str, limit: int) -> str:
     """The text on one line, cut at a word with an ellipsis when it has more than `limit`
     characters.
     """
@@ -149,7 +149,7 @@ def shorten(text: str, limit: int) -> str:
     return line[: cut if cut > 0 else limit].rstrip(" ,;:-–—(") + " …"
 
 
-def shorten_middle(text: str, limit: int = TEXT_LIMIT) -> str:
+def keep_start_and_end(text: str, limit: int = TEXT_LIMIT) -> str:
     """The text, or its start and end where it is longer than `limit` characters."""
     return text if len(text) <= limit else f"{text[: limit // 2]}\n\n{text[-limit // 2 :]}"
 
@@ -170,7 +170,7 @@ def split_sentences(
 
     A table is one sentence with `tables`; otherwise each of its rows is.
     """
-    text = shorten_middle(text)
+    text = keep_start_and_end(text)
     start = 0
     for match in _MARKDOWN_TABLE.finditer(text) if tables and "|" in text else ():
         if "-" in match[0].split("\n", 2)[1] and not text.count("```", 0, match.start()) % 2:
@@ -204,7 +204,7 @@ def _table_sentence(text: str) -> RawSentence:
 def _split_prose(text: str, *, short: bool) -> Iterator[RawSentence]:
     for paragraph, bullet in _join_wrapped_lines(text):
         for part in _split_paragraph(paragraph):
-            cleaned = _balance_marks(shorten(part, SENTENCE_LIMIT))
+            cleaned = _balance_marks(shorten_to_one_line(part, SENTENCE_LIMIT))
             if short or _is_worth_keeping(cleaned):
                 yield RawSentence(cleaned, bullet)
 

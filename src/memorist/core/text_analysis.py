@@ -204,7 +204,7 @@ def to_comparable_names(found: tuple[str, ...]) -> frozenset[str]:
     )
 
 
-def estimate_token_cost(text: str) -> int:
+def estimate_o200k_tokens(text: str) -> int:
     """Estimate the o200k tokens of a text from its character classes; about 15 % off for one line,
     2 % for a page.
 
@@ -234,7 +234,7 @@ def replace_surrogates(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def encode_text(text: str) -> bytes:
+def encode_file_text(text: str) -> bytes:
     """Encode a file's text, with the bytes that were not UTF-8 when it was read; another lone
     surrogate becomes a question mark.
     """

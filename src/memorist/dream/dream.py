@@ -47,7 +47,7 @@ from memorist.dream.dream_workspace import (
     apply_dream,
     prepare_dream,
 )
-from memorist.dream.past_evidence import PastSession, list_session_files
+from memorist.dream.past_evidence import PastSessionFolder, list_session_files
 from memorist.errors import MemoristError, StoreError
 from memorist.events import DreamFailed, DreamFinished, Event
 from memorist.extensions import SessionExtension
@@ -61,7 +61,7 @@ from memorist.forks.fork_spec import (
     Receipt,
     discarded_receipt,
 )
-from memorist.models.answer_schema import fills_forms
+from memorist.models.answer_schema import should_use_answer_form
 from memorist.ports import Model, discover_window
 from memorist.runtime import SessionContext
 from memorist.settings import DreamSettings
@@ -95,7 +95,7 @@ class Dream(SessionExtension):
         context: SessionContext,
         layout: MemoryLayout,
         *,
-        past_sessions: Callable[[], Sequence[PastSession]],
+        past_sessions: Callable[[], Sequence[PastSessionFolder]],
         uses: Callable[[], Mapping[str, MemoryUsage]] = dict,
     ) -> None:
         self._context = context
@@ -320,7 +320,7 @@ class Dream(SessionExtension):
         )
         material = fit_material(known, self._settings)
         spec = replace(self._build_fork_spec(prepared, material, why), requested_by_user=asked)
-        if fills_forms(model, runtime.settings.models, shares=False):
+        if should_use_answer_form(model, runtime.settings.models, shares=False):
             form = await self._build_form(model, known, material)
             spec = replace(spec, form=form, history_summary=None)
         receipt = await runtime.run_fork_on_copy(spec, model, overlay)

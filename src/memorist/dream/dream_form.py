@@ -16,7 +16,7 @@ from msgspec import Struct
 from memorist.auto_memory.memory_file import Topic
 from memorist.auto_memory.statements.statement_similarity import extract_content_words
 from memorist.core.messages import JsonObject
-from memorist.core.sentences import shorten
+from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import to_one_line
 from memorist.core.token_count import estimate_text_tokens
 from memorist.core.utc_time import format_utc_day
@@ -27,7 +27,7 @@ from memorist.forks.answer_form import (
     AnswerForm,
     build_list_schema,
     build_object_schema,
-    list_objects,
+    list_answer_objects,
     read_numbers,
 )
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement, WriteFileCall
@@ -146,7 +146,7 @@ def _retire_repeats(
 ) -> Iterator[WriteFileCall]:
     """Retire each memory of a group all of which another one of it says."""
     retired: set[str] = set()
-    for group in list_objects(given)[:MAX_GROUPS]:
+    for group in list_answer_objects(given)[:MAX_GROUPS]:
         numbers = read_numbers(group.get("numbers"), len(shown.topics))
         topics = [shown.topics[number - 1] for number in numbers]
         for topic in reversed(topics):
@@ -164,13 +164,13 @@ def _correct_sentences(
     shown: _ShownMemories, given: object, dropped: list[str]
 ) -> Iterator[EditFileCall]:
     """Replace each sentence that a saying about its memory proves wrong."""
-    for each in list_objects(given)[:MAX_CORRECTIONS]:
+    for each in list_answer_objects(given)[:MAX_CORRECTIONS]:
         numbers = read_numbers(each.get("number"), len(shown.topics))
         sayings = read_numbers(each.get("saying"), len(shown.sayings))
         old, new = (str(each.get(key) or "").strip() for key in ("old", "new"))
         fault = _find_correction_fault(shown, numbers, sayings, old, new)
         if fault:
-            dropped.append(f"“{shorten(new, 80)}” {fault}")
+            dropped.append(f"“{shorten_to_one_line(new, 80)}” {fault}")
             continue
         topic = shown.topics[numbers[0] - 1]
         yield EditFileCall(shown.path(topic), (TextReplacement(old, new),))

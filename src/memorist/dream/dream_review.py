@@ -10,7 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.memory_changes import MemoryChange, find_line_fault, find_path_problem
+from memorist.auto_memory.memory_changes import (
+    MemoryChange,
+    find_added_line_fault,
+    find_path_problem,
+)
 from memorist.auto_memory.memory_file import parse_topic
 from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.auto_memory.quotation_proof import split_sentences
@@ -26,7 +30,7 @@ from memorist.core.text_analysis import NOTES_STOP_WORDS, STEM_LENGTH, word_set
 from memorist.dream.structural_dream import DreamAct
 from memorist.settings import DreamSettings
 from memorist.transcript.answer_check import CoveredLines, LineCheck
-from memorist.transcript.name_search import NameOccurrences, find_recognizable_names
+from memorist.transcript.name_search import NamePresence, find_recognizable_names
 
 RETIRED_MARK = re.compile(r"\s*retired:\s*(?P<why>\S[^\n]{0,300})\s*", re.IGNORECASE)
 """All that a model leaves of a memory which it retires."""
@@ -82,7 +86,9 @@ def review_model_changes(
         )
         fault = ""
         if new is not None and retired is None:
-            fault = find_line_fault(old, new, check.find_fault) or _find_lost_name(path, old, known)
+            fault = find_added_line_fault(old, new, check.find_fault) or _find_lost_name(
+                path, old, known
+            )
             lost = fault or _find_lost_sentence(path, old, tuple(left.values()), sessions)
             if lost and not fault:
                 shortened.append(MemoryChange(path=path, before=old, after=new))
@@ -126,7 +132,7 @@ def _find_lost_name(path: str, old: bytes | None, known: str) -> str:
     """Return why a rewritten memory may not stand: a file or identifier of it is in no memory any
     more, and the sessions say nothing of it.
     """
-    present = NameOccurrences(known)
+    present = NamePresence(known)
     lost = sorted(
         name for name in find_recognizable_names(_read_body(path, old or b"")) if not present[name]
     )

@@ -36,7 +36,7 @@ from memorist.dream.memory_conflicts import DreamRemark, InstructionSource
 from memorist.dream.memory_snapshot import MemorySnapshot, snapshot_memory
 from memorist.dream.past_evidence import (
     PastEvidence,
-    PastSession,
+    PastSessionFolder,
     read_instruction_sources,
     read_past_evidence,
 )
@@ -110,7 +110,7 @@ def open_dream_memory(workspace: DreamWorkspace) -> Iterator[AutoMemory]:
 
 
 def prepare_dream(
-    workspace: DreamWorkspace, past: Sequence[PastSession] = (), chosen: Sequence[str] = ()
+    workspace: DreamWorkspace, past: Sequence[PastSessionFolder] = (), chosen: Sequence[str] = ()
 ) -> PreparedDream:
     """Read the folder and work out what rules prove; for a model, also what it may learn from the
     `chosen` sessions. Raises StoreError.

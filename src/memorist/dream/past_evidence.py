@@ -45,7 +45,7 @@ INSTRUCTION_BYTES = 100_000
 """Bytes read of one instruction file."""
 
 
-class PastSession(Struct, frozen=True):
+class PastSessionFolder(Struct, frozen=True):
     """A session of the project, and where its files are."""
 
     id: str
@@ -59,7 +59,9 @@ class PastEvidence(Struct, frozen=True, kw_only=True):
     evidence: WriteEvidence = WriteEvidence()
 
 
-def list_session_files(past: Iterable[PastSession], files: FileSystem) -> list[SessionFileInfo]:
+def list_session_files(
+    past: Iterable[PastSessionFolder], files: FileSystem
+) -> list[SessionFileInfo]:
     """Return when each session was last written to; those without a transcript are left out.
 
     Costs one stat each.
@@ -100,7 +102,7 @@ def read_instruction_sources(
 
 
 def read_past_evidence(
-    past: Sequence[PastSession], chosen: Collection[str], files: FileSystem
+    past: Sequence[PastSessionFolder], chosen: Collection[str], files: FileSystem
 ) -> PastEvidence:
     """Read what the user said in the newest of these sessions, and what came from elsewhere.
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 from memorist.auto_memory.memory_changes import MemoryChange
 from memorist.auto_memory.memory_file import Topic, Trust, with_body, with_header
 from memorist.auto_memory.visible_memory import find_suspicions
-from memorist.core.text_analysis import encode_text
+from memorist.core.text_analysis import encode_file_text
 from memorist.dream.date_repair import date_description, date_lines
 from memorist.dream.dream_questions import DreamQuestion, choose_questions
 from memorist.dream.duplicate_memories import is_equal, memory_merge_key, unnumbered_path
@@ -72,7 +72,7 @@ def plan_dream(snapshot: MemorySnapshot, *, max_questions: int) -> DreamPlan:
             )
     moved = _repair_and_merge(now, acts, snapshot)
     changes = [
-        MemoryChange(path=path, before=snapshot.data[path], after=encode_text(topic.text()))
+        MemoryChange(path=path, before=snapshot.data[path], after=encode_file_text(topic.text()))
         for path, topic in now.items()
     ]
     real = [change for change in changes if change.before != change.after]

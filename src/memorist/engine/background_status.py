@@ -33,7 +33,7 @@ from memorist.dream.dream_gates import (
     select_new_sessions,
 )
 from memorist.dream.dream_lock import DreamLock
-from memorist.dream.past_evidence import PastSession, list_session_files
+from memorist.dream.past_evidence import PastSessionFolder, list_session_files
 from memorist.errors import StoreError
 from memorist.ports import Clock, FileSystem, Model
 from memorist.rollouts.job_worker import build_claim_terms
@@ -160,10 +160,10 @@ def find_due_dreams(context: DueContext) -> list[DueWork]:
     settings = context.settings
     if not settings.uses_auto_memory:
         return []
-    past: dict[str, list[PastSession]] = {}
+    past: dict[str, list[PastSessionFolder]] = {}
     for id, project, folder in list_sessions(context.database):
-        past.setdefault(project, []).append(PastSession(id, Path(folder)))
-    memories: dict[Path, tuple[MemoryLayout, list[PastSession]]] = {}
+        past.setdefault(project, []).append(PastSessionFolder(id, Path(folder)))
+    memories: dict[Path, tuple[MemoryLayout, list[PastSessionFolder]]] = {}
     for project, sessions in past.items():
         if project:
             where = locate_memory(context.layout, project, settings.auto_memory)
@@ -188,7 +188,7 @@ def find_due_dreams(context: DueContext) -> list[DueWork]:
 
 
 def _open_gate(
-    context: DueContext, where: MemoryLayout, sessions: Sequence[PastSession]
+    context: DueContext, where: MemoryLayout, sessions: Sequence[PastSessionFolder]
 ) -> GateOpen | None:
     known = GateFacts(
         now=context.now,

@@ -26,7 +26,7 @@ from memorist.context.assembly import (
 )
 from memorist.context.context_pieces import ContextPiece
 from memorist.context.context_snapshot import (
-    ContextSnapshot,
+    WorldSnapshot,
     add_removed_sections,
     build_world_sections,
     load_first_context,
@@ -96,7 +96,7 @@ class ContextExtension(SessionExtension):
         self._world_state: WorldState = EMPTY_WORLD_STATE
         self._first_state: WorldState = EMPTY_WORLD_STATE
         """The world state that the first context told."""
-        self._last_snapshot: ContextSnapshot | None = None
+        self._last_snapshot: WorldSnapshot | None = None
         self._sections: tuple[WorldSection, ...] = ()
         self._compared_sections: tuple[WorldSection, ...] | None = None
         """The sections as they were last compared."""
@@ -261,8 +261,8 @@ class ContextExtension(SessionExtension):
         self._log.add_entry(WorldStateRecord(full=True, state=self._world_state.values))
 
     @property
-    def _snapshot(self) -> ContextSnapshot:
-        return self._last_snapshot or ContextSnapshot(
+    def _snapshot(self) -> WorldSnapshot:
+        return self._last_snapshot or WorldSnapshot(
             family=self._family, environment=SessionEnvironment(environments=())
         )
 
@@ -297,7 +297,7 @@ class ContextExtension(SessionExtension):
         around = apply_permissions(
             allowed, replace(seen.environment, model=model, git=self._first_git_state)
         )
-        self._last_snapshot = ContextSnapshot(
+        self._last_snapshot = WorldSnapshot(
             family=self._family,
             environment=around,
             instructions=seen.instructions,

@@ -28,7 +28,7 @@ from memorist.context.host_permissions import DEFAULT_PERMISSIONS, HostPermissio
 from memorist.context.recorded_attachments import AttachmentReader
 from memorist.context.recorded_context import (
     build_recorded_pieces,
-    detect_family,
+    find_client_family,
     find_last_model,
     find_turn,
 )
@@ -41,9 +41,9 @@ from memorist.errors import StoreError
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
 from memorist.models.context_window import DEFAULT_WINDOW
-from memorist.models.model_pricing import ModelPrice, find_price
+from memorist.models.model_pricing import ModelPrice, find_request_price
 from memorist.recall.recall import load_recall_prompts
-from memorist.recall.shown_index import read_shown_index
+from memorist.recall.shown_index import build_shown_index
 from memorist.rollouts.rollout_memory import render_rollout_memory
 from memorist.rollouts.summary_composition import SUMMARY_FILE
 from memorist.settings import Family
@@ -132,7 +132,7 @@ def _list_skills(
     """
     settings = engine.settings
     found = engine.skills(str(folder)).find_skills()
-    known = find_price({"model": model}, settings.models.prices) or ModelPrice()
+    known = find_request_price({"model": model}, settings.models.prices) or ModelPrice()
     window = min(settings.compaction.window or sys.maxsize, known.window or DEFAULT_WINDOW)
     catalogue = build_catalogue(
         found.skills,
@@ -160,7 +160,7 @@ def _list_memories(engine: Memorist, folder: Path, family: Family) -> Iterator[C
         yield structs.replace(section, why="memory of past sessions")
     if settings.uses_auto_memory and settings.recall.enabled:
         memory = engine.memory(str(folder))
-        shown = read_shown_index(memory, load_recall_prompts())
+        shown = build_shown_index(memory, load_recall_prompts())
         if shown is not None:
             yield build_memory_section(shown.text, str(memory.layout.index), family)
 
@@ -185,7 +185,7 @@ def list_recorded_context(
     number, at = find_turn(AttachmentReader().insert_attachments(entries), turn)
     attachments = AttachmentReader()
     recorded = read_recorded_window(attachments.insert_attachments(entries), at)
-    family = family or detect_family(recorded.head, default_family)
+    family = family or find_client_family(recorded.head, default_family)
     model = model or find_last_model(recorded)
     snapshot = SessionLayout(path.parent).context_snapshot
     first = load_first_context(DiskFiles(), snapshot, family) or ()

@@ -23,7 +23,7 @@ from memorist.errors import UnreadableSession
 from memorist.formats.format_detection import read_session
 from memorist.store.database import Connection
 from memorist.store.home_layout import Layout
-from memorist.store.memory_uses import MemoryUseTotal, list_holdout_sessions, total_uses
+from memorist.store.memory_uses import MemoryUseTotal, list_holdout_draws, total_uses
 from memorist.store.transcript_reader import LineFile
 
 IDLE_SHOWN = 5
@@ -45,11 +45,11 @@ class EffectReport(Struct, frozen=True, kw_only=True):
     """Memories of this project that were shown often and never used."""
 
 
-def read_effect(home: Layout, database: Connection | None, folder: Path) -> EffectReport:
+def measure_memory_effect(home: Layout, database: Connection | None, folder: Path) -> EffectReport:
     """Measure the sessions that were drawn by `recall.holdout`, and find idle memories of a memory
     folder. Raises StoreError.
     """
-    drawn = {} if database is None else list_holdout_sessions(database)
+    drawn = {} if database is None else list_holdout_draws(database)
     files = {each.id: each.file for each in list_known_sessions(home, None)} if drawn else {}
     groups: tuple[list[SessionMeasures], list[SessionMeasures]] = ([], [])
     for session, held_out in drawn.items():

@@ -32,17 +32,17 @@ from memorist.auto_memory.memory_location import locate_memory
 from memorist.auto_memory.project_memory import open_memory
 from memorist.budget.budget_governor import record_rate_limits
 from memorist.config import apply_project_settings, is_switched_off, load_settings
-from memorist.context.client_files import ClientFiles
+from memorist.context.client_files import ClientRuleReader
 from memorist.core.lru_cache import LruCache
 from memorist.dream.dream import Dream
 from memorist.dream.project_dream import open_dream
 from memorist.engine.blocking_engine import BlockingMemorist
 from memorist.engine.context_extension import ContextExtension
 from memorist.engine.history_search import HistorySearch, SearchResults
-from memorist.engine.long_term_memory import keeps_auto_memory, learns_from_sessions
+from memorist.engine.long_term_memory import keeps_auto_memory, uses_past_sessions
 from memorist.engine.memory_extension import MemoryExtension, open_memory_extension
 from memorist.engine.memory_holdout import draw_holdout
-from memorist.engine.memory_off_switch import MemoryOffSwitch
+from memorist.engine.memory_off_switch import MemoryOffExtension
 from memorist.engine.observed_session import ObservedSession
 from memorist.engine.past_session_recall import (
     PastSessionRecall,
@@ -51,13 +51,13 @@ from memorist.engine.past_session_recall import (
 from memorist.engine.replayed_session import ReplayedSession
 from memorist.engine.session import Session
 from memorist.engine.session_log import SessionLog
-from memorist.engine.session_pins import PinnedTexts
-from memorist.engine.session_share import SessionShare, open_shared_sessions
+from memorist.engine.session_pins import PinnedTextExtension
+from memorist.engine.session_share import SharedSessionLease, open_shared_sessions
 from memorist.engine.unsaved_sessions import UnsavedSessions
 from memorist.engine.worker_process import (
     end_worker,
     has_exited,
-    is_temporary,
+    is_temporary_home,
     start_worker,
 )
 from memorist.errors import SessionInUse, StoreError, UsageError
@@ -80,10 +80,10 @@ from memorist.rollouts.session_sources import (
     has_recordings,
 )
 from memorist.runtime import HeavyRunner, Runtime, SessionContext
-from memorist.safety.secrets import conceal_id
+from memorist.safety.secrets import redact_id
 from memorist.session_memory.session_notes import SessionMemory, load_notes_prompts
 from memorist.settings import Family, RecallSettings, Settings
-from memorist.skills.skill_discovery import SkillDiscovery, find_skill_locations
+from memorist.skills.skill_discovery import SkillDiscovery, find_skill_base_folders
 from memorist.store.database import PAUSE_SECONDS, UnsavedConnection, is_disk_failure, open_database
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout, SessionLayout
@@ -244,7 +244,7 @@ class Memorist:
         SettingsError for a project's settings file that cannot be used.
         """
         known = self._apply_off_switch(host or HostInfo())
-        home = self.layout.session(project, conceal_id(session)).folder
+        home = self.layout.session(project, redact_id(session)).folder
         share = None if folder is not None else self._open_share(home)
 
         async def open_at(where: Path | None) -> tuple[SessionLog, MemoryExtension]:
@@ -274,13 +274,13 @@ class Memorist:
         self._sessions.add(opened)
         return opened
 
-    def _open_share(self, folder: Path) -> SessionShare | None:
+    def _open_share(self, folder: Path) -> SharedSessionLease | None:
         """The share of a session that workers on several machines have, by the names of its
         folder and its owner.
         """
         name = folder.relative_to(self.layout.projects).as_posix()
         shared = self._shared_sessions
-        return None if shared is None else SessionShare(shared, f"{self.owner}/{name}")
+        return None if shared is None else SharedSessionLease(shared, f"{self.owner}/{name}")
 
     def _on_session_closed(self, session: Session) -> None:
         self._sessions.discard(session)
@@ -307,7 +307,7 @@ class Memorist:
         log = self._open_log(session, project, format, known, None, listener)
         memory = self._begin_session(log)
         if loads is not None and project:
-            own = ClientFiles(self._files, self.settings.context, self.environment)
+            own = ClientRuleReader(self._files, self.settings.context, self.environment)
             memory.mirror_client(partial(own.read_rules, loads, Path(project)))
         opened = ObservedSession(
             log,
@@ -336,7 +336,7 @@ class Memorist:
         held_out = draw_holdout(context)
         memory = self._open_memory_extension(log, held_out=held_out)
         extensions: list[SessionExtension] = []
-        learns = learns_from_sessions(context)
+        learns = uses_past_sessions(context)
         if learns and not held_out:
             extensions.append(RolloutMemoryExtension(context, self._open_rollout_state))
         extensions.append(memory)
@@ -346,7 +346,10 @@ class Memorist:
             extensions.append(open_dream(auto_memory, context))
         extensions += filter(None, more)
         if host.main and host.memory:
-            extensions += (PinnedTexts(context), MemoryOffSwitch(lambda: self.turn_memory_off(log)))
+            extensions += (
+                PinnedTextExtension(context),
+                MemoryOffExtension(lambda: self.turn_memory_off(log)),
+            )
         log.begin([*extensions, *(open_own(context) for open_own in self.extensions)])
         memory.begin()
         if learns:
@@ -436,7 +439,7 @@ class Memorist:
         """The skill search of a working folder; what it has read is kept for the next session
         there.
         """
-        locations = find_skill_locations(Path(folder), self.environment, self.settings.home)
+        locations = find_skill_base_folders(Path(folder), self.environment, self.settings.home)
         return self._skill_searches.get_or_create(
             folder, lambda: SkillDiscovery(locations, self.settings.skills)
         )
@@ -473,7 +476,7 @@ class Memorist:
     ) -> SessionLog:
         if not session:
             raise UsageError("a session needs an id; any text that is not empty will do")
-        session = conceal_id(session)
+        session = redact_id(session)
         where = (
             SessionLayout(folder) if folder is not None else self.layout.session(project, session)
         )
@@ -597,7 +600,7 @@ class Memorist:
             self._database.close()
             self._database = None
         worker = self._worker_process
-        if worker is not None and not has_exited(worker) and is_temporary(self.layout.home):
+        if worker is not None and not has_exited(worker) and is_temporary_home(self.layout.home):
             await end_worker(worker)
 
     def __enter__(self) -> BlockingMemorist:

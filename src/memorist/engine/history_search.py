@@ -20,7 +20,7 @@ from memorist.recall.section_search import SearchableText, SectionMatch, search_
 from memorist.rollouts.session_sources import find_repository_root
 from memorist.store.database import Connection
 from memorist.store.home_layout import Layout, SessionLayout
-from memorist.store.session_rows import list_newest_sessions
+from memorist.store.session_rows import list_sessions_newest_first
 
 MAX_NOTES = 300
 """Newest sessions of a project whose notes are searched: some tenths of a millisecond each."""
@@ -46,7 +46,7 @@ class SearchResults(Struct, frozen=True, kw_only=True):
         return bool(self.memories or self.passages or self.sections)
 
 
-def kind_of_memory(match: MemoryMatch) -> str:
+def label_memory_match(match: MemoryMatch) -> str:
     """`team` for a memory of the team, else `memory`."""
     return "team" if is_shared(match.path) else "memory"
 
@@ -89,7 +89,7 @@ class HistorySearch:
                 yield SearchableText(path=str(path), text=text, kind="rollout memory")
         rows = (
             row
-            for row in list_newest_sessions(self._open_database())
+            for row in list_sessions_newest_first(self._open_database())
             if not self._root or (row[1] and find_repository_root(row[1]) == self._root)
         )
         for id, _, folder, updated in islice(rows, MAX_NOTES):

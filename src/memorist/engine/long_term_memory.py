@@ -14,7 +14,7 @@ def keeps_auto_memory(context: SessionContext) -> bool:
     return bool(context.project) and is_wanted and host.memory and not host.remote
 
 
-def learns_from_sessions(context: SessionContext) -> bool:
+def uses_past_sessions(context: SessionContext) -> bool:
     """Whether the memory of past sessions takes part; never in a subagent, nor on a machine whose
     disk is not persistent.
     """

@@ -19,13 +19,13 @@ from memorist.auto_memory.extraction import MemoryExtraction
 from memorist.auto_memory.statements.statement_parser import compile_statement_patterns
 from memorist.auto_memory.statements.user_prose import extract_user_text
 from memorist.auto_memory.statements.waiting_statements import compile_waiting_patterns
-from memorist.core.lazy import compile_lazy_patterns
+from memorist.core.lazy import precompile_lazy_patterns
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, ToolUse
 from memorist.errors import StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionView
 from memorist.forks.fork_spec import ParentCall
 from memorist.recall.initial_scan import SCAN_WAIT_SECONDS, InitialScan
-from memorist.recall.memory_selection import list_tools_used
+from memorist.recall.memory_selection import list_successful_tools
 from memorist.recall.recall import MemoryRecall, RecallSearcher
 from memorist.runtime import SessionContext
 from memorist.team.team_watcher import TeamWatcher
@@ -119,7 +119,7 @@ class MemoryExtension(SessionExtension):
     def on_message(self, message: Message, *, replayed: bool = False) -> None:
         """Follow one message. `replayed` marks a message that a former process had seen already."""
         if message.origin is Origin.USER and not message.tool_results:
-            self._recent_tools = list_tools_used(self._turn_messages)
+            self._recent_tools = list_successful_tools(self._turn_messages)
             self._turn_messages.clear()
         self._turn_messages.append(message)
         if self.extraction is not None:
@@ -241,7 +241,7 @@ class MemoryExtension(SessionExtension):
             return []
         with self.recall.scan_once(at_prompt=True), contextlib.suppress(StoreError):
             self.recall.begin_turn(
-                query, message_id, list_tools_used(self._turn_messages) or self._recent_tools
+                query, message_id, list_successful_tools(self._turn_messages) or self._recent_tools
             )
         await self.recall.wait_for_selection()
         return [shown.text for shown in self.recall.take_ready_messages()]
@@ -305,7 +305,7 @@ def _begin_compiling() -> None:
 
 def _compile_patterns() -> None:
     for _ in chain(
-        compile_statement_patterns(), compile_waiting_patterns(), compile_lazy_patterns()
+        compile_statement_patterns(), compile_waiting_patterns(), precompile_lazy_patterns()
     ):
         time.sleep(COMPILING_PAUSE)
 

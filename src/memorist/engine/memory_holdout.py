@@ -11,10 +11,10 @@ import hashlib
 
 from memorist.errors import StoreError
 from memorist.runtime import SessionContext
-from memorist.store.memory_uses import list_holdout_sessions, record_holdout
+from memorist.store.memory_uses import list_holdout_draws, record_holdout_draw
 
 
-def is_held_out(session: str, share: float) -> bool:
+def is_drawn_for_holdout(session: str, share: float) -> bool:
     """Whether a session goes without memory, at this share of all sessions."""
     digest = hashlib.sha256(b"holdout\0" + session.encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big") < share * 2**64
@@ -29,11 +29,11 @@ def draw_holdout(context: SessionContext) -> bool:
         return False
     try:
         database = context.runtime.open_database()
-        held_out = list_holdout_sessions(database).get(context.id)
+        held_out = list_holdout_draws(database).get(context.id)
         if held_out is None:
-            held_out = is_held_out(context.id, share)
+            held_out = is_drawn_for_holdout(context.id, share)
             now = context.runtime.clock.now()
-            record_holdout(database, context.project, context.id, held_out=held_out, now=now)
+            record_holdout_draw(database, context.project, context.id, held_out=held_out, now=now)
     except StoreError:
         return False
     return held_out

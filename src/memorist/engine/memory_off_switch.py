@@ -9,7 +9,7 @@ from memorist.core.messages import Message
 from memorist.extensions import SessionExtension
 
 
-class MemoryOffSwitch(SessionExtension):
+class MemoryOffExtension(SessionExtension):
     """Calls `turn_off` at the message that asks for it."""
 
     def __init__(self, turn_off: Callable[[], None]) -> None:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.engine.engine import Memorist
-from memorist.store.memory_uses import forget_uses
-from memorist.store.text_removal import TextRemoval, remove_from_bytes, remove_texts
+from memorist.store.memory_uses import purge_memory_traces
+from memorist.store.text_removal import TextRemovalResult, remove_from_bytes, remove_texts
 
 
-def purge_memory(
+def purge_memories(
     engine: Memorist, memory: AutoMemory, paths: Sequence[str]
-) -> tuple[int, TextRemoval, list[str]]:
+) -> tuple[int, TextRemovalResult, list[str]]:
     """Remove every copy of these memories. Returns the changes of the history that held them, what
     became of other copies of their words, and the sessions that they came from.
 
@@ -34,11 +34,11 @@ def purge_memory(
     removed_elsewhere = remove_texts(
         engine.layout, texts, among=lambda path: path not in own and path.is_relative_to(folder)
     )
-    forget_uses(engine.database(), str(folder), named)
+    purge_memory_traces(engine.database(), str(folder), named)
     changes = memory.purge(named, lambda data: remove_from_bytes(data, texts))
     after = remove_texts(engine.layout, words, among=lambda path: path != journal.path)
     journal.remove(named)
-    removal = TextRemoval(
+    removal = TextRemovalResult(
         cleaned=before.cleaned + removed_elsewhere.cleaned + after.cleaned,
         deleted=before.deleted + removed_elsewhere.deleted + after.deleted,
         remaining=after.remaining,

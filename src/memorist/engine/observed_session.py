@@ -18,7 +18,7 @@ from memorist.core.messages import Message, Origin, ToolUse
 from memorist.engine.memory_extension import MemoryExtension
 from memorist.engine.past_session_recall import PastSessionRecall
 from memorist.engine.session_log import LogEntry, SessionLog
-from memorist.engine.session_pins import PinnedTexts
+from memorist.engine.session_pins import PinnedTextExtension
 from memorist.errors import StoreError
 from memorist.extensions import SessionReply
 from memorist.formats.host_markup import strip_host_markup
@@ -62,7 +62,7 @@ class ObservedSession:
         self._memory = memory
         self.turn_memory_off = turn_memory_off
         """Lets nothing more be read, shown or written in this session."""
-        self._pins = log.extensions.find(PinnedTexts)
+        self._pins = log.extensions.find(PinnedTextExtension)
         self._rollout_memory = rollout_memory = log.extensions.find(RolloutMemoryExtension)
         self._session_recall = log.extensions.find(PastSessionRecall)
         self._on_close = on_close

@@ -14,7 +14,7 @@ from memorist.auto_memory.statements.user_prose import extract_user_text
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, TextBlock, ToolUse
 from memorist.core.prompt_templates import load_prompt
 from memorist.engine.history_search import HistorySearch, SearchResults
-from memorist.engine.long_term_memory import learns_from_sessions
+from memorist.engine.long_term_memory import uses_past_sessions
 from memorist.engine.memory_extension import MemoryExtension
 from memorist.engine.memory_holdout import draw_holdout
 from memorist.engine.session_log import SessionLog
@@ -29,8 +29,8 @@ from memorist.recall.passages import (
     render_passages,
     select_passages,
 )
-from memorist.recall.project_question import asks_about_project
-from memorist.recall.ranker import embed_cohort, lock_index_build
+from memorist.recall.project_question import is_question_without_request
+from memorist.recall.ranker import embed_cohort, lock_index_build_in_process
 from memorist.recall.session_index import SessionIndex
 from memorist.rollouts.session_sources import find_repository_root
 from memorist.runtime import SessionContext
@@ -82,12 +82,12 @@ class PastSessionRecall(SessionExtension):
             if not sessions and not path.exists():
                 return
             should_stop = self._stopping.is_set
-            with lock_index_build(str(path), should_stop) as is_free:
+            with lock_index_build_in_process(str(path), should_stop) as is_free:
                 if is_free:
                     with closing(SessionIndex(path)) as index:
                         index.sync(sessions, should_stop, first=self._project)
             if embedder := self._load_embedder():
-                with lock_index_build(f"{path} by meaning", should_stop) as is_free:
+                with lock_index_build_in_process(f"{path} by meaning", should_stop) as is_free:
                     if is_free:
                         with closing(SessionIndex(path, embedder=embedder)) as index:
                             index.embed(self._project, should_stop)
@@ -125,7 +125,7 @@ class PastSessionRecall(SessionExtension):
         if not is_searchable(prompt):
             return ""
         with contextlib.suppress(StoreError, ModelError):
-            is_question = asks_about_project(prompt)
+            is_question = is_question_without_request(prompt)
             index = self._open_meaning_index() if is_question else self._open_index()
             if index is None:
                 return ""
@@ -217,7 +217,7 @@ def find_relevant_passages(
     return select_passages(query, found, index.count_passages(project))
 
 
-def quote_past_sessions(
+def find_past_session_passages(
     layout: Layout, project: str, query: str, *, embeddings: bool
 ) -> tuple[PassageMatch, ...]:
     """What was said in past sessions of a project that a message like this brings back, as far as
@@ -226,12 +226,12 @@ def quote_past_sessions(
     path, root = layout.session_index, find_repository_root(project)
     if not root or not path.exists() or not is_searchable(query):
         return ()
-    embedder = find_embedder(wanted=embeddings and asks_about_project(query))
+    embedder = find_embedder(wanted=embeddings and is_question_without_request(query))
     with contextlib.closing(SessionIndex(path, embedder=embedder)) as index:
         return find_relevant_passages(index, query, project=root)
 
 
-def search_session_history(log: SessionLog, query: str, limit: int) -> SearchResults:
+def search_project_history(log: SessionLog, query: str, limit: int) -> SearchResults:
     """Search all that is kept of a session's project; nothing without one. Raises StoreError."""
     if not log.context.project:
         return SearchResults()
@@ -253,7 +253,7 @@ def open_past_session_recall(
     """Open the recall of the project's past sessions, and bring its index up to date in a thread;
     none without a project, since nothing crosses projects, and none where recall is off.
     """
-    enabled = learns_from_sessions(context) and context.runtime.settings.recall.enabled
+    enabled = uses_past_sessions(context) and context.runtime.settings.recall.enabled
     if not context.project or not enabled or draw_holdout(context):
         return None
     recall = PastSessionRecall(context, open_state)

@@ -19,12 +19,16 @@ from memorist.compaction.measured_history import measure_conversation, user_text
 from memorist.compaction.offline_compaction import (
     OfflineOptions,
     compact_offline,
-    measure_replaced,
+    measure_replaced_messages,
 )
 from memorist.compaction.summary_parser import UnusableSummary
-from memorist.compaction.summary_receipt import SummaryUse, describe_summary_outcomes
+from memorist.compaction.summary_receipt import SummaryOutcome, complete_summary_receipts
 from memorist.compaction.summary_request import build_summary_request, request_summary
-from memorist.compaction.summary_review import SummaryReview, review_summary, rewrite_with_review
+from memorist.compaction.summary_review import (
+    SummaryReview,
+    check_summary_against_history,
+    rewrite_with_missing_content,
+)
 from memorist.compaction.window_at_message import RecordedWindow
 from memorist.engine.background_status import open_background_runtime
 from memorist.errors import InputError, UsageError
@@ -65,7 +69,7 @@ async def compact_with_model(
         await model.close()
     if isinstance(summary, UnusableSummary):
         return UnchangedHistory(summary.why)
-    return rewrite_with_review(
+    return rewrite_with_missing_content(
         summary,
         lambda text, addition: compact_offline(
             recorded, strategy, replace(options, summary=text, addition=addition)
@@ -99,18 +103,18 @@ async def _summarize(
         asked=True,
     )
     if isinstance(found, str):
-        found = review_summary(
+        found = check_summary_against_history(
             found,
             measured.messages,
-            measure_replaced(recorded, options),
+            measure_replaced_messages(recorded, options),
             cwd=recorded.head.cwd if recorded.head else "",
         )
     use = (
-        SummaryUse(found.why)
+        SummaryOutcome(found.why)
         if isinstance(found, UnusableSummary)
-        else SummaryUse(dropped=found.dropped)
+        else SummaryOutcome(dropped=found.dropped)
     )
-    for each in describe_summary_outcomes(receipts, use) if receipts else ():
+    for each in complete_summary_receipts(receipts, use) if receipts else ():
         runtime.record_receipt(each)
     return found
 

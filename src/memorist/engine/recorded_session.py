@@ -20,7 +20,7 @@ from memorist.store.database import open_database
 from memorist.store.disk_files import DiskFiles, read_if_exists
 from memorist.store.home_layout import Layout, SessionLayout
 from memorist.store.rollout_rows import list_rollouts
-from memorist.store.session_rows import find_session_folders
+from memorist.store.session_rows import find_sessions_by_id_prefix
 from memorist.store.state_database import SqliteState
 from memorist.store.transcript_reader import LineFile
 from memorist.system import SystemClock
@@ -103,7 +103,7 @@ def _find_past(home: Layout, name: str) -> RecordedSession | None:
     database = open_database(home.database)
     try:
         rollouts = list_rollouts(SqliteState(database, SystemClock().now))
-        folders = dict(find_session_folders(database, name))
+        folders = dict(find_sessions_by_id_prefix(database, name))
     finally:
         database.close()
     fitting = [each for each in rollouts if each.id.startswith(name)]
@@ -132,7 +132,7 @@ def _find_own(home: Layout, name: str) -> tuple[str, SessionLayout]:
         raise InputError(f"there is no file {name!r}, and {home.home} knows no session yet")
     database = open_database(home.database)
     try:
-        found = find_session_folders(database, name)
+        found = find_sessions_by_id_prefix(database, name)
     finally:
         database.close()
     exact = [row for row in found if row[0] == name] or found

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from memorist.compaction.cache_breakpoints import add_breakpoints, find_host_breakpoints
 from memorist.compaction.compaction_request import CompactionOutcome, CompactionRequest
 from memorist.compaction.compactor import Compactor
-from memorist.compaction.window_at_message import find_text
+from memorist.compaction.window_at_message import find_text_by_id
 from memorist.core.messages import JsonObject, Message, Origin, ToolResult
 from memorist.engine.host_history import COMPARED_ENTRIES, HistoryUpdate, HostEntry, HostHistory
 from memorist.engine.view_window import RolledBackTurns, ViewWindow
@@ -332,7 +332,7 @@ class RequestView:
         if not path.exists():
             return None
         entries = transcript_format.read_session(LineFile(path))
-        return find_text((entry for entry in entries if isinstance(entry, Message)), id)
+        return find_text_by_id((entry for entry in entries if isinstance(entry, Message)), id)
 
     def _load_saved(self) -> list[SavedEntry]:
         try:

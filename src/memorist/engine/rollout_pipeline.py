@@ -21,7 +21,7 @@ from memorist.engine.rollout_store import RolloutStore
 from memorist.errors import NothingToDo, StoreError
 from memorist.forks.fork_spec import ForkOutcome, Receipt
 from memorist.models.rate_limits import RateLimitReport
-from memorist.platforms.processes import name_process
+from memorist.platforms.processes import name_current_process
 from memorist.ports import Clock, FileSystem, Model
 from memorist.recall.session_index import SessionIndex
 from memorist.rollouts.copied_sessions import (
@@ -69,13 +69,13 @@ from memorist.store.extract_rows import (
     RolloutExtract,
     StoredExtract,
     find_extract,
-    list_extracts,
-    reinsert_extracts,
+    insert_missing_extracts,
+    list_enabled_extracts,
 )
 from memorist.store.job_claim_rules import LeasePolicy
 from memorist.store.memory_mode import (
     read_memory_off_sessions,
-    save_rollouts_with_memory,
+    save_memory_enabled_rollouts,
     set_memory_mode,
 )
 from memorist.store.rollout_rows import ExtractionProgress, Rollout, list_rollouts
@@ -171,7 +171,7 @@ class RolloutPipeline(RolloutStore):
         off = read_memory_off_sessions(self._files, self.layout)
         found = replace(
             found,
-            threads=save_rollouts_with_memory(self.state, found.threads, off, self.claim_terms),
+            threads=save_memory_enabled_rollouts(self.state, found.threads, off, self.claim_terms),
             skipped=(*found.skipped, *self._uncopied),
         )
         if not folders:
@@ -206,11 +206,11 @@ class RolloutPipeline(RolloutStore):
         """
         if (
             list_rollouts(self.state)
-            or list_extracts(self.state)
+            or list_enabled_extracts(self.state)
             or not self.layout.rollouts.exists()
         ):
             return
-        count = reinsert_extracts(self.state, self._read_kept_files())
+        count = insert_missing_extracts(self.state, self._read_kept_files())
         self._recovery_remarks = (
             *list_damage_remarks(self.state),
             *([f"what {count:,} sessions gave was taken back from the files"] if count else []),
@@ -278,7 +278,7 @@ class RolloutPipeline(RolloutStore):
     async def _consolidate(
         self, rollouts: RolloutsSettings, renew: Callable[[], bool]
     ) -> Sequence[RolloutExtract]:
-        rows = list_extracts(self.state)
+        rows = list_enabled_extracts(self.state)
         emptied = not rows and self._are_all_excluded()
         model = self._models.open_consolidation(rollouts)
         with self._open_runtime(rollouts, model) as runtime:
@@ -389,7 +389,7 @@ class RolloutPipeline(RolloutStore):
 
         self._last_consolidation = None
         terms = replace(self.claim_terms, cooldown_seconds=0)
-        worker = name_process()
+        worker = name_current_process()
         self.state.register_worker(worker)
         await run_round(replace(plan.worker_dependencies, on_event=hear, terms=terms), worker)
         with closing(SessionIndex(self.layout.session_index)) as index:
@@ -397,7 +397,8 @@ class RolloutPipeline(RolloutStore):
         done, waits = split_finished_and_waiting(said)
         extracts = [each for each in done if each.kind == "extract"]
         instead = structural_fallback_remarks(
-            list_extracts(self.state), {each.key for each in extracts if each.outcome == "kept"}
+            list_enabled_extracts(self.state),
+            {each.key for each in extracts if each.outcome == "kept"},
         )
         failed = [
             UnextractedSession(each.key, each.reason)

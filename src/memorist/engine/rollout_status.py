@@ -15,8 +15,8 @@ from memorist.errors import NothingToDo
 from memorist.rollouts.session_eligibility import judge_thread, judge_threads
 from memorist.rollouts.summary_composition import SUMMARY_FILE
 from memorist.store.disk_files import DiskFiles, read_if_exists
-from memorist.store.extract_rows import find_extract, list_extracts
-from memorist.store.job_claim_rules import Job, is_ahead
+from memorist.store.extract_rows import find_extract, list_enabled_extracts
+from memorist.store.job_claim_rules import Job, is_future_within
 from memorist.store.job_claims import list_exhausted_jobs, list_failures, list_jobs
 from memorist.store.rollout_rows import (
     Rollout,
@@ -79,7 +79,7 @@ def read_rollout_status(store: RolloutStore) -> RolloutStatus:
         list_extraction_progress(state), store.settings.rollouts, now=state.now()
     )
     reasons = Counter(verdict.reason for verdict in verdicts if verdict.reason is not None)
-    extracts = list_extracts(state)
+    extracts = list_enabled_extracts(state)
     consolidation = next((job for job in list_jobs(state) if job.kind == "consolidate"), None)
     return RolloutStatus(
         sessions=len(verdicts),
@@ -123,7 +123,8 @@ def _list_deferred_jobs(store: RolloutStore) -> list[Job]:
     return [
         job
         for job in list_jobs(store.state)
-        if job.status == "pending" and is_ahead(job.retry_at, now, store.claim_terms.retry_seconds)
+        if job.status == "pending"
+        and is_future_within(job.retry_at, now, store.claim_terms.retry_seconds)
     ]
 
 

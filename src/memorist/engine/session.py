@@ -11,7 +11,7 @@ from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.compaction.provider_edit_format import ProviderSummary
 from memorist.compaction.provider_edits import ProviderEdits
 from memorist.compaction.summary_parser import UnusableSummary
-from memorist.compaction.thresholds import thresholds_for
+from memorist.compaction.thresholds import compute_model_thresholds
 from memorist.context.assembly import HostContext
 from memorist.context.context_pieces import ContextPiece
 from memorist.core.messages import JsonObject, Message, ToolUse
@@ -26,11 +26,11 @@ from memorist.engine.host_history import (
     replace_lone_surrogates,
     to_plain_json,
 )
-from memorist.engine.past_session_recall import search_session_history
+from memorist.engine.past_session_recall import search_project_history
 from memorist.engine.request_view import IDLE_WORK_DELAY_SECONDS, RequestView
 from memorist.engine.session_log import SessionLog
 from memorist.engine.session_pins import add_pin
-from memorist.engine.session_share import SessionShare
+from memorist.engine.session_share import SharedSessionLease
 from memorist.engine.view_window import ViewWindow
 from memorist.errors import FormatError, NothingToDo
 from memorist.events import (
@@ -41,13 +41,13 @@ from memorist.events import (
     WindowLearned,
 )
 from memorist.extensions import SessionReply
-from memorist.forks.fork_request import model_id
+from memorist.forks.fork_request import extract_model_id
 from memorist.forks.fork_spec import ParentCall, Receipt
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.request_codec import OUTPUT_LIMIT_KEYS
 from memorist.formats.transcript_format import CompactionBoundary
-from memorist.models.context_window import find_window
-from memorist.models.model_pricing import ModelPrice, find_price
+from memorist.models.context_window import resolve_window
+from memorist.models.model_pricing import ModelPrice, find_request_price
 from memorist.models.window_observer import WindowObserver
 from memorist.ports import Request
 from memorist.session_memory.conversation_tracker import ConversationTracker
@@ -73,7 +73,7 @@ class Session:
         open_context: Callable[[HostContext], ContextExtension],
         turn_memory_off: Callable[[], None] = lambda: None,
         on_close: Callable[[Session], object] = lambda _: None,
-        share: SessionShare | None = None,
+        share: SharedSessionLease | None = None,
     ) -> None:
         self._log = log
         self._share = share
@@ -109,7 +109,7 @@ class Session:
         self._provider_edits = ProviderEdits(
             self._format, log.runtime.settings.compaction, is_main=log.context.host.main
         )
-        self._limits = thresholds_for({}, log.runtime.settings)
+        self._limits = compute_model_thresholds({}, log.runtime.settings)
         self._price: ModelPrice | None = None
 
     @property
@@ -273,8 +273,8 @@ class Session:
         )
         if about != self._limits_key:
             self._limits_key = about
-            self._limits = thresholds_for(request, self._log.runtime.settings, learned)
-            self._price = find_price(request, self._log.runtime.settings.models.prices)
+            self._limits = compute_model_thresholds(request, self._log.runtime.settings, learned)
+            self._price = find_request_price(request, self._log.runtime.settings.models.prices)
 
     def _find_learned_window(self, request: JsonObject) -> int | None:
         """The window that the host names or the model's server showed: in this process, or to
@@ -284,8 +284,12 @@ class Session:
         learned, named = runtime.learned_windows.get(name), self._log.context.host.window
         if learned or named:
             return min(filter(None, (learned, named)))
-        known = find_price(request, runtime.settings.models.prices)
-        if known is None and runtime.model is not None and model_id(runtime.model.name) == name:
+        known = find_request_price(request, runtime.settings.models.prices)
+        if (
+            known is None
+            and runtime.model is not None
+            and extract_model_id(runtime.model.name) == name
+        ):
             return runtime.model.window
         return None
 
@@ -293,7 +297,9 @@ class Session:
         """Follow a smaller window from now on, in all sessions of the engine."""
         request, runtime = self._request or {}, self._log.runtime
         name = str(request.get("model", ""))
-        assumed = find_window(request, runtime.settings.models, self._find_learned_window(request))
+        assumed = resolve_window(
+            request, runtime.settings.models, self._find_learned_window(request)
+        )
         if window is not None and window < assumed:
             runtime.learned_windows[name] = window
             self._update_limits(request)
@@ -398,7 +404,7 @@ class Session:
         """Search all that is kept of this project: memories, the team's, past sessions, notes and
         the memory of past sessions; at most `limit` of each. Raises StoreError.
         """
-        return search_session_history(self._log, query, limit)
+        return search_project_history(self._log, query, limit)
 
     def before_tool(self, name: str, arguments: JsonObject) -> str:
         """Return what is known of a tool call that the model wants and the host is about to make;
@@ -465,7 +471,7 @@ class Session:
         if self._request is None or self._recovery_tried or not self._log.compaction_enabled:
             return None
         self._recovery_tried = True
-        assumed = find_window(
+        assumed = resolve_window(
             self._request,
             self._log.runtime.settings.models,
             self._find_learned_window(self._request),
@@ -516,7 +522,7 @@ class Session:
         last = (self._last_sent or {}).get("model")
         if not isinstance(last, str) or not self._limits_key or last == self._limits_key[0]:
             return ""
-        before = thresholds_for({"model": last}, self._log.runtime.settings)
+        before = compute_model_thresholds({"model": last}, self._log.runtime.settings)
         return last if before.effective > self._limits.effective else ""
 
     def fetch(self, id: str) -> str | None:

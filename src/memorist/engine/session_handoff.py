@@ -24,7 +24,7 @@ from memorist.formats.resumable_session import (
     render_resumable_session,
 )
 from memorist.formats.transcript_format import FORMAT_TITLES
-from memorist.session_memory.notes_template import find_written_sections
+from memorist.session_memory.notes_template import parse_authored_sections
 from memorist.store.disk_files import DiskFiles
 from memorist.store.transcript_reader import LineFile
 
@@ -50,7 +50,7 @@ def render_session_handoff(session: RecordedSession, budget: int) -> str:
 
 def _read_written_notes(session: RecordedSession) -> str:
     """What a model wrote into the notes; what structure gives is made anew."""
-    bodies = find_written_sections(
+    bodies = parse_authored_sections(
         read_session_notes(session), load_prompt("session_memory/template")
     )
     return "\n".join(f"### {title}\n{body}" for title, body in bodies.items() if body)

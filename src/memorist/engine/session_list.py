@@ -25,7 +25,7 @@ from memorist.store.disk_files import DiskFiles, read_if_exists
 from memorist.store.extract_rows import find_extract
 from memorist.store.home_layout import Layout, SessionLayout
 from memorist.store.rollout_rows import Rollout, list_rollouts
-from memorist.store.session_rows import list_newest_sessions
+from memorist.store.session_rows import list_sessions_newest_first
 from memorist.store.state_database import SqliteState
 from memorist.store.transcript_reader import LineFile
 from memorist.system import SystemClock
@@ -56,7 +56,7 @@ def list_known_sessions(home: Layout, root: Path | None) -> list[SessionEntry]:
         return []
     database = open_database(home.database)
     try:
-        rows = list_newest_sessions(database)
+        rows = list_sessions_newest_first(database)
         past = {each.id: each for each in list_rollouts(SqliteState(database, SystemClock().now))}
     finally:
         database.close()
@@ -99,7 +99,7 @@ def read_recording(entry: SessionEntry) -> Iterator[TranscriptEntry]:
     return read_session(LineFile(Path(entry.file)))
 
 
-def measure_recording(entry: SessionEntry) -> int:
+def read_recording_size(entry: SessionEntry) -> int:
     """Bytes of the file that a session is recorded in; 0 where there is none."""
     facts = DiskFiles().facts(Path(entry.file))
     return 0 if facts is None else facts.size

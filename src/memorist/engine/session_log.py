@@ -27,7 +27,7 @@ from memorist.events import (
 )
 from memorist.extensions import ExtensionList, SessionExtension
 from memorist.forks.fork_spec import Receipt
-from memorist.forks.joint_fork import JointFork
+from memorist.forks.joint_fork import JointForkRunner
 from memorist.formats.transcript_format import (
     CompactionBoundary,
     SessionHead,
@@ -40,7 +40,7 @@ from memorist.session_memory.conversation_tracker import ConversationTracker
 from memorist.session_memory.notes_prompt import NotesPrompts
 from memorist.session_memory.session_notes import SessionMemory
 from memorist.settings import SessionMemorySettings
-from memorist.skills.skill_invocation import InvokedSkills
+from memorist.skills.skill_invocation import InvokedSkillTracker
 from memorist.store.event_log import EventLog
 from memorist.store.session_rows import record_session
 from memorist.store.transcript_reader import read_transcript
@@ -82,7 +82,7 @@ class SessionLog:
             clock=runtime.clock,
             settings=runtime.settings.spend,
             on_receipt=self._traces.on_receipt,
-            runner=JointFork(runtime.clock).run,
+            runner=JointForkRunner(runtime.clock).run,
         )
         self.receipts: list[Receipt] = []
         self.runtime = replace(
@@ -101,7 +101,7 @@ class SessionLog:
         self.session_memory = SessionMemory(context, self.tracker, texts)
         texts_of_compaction = load_compaction_prompts()
         self.compactor = Compactor(context, self.tracker, self.session_memory, texts_of_compaction)
-        self.invoked_skills = InvokedSkills(texts_of_compaction.skill)
+        self.invoked_skills = InvokedSkillTracker(texts_of_compaction.skill)
         """The skills that the conversation invoked."""
         self.window_messages: list[Message] = []
         """The messages that the model is shown, as far as transcript and compactions tell."""

@@ -43,7 +43,7 @@ def add_pin(files: FileSystem, layout: SessionLayout, text: str) -> str:
     return clean
 
 
-class PinnedTexts(SessionExtension):
+class PinnedTextExtension(SessionExtension):
     """Shows a session's pinned texts again when the conversation was compacted, and those that were
     pinned from outside at the next request.
     """

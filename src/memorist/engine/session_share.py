@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("memorist")
 
 
-class SessionShare:
+class SharedSessionLease:
     """The part of one session in the setting `shared_sessions`."""
 
     def __init__(self, server: SharedSessions, name: str) -> None:

@@ -23,7 +23,7 @@ from typing import Self
 
 import msgspec
 
-from memorist.config import check_shareable, load_home_settings, load_settings
+from memorist.config import check_shared_settings, load_settings, load_tenant_settings
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.engine.session_pool import PoolLimits, SessionPool
@@ -34,7 +34,7 @@ from memorist.models.shared_model import SharedModel, SharedModelHandle, SharedM
 from memorist.ports import Clock, HostInfo, Model
 from memorist.runtime import HeavyRunner
 from memorist.settings import Settings
-from memorist.store.home_layout import home_name
+from memorist.store.home_layout import make_unique_folder_name
 from memorist.system import SystemClock
 
 MAX_OPEN_SESSIONS = 100
@@ -121,7 +121,7 @@ class Tenants:
         self._environment = {
             name: value for name, value in os.environ.items() if name not in _EXCLUDED_VARIABLES
         }
-        self._settings = check_shareable(
+        self._settings = check_shared_settings(
             settings or load_settings(self._environment, home=self.root).settings
         )
         self._shared_model = (
@@ -160,7 +160,7 @@ class Tenants:
 
         Names that differ in any way have different homes. Raises UsageError for an empty one.
         """
-        return self.root / home_name(tenant)
+        return self.root / make_unique_folder_name(tenant)
 
     async def engine(self, tenant: str) -> Memorist:
         """Return a tenant's engine, for what is not a session: its memory, its status.
@@ -260,7 +260,7 @@ class Tenants:
     def _open_tenant(self, name: str) -> _Tenant:
         home = self.home(name)
         variables = {**self._environment, **(own := self.variables(name)), "HOME": str(home)}
-        settings = load_home_settings(self._settings, home)
+        settings = load_tenant_settings(self._settings, home)
         model = self._acquire_model(settings, own, variables)
         engine = Memorist(
             model=model or "structural", home=home, settings=settings, clock=self._clock
@@ -292,7 +292,7 @@ class Tenants:
         A named project gets a path that does not exist, so that no repository is mistaken for it.
         """
         if not project.startswith("/"):
-            return project and str(UNROOTED_PROJECTS / home_name(project))
+            return project and str(UNROOTED_PROJECTS / make_unique_folder_name(project))
         try:
             where, root = Path(os.path.realpath(project)), Path(os.path.realpath(self.root))
         except ValueError as error:

@@ -78,7 +78,7 @@ def _spawn_worker(settings: bytes, environment: Mapping[str, str]) -> int:
     return process
 
 
-def is_temporary(home: Path) -> bool:
+def is_temporary_home(home: Path) -> bool:
     """Whether a home lies in the system's folder for temporary files: whoever made it may delete
     it once the engine is closed.
     """

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType, TracebackType
 from typing import Protocol, Self
 
-from memorist.flags.flag_overrides import SettingsSection, override_settings
+from memorist.flags.flag_overrides import SettingsSection, apply_flags_to_section
 from memorist.settings import FlagsSettings
 
 REFRESH_SECONDS = FlagsSettings().refresh_seconds
@@ -71,7 +71,7 @@ class Flags:
         """The settings of one section with the flags applied; returns at once. Raises KeyError for
         a section that has no flags (`values.SECTIONS`).
         """
-        return override_settings(settings, self._values)
+        return apply_flags_to_section(settings, self._values)
 
     def refresh(self) -> None:
         """Request a lookup in the background; returns at once."""

@@ -78,7 +78,9 @@ def _flags_of_section(section: str, settings: Struct) -> list[tuple[str, bool | 
     ]
 
 
-def override_settings(settings: SettingsSection, flags: Mapping[str, object]) -> SettingsSection:
+def apply_flags_to_section(
+    settings: SettingsSection, flags: Mapping[str, object]
+) -> SettingsSection:
     """The settings of one section with the flags applied; the same object where none applies.
     Raises KeyError for a section without flags.
     """
@@ -140,7 +142,7 @@ def apply_all_flags(resolved: ResolvedSettings, flags: Mapping[str, object]) -> 
     ignored.
     """
     sections = {
-        section: override_settings(getattr(resolved.settings, section), flags)
+        section: apply_flags_to_section(getattr(resolved.settings, section), flags)
         for section in SECTIONS
     }
     return ResolvedSettings(

@@ -6,7 +6,11 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from memorist.core.json_answer import find_json_entries, find_object_with, list_objects_with
+from memorist.core.json_answer import (
+    find_json_object_or_list,
+    find_object_with_any_key,
+    list_objects_with_all_keys,
+)
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject
 from memorist.forks.text_edits import TextEdits
@@ -29,25 +33,25 @@ class AnswerForm(Struct, frozen=True, kw_only=True):
     """Turns an answer of whatever content into edits; what is unusable is a problem of it."""
 
 
-def read_form(form: AnswerForm, text: str) -> TextEdits:
+def read_answer_text(form: AnswerForm, text: str) -> TextEdits:
     """The edits of an answer to a form."""
-    answer = find_json_entries(text)
+    answer = find_json_object_or_list(text)
     if answer is None:
         return TextEdits((), ("The answer holds no JSON object.",))
-    return read_answer(form, answer)
+    return read_answer_object(form, answer)
 
 
-def read_answer(form: AnswerForm, answer: JsonObject) -> TextEdits:
+def read_answer_object(form: AnswerForm, answer: JsonObject) -> TextEdits:
     """The edits of the object of an answer, with another object around the form or its keys spelled
     otherwise. Entries of the form's lists count under whatever key they are.
     """
     keys = list(form.schema.get("properties", answer))
-    found = find_object_with(answer, *keys)
+    found = find_object_with_any_key(answer, *keys)
     if found is None:
         found = {
             key: entries
             for key, required in _entry_keys(form).items()
-            if (entries := list_objects_with(answer, *required))
+            if (entries := list_objects_with_all_keys(answer, *required))
         } or None
     if found is None and answer:
         names = ", ".join(f"`{key}`" for key in keys)
@@ -79,13 +83,13 @@ def build_list_schema(most: int, properties: JsonObject) -> JsonObject:
     return {"type": "array", "maxItems": most, "items": build_object_schema(properties)}
 
 
-def list_objects(value: object) -> list[JsonObject]:
+def list_answer_objects(value: object) -> list[JsonObject]:
     """The objects of a list that a model filled in; one object counts as a list of it."""
     given = value if isinstance(value, list) else [value]
     return [each for each in given if isinstance(each, dict)]
 
 
-def list_texts(value: object) -> list[str]:
+def list_answer_texts(value: object) -> list[str]:
     """The texts of a list that a model filled in, each once; one text counts as a list of its
     lines.
     """

@@ -18,7 +18,7 @@ from memorist.forks.file_tool_calls import (
     ListFilesCall,
     SearchCall,
 )
-from memorist.forks.shell_command import run_command
+from memorist.forks.shell_command import run_limited_program
 from memorist.ports import FileSystem
 
 MAX_SEARCHED_FILES = 5_000
@@ -142,7 +142,7 @@ async def _grep_lines(lines: JoinedFiles, call: SearchCall) -> list[tuple[int, s
     said = ""
     for syntax in ("-P", "-E"):
         flags = ["-n", "-a", syntax, *(["-i"] if call.ignore_case else [])]
-        ran = await run_command(
+        ran = await run_limited_program(
             ["grep", *flags, "-e", call.pattern],
             cwd=Path("/"),
             stdin=lines.data,

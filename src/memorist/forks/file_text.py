@@ -12,7 +12,7 @@ from fnmatch import translate
 from memorist.core.apply_patch import (
     AddFilePatch,
     FilePatch,
-    PatchRejected,
+    PatchRejection,
     UpdateFilePatch,
     apply_hunks,
 )
@@ -23,7 +23,7 @@ from memorist.forks.file_tool_calls import (
     WriteFileCall,
 )
 
-TextTransform = Callable[[str | None], str | PatchRejected]
+TextTransform = Callable[[str | None], str | PatchRejection]
 """From a file's text (None when there is no file) to its new text."""
 
 DEFAULT_LINE_COUNT = 2_000
@@ -34,7 +34,7 @@ MAX_LINE_CHARACTERS = 2_000
 """Longer lines are cut when shown; an edit sees them whole."""
 
 
-def replace_text(text: str, replacements: Iterable[TextReplacement]) -> str | PatchRejected:
+def replace_text(text: str, replacements: Iterable[TextReplacement]) -> str | PatchRejection:
     """Apply all replacements in order, or return why one of them does not apply.
 
     In a file with CRLF line ends, plain LF in the old and new text stands for CRLF.
@@ -45,16 +45,16 @@ def replace_text(text: str, replacements: Iterable[TextReplacement]) -> str | Pa
         if windows and "\r" not in old:
             old, new = old.replace("\n", "\r\n"), new.replace("\r\n", "\n").replace("\n", "\r\n")
         if not old:
-            return PatchRejected("The file exists: name the text that is to be replaced.")
+            return PatchRejection("The file exists: name the text that is to be replaced.")
         if old == new:
-            return PatchRejected("The old and the new text are the same.")
+            return PatchRejection("The old and the new text are the same.")
         count = text.count(old)
         if count == 0:
-            return PatchRejected(
+            return PatchRejection(
                 f"The text does not stand in the file exactly so: {_first_line(old)}"
             )
         if count > 1 and not change.replace_all:
-            return PatchRejected(
+            return PatchRejection(
                 f"The text stands in the file {count} times (lines "
                 f"{_line_numbers(text, old)}): give more of what is around it."
             )
@@ -62,11 +62,11 @@ def replace_text(text: str, replacements: Iterable[TextReplacement]) -> str | Pa
     return text
 
 
-def insert_text(text: str, change: InsertTextCall) -> str | PatchRejected:
+def insert_text(text: str, change: InsertTextCall) -> str | PatchRejection:
     """Insert a piece after a line; the piece becomes whole lines."""
     lines = text.splitlines(keepends=True)
     if not 0 <= change.line <= len(lines):
-        return PatchRejected(
+        return PatchRejection(
             f"The file has {len(lines)} lines: insert_line is between 0 and {len(lines)}."
         )
     if change.line and not lines[change.line - 1].endswith(("\n", "\r")):
@@ -155,7 +155,7 @@ def _matches_parts(parts: list[str], names: list[str]) -> bool:
 def edit_transform(call: EditFileCall | InsertTextCall | WriteFileCall) -> TextTransform:
     """The change of a file's text that a call asks for."""
 
-    def make(text: str | None) -> str | PatchRejected:
+    def make(text: str | None) -> str | PatchRejection:
         match call:
             case WriteFileCall():
                 return call.text
@@ -164,10 +164,10 @@ def edit_transform(call: EditFileCall | InsertTextCall | WriteFileCall) -> TextT
                 return (
                     only.new
                     if not only.old and len(call.replacements) == 1
-                    else PatchRejected("There is no such file.")
+                    else PatchRejection("There is no such file.")
                 )
             case InsertTextCall() if text is None:
-                return PatchRejected("There is no such file.")
+                return PatchRejection("There is no such file.")
             case EditFileCall():
                 return replace_text(text or "", call.replacements)
             case InsertTextCall():
@@ -179,13 +179,13 @@ def edit_transform(call: EditFileCall | InsertTextCall | WriteFileCall) -> TextT
 def patch_transform(file: FilePatch) -> TextTransform:
     """The change of one file that a patch asks for."""
 
-    def make(text: str | None) -> str | PatchRejected:
+    def make(text: str | None) -> str | PatchRejection:
         match file:
             case AddFilePatch():
                 return file.text
             case UpdateFilePatch() if text is not None:
                 return apply_hunks(text, file.hunks)
             case _:
-                return PatchRejected("There is no such file.")
+                return PatchRejection("There is no such file.")
 
     return make

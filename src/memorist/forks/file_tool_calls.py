@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from memorist.core.apply_patch import FilePatch, PatchRejected, parse_file_patches
+from memorist.core.apply_patch import FilePatch, PatchRejection, parse_file_patches
 from memorist.core.messages import JsonObject, ToolUse
 from memorist.core.text_analysis import word_set
 from memorist.errors import FormatError
@@ -273,7 +273,7 @@ def _parse_patch_call(use: ToolUse) -> ForkToolCall:
 
 def _parse_patch_text(text: str) -> ForkToolCall:
     files = parse_file_patches(text)
-    if isinstance(files, PatchRejected):
+    if isinstance(files, PatchRejection):
         raise FormatError(files.why)
     return ApplyPatchCall(files)
 

@@ -15,23 +15,23 @@ from memorist.core.leading_thought import strip_thought
 from memorist.core.messages import JsonObject, Message, ToolUse, Usage
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.errors import FormatError, ModelError, ModelTimeout, StoreError
-from memorist.forks.answer_form import AnswerForm, read_form
+from memorist.forks.answer_form import AnswerForm, read_answer_text
 from memorist.forks.file_tool_calls import parse_tool_call
 from memorist.forks.fork_request import (
     ForkPrompts,
     build_first_request,
     choose_edit_method,
-    count_parent,
+    extract_model_id,
     fit_later_turn,
-    fit_window,
+    fit_spec_to_window,
     is_fork,
-    model_id,
-    shares_prefix,
+    is_parent_model,
+    measure_parent_call,
 )
 from memorist.forks.fork_spec import (
     EditMethod,
     ForkOutcome,
-    ForkRequest,
+    ForkRequestRecord,
     ForkSpec,
     Receipt,
     count_tokens,
@@ -143,7 +143,7 @@ class _ForkRun:
         self._turns = 0
         self._usage = Usage()
         self._cost: float | None = 0.0
-        self._sent: list[ForkRequest] = []
+        self._sent: list[ForkRequestRecord] = []
         self._executor: ToolExecutor | None = None
         self.statement = "It ended by a defect of memorist."
 
@@ -169,7 +169,7 @@ class _ForkRun:
     async def run(self, *, nested: bool) -> ForkOutcome:
         """Run to the end. Every expected way to end is an outcome."""
         spec = self._spec
-        if spec.parent is not None and not shares_prefix(
+        if spec.parent is not None and not is_parent_model(
             self._model.name, self._model.format, spec.parent
         ):
             if spec.history_summary is None and not spec.material:
@@ -185,7 +185,7 @@ class _ForkRun:
                 return self._fail("A fork may not fork.")
             executor = self._executor = ToolExecutor(spec.permission, self._files, spec.known_files)
             async with asyncio.timeout(max(0.0, spec.limits.seconds - self._elapsed())):
-                spec = fit_window(spec, await discover_window(self._model))
+                spec = fit_spec_to_window(spec, await discover_window(self._model))
                 stopped = await self._converse(spec, executor)
         except (TimeoutError, ModelTimeout):
             self.statement = f"It took longer than {spec.limits.seconds:g} seconds (forks.seconds)."
@@ -206,9 +206,13 @@ class _ForkRun:
         wire = find_codec(self._model.format)
         texts = load_fork_prompts()
         way = choose_edit_method(spec, wire)
-        first = build_first_request(spec, way, texts, codec=wire, model=model_id(self._model.name))
+        first = build_first_request(
+            spec, way, texts, codec=wire, model=extract_model_id(self._model.name)
+        )
         seen: Counter[tuple[str, str]] = Counter()
-        body = self._fit_turn(first, *count_parent(spec, first, wire)) if spec.parent else first
+        body = (
+            self._fit_turn(first, *measure_parent_call(spec, first, wire)) if spec.parent else first
+        )
         while body is not None:
             over = self._reached_limit(spec)
             if over:
@@ -297,7 +301,7 @@ class _ForkRun:
             ended = self._elapsed()
             late = isinstance(problem, asyncio.CancelledError) and ended >= spec.limits.seconds
             error = TimeoutError.__name__ if late else type(problem).__name__
-            self._sent.append(ForkRequest(started=began, seconds=ended - before, error=error))
+            self._sent.append(ForkRequestRecord(started=began, seconds=ended - before, error=error))
             raise
         self._requests += reply.attempts - 1
         self._turns += 1
@@ -310,7 +314,7 @@ class _ForkRun:
         self._cost = None if price is None or self._cost is None else self._cost + price
         read_seconds, write_seconds = read_server_times(reply.body)
         self._sent.append(
-            ForkRequest(
+            ForkRequestRecord(
                 started=began,
                 read_seconds=read_seconds,
                 write_seconds=write_seconds,
@@ -396,7 +400,7 @@ def _parse_text_edits(
     edits = parse_edit_elements(text)
     match way:
         case EditMethod.FORM if form is not None and (expected or text.strip()):
-            return read_form(form, text)
+            return read_answer_text(form, text)
         case EditMethod.TEXT | EditMethod.TOOLS:
             if not (edits.calls or edits.reads or edits.problems):
                 edits = parse_written_calls(text)

@@ -38,19 +38,19 @@ class ForkPrompts(Struct, frozen=True, kw_only=True):
     report: str
 
 
-def model_id(name: str) -> str:
+def extract_model_id(name: str) -> str:
     """The model's name in a request body, from the string it was chosen by:
     `anthropic:NAME@ADDRESS` gives NAME.
     """
     return (name.partition(":")[2] or name).partition("@")[0]
 
 
-def shares_prefix(name: str, wire_format: str, parent: ParentCall) -> bool:
+def is_parent_model(name: str, wire_format: str, parent: ParentCall) -> bool:
     """Whether a model (its name and wire format) is the one the parent's request went to, so that
     its cache holds the prefix (FK-7).
     """
     wanted = parent.request.body.get("model")
-    return wire_format == parent.request.format and wanted in (None, "", model_id(name))
+    return wire_format == parent.request.format and wanted in (None, "", extract_model_id(name))
 
 
 def is_fork(codec: Codec, body: JsonObject) -> bool:
@@ -152,7 +152,7 @@ MIN_SUMMARY_TOKENS = 300
 """Tokens that the summary of a history keeps at least. Our choice: less tells nothing."""
 
 
-def fit_window(spec: ForkSpec, window: int) -> ForkSpec:
+def fit_spec_to_window(spec: ForkSpec, window: int) -> ForkSpec:
     """A fork without a parent, as a window of so many tokens holds it: a smaller output limit, and
     the summary of the history cut in its middle, between what is derived and what is newest.
     """
@@ -170,7 +170,7 @@ def fit_window(spec: ForkSpec, window: int) -> ForkSpec:
     )
 
 
-def count_parent(
+def measure_parent_call(
     spec: ForkSpec, body: JsonObject, codec: Codec
 ) -> tuple[Usage, tuple[Message, ...]]:
     """The size of the parent's call, as the provider counted it or else by estimate, and the fork's

@@ -176,7 +176,7 @@ class FileChange(Struct, frozen=True):
     after: int | None
 
 
-class ForkRequest(Struct, frozen=True, kw_only=True):
+class ForkRequestRecord(Struct, frozen=True, kw_only=True):
     """One request of a fork to its model, with its result."""
 
     started: float
@@ -235,7 +235,7 @@ class Receipt(Struct, frozen=True, kw_only=True):
     outcome: ForkOutcome
     said: str = ""
     """Text of the last reply; or, when the run was stopped, the reason."""
-    sent: tuple[ForkRequest, ...] = ()
+    sent: tuple[ForkRequestRecord, ...] = ()
     """Its requests, in order."""
 
 
@@ -275,7 +275,7 @@ and `start` itself.
 """
 
 
-class ForkGrant(Struct, frozen=True):
+class ForkAdmission(Struct, frozen=True):
     """The fork may run within these limits: its own, or less when less of the budget is left."""
 
     limits: ForkLimits
@@ -298,7 +298,7 @@ class ForkRefusal(Struct, frozen=True, kw_only=True):
 class Governor(Protocol):
     """Asked before each fork. What a fork used is counted when its receipt is recorded."""
 
-    def ask(self, spec: ForkSpec, model: str) -> ForkGrant | ForkRefusal:
+    def ask(self, spec: ForkSpec, model: str) -> ForkAdmission | ForkRefusal:
         """Whether this fork may run on the named model. Its maximum use is reserved until its
         receipt is recorded.
         """
@@ -308,7 +308,7 @@ class Governor(Protocol):
 class UnlimitedGovernor:
     """Admits every fork: for a single command that the user waits for."""
 
-    def ask(self, spec: ForkSpec, model: str) -> ForkGrant | ForkRefusal:
+    def ask(self, spec: ForkSpec, model: str) -> ForkAdmission | ForkRefusal:
         """Grant the fork its own limits."""
         del model
-        return ForkGrant(spec.limits)
+        return ForkAdmission(spec.limits)

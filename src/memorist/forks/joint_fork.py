@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from memorist.core.messages import JsonObject, Usage
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.errors import StoreError
-from memorist.forks.answer_form import AnswerForm, read_answer
+from memorist.forks.answer_form import AnswerForm, read_answer_object
 from memorist.forks.fork_spec import ForkOutcome, ForkSpec, ForkStart, NoTools, Receipt
 from memorist.forks.text_edits import TextEdits
 from memorist.forks.tool_executor import ToolExecutor
@@ -36,7 +36,7 @@ class _JoinedFork(Struct, frozen=True):
     result: asyncio.Future[Receipt]
 
 
-class JointFork:
+class JointForkRunner:
     """Runs the forks of one session: those that wait for the same answer of the same conversation
     in one request.
     """
@@ -133,7 +133,7 @@ async def _make_edits(each: _JoinedFork, answer: JsonObject, receipt: Receipt) -
     """Make the edits of one fork's part of the answer."""
     given = answer.get(each.spec.label)
     given = given if isinstance(given, dict) else {"entries": given} if given else {}
-    edits = read_answer(each.form, given)
+    edits = read_answer_object(each.form, given)
     problems = [*edits.problems, *edits.dropped]
     try:
         executor = ToolExecutor(each.spec.permission, each.files, each.spec.known_files)
@@ -168,7 +168,8 @@ def join_specs(specs: Sequence[ForkSpec], on_answer: Callable[[JsonObject], obje
         why="; ".join(spec.why for spec in specs),
         permission=NoTools(),
         known_files=(),
-        history_summary=join_summaries([each.history_summary or "" for each in specs]) or None,
+        history_summary=merge_history_summaries([each.history_summary or "" for each in specs])
+        or None,
         form=AnswerForm(
             instruction=render_template(load_prompt("forks/joint"), {"tasks": tasks}, strict=True),
             material="\n\n".join(f"`{label}`: {form.material}" for label, form in forms.items()),
@@ -186,7 +187,7 @@ def join_specs(specs: Sequence[ForkSpec], on_answer: Callable[[JsonObject], obje
 _SPEAKER = re.compile(r"\n\n(?=\[\w+\]\n)")
 
 
-def join_summaries(summaries: Sequence[str]) -> str:
+def merge_history_summaries(summaries: Sequence[str]) -> str:
     """One summary of a conversation from several of it: the longest, with what only another holds
     before it.
     """

@@ -70,7 +70,7 @@ class CommandResult(Struct, frozen=True):
     stopped: str = ""
 
 
-async def run_command(
+async def run_limited_program(
     argv: list[str],
     *,
     cwd: Path,

@@ -17,7 +17,7 @@ from memorist.core.apply_patch import (
     AddFilePatch,
     DeleteFilePatch,
     FilePatch,
-    PatchRejected,
+    PatchRejection,
     UpdateFilePatch,
 )
 from memorist.errors import InputError, StoreError
@@ -61,7 +61,7 @@ from memorist.forks.fork_spec import (
     NoTools,
     SingleFileEdit,
 )
-from memorist.forks.shell_command import run_command
+from memorist.forks.shell_command import run_limited_program
 from memorist.forks.shell_policy import CommandRefused, judge_command
 from memorist.ports import FileSystem
 
@@ -88,7 +88,7 @@ class PlannedWrite(Struct, frozen=True):
     after: bytes
 
 
-def resolve_permission(permission: ForkPermission, files: FileSystem) -> ForkPermission:
+def resolve_permission_paths(permission: ForkPermission, files: FileSystem) -> ForkPermission:
     """Resolve the permission's paths. Raises StoreError.
 
     The last name of a `SingleFileEdit` path is not followed: a link put there does not move the
@@ -118,7 +118,7 @@ class ToolExecutor:
         self, permission: ForkPermission, files: FileSystem, known_files: Sequence[Path] = ()
     ) -> None:
         self._files = files
-        self._permission = resolve_permission(permission, files)
+        self._permission = resolve_permission_paths(permission, files)
         self._read_digests: dict[Path, bytes] = {}
         self._first_contents: dict[Path, bytes | None] = {}
         self.denied: list[str] = []
@@ -290,7 +290,7 @@ class ToolExecutor:
                     f"paths in full."
                 )
         try:
-            ran = await run_command(["sh", "-c", judged.script], cwd=self.folder)
+            ran = await run_limited_program(["sh", "-c", judged.script], cwd=self.folder)
         except OSError as error:
             return _error_answer(
                 f"The command could not be started in {self.folder}: {error.strerror}."
@@ -331,7 +331,7 @@ class ToolExecutor:
             if refused or isinstance(target, UnresolvedPath):
                 return refused or _error_answer("The path cannot be used.")
             change = self._plan_write(target, whole, make)
-            if isinstance(change, PatchRejected):
+            if isinstance(change, PatchRejection):
                 return _error_answer(f"{target.path}: {change.why}")
             if any(change.path == other.path for other in changes):
                 return _error_answer(f"{target.path} is named twice: put its changes together.")
@@ -345,28 +345,28 @@ class ToolExecutor:
 
     def _plan_write(
         self, target: ResolvedPath, whole: bool, make: TextTransform
-    ) -> PlannedWrite | PatchRejected:
+    ) -> PlannedWrite | PatchRejection:
         before = self._read_present(target.path)
         text = None
         if before is not None:
             seen = self._read_digests.get(target.path)
             if seen is None:
-                return PatchRejected("Read the file before you change it.")
+                return PatchRejection("Read the file before you change it.")
             if whole and seen != sha256(before).digest():
-                return PatchRejected("The file changed since it was read: read it again.")
+                return PatchRejection("The file changed since it was read: read it again.")
             try:
                 text = before.decode("utf-8")
             except UnicodeDecodeError:
-                return PatchRejected("The file is not UTF-8 text.")
+                return PatchRejection("The file is not UTF-8 text.")
         after = make(text)
-        if isinstance(after, PatchRejected):
+        if isinstance(after, PatchRejection):
             return after
         try:
             data = after.encode("utf-8")
         except UnicodeEncodeError:
-            return PatchRejected("The new text holds half a character (a lone surrogate).")
+            return PatchRejection("The new text holds half a character (a lone surrogate).")
         return (
-            PatchRejected(f"The file would be larger than {MAX_TOOL_FILE_BYTES} bytes.")
+            PatchRejection(f"The file would be larger than {MAX_TOOL_FILE_BYTES} bytes.")
             if len(data) > MAX_TOOL_FILE_BYTES
             else PlannedWrite(target.path, before, data)
         )

@@ -227,7 +227,7 @@ def _write_result(block: ToolResult, write: Callable[[Part], object]) -> JsonObj
     return merge_extra(base, block.extra)
 
 
-def translate_blocks(blocks: Iterable[Block]) -> list[object]:
+def write_foreign_blocks(blocks: Iterable[Block]) -> list[object]:
     """Write blocks of another format: its extras and its reasoning stay behind, its media are put
     into Anthropic's form.
     """
@@ -379,7 +379,7 @@ def _join_entry(entry: list[Message]) -> list[object]:
             content += (
                 [write_block(block) for block in blocks]
                 if _has_native_blocks(message)
-                else translate_blocks(blocks)
+                else write_foreign_blocks(blocks)
             )
     for message in entry:
         if _is_native(message) and message.wire is not None and message.wire.extra:
@@ -467,7 +467,7 @@ class AnthropicCodec(BaseCodec):
             content += (
                 [write_block(block) for block in message.blocks]
                 if _has_native_blocks(message)
-                else translate_blocks(message.blocks)
+                else write_foreign_blocks(message.blocks)
             )
         return content
 

@@ -29,7 +29,7 @@ from memorist.formats.transcript_format import (
     FAILURES,
     MALFORMED,
     REPLACED_CHARACTERS,
-    RecordedLine,
+    RawTranscriptLine,
     RecordedLines,
     RepairedLine,
     SideRecord,
@@ -173,7 +173,7 @@ class _ClaudeCodeReader:
             return read_record(data, line, last_of_reply=last_of_reply)
         return build_message(record, record.message, line, last_of_reply=last_of_reply), False
 
-    def _other_entry(self, line: RecordedLine) -> tuple[TranscriptEntry, ...]:
+    def _other_entry(self, line: RawTranscriptLine) -> tuple[TranscriptEntry, ...]:
         """The entry of a line that is not live; none for a blank one."""
         code = self.index.codes[line.number]
         if code == BLANK:

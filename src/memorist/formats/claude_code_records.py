@@ -12,7 +12,7 @@ from msgspec import Raw, Struct
 
 from memorist.core.messages import Block, Message, Origin, TextBlock, ToolResult, Usage, WireInfo
 from memorist.formats.anthropic_messages import read_block, read_blocks
-from memorist.formats.request_codec import apply_origins, detect_user_origin, text_or_none
+from memorist.formats.request_codec import combine_block_origins, detect_user_origin, text_or_none
 from memorist.formats.transcript_format import (
     FAILURES,
     CompactionBoundary,
@@ -349,7 +349,7 @@ def _judge_origin(
     found = _ORIGINS.get(kind or "", Origin.INJECTED)
     origin = detect_user_origin(blocks)[0] if found is Origin.INJECTED else found
     if origin in (Origin.USER, Origin.TOOL):
-        return apply_origins(
+        return combine_block_origins(
             blocks,
             [Origin.INJECTED if isinstance(block, TextBlock) else None for block in blocks],
         )

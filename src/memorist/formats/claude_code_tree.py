@@ -27,7 +27,7 @@ from memorist.formats.claude_code_records import (
 )
 from memorist.formats.transcript_format import (
     FAILURES,
-    RecordedLine,
+    RawTranscriptLine,
     SessionHead,
     parse_iso_timestamp,
     repair_line,
@@ -146,7 +146,7 @@ class SessionTreeIndex:
         )
 
 
-def _index_times(index: SessionTreeIndex, lines: Iterable[RecordedLine]) -> None:
+def _index_times(index: SessionTreeIndex, lines: Iterable[RawTranscriptLine]) -> None:
     """One more pass, for the times that a file out of order needs."""
     wanted = iter(index.line_numbers)
     due = next(wanted, 0)
@@ -166,7 +166,7 @@ class _EdgeRecords:
     first = last = side = b""
 
 
-def build_tree_index(lines: Iterable[RecordedLine]) -> SessionTreeIndex:
+def build_tree_index(lines: Iterable[RawTranscriptLine]) -> SessionTreeIndex:
     """Read every line once and index it."""
     index = SessionTreeIndex()
     add_code, kinds, found = index.codes.append, index.kinds, index.numbers_by_uuid

@@ -41,7 +41,7 @@ from memorist.formats.transcript_format import (
     MALFORMED,
     REPLACED_CHARACTERS,
     CompactionBoundary,
-    RecordedLine,
+    RawTranscriptLine,
     RecordedLines,
     RepairedLine,
     SessionHead,
@@ -178,7 +178,7 @@ class RolloutIndex:
         self.kinds: dict[str, int] = {
             kind: code for code, kind in enumerate((*_FIRST_KINDS, *_MORE_KINDS))
         }
-        self.cached_lines: list[RecordedLine] = []
+        self.cached_lines: list[RawTranscriptLine] = []
         """The first lines of the file."""
         self.is_fully_cached = False
         """Whether those are all lines."""
@@ -213,7 +213,7 @@ class RolloutIndex:
         )
 
 
-def build_rollout_index(lines: Iterable[RecordedLine]) -> RolloutIndex:
+def build_rollout_index(lines: Iterable[RawTranscriptLine]) -> RolloutIndex:
     """Classify every line; when turns were rolled back, read the lines once more to find out which.
 
     The bytes from the type to the payload's type determine most lines without decoding their JSON.
@@ -301,14 +301,14 @@ def _note_session(index: RolloutIndex, code: int, data: bytes) -> None:
         known = index.turn
         if known.model and known.cwd and known.model_context_window:
             return
-        turn = read_turn(data)
+        turn = read_turn_context(data)
         known.model, known.cwd = known.model or turn.model, known.cwd or turn.cwd
         known.model_context_window = known.model_context_window or turn.model_context_window
     elif index.meta is None:
         index.meta = _try_meta(data) if code == SESSION_META else _try_bare_meta(data)
 
 
-def _track_turns(index: RolloutIndex, lines: Iterable[RecordedLine]) -> None:
+def _track_turns(index: RolloutIndex, lines: Iterable[RawTranscriptLine]) -> None:
     """Find the line ranges that were rolled back."""
     turns = index.turns
     for number, data, _ in lines:
@@ -358,7 +358,7 @@ def read_history_item(data: bytes, number: int, *, bare: bool) -> Message | None
     return None
 
 
-def read_turn(data: bytes) -> TurnContextPayload:
+def read_turn_context(data: bytes) -> TurnContextPayload:
     """The turn metadata in a line; empty when its fields have other types."""
     try:
         return _decode_turn(data).payload
@@ -431,7 +431,7 @@ class _RolloutReader:
         self.context_tokens: int | None = None
         self.last_count: tuple[TokenCounts | None, TokenCounts] | None = None
 
-    def entries(self, lines: Iterable[RecordedLine]) -> Iterator[TranscriptEntry]:
+    def entries(self, lines: Iterable[RawTranscriptLine]) -> Iterator[TranscriptEntry]:
         """Every entry but the head."""
         end, all_codes = self.last_line + 1, self.index.codes
         stretches = iter([*self.index.turns.rolled_back_lines, (end, end)])
@@ -470,7 +470,9 @@ class _RolloutReader:
             read_item(record.payload, f"item-{number}"), to_epoch_seconds(record.timestamp), number
         )
 
-    def _other_entry(self, line: RecordedLine, *, rolled_back: bool) -> tuple[TranscriptEntry, ...]:
+    def _other_entry(
+        self, line: RawTranscriptLine, *, rolled_back: bool
+    ) -> tuple[TranscriptEntry, ...]:
         """The entry of any other line; none for a blank one. `rolled_back` says that it belongs to
         a rolled-back turn.
         """
@@ -539,7 +541,7 @@ class _RolloutReader:
         elif code == ROLLBACK:
             found = TurnRollback(*self.index.rollbacks[number], number)
         elif code in (TURN_CONTEXT, TURN_STARTED):
-            turn = read_turn(data)
+            turn = read_turn_context(data)
             self.model, self.turn = turn.model or self.model, turn.turn_id or self.turn
         return found or SideRecord(self.names[code], number, data.rstrip())
 

@@ -18,7 +18,7 @@ from memorist.core.messages import (
     ToolUse,
 )
 from memorist.formats.json_records import (
-    JsonDocument,
+    ChatDocument,
     JsonRecord,
     MessageBuilder,
     get_object,
@@ -33,7 +33,7 @@ _USER, _AGENT = 1, 2
 """The `type` of a message."""
 
 
-def read_chat(document: JsonDocument, cwd: str) -> Iterator[TranscriptEntry]:
+def read_chat(document: ChatDocument, cwd: str) -> Iterator[TranscriptEntry]:
     """The `SessionHead`, then the messages of a chat of the project in the folder `cwd`."""
     chat = document.fields
     yield SessionHead(

@@ -22,7 +22,7 @@ from memorist.formats import (
 from memorist.formats.json_records import read_document
 from memorist.formats.transcript_format import (
     FAILURES,
-    RecordedLine,
+    RawTranscriptLine,
     RecordedLines,
     TranscriptEntry,
     repair_line,
@@ -96,7 +96,7 @@ def detect_format(lines: RecordedLines) -> str:
     Raises UnreadableSession, which says what the file seems to be instead: empty, binary, another
     kind of text, or JSON of another shape.
     """
-    usable: list[RecordedLine] = []
+    usable: list[RawTranscriptLine] = []
     binary = records = False
     for line in islice(lines, _MAX_LINES):
         if line.problem or not line.data.strip():
@@ -116,7 +116,7 @@ def detect_format(lines: RecordedLines) -> str:
     raise UnreadableSession(_describe_file(first, binary=binary, records=records))
 
 
-def _detect_document(lines: Sequence[RecordedLine]) -> str:
+def _detect_document(lines: Sequence[RawTranscriptLine]) -> str:
     """The format of a document that is spread over lines, by what is before its messages."""
     document = read_document(lines) if lines and lines[0].data.lstrip()[:1] == b"{" else None
     if document is None:
@@ -133,7 +133,7 @@ def read_session(lines: RecordedLines) -> Iterator[TranscriptEntry]:
     return SESSION_READERS[detect_format(lines)](lines)
 
 
-def _probe_line(line: RecordedLine) -> _FormatProbe | None:
+def _probe_line(line: RawTranscriptLine) -> _FormatProbe | None:
     try:
         return _decode_probe(line.data)
     except FAILURES:

@@ -66,7 +66,7 @@ def _decode_object(data: bytes) -> tuple[JsonObject | None, bool]:
     return (found if isinstance(found, dict) else None), False
 
 
-class JsonDocument(Struct, frozen=True):
+class ChatDocument(Struct, frozen=True):
     """A document `{…, "messages": […]}` as far as it can be read."""
 
     fields: JsonObject
@@ -75,7 +75,7 @@ class JsonDocument(Struct, frozen=True):
     remarks: tuple[SkippedLine | RepairedLine, ...] = ()
 
 
-def read_document(lines: RecordedLines) -> JsonDocument | None:
+def read_document(lines: RecordedLines) -> ChatDocument | None:
     """Read a document that may be torn: what is before the tear is kept. None for a text that
     is no object. It is held in memory.
     """
@@ -91,7 +91,7 @@ def read_document(lines: RecordedLines) -> JsonDocument | None:
         return None
     cursor = _DocumentCursor(text, start + 1)
     fields, messages = cursor.read()
-    return JsonDocument(fields, tuple(messages), (*remarks, *cursor.remarks))
+    return ChatDocument(fields, tuple(messages), (*remarks, *cursor.remarks))
 
 
 class _DocumentCursor:

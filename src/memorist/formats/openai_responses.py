@@ -31,11 +31,11 @@ from memorist.formats.host_markup import detect_origin
 from memorist.formats.request_codec import (
     UNKNOWN_ITEM,
     BaseCodec,
-    apply_origins,
     arguments_text,
     build_unknown_block,
     build_unknown_message,
     collect_extra,
+    combine_block_origins,
     detect_user_origin,
     get_raw_json,
     is_anthropic_typed,
@@ -131,7 +131,7 @@ def write_part(part: Part, usual: str) -> object:
             return get_raw_json(part)
 
 
-def translate_parts(blocks: Iterable[Block], usual: str) -> list[JsonObject]:
+def write_blocks_as_parts(blocks: Iterable[Block], usual: str) -> list[JsonObject]:
     """Write blocks of another format as parts. Empty texts and what this format cannot express are
     left out.
     """
@@ -190,7 +190,7 @@ def read_recorded_origins(
     ):
         return None
     origins = [_stated_origin(block, kind) for block, kind in zip(blocks, kinds, strict=True)]
-    return apply_origins(blocks, origins)
+    return combine_block_origins(blocks, origins)
 
 
 def _stated_origin(block: Block, kind: str) -> Origin | None:
@@ -226,7 +226,7 @@ _MODEL_ITEMS = frozenset(
 _SUMMARY_ITEMS = frozenset({"compaction", "compaction_summary", "context_compaction"})
 
 
-class CallItemFields(NamedTuple):
+class CallItemKeys(NamedTuple):
     """Where a call item stores its name and arguments. `tool` is the tool name when the item has
     none of its own.
     """
@@ -237,13 +237,13 @@ class CallItemFields(NamedTuple):
 
 
 CALL_ITEMS = {
-    "function_call": CallItemFields("arguments", text=True),
-    "custom_tool_call": CallItemFields("input", text=True),
-    "local_shell_call": CallItemFields("action", "local_shell"),
-    "shell_call": CallItemFields("action", "shell"),
-    "apply_patch_call": CallItemFields("operation", "apply_patch"),
-    "computer_call": CallItemFields("action", "computer"),
-    "tool_search_call": CallItemFields("arguments", "tool_search"),
+    "function_call": CallItemKeys("arguments", text=True),
+    "custom_tool_call": CallItemKeys("input", text=True),
+    "local_shell_call": CallItemKeys("action", "local_shell"),
+    "shell_call": CallItemKeys("action", "shell"),
+    "apply_patch_call": CallItemKeys("operation", "apply_patch"),
+    "computer_call": CallItemKeys("action", "computer"),
+    "tool_search_call": CallItemKeys("arguments", "tool_search"),
 }
 """Calls that the client answers with an item of its own and that must therefore be paired."""
 
@@ -547,7 +547,7 @@ def _call_item(block: ToolUse, *, custom: bool) -> JsonObject:
 
 def _output_item(block: ToolResult, *, custom: bool) -> JsonObject:
     only_text = all(isinstance(part, TextBlock) for part in block.content)
-    output = block.text if only_text else translate_parts(block.content, "input_text")
+    output = block.text if only_text else write_blocks_as_parts(block.content, "input_text")
     return {
         "type": "custom_tool_call_output" if custom else "function_call_output",
         "call_id": block.tool_use_id,
@@ -557,7 +557,7 @@ def _output_item(block: ToolResult, *, custom: bool) -> JsonObject:
 
 def _message_item(blocks: Sequence[Block], role: Role) -> list[JsonObject]:
     role = "user" if role == "tool" else role
-    parts = translate_parts(blocks, default_text_type(role))
+    parts = write_blocks_as_parts(blocks, default_text_type(role))
     return [{"type": "message", "role": role, "content": parts}] if parts else []
 
 

@@ -282,10 +282,10 @@ def detect_user_origin(blocks: tuple[Block, ...]) -> tuple[Origin, tuple[Block, 
     origins = [
         detect_origin(block.text) if isinstance(block, TextBlock) else None for block in blocks
     ]
-    return apply_origins(blocks, origins)
+    return combine_block_origins(blocks, origins)
 
 
-def apply_origins(
+def combine_block_origins(
     blocks: tuple[Block, ...], origins: list[Origin | None]
 ) -> tuple[Origin, tuple[Block, ...]]:
     """Like `detect_user_origin`, with the origin of every text (None for other blocks) determined

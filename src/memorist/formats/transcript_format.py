@@ -99,7 +99,7 @@ def explain_bad_line(data: bytes, *, last: bool) -> str:
 # The entries of a recorded session file of any client: the values that the readers yield.
 
 
-class RecordedLine(NamedTuple):
+class RawTranscriptLine(NamedTuple):
     """One line of a file. `problem` is set, and `data` empty, when the line could not be read
     (longer than the limit).
     """
@@ -110,7 +110,7 @@ class RecordedLine(NamedTuple):
     problem: str = ""
 
 
-RecordedLines = Iterable[RecordedLine]
+RecordedLines = Iterable[RawTranscriptLine]
 """Lines of one file; every `iter()` starts at its beginning."""
 
 
@@ -337,7 +337,7 @@ def read_session(lines: RecordedLines) -> Iterator[TranscriptEntry]:
         yield SessionHead(session="", format="memorist")
 
 
-def _read_line(line: RecordedLine, *, opened: bool) -> tuple[TranscriptEntry, ...]:
+def _read_line(line: RawTranscriptLine, *, opened: bool) -> tuple[TranscriptEntry, ...]:
     if line.problem:
         return (SkippedLine(line.number, line.problem),)
     try:

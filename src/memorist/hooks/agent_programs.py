@@ -22,12 +22,12 @@ from memorist.hooks.claude_code_settings import (
 )
 from memorist.hooks.codex_settings import (
     find_codex_folder,
-    find_codex_server_file,
+    find_codex_server_target,
     has_codex_plugin,
 )
 from memorist.hooks.hook_entries import add_hooks, remove_hooks
 from memorist.hooks.hook_event import Client
-from memorist.hooks.hook_install import SettingsFile
+from memorist.hooks.hook_install import InstallTarget
 from memorist.hooks.install_scope import HOME_VARIABLE, LaunchCommand, SettingsScope
 from memorist.hooks.mcp_entries import (
     OPENCODE_SERVERS_KEY,
@@ -128,7 +128,7 @@ def find_joined_agents(scope: SettingsScope) -> list[AgentProgram]:
     ]
 
 
-def _holds_own(target: SettingsFile) -> bool:
+def _holds_own(target: InstallTarget) -> bool:
     with contextlib.suppress(OSError, UnicodeDecodeError, InputError):
         text = read_regular_text(target.path)
         return target.remove(text, ()) != text
@@ -165,11 +165,11 @@ def find_settings_files(
     hooks: Mapping[str, object],
     *,
     mcp: bool,
-) -> list[SettingsFile]:
+) -> list[InstallTarget]:
     """The settings files to change; none for an agent without hooks where `mcp` is not wanted."""
     agent = AGENTS[name]
     server = (
-        find_codex_server_file(scope, program)
+        find_codex_server_target(scope, program)
         if name == "codex"
         else _json_server_file(agent, scope, program)
     )
@@ -180,16 +180,16 @@ def find_settings_files(
         if name == "claude-code"
         else find_codex_folder(scope) / "hooks.json"
     )
-    first = SettingsFile(path, "hooks", lambda text: add_hooks(text, hooks), remove_hooks, "{}\n")
+    first = InstallTarget(path, "hooks", lambda text: add_hooks(text, hooks), remove_hooks, "{}\n")
     return [first, server] if mcp else [first]
 
 
 def _json_server_file(
     agent: AgentProgram, scope: SettingsScope, program: LaunchCommand
-) -> SettingsFile:
+) -> InstallTarget:
     container = OPENCODE_SERVERS_KEY if agent.name == "opencode" else SERVERS_KEY
     entry = _server_entry(agent.name, program)
-    return SettingsFile(
+    return InstallTarget(
         _json_server_path(agent, scope),
         "MCP server",
         lambda text: add_json_server(text, entry, container),

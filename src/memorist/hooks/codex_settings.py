@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from memorist.core import toml_edit
 from memorist.errors import InputError
 from memorist.hooks.hook_entries import find_own_hooks
-from memorist.hooks.hook_install import SettingsFile
+from memorist.hooks.hook_install import InstallTarget
 from memorist.hooks.install_scope import LaunchCommand, SettingsScope
 from memorist.hooks.mcp_entries import (
     MCP_SERVER_NAME,
@@ -61,10 +61,10 @@ def has_codex_plugin(scope: SettingsScope) -> bool:
     return False
 
 
-def find_codex_server_file(scope: SettingsScope, program: LaunchCommand) -> SettingsFile:
+def find_codex_server_target(scope: SettingsScope, program: LaunchCommand) -> InstallTarget:
     """The file that holds the MCP servers; removing ours removes what the user trusted of it."""
     folder = find_codex_folder(scope)
-    return SettingsFile(
+    return InstallTarget(
         folder / "config.toml",
         "MCP server",
         lambda text: add_toml_server(text, program),

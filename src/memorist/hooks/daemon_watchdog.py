@@ -31,7 +31,7 @@ a sixth of it.
 """
 
 
-class Heartbeat:
+class EventLoopWatchdog:
     """Calls `on_hang`, from the watchdog thread, when the loop is blocked or runs without end.
 
     `cpu_seconds` returns the CPU time of the process.

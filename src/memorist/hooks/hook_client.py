@@ -57,7 +57,7 @@ class HookCall:
             )
         )
         self.folder = f"{self.home}/{hook_protocol.FOLDER}"
-        self.wrong_argument = find_wrong_argument(self, arguments)
+        self.wrong_argument = explain_wrong_argument(self, arguments)
         self.seconds = hook_time_limits.find_time_limit(self.event, _read_time_limits(self.folder))
         self.deadline = time.monotonic() + self.seconds
 
@@ -96,7 +96,7 @@ def run_hook(arguments: list[str]) -> None:
         _exit(asked, sys.exception())
 
 
-def find_wrong_argument(call: HookCall, arguments: list[str]) -> str:
+def explain_wrong_argument(call: HookCall, arguments: list[str]) -> str:
     """What is wrong in the command of a settings file; empty for nothing."""
     if call.event not in hook_protocol.KNOWN_EVENTS:
         known = ", ".join(hook_protocol.KNOWN_EVENTS[:-1])

@@ -24,14 +24,14 @@ from memorist.hooks.daemon_socket import (
     DaemonSocket,
 )
 from memorist.hooks.daemon_watchdog import (
-    Heartbeat,
+    EventLoopWatchdog,
     exit_process,
 )
 from memorist.hooks.hook_client import record_hook_failure
 from memorist.hooks.hook_event import (
     Client,
     HookEvent,
-    UnknownHookEvent,
+    UnusableHookEvent,
     detect_client,
     parse_hook_event,
 )
@@ -95,7 +95,7 @@ class HookDaemon:
         arrives.
         """
         loop = asyncio.get_running_loop()
-        Heartbeat(self._on_hang).start(loop)
+        EventLoopWatchdog(self._on_hang).start(loop)
         processes.call_on_end_signals(loop, self._end.set)
         engine = self._open_engine()
         if engine is not None:
@@ -198,7 +198,7 @@ class HookDaemon:
         if not self._settings.enabled:
             return b""
         event = parse_hook_event(question.data, question.event)
-        if isinstance(event, UnknownHookEvent):
+        if isinstance(event, UnusableHookEvent):
             self._record_failure(question.event, question.client, event.why)
             return b""
         client = detect_client(question.client, event)
@@ -258,7 +258,7 @@ async def _read_request(reader: asyncio.StreamReader) -> HookRequest | str | Non
     line = await reader.readline()
     read = hook_protocol.parse_hook_header(line)
     if read is None:
-        return hook_protocol.MOVED if hook_protocol.is_other_version(line) else None
+        return hook_protocol.MOVED if hook_protocol.is_other_protocol_version(line) else None
     version, event, client, project, length = read
     if version != __version__:
         return hook_protocol.MOVED

@@ -36,7 +36,7 @@ megabytes.
 """
 
 
-class SettingsFile(Struct, frozen=True):
+class InstallTarget(Struct, frozen=True):
     """A file to change and how; `purpose` names it for the user.
 
     `empty_text` is what a missing file counts as.
@@ -100,7 +100,7 @@ class HookInstaller:
         self._files = files
         self._path = home / hook_protocol.FOLDER / RECORD_FILE
 
-    def plan_install(self, target: SettingsFile) -> SettingsChange:
+    def plan_install(self, target: InstallTarget) -> SettingsChange:
         """Plan an installation.
 
         Raises InputError for a file that is invalid or read-only, StoreError for one that cannot be
@@ -116,14 +116,14 @@ class HookInstaller:
             SettingsChange(path, before, _edit_text(lambda: target.add(text), path))
         )
 
-    def plan_uninstall(self, target: SettingsFile) -> SettingsChange:
+    def plan_uninstall(self, target: InstallTarget) -> SettingsChange:
         """Plan a removal: the original content if nobody changed the file since.
 
         Raises as `plan_install` does.
         """
         return _require_writable(self._plan_removal(target))
 
-    def _plan_removal(self, target: SettingsFile) -> SettingsChange:
+    def _plan_removal(self, target: InstallTarget) -> SettingsChange:
         path, before = self._read(target)
         if before is None:
             return SettingsChange(path, None, None)
@@ -141,7 +141,7 @@ class HookInstaller:
                     return SettingsChange(path, before, exact)
         return SettingsChange(path, before, after)
 
-    def _read(self, target: SettingsFile) -> tuple[Path, bytes | None]:
+    def _read(self, target: InstallTarget) -> tuple[Path, bytes | None]:
         path = self._files.resolve(target.path)
         try:
             data = self._files.read(path, limit=MAX_SETTINGS_BYTES + 1)

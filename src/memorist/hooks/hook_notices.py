@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memorist.core.sentences import shorten
+from memorist.core.sentences import shorten_to_one_line
 from memorist.events import Event, MemoryChanged, MemoryNeedsReview
 from memorist.hooks.hook_event import Client
 from memorist.safety.hidden_characters import strip_hidden_characters
@@ -20,7 +20,7 @@ _MAX_QUOTED_CHARS = 90
 _FORGETTING = ("forget", "forgets")
 
 
-def render_notice(events: Sequence[Event]) -> str:
+def render_memory_notice(events: Sequence[Event]) -> str:
     """Say in one line what became of memory; empty where nothing did."""
     changed = [each for each in events if isinstance(each, MemoryChanged) and each.paths]
     waiting = {each.proposal for each in events if isinstance(each, MemoryNeedsReview)}
@@ -34,7 +34,7 @@ def render_notice(events: Sequence[Event]) -> str:
     if not parts:
         return ""
     room = MAX_NOTICE_CHARS - sum(len(way) + 3 for way in ways)
-    line = shorten("memorist: " + ", ".join(parts), room)
+    line = shorten_to_one_line("memorist: " + ", ".join(parts), room)
     return strip_hidden_characters(" · ".join([line, *ways]))
 
 
@@ -54,9 +54,11 @@ def _describe_change(change: MemoryChanged) -> str:
     if change.actor == "team":
         return "took over memories of the team"
     if verb.endswith(_FORGETTING):
-        return f"forgot “{shorten(said, _MAX_QUOTED_CHARS)}”"
+        return f"forgot “{shorten_to_one_line(said, _MAX_QUOTED_CHARS)}”"
     named = ", ".join(path.removesuffix(".md") for path in change.paths)
-    quoted = f"“{shorten(said, _MAX_QUOTED_CHARS)}”" if change.actor == "said" else named
+    quoted = (
+        f"“{shorten_to_one_line(said, _MAX_QUOTED_CHARS)}”" if change.actor == "said" else named
+    )
     if replaced:
         return f"changed to {quoted} (was {replaced.replace('.md', '')})"
     return f"remembered {quoted}"
@@ -64,11 +66,11 @@ def _describe_change(change: MemoryChanged) -> str:
 
 def render_pin_notice(text: str) -> str:
     """Say that a text stays in sight for the session."""
-    shown = strip_hidden_characters(shorten(redact(text).text, _MAX_QUOTED_CHARS))
+    shown = strip_hidden_characters(shorten_to_one_line(redact(text).text, _MAX_QUOTED_CHARS))
     return f"memorist: keeps “{shown}” in sight for this session"
 
 
-def render_shown_wish_notice(client: Client) -> str:
+def render_memory_stays_on_notice(client: Client) -> str:
     """Say that a line of a prompt asks for no memory, and was taken for a quotation."""
     command = "$memorist-off" if client == "codex" else "/memorist:off"
     return f"memorist: memory stays on; if you want none in this session: {command}"
@@ -76,4 +78,4 @@ def render_shown_wish_notice(client: Client) -> str:
 
 def render_off_notice(why: str) -> str:
     """Say that memory is off, and why."""
-    return f"memorist: memory is off: {shorten(why, MAX_NOTICE_CHARS)}"
+    return f"memorist: memory is off: {shorten_to_one_line(why, MAX_NOTICE_CHARS)}"

@@ -90,7 +90,7 @@ def parse_hook_header(line: bytes) -> tuple[str, str, str, str, int] | None:
     return (parts[2], parts[3], parts[4], parts[5], length) if length <= MAX_EVENT_BYTES else None
 
 
-def is_other_version(line: bytes) -> bool:
+def is_other_protocol_version(line: bytes) -> bool:
     """Whether an invalid header line is memorist's own with another protocol number."""
     name, _, rest = line.partition(b"\t")
     return name == b"memorist" and rest.partition(b"\t")[0] != PROTOCOL.encode()

@@ -23,9 +23,9 @@ from memorist.events import Event, MemoryChanged, MemoryNeedsReview
 from memorist.hooks.hook_event import Client, HookEvent
 from memorist.hooks.hook_notices import (
     NOTICE_EVENTS,
-    render_notice,
+    render_memory_notice,
+    render_memory_stays_on_notice,
     render_pin_notice,
-    render_shown_wish_notice,
     render_waiting_notice,
 )
 from memorist.hooks.hook_texts import (
@@ -168,9 +168,9 @@ class HookSession:
         begins = event.hook_event_name == "SessionStart" and event.source not in WITHIN_SESSION
         notices = (
             render_waiting_notice(self._session.count_waiting()) if begins else "",
-            render_notice(events),
+            render_memory_notice(events),
             render_pin_notice(pinned) if pinned else "",
-            render_shown_wish_notice(self._client) if may_ask_for_no_memory(typed) else "",
+            render_memory_stays_on_notice(self._client) if may_ask_for_no_memory(typed) else "",
         )
         return " · ".join(filter(None, notices))
 

@@ -17,7 +17,7 @@ from memorist.errors import UnreadableSession
 from memorist.formats.format_detection import SESSION_READERS, detect_format
 from memorist.formats.transcript_format import (
     CompactionBoundary,
-    RecordedLine,
+    RawTranscriptLine,
     SessionHead,
     TurnRollback,
     UsageReport,
@@ -97,10 +97,10 @@ class _LinesFromOffset:
         self.end_offset = start
         self.has_rollback = False
 
-    def __iter__(self) -> Iterator[RecordedLine]:
+    def __iter__(self) -> Iterator[RawTranscriptLine]:
         self.line_count, self.end_offset = self._lines, self._start
         for number in range(1, self._lines + 1):
-            yield RecordedLine(number, b"")
+            yield RawTranscriptLine(number, b"")
         try:
             with open_regular(self._path) as file:
                 file.seek(self._start)
@@ -108,7 +108,7 @@ class _LinesFromOffset:
                     self.line_count += 1
                     self.end_offset += len(data)
                     self.has_rollback = self.has_rollback or _ROLLBACK_MARK in data
-                    yield RecordedLine(self.line_count, data)
+                    yield RawTranscriptLine(self.line_count, data)
         except OSError as error:
             raise UnreadableSession(
                 f"{self._path} cannot be read: {error.strerror or error}"

@@ -13,7 +13,7 @@ from memorist.core.front_matter import split_front_matter
 from memorist.core.prompt_templates import load_prompt
 from memorist.core.yaml_text import dump_yaml
 from memorist.hooks.agent_programs import AGENTS, AgentName, find_user_folder, has_plugin
-from memorist.hooks.hook_install import SettingsFile
+from memorist.hooks.hook_install import InstallTarget
 from memorist.hooks.install_scope import LaunchCommand, SettingsScope
 
 COMMAND_NAMES = ("remember", "forget", "pin", "off", "summary", "dream", "sessions", "notes")
@@ -28,7 +28,7 @@ _ONLY_WHEN_NAMED = "policy:\n  allow_implicit_invocation: false\n"
 
 def find_command_files(
     name: AgentName, scope: SettingsScope, program: LaunchCommand
-) -> list[SettingsFile]:
+) -> list[InstallTarget]:
     """The files of the commands: in folders and under names of memorist's own, for all projects.
     What they run is the given program: an agent's shell may have another search path.
 
@@ -41,14 +41,14 @@ def find_command_files(
     words = program.shell_words()
     texts = _render_skills(folder) if name == "codex" else _render_commands(folder)
     return [
-        SettingsFile(
+        InstallTarget(
             path, "command", partial(_replace_text, _PROGRAM.sub(lambda _: words, text)), _empty, ""
         )
         for path, text in texts.items()
     ]
 
 
-def find_retired_files(name: AgentName, scope: SettingsScope) -> list[SettingsFile]:
+def find_retired_files(name: AgentName, scope: SettingsScope) -> list[InstallTarget]:
     """Command files of former versions that are still there: Codex reads no custom prompts since
     0.117.
     """
@@ -56,7 +56,7 @@ def find_retired_files(name: AgentName, scope: SettingsScope) -> list[SettingsFi
         return []
     folder = find_user_folder(AGENTS[name], scope) / "prompts"
     paths = [folder / f"memorist-{each}.md" for each in _CODEX_COMMANDS]
-    return [SettingsFile(path, "command", _keep, _empty, "") for path in paths if path.is_file()]
+    return [InstallTarget(path, "command", _keep, _empty, "") for path in paths if path.is_file()]
 
 
 def _has_commands(name: AgentName, scope: SettingsScope) -> bool:

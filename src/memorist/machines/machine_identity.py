@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from memorist.errors import NothingToDo, UsageError
 from memorist.machines.machine_remote import random_bytes
 from memorist.machines.machine_snapshot import MachineSnapshot
-from memorist.machines.snapshot_cipher import NONCE_BYTES, encrypt_snapshot, open_snapshot
+from memorist.machines.snapshot_cipher import NONCE_BYTES, decrypt_snapshot, encrypt_snapshot
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
 
@@ -48,7 +48,7 @@ def join_machines(layout: Layout, location: str, key: str) -> MachineIdentity:
     name = re.sub(r"[^A-Za-z0-9-]+", "-", platform.node()).strip("-")[:30] or "machine"
     machine = f"{name}-{random_bytes(3).hex()}"
     probe = encrypt_snapshot(key, MachineSnapshot(machine=machine), random_bytes(NONCE_BYTES))
-    open_snapshot(key, machine, probe)
+    decrypt_snapshot(key, machine, probe)
     if (layout.machines / "own").exists():
         raise UsageError(
             f"this machine shares already, by {layout.machines / 'own'}; remove that file to "

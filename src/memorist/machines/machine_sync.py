@@ -21,7 +21,7 @@ from memorist.errors import InputError
 from memorist.machines.machine_identity import MachineIdentity, load_identity
 from memorist.machines.machine_remote import open_machine_remote, random_bytes
 from memorist.machines.machine_snapshot import MachineSnapshot, ProjectEntries, merge_snapshots
-from memorist.machines.snapshot_cipher import NONCE_BYTES, encrypt_snapshot, open_snapshot
+from memorist.machines.snapshot_cipher import NONCE_BYTES, decrypt_snapshot, encrypt_snapshot
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
 from memorist.store.process_lock import hold_lock
@@ -81,7 +81,7 @@ def _read_snapshots(
     found, troubles = {}, []
     for machine, data in files.items():
         try:
-            found[machine] = open_snapshot(own.key, machine, data)
+            found[machine] = decrypt_snapshot(own.key, machine, data)
         except InputError as error:
             troubles.append(str(error))
     if files and not found:

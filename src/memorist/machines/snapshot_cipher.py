@@ -62,7 +62,7 @@ def encrypt_snapshot(key: str, snapshot: MachineSnapshot, nonce: bytes) -> bytes
     return _HEADER + nonce + _open_cipher(key).encrypt(nonce, plain, snapshot.machine.encode())
 
 
-def open_snapshot(key: str, machine: str, data: bytes) -> MachineSnapshot:
+def decrypt_snapshot(key: str, machine: str, data: bytes) -> MachineSnapshot:
     """Decrypt what a machine of this name sealed. Raises InputError for anything else."""
     cipher = _open_cipher(key)
     body = data.removeprefix(_HEADER)

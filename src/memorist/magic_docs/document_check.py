@@ -26,7 +26,7 @@ from memorist.safety.permission_claims import (
 from memorist.safety.prompt_injection import find_injection_rules
 from memorist.safety.secrets import find_secrets
 from memorist.transcript.answer_check import LineCheck
-from memorist.transcript.name_search import NameOccurrences, find_recognizable_names
+from memorist.transcript.name_search import NamePresence, find_recognizable_names
 
 MIN_WORDS_FOR_SHRINK_CHECK = 60
 """Words of a document from which its shrinking is checked. Our choice."""
@@ -108,7 +108,7 @@ def judge_update(
             ("it would change the title, the instruction under it, or what stands above them",)
         )
     body = after[len(before.header.frame) :]
-    added, removed = diff_lines(before.body, body)
+    added, removed = find_added_and_removed_lines(before.body, body)
     reasons = (
         *_size_problems(before, body, len(encoded), max_bytes),
         *_secret_problems(before.text, after),
@@ -133,7 +133,7 @@ def preserve_line_endings(before: str, after: str) -> str:
     return after + end if before.endswith("\n") and not after.endswith("\n") else after
 
 
-def diff_lines(before: str, after: str) -> tuple[str, str]:
+def find_added_and_removed_lines(before: str, after: str) -> tuple[str, str]:
     """Return the added and the removed lines, each in order."""
     old, new = before.splitlines(), after.splitlines()
     return "\n".join(_lines_beyond(new, Counter(old))), "\n".join(_lines_beyond(old, Counter(new)))
@@ -248,20 +248,22 @@ def _order_problems(
     return tuple(reasons)
 
 
-def find_name_problems(document: MagicDocument, data: bytes, conversation: str) -> tuple[str, ...]:
+def find_unsupported_name_changes(
+    document: MagicDocument, data: bytes, conversation: str
+) -> tuple[str, ...]:
     """Return why the names in the bytes that a fork made of a document speak against them: a name
     that it takes out though the conversation says nothing of it, a file or identifier that stands
     neither there nor in the document. `conversation` is all of its text, with calls and results.
     """
     before, after = document.text, data.decode("utf-8", "replace")
-    present, mentioned = NameOccurrences(after), NameOccurrences(conversation)
+    present, mentioned = NamePresence(after), NamePresence(conversation)
     lost = (
         name
         for name in sorted(find_recognizable_names(document.body))
         if not (present[name] or mentioned[name] or mentioned[re.split(r"/|::|->", name)[-1]])
     )
     check = LineCheck(f"{conversation}\n{before}", "")
-    added, _ = diff_lines(before, after)
+    added, _ = find_added_and_removed_lines(before, after)
     invented = filter(None, map(check.find_invented, added.splitlines()))
     return (
         *(f"it would take out {name}, of which the conversation says nothing" for name in lost),

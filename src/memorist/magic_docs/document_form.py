@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from memorist.core.messages import JsonObject
-from memorist.forks.answer_form import AnswerForm, list_objects
+from memorist.forks.answer_form import AnswerForm, list_answer_objects
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement
 from memorist.forks.text_edits import TextEdits
 from memorist.magic_docs.document_header import MagicDocHeader
-from memorist.magic_docs.document_prompt import MagicDocPrompts, render_demands
+from memorist.magic_docs.document_prompt import MagicDocPrompts, render_instruction_and_reasons
 
 _FIELDS = ("section", "old", "new")
 MAX_CHANGES = 8
@@ -27,7 +27,7 @@ def build_document_form(
 
     def read(answer: JsonObject) -> TextEdits:
         text, problems = contents, []
-        for given in list_objects(answer.get("changes")):
+        for given in list_answer_objects(answer.get("changes")):
             if not isinstance(given.get("new"), str):
                 problems.append("a change has no text under `new`; to take a line out, it is empty")
                 continue
@@ -46,7 +46,7 @@ def build_document_form(
         return TextEdits((edit,), dropped=tuple(problems))
 
     text: JsonObject = {"type": "string"}
-    own, reasons = render_demands(header, prompts, refused)
+    own, reasons = render_instruction_and_reasons(header, prompts, refused)
     named = f'The document `{path}`, titled "{header.title}":\n\n{contents.strip()}'
     return AnswerForm(
         instruction=prompts.form.strip(),

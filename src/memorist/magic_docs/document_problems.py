@@ -58,7 +58,7 @@ def _check_document(scope: DocumentScope, path: Path) -> DocumentReport:
     except FileNotFoundError:
         return DocumentReport(path=str(path), problems=("it is not there",))
     document = inspect_document(scope, str(path))
-    missing = find_missing_paths(scope, path, "", data.decode("utf-8", "replace"))
+    missing = find_new_missing_paths(scope, path, "", data.decode("utf-8", "replace"))
     problems = (
         document.why if document is not None else "",
         *find_document_problems(data, scope.max_bytes),
@@ -75,7 +75,7 @@ def _report(path: Path, data: bytes, problems: tuple[str, ...]) -> DocumentRepor
     )
 
 
-def find_missing_paths(
+def find_new_missing_paths(
     scope: DocumentScope, path: Path, before: str, after: str
 ) -> tuple[str, ...]:
     """Return paths that only the new text names, that begin in a folder of the project or next to

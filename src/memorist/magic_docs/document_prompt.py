@@ -18,7 +18,7 @@ class MagicDocPrompts(Struct, frozen=True, kw_only=True):
     is_user_prompt: bool = False
 
 
-def render_demands(
+def render_instruction_and_reasons(
     header: MagicDocHeader, prompts: MagicDocPrompts, refused: tuple[str, ...]
 ) -> tuple[str, str]:
     """What the owner says of the document, and why its last change was rejected; empty without."""
@@ -46,7 +46,7 @@ def build_update_prompt(
     In a user's own prompt unknown names stay as they are, and the reasons go to its end if it does
     not place them.
     """
-    own, reasons = render_demands(header, prompts, refused)
+    own, reasons = render_instruction_and_reasons(header, prompts, refused)
     values = {
         "docContents": contents.rstrip("\n"),
         "docPath": path,

@@ -21,7 +21,7 @@ from memorist.errors import StoreError, WriteConflict
 from memorist.events import MagicDocForgotten, MagicDocFound, MagicDocUnchanged, MagicDocUpdated
 from memorist.extensions import SessionExtension
 from memorist.forks.background_queue import BackgroundQueue
-from memorist.forks.fork_request import shares_prefix
+from memorist.forks.fork_request import is_parent_model
 from memorist.forks.fork_spec import (
     ForkOutcome,
     ForkSpec,
@@ -34,7 +34,7 @@ from memorist.magic_docs.document_check import (
     MagicDocument,
     RejectedUpdate,
     UnchangedUpdate,
-    find_name_problems,
+    find_unsupported_name_changes,
     judge_update,
     read_document,
 )
@@ -49,9 +49,9 @@ from memorist.magic_docs.document_files import (
 from memorist.magic_docs.document_form import build_document_form
 from memorist.magic_docs.document_header import is_markdown
 from memorist.magic_docs.document_mentions import ConversationReader
-from memorist.magic_docs.document_problems import find_missing_paths
+from memorist.magic_docs.document_problems import find_new_missing_paths
 from memorist.magic_docs.document_prompt import build_update_prompt
-from memorist.models.answer_schema import fills_forms
+from memorist.models.answer_schema import should_use_answer_form
 from memorist.ports import Model
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
@@ -290,12 +290,12 @@ class MagicDocs(SessionExtension):
             judge_update, update.document, update.after, said, scope.max_bytes
         )
         if isinstance(verdict, AcceptedUpdate):
-            missing = find_missing_paths(
+            missing = find_new_missing_paths(
                 scope, update.path, update.document.text, verdict.data.decode("utf-8")
             )
             reasons = tuple(f"it would name {name}, which is not there" for name in missing)
             reasons = reasons or await asyncio.to_thread(
-                find_name_problems,
+                find_unsupported_name_changes,
                 update.document,
                 verdict.data,
                 "\n".join(map(_source_text, self._conversation.messages)),
@@ -340,7 +340,7 @@ class MagicDocs(SessionExtension):
         parent: ParentCall | None,
         refused: tuple[str, ...],
     ) -> ForkSpec:
-        shares = parent is not None and shares_prefix(model.name, model.format, parent)
+        shares = parent is not None and is_parent_model(model.name, model.format, parent)
         spoken = (
             []
             if shares
@@ -352,7 +352,7 @@ class MagicDocs(SessionExtension):
         )
         given = (document.text, str(path), document.header, self._prompts, refused)
         fills = (
-            fills_forms(model, self._runtime.settings.models, shares=shares)
+            should_use_answer_form(model, self._runtime.settings.models, shares=shares)
             and not self._prompts.is_user_prompt
         )
         return ForkSpec(

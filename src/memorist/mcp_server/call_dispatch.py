@@ -48,7 +48,7 @@ from memorist.mcp_server.tool_arguments import (
 from memorist.recall.memory_rendering import (
     EVERYWHERE_HEADING,
     SAID_HEADING,
-    group_by_origin,
+    group_index_by_origin,
 )
 from memorist.recall.memory_search import open_memory_search
 from memorist.recall.memory_selection import select_relevant
@@ -56,7 +56,7 @@ from memorist.recall.reachable_memory import ReachableMemory
 from memorist.store.database import open_database
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
-from memorist.store.memory_uses import list_uses
+from memorist.store.memory_uses import list_uses_of_memory
 from memorist.system import SystemClock
 
 MAX_OPEN_PROJECTS = 16
@@ -70,7 +70,7 @@ MAX_LISTED = 10
 """Sessions and waiting changes that the status lists."""
 
 
-class OpenProject:
+class OpenedProject:
     """The open memory and sessions of one project."""
 
     def __init__(self, root: Path, environment: Mapping[str, str]) -> None:
@@ -124,15 +124,15 @@ class ToolDispatcher:
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         self._environment = os.environ if environment is None else environment
-        self._open_projects: OrderedDict[Path, OpenProject] = OrderedDict()
+        self._open_projects: OrderedDict[Path, OpenedProject] = OrderedDict()
 
-    def open_project(self, root: Path) -> OpenProject:
+    def open_project(self, root: Path) -> OpenedProject:
         """Return the project of that root, opened on first use.
 
         Raises SettingsError, StoreError.
         """
         if root not in self._open_projects:
-            self._open_projects[root] = OpenProject(root, self._environment)
+            self._open_projects[root] = OpenedProject(root, self._environment)
             if len(self._open_projects) > MAX_OPEN_PROJECTS:
                 self._open_projects.popitem(last=False)[1].close()
         self._open_projects.move_to_end(root)
@@ -147,7 +147,7 @@ class ToolDispatcher:
         """Return a tool's answer. Raises MemoristError."""
         return limit_answer(self._call_tool(self.open_project(root), arguments, client))
 
-    def _call_tool(self, project: OpenProject, arguments: ToolArguments, client: str) -> str:
+    def _call_tool(self, project: OpenedProject, arguments: ToolArguments, client: str) -> str:
         match arguments:
             case (
                 MemorySearchArguments()
@@ -255,7 +255,7 @@ def _call_memory_tool(
             return tools.forget(arguments)
 
 
-def _fetch_back(project: OpenProject, arguments: FetchBackArguments) -> str:
+def _fetch_back(project: OpenedProject, arguments: FetchBackArguments) -> str:
     known, text = project.sessions.fetch_text(arguments.id, arguments.session)
     values = {
         "id": to_one_line(arguments.id),
@@ -265,13 +265,13 @@ def _fetch_back(project: OpenProject, arguments: FetchBackArguments) -> str:
     return render_template(load_prompt("mcp/fetched"), values, strict=True).strip()
 
 
-def _render_notes(project: OpenProject, session: str, start: int) -> str:
+def _render_notes(project: OpenedProject, session: str, start: int) -> str:
     known, text = project.sessions.find_notes(session)
     values = {"session": to_one_line(known.id), "notes": cut_page(sanitize_data(text), start)}
     return render_template(load_prompt("mcp/notes"), values, strict=True).strip()
 
 
-def _list_sessions_with_notes(project: OpenProject) -> list[ProjectSession]:
+def _list_sessions_with_notes(project: OpenedProject) -> list[ProjectSession]:
     found: list[ProjectSession] = []
     for each in project.sessions.list_sessions():
         if len(found) == MAX_LISTED:
@@ -281,7 +281,7 @@ def _list_sessions_with_notes(project: OpenProject) -> list[ProjectSession]:
     return found
 
 
-def _explain_memory(project: OpenProject, arguments: WhyArguments) -> str:
+def _explain_memory(project: OpenedProject, arguments: WhyArguments) -> str:
     memory = project.memory
     memory.headers()
     topic, doubts = memory.read_with_suspicions(arguments.path)
@@ -296,7 +296,9 @@ def _explain_memory(project: OpenProject, arguments: WhyArguments) -> str:
     lines += [
         "",
         "shown and used, newest first:",
-        *render_uses(list_uses(project.database(), str(memory.layout.folder), topic.path)),
+        *render_uses(
+            list_uses_of_memory(project.database(), str(memory.layout.folder), topic.path)
+        ),
     ]
     if arguments.query.strip():
         heads = {head.path: head for head in memory.headers()}
@@ -314,10 +316,12 @@ def _group_index(memory: AutoMemory) -> str:
     """The index with what the user said on top, then what holds in every project, whose paths begin
     with `everywhere/`; empty where there is neither.
     """
-    groups = [group_by_origin(memory.visible_index().text, memory.visible_headers(), SAID_HEADING)]
+    groups = [
+        group_index_by_origin(memory.visible_index().text, memory.visible_headers(), SAID_HEADING)
+    ]
     everywhere = memory.everywhere
     if everywhere is not None and everywhere.folder.exists:
-        text = group_by_origin(
+        text = group_index_by_origin(
             everywhere.visible_index().text,
             everywhere.visible_headers(),
             EVERYWHERE_HEADING.format(folder=EVERYWHERE_PREFIX),
@@ -326,7 +330,7 @@ def _group_index(memory: AutoMemory) -> str:
     return "\n".join(filter(None, groups))
 
 
-def _render_status(project: OpenProject) -> str:
+def _render_status(project: OpenedProject) -> str:
     memory = project.memory
     heads = memory.headers()
     withheld = len(heads) - len(memory.visible_headers())

@@ -28,9 +28,9 @@ from memorist.auto_memory.statement_changes import plan_removal
 from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.visible_memory import is_order_when_joined
 from memorist.auto_memory.write_evidence import WriteEvidence
-from memorist.auto_memory.write_result import WriteResult, add_everywhere
+from memorist.auto_memory.write_result import WriteResult, merge_everywhere_result
 from memorist.core.prompt_templates import load_prompt, render_template
-from memorist.core.text_analysis import encode_text
+from memorist.core.text_analysis import encode_file_text
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.mcp_server.project_sessions import QuoteSource
 from memorist.mcp_server.result_rendering import (
@@ -93,7 +93,7 @@ class MemoryToolDependencies(Struct, frozen=True, kw_only=True):
 
 def topic_version(topic: Topic) -> str:
     """The version mark of a memory."""
-    return compute_blob_id(encode_text(topic.text()))[:VERSION_CHARS]
+    return compute_blob_id(encode_file_text(topic.text()))[:VERSION_CHARS]
 
 
 class MemoryTools:
@@ -299,7 +299,7 @@ class MemoryTools:
             with contextlib.suppress(WriteConflict):  # another process took the name
                 return self._write_judged(
                     self._memory,
-                    MemoryChange(path=path, before=None, after=encode_text(topic.text())),
+                    MemoryChange(path=path, before=None, after=encode_file_text(topic.text())),
                     arguments,
                     source,
                 )
@@ -331,15 +331,15 @@ class MemoryTools:
             memory,
             MemoryChange(
                 path=before.path,
-                before=encode_text(before.text()),
-                after=encode_text(changed.text()),
+                before=encode_file_text(before.text()),
+                after=encode_file_text(changed.text()),
             ),
             arguments,
             source,
         )
         if memory is self._memory:
             return written
-        return add_everywhere(WriteResult(), written, EVERYWHERE_PREFIX)
+        return merge_everywhere_result(WriteResult(), written, EVERYWHERE_PREFIX)
 
     def _write_judged(
         self,

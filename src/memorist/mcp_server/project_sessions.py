@@ -10,21 +10,21 @@ from pathlib import Path
 from msgspec import Struct
 
 from memorist.auto_memory.memory_location import locate_project_root
-from memorist.auto_memory.quotation_proof import find_proven_statements
+from memorist.auto_memory.quotation_proof import find_typed_statements
 from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.write_evidence import (
     collect_write_evidence,
     find_quoted_messages,
     normalize_for_comparison,
 )
-from memorist.compaction.window_at_message import find_text
+from memorist.compaction.window_at_message import find_text_by_id
 from memorist.core.messages import Message, Origin
 from memorist.errors import InputError, NothingToDo, UnreadableSession
 from memorist.ports import FileSystem
 from memorist.store.database import Connection
 from memorist.store.disk_files import read_if_exists
 from memorist.store.home_layout import SessionLayout
-from memorist.store.session_rows import list_newest_sessions
+from memorist.store.session_rows import list_sessions_newest_first
 from memorist.store.transcript_reader import read_transcript
 from memorist.transcript.typed_replies import with_typed_replies
 
@@ -71,7 +71,7 @@ class ProjectSessions:
         """Return all sessions, the newest first. Raises StoreError."""
         return [
             ProjectSession(id, SessionLayout(Path(folder)), updated)
-            for id, project, folder, updated in list_newest_sessions(self._database())
+            for id, project, folder, updated in list_sessions_newest_first(self._database())
             if project and self._root_of(project) == self._root
         ]
 
@@ -124,7 +124,7 @@ class ProjectSessions:
         Raises InputError when no searched session has it.
         """
         for each in self._searched_sessions(id_prefix):
-            text = find_text(self._messages(each), id)
+            text = find_text_by_id(self._messages(each), id)
             if text is not None:
                 return each, text
         where = (
@@ -159,7 +159,7 @@ class ProjectSessions:
                     statement
                     for message in likely
                     if message.id in ids
-                    for statement in find_proven_statements(message)
+                    for statement in find_typed_statements(message)
                 ]
                 return QuoteSource(
                     each.id,

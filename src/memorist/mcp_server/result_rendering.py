@@ -12,7 +12,7 @@ from memorist.auto_memory.memory_file import Topic
 from memorist.auto_memory.write_result import WriteResult
 from memorist.core.utc_time import format_utc_minute
 from memorist.mcp_server.tool_arguments import make_encodable
-from memorist.recall.memory_selection import MemoryMatch, MemorySelection
+from memorist.recall.memory_selection import MemoryMatch, SelectedMemory
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact
@@ -127,7 +127,7 @@ def render_uses(uses: Sequence[MemoryUse]) -> list[str]:
 def explain_recall(
     path: str,
     matches: Sequence[MemoryMatch],
-    picks: Sequence[MemorySelection],
+    picks: Sequence[SelectedMemory],
     doubts: Sequence[str],
 ) -> str:
     """Explain whether a message would recall the memory, and why."""

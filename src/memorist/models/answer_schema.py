@@ -28,7 +28,7 @@ _SCHEMA_WORDS = lazy_pattern(
 """Words by which a server says that it does not take a schema, or not this one."""
 
 
-def fills_forms(model: Model, settings: ModelSettings, *, shares: bool) -> bool:
+def should_use_answer_form(model: Model, settings: ModelSettings, *, shares: bool) -> bool:
     """Whether a model is given a task as a form, whose answer its server holds to a schema.
 
     `shares`: beside a conversation that the server has cached. There only a near server of Chat

@@ -111,20 +111,20 @@ class CallFailure(Struct, frozen=True, kw_only=True):
     """What the provider says of the request's size and its window."""
 
 
-def http_status_for_error(code: str | None) -> int:
+def http_status_for_error_code(code: str | None) -> int:
     """The HTTP status that corresponds to an error type named inside a stream; 500 for an unknown
     one.
     """
     return _STATUS_BY_CODE.get(code or "", 500)
 
 
-def failure_from_error(error: JsonObject) -> CallFailure:
+def failure_from_error_object(error: JsonObject) -> CallFailure:
     """The failure described by an error object inside a stream or a reply: `{"type", "code",
     "message"}` in any of the three formats.
     """
     found = error.get("code") or error.get("type")
     code = found if isinstance(found, str) else None
-    status = found if isinstance(found, int) else http_status_for_error(code)
+    status = found if isinstance(found, int) else http_status_for_error_code(code)
     return CallFailure(
         kind="status",
         status=status,
@@ -225,7 +225,11 @@ def failure_from_status(
         return CallFailure(kind="status", message=said, code=code, status=status, retry=False)
     if status < 400:
         return CallFailure(
-            kind="status", message=said, code=code, status=http_status_for_error(code), size=size
+            kind="status",
+            message=said,
+            code=code,
+            status=http_status_for_error_code(code),
+            size=size,
         )
     retry = {"true": True, "false": False}.get(headers.get("x-should-retry") or "")
     return CallFailure(

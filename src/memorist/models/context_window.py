@@ -16,7 +16,7 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject
 from memorist.models.model_pricing import (
     ModelPrice,
-    find_price,
+    find_request_price,
 )
 from memorist.models.model_settings import ModelSettings
 
@@ -187,9 +187,9 @@ another one.
 """
 
 
-def find_window(request: JsonObject, models: ModelSettings, learned: int | None = None) -> int:
+def resolve_window(request: JsonObject, models: ModelSettings, learned: int | None = None) -> int:
     """Return the window of a request's model in tokens: what its server showed, else the price
     table's, else `models.window`, else the default.
     """
-    known = find_price(request, models.prices) or ModelPrice()
+    known = find_request_price(request, models.prices) or ModelPrice()
     return learned or known.window or models.window or DEFAULT_WINDOW

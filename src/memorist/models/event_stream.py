@@ -10,7 +10,7 @@ import msgspec
 from memorist.core.messages import JsonObject
 from memorist.models.call_failure import (
     CallFailure,
-    failure_from_error,
+    failure_from_error_object,
 )
 
 
@@ -77,4 +77,4 @@ def parse_plain_reply(data: bytes) -> JsonObject | CallFailure:
     if not isinstance(body, dict):
         return CallFailure(kind="invalid", message="the reply is not a JSON object")
     problem = body.get("error")
-    return failure_from_error(problem) if isinstance(problem, dict) else body
+    return failure_from_error_object(problem) if isinstance(problem, dict) else body

@@ -43,7 +43,7 @@ class _Product(Struct, frozen=True):
     output: str
 
 
-def use_integer_matmul(model: bytes) -> bytes:
+def convert_to_integer_matmul(model: bytes) -> bytes:
     """Return the ONNX model with its products by 8-bit weights as products of integers.
 
     The weights lose their last bit: without a processor's instructions for 8-bit products, sums of

@@ -42,7 +42,7 @@ class ModelPrice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 PriceTable = Mapping[str, ModelPrice]
-"""Prices by model name or prefix; see `lookup_price`."""
+"""Prices by model name or prefix; see `match_model_price`."""
 
 _LATER_VERSION = re.compile(r"[\d.]|-\d{1,2}(\D|$)")
 
@@ -60,7 +60,7 @@ def merge_prices(table: PriceTable, overrides: PriceTable) -> PriceTable:
     """
     result = dict(table)
     for name, price in overrides.items():
-        result[name] = _overlay(price, lookup_price(name.rstrip("*"), table) or ModelPrice())
+        result[name] = _overlay(price, match_model_price(name.rstrip("*"), table) or ModelPrice())
     return result
 
 
@@ -92,7 +92,7 @@ def _is_entry_for(entry: str, name: str) -> bool:
     return not entry[-1:].isdigit() or _LATER_VERSION.match(name[len(entry) :]) is None
 
 
-def lookup_price(model: str, table: PriceTable) -> ModelPrice | None:
+def match_model_price(model: str, table: PriceTable) -> ModelPrice | None:
     """The entry for a model: the longest entry that the model's name begins with; the full name as
     written is tried first.
 
@@ -115,7 +115,7 @@ def call_cost(
     `cache_write_1h` is the part of `usage.cache_write` that was written for an hour. Unknown cache
     prices count as input.
     """
-    price = lookup_price(model, table)
+    price = match_model_price(model, table)
     if price is None or price.input is None or price.output is None:
         return None
     read = price.input if price.cache_read is None else price.cache_read
@@ -148,11 +148,11 @@ def cache_saving_usd(model: str, usage: Usage, table: PriceTable) -> float | Non
     return None if without is None or actual is None else without - actual
 
 
-def find_price(request: JsonObject, own: Mapping[str, ModelPrice]) -> ModelPrice | None:
+def find_request_price(request: JsonObject, own: Mapping[str, ModelPrice]) -> ModelPrice | None:
     """Return the price of a request's model; the user's `own` table (`models.prices`) takes
     precedence over the shipped one.
     """
-    return lookup_price(str(request.get("model", "")), _price_table(own))
+    return match_model_price(str(request.get("model", "")), _price_table(own))
 
 
 @lru_cache(maxsize=8)

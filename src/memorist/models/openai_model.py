@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from memorist.core.messages import JsonObject
-from memorist.models.call_failure import CallFailure, failure_from_error, failure_from_status
+from memorist.models.call_failure import CallFailure, failure_from_error_object, failure_from_status
 from memorist.models.event_stream import ReplyAssembler, read_stream
 from memorist.models.model_access import ModelAccess
 from memorist.models.model_settings import ModelSettings
@@ -66,7 +66,7 @@ class OpenAIBaseModel(StreamingModel):
             return CallFailure(kind="connection", message=str(error.__cause__ or error))
         except self._stream_error as error:
             # An error event inside a stream; its object is the body.
-            return failure_from_error(
+            return failure_from_error_object(
                 error.body if isinstance(error.body, dict) else {"message": error.message}
             )
 

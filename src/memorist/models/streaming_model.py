@@ -21,7 +21,7 @@ from memorist.models.call_failure import (
 from memorist.models.model_pricing import (
     ModelPrice,
     call_cost,
-    lookup_price,
+    match_model_price,
     merge_prices,
     shipped_prices,
 )
@@ -106,7 +106,7 @@ class StreamingModel(ABC):
 
     @property
     def _price(self) -> ModelPrice:
-        return lookup_price(self._model, self._table) or ModelPrice()
+        return match_model_price(self._model, self._table) or ModelPrice()
 
     async def send(self, request: Request) -> Reply:
         """Send one request and return the whole reply with its usage and cost. Raises a

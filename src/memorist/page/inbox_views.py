@@ -5,7 +5,7 @@ from __future__ import annotations
 from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.dream.dream_journal import read_journal
-from memorist.dream.project_dream import find_last_dream
+from memorist.dream.project_dream import find_last_dream_change
 from memorist.page.page_context import PAGE_ROWS, PageContext
 from memorist.views.page_texts import say, say_each
 from memorist.views.view_blocks import (
@@ -112,7 +112,7 @@ def _build_proposal(context: PageContext, given: Proposal) -> ComparisonBlock:
 def build_dreams(context: PageContext, chosen: str) -> PageView:
     """What dreams did to this project's memory, each with its difference and its undo."""
     memory = context.memory
-    last = find_last_dream(memory)
+    last = find_last_dream_change(memory)
     log = memory.folder.history.log()
     undone = {each.undoes for each in log if each.undoes}
     dreams = [each for each in log if each.why.actor == "dream"]

@@ -8,14 +8,14 @@ from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, render_headline
 from memorist.auto_memory.stale_memories import confirm_memories
 from memorist.auto_memory.write_result import WriteResult
-from memorist.engine.memory_purge import purge_memory
+from memorist.engine.memory_purge import purge_memories
 from memorist.errors import InputError
 from memorist.page.inbox_views import name_origin
 from memorist.page.page_context import PageContext
 from memorist.views.page_texts import say
 
 
-def change_memory(context: PageContext, action: str, fields: dict[str, str]) -> str:
+def perform_memory_action(context: PageContext, action: str, fields: dict[str, str]) -> str:
     """Do what a button asks for, and say what was done. Raises InputError for what the page does
     not know, KeyError for a missing field, and what the memory raises.
     """
@@ -50,7 +50,7 @@ def _forget(context: PageContext, path: str) -> str:
 
 
 def _forget_hard(context: PageContext, path: str) -> str:
-    changes, left, _ = purge_memory(context.engine, context.memory, [path])
+    changes, left, _ = purge_memories(context.engine, context.memory, [path])
     done = say("Forgotten for good, taken out of {changes} changes", changes=changes)
     if not left.remaining:
         return done

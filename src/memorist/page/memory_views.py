@@ -11,16 +11,16 @@ from memorist.auto_memory.anchors import describe_changes
 from memorist.auto_memory.line_authors import blame_memory
 from memorist.auto_memory.memory_changes import RecordedChange
 from memorist.auto_memory.memory_file import Trust
-from memorist.auto_memory.memory_lint import find_memory_problems
+from memorist.auto_memory.memory_lint import lint_memory_folders
 from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
 from memorist.auto_memory.stale_memories import find_stale_memories
-from memorist.engine.past_session_recall import quote_past_sessions
+from memorist.engine.past_session_recall import find_past_session_passages
 from memorist.errors import InputError
-from memorist.page.page_context import PAGE_ROWS, PageContext, address_of, list_pages
+from memorist.page.page_context import PAGE_ROWS, PageContext, address_of, build_pagination_links
 from memorist.recall.memory_search import FolderSearch
-from memorist.recall.passages import describe_outcome, quote_passage
+from memorist.recall.passages import describe_outcome, quote_user_words
 from memorist.recall.recall_explanation import explain_recall
-from memorist.store.memory_uses import MemoryUseTotal, list_uses
+from memorist.store.memory_uses import MemoryUseTotal, list_uses_of_memory
 from memorist.views.page_texts import say, say_each
 from memorist.views.view_blocks import (
     ActionBlock,
@@ -64,7 +64,7 @@ def build_memories(context: PageContext, query: str, page: int) -> PageView:
             say("Memories") if not query else say("Memories with these words"),
             say("Nothing is remembered here yet.") if not query else say("No memory fits."),
         ),
-        *list_pages("memories", len(heads), page, q=query, project=context.project),
+        *build_pagination_links("memories", len(heads), page, q=query, project=context.project),
     ]
     blocks += [
         _list_memories(each, found, say("Of you, in every project"), "")
@@ -118,7 +118,7 @@ def build_problems(context: PageContext, path: str = "") -> list[PageBlock]:
 
 
 def _list_problems(context: PageContext) -> list[PageRow]:
-    _, problems = find_memory_problems(context.memory)
+    _, problems = lint_memory_folders(context.memory)
     rows = [_problem_row(context, each.path, each.what, each.cure) for each in problems]
     for stale in find_stale_memories(context.memory):
         what = describe_changes(stale.changes, stale.since)
@@ -335,7 +335,7 @@ def _build_changes(context: PageContext, log: Sequence[RecordedChange]) -> Table
 
 
 def _build_uses(context: PageContext, path: str) -> TableBlock:
-    uses = list_uses(context.engine.database(), str(context.memory.layout.folder), path)
+    uses = list_uses_of_memory(context.engine.database(), str(context.memory.layout.folder), path)
     return TableBlock(
         heading=say("When it was shown, and why"),
         columns=say_each("When", "What", "Session", "Why"),
@@ -417,7 +417,7 @@ def build_why(context: PageContext, message: str) -> PageView:
 
 def _list_past_words(context: PageContext, message: str) -> TableBlock:
     engine = context.engine
-    found = quote_past_sessions(
+    found = find_past_session_passages(
         engine.layout, context.project, message, embeddings=engine.settings.recall.embeddings
     )
     return TableBlock(
@@ -427,7 +427,7 @@ def _list_past_words(context: PageContext, message: str) -> TableBlock:
             PageRow(
                 cells=[
                     PageCell(
-                        quote_passage(message, each),
+                        quote_user_words(message, each),
                         address_of("message", id=each.session, line=each.passage.line),
                     ),
                     PageCell(describe_outcome(message, each.passage)),

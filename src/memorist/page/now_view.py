@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memorist.cli.command_environment import find_home
-from memorist.core.sentences import shorten
+from memorist.core.sentences import shorten_to_one_line
 from memorist.engine.session_list import SessionEntry, list_known_sessions, read_kept_notes
 from memorist.errors import MemoristError
 from memorist.page.page_context import PageContext, address_of
 from memorist.page.session_views import (
+    build_session_table,
     build_uses,
-    build_window,
-    format_cost,
-    list_session_rows,
+    build_window_chart,
+    format_session_cost,
     read_course,
 )
 from memorist.store.memory_uses import list_uses_in_session
@@ -76,10 +76,10 @@ def _link_inbox(context: PageContext, count: int) -> LinkBlock:
 
 def _follow_session(context: PageContext, entry: SessionEntry, *, runs: bool) -> list[PageBlock]:
     """One session as far as it got: its window as it grows, what it was shown, its notes."""
-    title = shorten(" ".join((entry.title or entry.id).split()), 90)
+    title = shorten_to_one_line(" ".join((entry.title or entry.id).split()), 90)
     address = address_of("session", id=entry.id)
     blocks: list[PageBlock] = [
-        list_session_rows(
+        build_session_table(
             [entry],
             say("Runs: {title}", title=title) if runs else say("The newest: {title}", title=title),
         )
@@ -97,10 +97,10 @@ def _follow_session(context: PageContext, entry: SessionEntry, *, runs: bool) ->
                     (say("tokens in the window"), f"{last.context or sum(last.parts.values()):,}"),
                     (say("compactions"), f"{len(course.compactions):,}"),
                     (say("failures"), f"{len(course.troubles):,}"),
-                    (say("cost so far"), format_cost(course)),
+                    (say("cost so far"), format_session_cost(course)),
                 ]
             ),
-            build_window(course, entry.id),
+            build_window_chart(course, entry.id),
         ]
     blocks += build_uses(list_uses_in_session(context.engine.database(), entry.id)[-NEWEST:])
     notes = read_kept_notes(entry)
@@ -123,7 +123,7 @@ def _list_rest(found: Sequence[SessionEntry], followed: Sequence[SessionEntry]) 
     if found and not rest:
         return []
     empty = say("No session is known yet: memorist setup joins your agent.")
-    return [list_session_rows(rest, say("Others"), empty)]
+    return [build_session_table(rest, say("Others"), empty)]
 
 
 def _list_changes(context: PageContext) -> TableBlock:

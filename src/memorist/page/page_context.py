@@ -23,7 +23,9 @@ def address_of(view: str, /, **query: object) -> str:
     return f"/{view}?{urlencode(given)}" if given else f"/{view}"
 
 
-def list_pages(view: str, total: int, page: int, **query: object) -> tuple[LinkBlock, ...]:
+def build_pagination_links(
+    view: str, total: int, page: int, **query: object
+) -> tuple[LinkBlock, ...]:
     """Links to the pages before and after; none where there is one page."""
     last = max(1, -(-total // PAGE_ROWS))
     links = [

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from memorist.cli.rollouts.rollouts_group import with_past_state
-from memorist.core.sentences import shorten
+from memorist.cli.rollouts.rollouts_group import run_with_rollout_store
+from memorist.core.sentences import shorten_to_one_line
 from memorist.engine.rollout_store import RolloutStore
 from memorist.errors import InputError
-from memorist.page.page_context import PAGE_ROWS, address_of, list_pages
+from memorist.page.page_context import PAGE_ROWS, address_of, build_pagination_links
 from memorist.page.session_views import outcome_cell
 from memorist.rollouts.raw_memory import MemoryBullet, RawMemoryTask, parse_raw_memory
-from memorist.store.extract_rows import StoredExtract, list_extracts
+from memorist.store.extract_rows import StoredExtract, list_enabled_extracts
 from memorist.store.memory_mode import set_memory_mode
 from memorist.store.rollout_rows import Rollout, list_rollouts
 from memorist.views.page_texts import say, say_each
@@ -29,14 +29,14 @@ from memorist.views.view_blocks import (
 from memorist.views.view_formatting import base_name, format_time
 
 
-def build_past(query: str, page: int) -> PageView:
+def build_past_sessions(query: str, page: int) -> PageView:
     """Past sessions: what became of each, and the way to leave one out."""
 
     def read(past: RolloutStore) -> tuple[list[Rollout], dict[str, StoredExtract]]:
-        extracts = {each.extracted.thread: each for each in list_extracts(past.state)}
+        extracts = {each.extracted.thread: each for each in list_enabled_extracts(past.state)}
         return list_rollouts(past.state), extracts
 
-    found, extracts = with_past_state(read)
+    found, extracts = run_with_rollout_store(read)
     words = query.casefold().split()
     found = [
         each
@@ -70,7 +70,7 @@ def build_past(query: str, page: int) -> PageView:
                 numeric=[5],
                 empty=say("None was found yet: memorist import looks for them."),
             ),
-            *list_pages("past", len(found), page, q=query),
+            *build_pagination_links("past", len(found), page, q=query),
         ],
     )
 
@@ -84,9 +84,10 @@ def build_past_session(id: str) -> PageView:
     """What one past session left: each task with its outcome, what was learned, what failed and
     what fixed it.
     """
-    extracts = with_past_state(
+    extracts = run_with_rollout_store(
         lambda past: next(
-            (each for each in list_extracts(past.state) if each.extracted.thread == id), None
+            (each for each in list_enabled_extracts(past.state) if each.extracted.thread == id),
+            None,
         )
     )
     if extracts is None or extracts.extracted.is_empty:
@@ -112,7 +113,7 @@ def build_past_session(id: str) -> PageView:
     blocks += [ProseBlock(heading=say("Its summary"), text=summary)] * bool(summary)
     return PageView(
         name="past",
-        title=shorten(raw.description or id, 110),
+        title=shorten_to_one_line(raw.description or id, 110),
         lead=say("What this past session left to later ones."),
         command=f"memorist rollouts show {id}",
         blocks=blocks,
@@ -127,7 +128,7 @@ def _build_task(task: RawMemoryTask, id: str) -> TableBlock:
         (say("to look up"), task.references),
     )
     return TableBlock(
-        heading=f"{shorten(task.name, 110)}: {task.outcome}",
+        heading=f"{shorten_to_one_line(task.name, 110)}: {task.outcome}",
         columns=say_each("Kind", "What", "Proof"),
         rows=[
             PageRow(
@@ -164,7 +165,9 @@ def _past_row(each: Rollout, extract: StoredExtract | None) -> PageRow:
     return PageRow(
         cells=[
             PageCell(format_time(each.updated).removesuffix(" UTC")),
-            PageCell(shorten(each.first_words or "—", 140), address_of("session", id=each.id)),
+            PageCell(
+                shorten_to_one_line(each.first_words or "—", 140), address_of("session", id=each.id)
+            ),
             PageCell(base_name(each.repository or each.cwd) or "—"),
             outcome,
             state,
@@ -182,7 +185,7 @@ def _past_row(each: Rollout, extract: StoredExtract | None) -> PageRow:
 
 def set_past_session_use(id: str, *, take_in: bool) -> str:
     """Leave a past session out of memory, or take it in again, and say what was done."""
-    with_past_state(
+    run_with_rollout_store(
         lambda past: set_memory_mode(
             past.state, id, "enabled" if take_in else "disabled", past.claim_terms
         )

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct, structs
 
 from memorist.compaction.cache_breaks import MIN_DROP_SHARE, MIN_DROP_TOKENS
-from memorist.context.recorded_context import is_user_turn
+from memorist.context.recorded_context import starts_user_turn
 from memorist.core.messages import Message, Usage
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
 from memorist.models.model_pricing import call_cost, shipped_prices
 from memorist.replay.replay_results import FailureRecord
-from memorist.replay.session_recorder import count_kinds, list_work_failures
+from memorist.replay.session_recorder import estimate_tokens_by_kind, list_work_failures
 from memorist.session_memory.structural_notes import render_structural_notes
 from memorist.transcript.transcript_ledger import TranscriptLedger
 
@@ -93,7 +93,7 @@ class CourseTracer:
         )
 
     def _add_message(self, message: Message) -> None:
-        if is_user_turn(message):
+        if starts_user_turn(message):
             self._turns.append(
                 SessionTurn(
                     number=len(self._turns) + 1,
@@ -103,7 +103,7 @@ class CourseTracer:
                     cost=0,
                 )
             )
-        self._window.update(count_kinds(message))
+        self._window.update(estimate_tokens_by_kind(message))
         if not self._turns:
             return
         turn = self._turns[-1]
@@ -149,7 +149,7 @@ def _find_loss(before: Usage, now: Usage, message: Message, turn: int) -> CacheL
     )
 
 
-def render_notes_at(entries: Iterable[TranscriptEntry], turn: int) -> str:
+def render_structural_notes_at(entries: Iterable[TranscriptEntry], turn: int) -> str:
     """The notes that the transcript's structure proves when a turn ended."""
     ledger = TranscriptLedger()
     turns = 0
@@ -157,7 +157,7 @@ def render_notes_at(entries: Iterable[TranscriptEntry], turn: int) -> str:
         if isinstance(entry, CompactionBoundary):
             ledger.on_compaction()
         elif isinstance(entry, Message):
-            turns += is_user_turn(entry)
+            turns += starts_user_turn(entry)
             if turns > turn:
                 break
             ledger.add(entry)
@@ -165,7 +165,7 @@ def render_notes_at(entries: Iterable[TranscriptEntry], turn: int) -> str:
     return "\n\n".join(f"# {title}\n{text}" for title, text in sections.items() if text.strip())
 
 
-def compare_lines(before: str, now: str) -> tuple[list[str], list[str]]:
+def find_removed_and_added_lines(before: str, now: str) -> tuple[list[str], list[str]]:
     """The lines that went and the lines that came, without empty ones."""
     old, new = before.splitlines(), now.splitlines()
     removed = [line for line in old if line.strip() and line not in set(new)]

@@ -11,29 +11,29 @@ from pathlib import Path
 from memorist.cli.command_environment import find_home
 from memorist.cli.search_command import sync_session_index
 from memorist.context.context_pieces import ContextPiece
-from memorist.context.recorded_context import is_user_turn
+from memorist.context.recorded_context import starts_user_turn
 from memorist.core.messages import Message
-from memorist.core.sentences import shorten
+from memorist.core.sentences import shorten_to_one_line
 from memorist.engine.context_listing import ContextListing, list_recorded_context
 from memorist.engine.engine import Memorist
 from memorist.engine.session_list import (
     SessionEntry,
     find_outcomes,
     list_known_sessions,
-    measure_recording,
     read_kept_notes,
     read_recording,
+    read_recording_size,
 )
 from memorist.errors import InputError
-from memorist.page.page_context import PAGE_ROWS, address_of, list_pages
+from memorist.page.page_context import PAGE_ROWS, address_of, build_pagination_links
 from memorist.page.session_course import (
     BESIDE,
     SessionCourse,
-    compare_lines,
-    render_notes_at,
+    find_removed_and_added_lines,
+    render_structural_notes_at,
     trace_course,
 )
-from memorist.page.spend_view import build_receipt_table, list_totals, total_receipts
+from memorist.page.spend_view import build_receipt_table, list_spend_figures, total_receipts
 from memorist.recall.passages import PassageMatch
 from memorist.store.memory_uses import MemoryUse, list_uses_in_session
 from memorist.store.receipt_rows import list_receipts
@@ -85,8 +85,8 @@ def build_sessions(query: str, page: int) -> PageView:
         if everything
         else say("No session is known yet: memorist setup joins your agent.")
     )
-    blocks.append(list_session_rows(shown, heading, empty))
-    blocks += list_pages("sessions", len(found), page, q=query)
+    blocks.append(build_session_table(shown, heading, empty))
+    blocks += build_pagination_links("sessions", len(found), page, q=query)
     return PageView(
         name="sessions",
         title=say("Sessions"),
@@ -98,7 +98,9 @@ def build_sessions(query: str, page: int) -> PageView:
     )
 
 
-def list_session_rows(entries: Sequence[SessionEntry], heading: str, empty: str = "") -> TableBlock:
+def build_session_table(
+    entries: Sequence[SessionEntry], heading: str, empty: str = ""
+) -> TableBlock:
     """Sessions with what became of each, as far as that was extracted."""
     outcomes = find_outcomes(find_home(), (each.id for each in entries))
     return TableBlock(
@@ -122,7 +124,7 @@ def _session_row(each: SessionEntry, outcome: str) -> PageRow:
         cells=[
             PageCell(format_time(each.updated).removesuffix(" UTC")),
             PageCell(
-                shorten(each.title or say("(nothing was asked)"), PIECE_CHARS),
+                shorten_to_one_line(each.title or say("(nothing was asked)"), PIECE_CHARS),
                 address_of("session", id=each.id),
             ),
             PageCell(base_name(each.project) or "—"),
@@ -144,11 +146,13 @@ def _build_passages(found: Sequence[PassageMatch]) -> TableBlock:
             cells=[
                 PageCell(format_time(each.passage.at or None).removesuffix(" UTC")),
                 PageCell(
-                    shorten(each.passage.said or say("(no words)"), 240),
+                    shorten_to_one_line(each.passage.said or say("(no words)"), 240),
                     address_of("message", id=each.session, line=each.passage.line),
-                    quiet=shorten(each.passage.answered, 240),
+                    quiet=shorten_to_one_line(each.passage.answered, 240),
                 ),
-                PageCell(shorten(each.title, 80), address_of("session", id=each.session)),
+                PageCell(
+                    shorten_to_one_line(each.title, 80), address_of("session", id=each.session)
+                ),
             ]
         )
         for each in found
@@ -161,7 +165,7 @@ def _build_passages(found: Sequence[PassageMatch]) -> TableBlock:
     )
 
 
-def find_entry(id: str) -> SessionEntry:
+def find_session_entry(id: str) -> SessionEntry:
     """The session with this id. Raises InputError."""
     for each in list_known_sessions(find_home(), None):
         if each.id == id:
@@ -171,7 +175,7 @@ def find_entry(id: str) -> SessionEntry:
 
 def read_course(entry: SessionEntry) -> SessionCourse:
     """How a session of the list went so far; read again when its file grew. Raises StoreError."""
-    return _read_course(entry, measure_recording(entry))
+    return _read_course(entry, read_recording_size(entry))
 
 
 @lru_cache(maxsize=16)
@@ -182,7 +186,7 @@ def _read_course(entry: SessionEntry, size: int) -> SessionCourse:
 
 def build_session(engine: Memorist, id: str, turn: int | None) -> PageView:
     """One session as its model saw it when a turn began; without a turn at its end."""
-    entry = find_entry(id)
+    entry = find_session_entry(id)
     course = read_course(entry)
     listing = list_recorded_context(
         Path(entry.file),
@@ -194,7 +198,7 @@ def build_session(engine: Memorist, id: str, turn: int | None) -> PageView:
     blocks: list[PageBlock] = [
         NumberBlock(pairs=_session_numbers(entry, course, total)),
         *_turn_forms(id, turn or number, course),
-        build_window(course, id),
+        build_window_chart(course, id),
         _build_parts(listing, total),
         *_build_changes(listing, id),
         _build_pieces(listing, id),
@@ -208,7 +212,7 @@ def build_session(engine: Memorist, id: str, turn: int | None) -> PageView:
     at = f" --turn {turn}" if turn else ""
     return PageView(
         name="sessions",
-        title=shorten(entry.title or entry.id, 110),
+        title=shorten_to_one_line(entry.title or entry.id, 110),
         lead=_say_size(number if turn else 0, total, listing.model or say("no known model")),
         command=f"memorist context {entry.file} --diff{at}",
         blocks=blocks,
@@ -231,7 +235,7 @@ def _say_size(turn: int, tokens: int, model: str) -> str:
     )
 
 
-def format_cost(course: SessionCourse) -> str:
+def format_session_cost(course: SessionCourse) -> str:
     """What a session cost so far, as far as its models' prices are known."""
     cost = sum(each.cost for each in course.turns)
     return format_dollars(cost) if cost else say("not known")
@@ -246,7 +250,7 @@ def _session_numbers(
         (say("turns"), f"{len(course.turns):,}"),
         (say("tokens in the window"), f"{total:,}"),
         (say("compactions"), f"{len(course.compactions):,}"),
-        (say("cost of the session"), format_cost(course)),
+        (say("cost of the session"), format_session_cost(course)),
     ]
 
 
@@ -357,7 +361,7 @@ def _build_pieces(listing: ContextListing, id: str) -> TableBlock:
 def _piece_cells(piece: ContextPiece, id: str) -> list[PageCell]:
     line = piece.source.removeprefix("line ")
     href = address_of("message", id=id, line=line) if line.isdigit() else ""
-    text = shorten(" ".join(piece.text.split()), PIECE_CHARS)
+    text = shorten_to_one_line(" ".join(piece.text.split()), PIECE_CHARS)
     return [
         PageCell(piece.tag),
         PageCell(f"{piece.tokens:,}", href),
@@ -377,7 +381,7 @@ def _build_dearest(course: SessionCourse, id: str) -> TableBlock:
                     PageCell(format_dollars(each.cost) if each.cost else say("not known")),
                     PageCell(f"{each.context:,}"),
                     PageCell(
-                        shorten(" ".join(each.said.split()), PIECE_CHARS),
+                        shorten_to_one_line(" ".join(each.said.split()), PIECE_CHARS),
                         address_of("message", id=id, line=each.line),
                     ),
                 ]
@@ -433,7 +437,7 @@ def _build_marks(course: SessionCourse, id: str) -> list[PageBlock]:
 
 
 def _name_kinds() -> dict[str, str]:
-    """What the parts of the window are called: `BESIDE`, and what `count_kinds` counts."""
+    """The parts of the window in words: `BESIDE`, and what `estimate_tokens_by_kind` counts."""
     return {
         BESIDE: say("beside the file"),
         "user": say("user"),
@@ -449,7 +453,7 @@ def _name_kinds() -> dict[str, str]:
     }
 
 
-def build_window(course: SessionCourse, id: str) -> BarBlock:
+def build_window_chart(course: SessionCourse, id: str) -> BarBlock:
     """What filled the window when each turn ended, as stacked bars."""
     sums: Counter[str] = Counter()
     for each in course.turns:
@@ -482,9 +486,9 @@ def _build_troubles(course: SessionCourse) -> list[PageBlock]:
     rows = [
         PageRow(
             cells=[
-                PageCell(shorten(each.what, PIECE_CHARS)),
-                PageCell(shorten(each.error, PIECE_CHARS)),
-                PageCell(shorten(each.mended, PIECE_CHARS), tone="good")
+                PageCell(shorten_to_one_line(each.what, PIECE_CHARS)),
+                PageCell(shorten_to_one_line(each.error, PIECE_CHARS)),
+                PageCell(shorten_to_one_line(each.mended, PIECE_CHARS), tone="good")
                 if each.mended
                 else PageCell(say("nothing that the record shows")),
             ]
@@ -528,7 +532,7 @@ def _build_own_work(engine: Memorist, id: str, course: SessionCourse) -> list[Pa
     """What memorist's own work in a session cost, what it saved, and its receipts."""
     receipts = list_receipts(engine.database(), id)
     spent = total_receipts(receipts, engine.settings.models.prices)
-    pairs = list_totals(spent)
+    pairs = list_spend_figures(spent)
     freed = sum(
         max(0, mark.tokens_before - after)
         for _, mark, after in course.compactions
@@ -557,22 +561,22 @@ def build_session_notes(id: str, turn: int | None) -> PageView:
     """The notes of a session as its structure proves them when a turn ended, beside those of the
     turn before.
     """
-    entry = find_entry(id)
+    entry = find_session_entry(id)
     entries = list(read_recording(entry))
-    count = sum(isinstance(each, Message) and is_user_turn(each) for each in entries)
+    count = sum(isinstance(each, Message) and starts_user_turn(each) for each in entries)
     turn = count if turn is None else turn
     if not 1 <= turn <= count:
         raise InputError(f"the session has {count} turns, and none with the number {turn}")
-    before = render_notes_at(entries, turn - 1) if turn > 1 else ""
-    now = render_notes_at(entries, turn)
-    removed, come = compare_lines(before, now)
+    before = render_structural_notes_at(entries, turn - 1) if turn > 1 else ""
+    now = render_structural_notes_at(entries, turn)
+    removed, come = find_removed_and_added_lines(before, now)
     window = (say("The window at this turn"), _turn_address(id, turn), False)
     return PageView(
         name="sessions",
         title=say(
             "Notes at turn {turn:,} of “{title}”",
             turn=turn,
-            title=shorten(entry.title or id, 90),
+            title=shorten_to_one_line(entry.title or id, 90),
         ),
         lead=say(
             "What the transcript's structure proves at that point. Notes that a model wrote are "
@@ -603,7 +607,7 @@ def build_session_notes(id: str, turn: int | None) -> PageView:
 
 def build_message(id: str, line: int) -> PageView:
     """The messages of a session from a line of its file on: the one, and the two after it."""
-    entry = find_entry(id)
+    entry = find_session_entry(id)
     found = [
         each
         for each in read_recording(entry)
@@ -635,7 +639,9 @@ def build_message(id: str, line: int) -> PageView:
     )
     return PageView(
         name="sessions",
-        title=say("Line {line} of “{title}”", line=line, title=shorten(entry.title or id, 90)),
+        title=say(
+            "Line {line} of “{title}”", line=line, title=shorten_to_one_line(entry.title or id, 90)
+        ),
         lead=f"{entry.agent}, {base_name(entry.project) or say('no project')}",
         command=f"sed -n {line}p {entry.file}",
         blocks=[back, *blocks],

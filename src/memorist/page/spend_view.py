@@ -10,9 +10,9 @@ from msgspec import Struct
 
 from memorist.budget.budget_caps import format_amount
 from memorist.budget.budget_status import BudgetStatus, render_budget_status
-from memorist.core.sentences import shorten
+from memorist.core.sentences import shorten_to_one_line
 from memorist.engine.background_status import read_background_status
-from memorist.forks.fork_request import model_id
+from memorist.forks.fork_request import extract_model_id
 from memorist.forks.fork_spec import ForkOutcome, Receipt
 from memorist.models.model_pricing import PriceTable, cache_saving_usd, merge_prices, shipped_prices
 from memorist.page.page_context import PAGE_ROWS, PageContext, address_of
@@ -52,7 +52,7 @@ class SpendTotal(Struct, frozen=True, kw_only=True):
 def total_receipts(receipts: Sequence[Receipt], prices: PriceTable) -> SpendTotal:
     """Add up receipts. `prices` are the user's own, before the shipped ones."""
     table = merge_prices(shipped_prices(), prices)
-    saved = (cache_saving_usd(model_id(each.model), each.usage, table) for each in receipts)
+    saved = (cache_saving_usd(extract_model_id(each.model), each.usage, table) for each in receipts)
     return SpendTotal(
         runs=sum(bool(each.requests) for each in receipts),
         cost=sum(each.cost_usd or 0.0 for each in receipts),
@@ -60,7 +60,7 @@ def total_receipts(receipts: Sequence[Receipt], prices: PriceTable) -> SpendTota
     )
 
 
-def list_totals(spent: SpendTotal) -> list[tuple[str, str]]:
+def list_spend_figures(spent: SpendTotal) -> list[tuple[str, str]]:
     """The figures of a sum with their names; none where nothing ran."""
     if not spent.runs:
         return []
@@ -151,7 +151,7 @@ def _receipt_row(each: Receipt, session: str, *, named: bool) -> PageRow:
         PageCell(
             each.outcome.value,
             tone=_OUTCOME_TONES.get(each.outcome, "note"),
-            quiet=shorten(each.said, SAID_CHARS),
+            quiet=shorten_to_one_line(each.said, SAID_CHARS),
         ),
         PageCell(
             f"{each.usage.context:,}",

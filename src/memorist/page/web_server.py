@@ -32,8 +32,8 @@ from memorist.page import (
     session_views,
     spend_view,
 )
-from memorist.page.memory_actions import change_memory
-from memorist.page.page_access import SECURITY_HEADERS, PageAccess, to_local_address
+from memorist.page.memory_actions import perform_memory_action
+from memorist.page.page_access import SECURITY_HEADERS, PageAccess, restrict_to_local_address
 from memorist.page.page_context import PageContext, address_of, project_links
 from memorist.store.disk_files import DiskFiles
 from memorist.uvicorn_server import BoundedConfig
@@ -71,7 +71,7 @@ def _build_view(name: str, query: Query) -> PageView:
         "message": lambda: session_views.build_message(
             query.get("id", ""), int(query.get("line", "1"))
         ),
-        "past": lambda: past_views.build_past(query.get("q", "").strip(), page),
+        "past": lambda: past_views.build_past_sessions(query.get("q", "").strip(), page),
         "past-session": lambda: past_views.build_past_session(query.get("id", "")),
         "health": health_views.build_health,
         "team": health_views.build_team,
@@ -149,7 +149,7 @@ class PageServer:
     async def enter(self, request: Request) -> Response:
         """Exchange the one-time token for a cookie."""
         token = request.query_params.get("token", "")
-        if not token and self.access.has_session(list_header_values(request.headers)):
+        if not token and self.access.has_session(group_header_values(request.headers)):
             return RedirectResponse("/now", 303)
         value = self.access.exchange(token)
         if value is None:
@@ -226,7 +226,7 @@ class PageServer:
                 return PlainTextResponse("The form lacks a field.", 400)
             except MemoristError as error:
                 self._said = say("Not done: {error}", error=error)
-        back = to_local_address(fields.get("back", ""))
+        back = restrict_to_local_address(fields.get("back", ""))
         if request.path_params["action"].startswith("forget"):
             back = address_of("memories", project=fields.get("project", ""))
         return RedirectResponse(back, 303)
@@ -263,10 +263,10 @@ def _change(action: str, fields: dict[str, str]) -> str:
     if action in {"leave-out", "take-in"}:
         return past_views.set_past_session_use(fields["id"], take_in=action == "take-in")
     with _open_context(fields) as context:
-        return change_memory(context, action, fields)
+        return perform_memory_action(context, action, fields)
 
 
-def list_header_values(headers: Headers) -> dict[str, list[str]]:
+def group_header_values(headers: Headers) -> dict[str, list[str]]:
     """Every value of each header, by its name in lower case."""
     return {name: headers.getlist(name) for name in headers}
 
@@ -300,7 +300,7 @@ class PageGuard:
         await self._inner(scope, receive, send_marked)
 
     def _judge(self, scope: Scope) -> tuple[int, str] | None:
-        headers = list_header_values(Headers(scope=scope))
+        headers = group_header_values(Headers(scope=scope))
         access = self._page.access
         refused = access.check_request(headers, scope["method"])
         if refused is None and scope["path"] != "/" and not access.has_session(headers):

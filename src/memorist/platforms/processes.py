@@ -71,7 +71,7 @@ def _process_namespace() -> str:
         return ""
 
 
-def name_process() -> str:
+def name_current_process() -> str:
     """Return a name of this process that no other has: machine, pid, what tells a later process
     with that pid apart, the namespace of the pid, and a few random digits, divided by colons.
     """
@@ -80,8 +80,8 @@ def name_process() -> str:
 
 
 def is_named_process_dead(name: str) -> bool:
-    """Whether the process of a name by `name_process` is surely dead: it is none of this machine's,
-    its pid is another's by now, or the machine has been restarted since.
+    """Whether the process of a name by `name_current_process` is surely dead: it is none of this
+    machine's, its pid is another's by now, or the machine has been restarted since.
 
     False where that is not known: for other machines and containers, and for other names.
     """

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from memorist.formats.codec_registry import find_codec
 from memorist.proxy.client_identity import RequestShape, compute_request_shape, list_shape_inputs
-from memorist.proxy.conversation_matching import HistoryPosition
+from memorist.proxy.conversation_matching import HistoryPrefixDigest
 from memorist.proxy.request_body import RequestBody, count_shared_entries, parse_request_body
 
 MAX_CACHED_BYTES = 67_108_864
@@ -28,7 +28,7 @@ class CachedBody(Struct, frozen=True, eq=False):
 
     key: BodyCacheKey
     body: RequestBody
-    links: list[HistoryPosition]
+    links: list[HistoryPrefixDigest]
     shape: RequestShape
 
 
@@ -36,7 +36,7 @@ class ParsedBody(Struct, frozen=True):
     """A body that was just parsed."""
 
     body: RequestBody
-    links: list[HistoryPosition]
+    links: list[HistoryPrefixDigest]
     """Links of the entries that it shares with an earlier body."""
     shape: RequestShape
     key: BodyCacheKey
@@ -89,7 +89,7 @@ class BodyCache:
             kept,
         )
 
-    def store(self, reading: ParsedBody, links: list[HistoryPosition]) -> None:
+    def store(self, reading: ParsedBody, links: list[HistoryPrefixDigest]) -> None:
         """Cache a body for the next request.
 
         It replaces the body that it extends, unless the two share little more than an opening.

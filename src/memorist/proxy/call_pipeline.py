@@ -23,7 +23,7 @@ from memorist.proxy.client_identity import identify_client
 from memorist.proxy.conversation_matching import (
     ConversationCall,
     ConversationMatcher,
-    HistoryPosition,
+    HistoryPrefixDigest,
     IncomingCall,
     ProxyConversation,
     UnrelatedCall,
@@ -45,7 +45,7 @@ from memorist.proxy.request_body import RequestBody, rewrite_body
 from memorist.proxy.upstream_reply import decompress_body, parse_upstream_reply
 from memorist.settings import ProxySettings
 from memorist.store.disk_files import DiskFiles
-from memorist.store.home_layout import BESIDE_HOOKS, Layout, SessionLayout, folder_name
+from memorist.store.home_layout import BESIDE_HOOKS, Layout, SessionLayout, make_folder_name
 from memorist.store.transcript_reader import read_transcript
 
 MAX_HOMES = 1_000
@@ -73,20 +73,20 @@ class _HomeConversations:
         self.matcher = ConversationMatcher(
             lambda: f"proxy-{secrets.token_hex(8)}",
             self.store.conversations,
-            partial(read_recorded_history, layout),
+            partial(read_responses_history, layout),
         )
 
     def save(self, conversation: ProxyConversation) -> None:
         self.store.save(to_stored_conversation(conversation))
 
 
-def read_recorded_history(layout: Layout, id: str) -> list[Any] | None:
+def read_responses_history(layout: Layout, id: str) -> list[Any] | None:
     """What was said in a session of the Responses API, in that format and without the turns that
     were taken back; None where nothing is recorded, or in more than one project.
     """
     folders = [
         each
-        for name in (folder_name(id), folder_name(f"{id}{BESIDE_HOOKS}"))
+        for name in (make_folder_name(id), make_folder_name(f"{id}{BESIDE_HOOKS}"))
         for each in layout.projects.glob(f"*/{name}")
     ]
     if len(folders) != 1:
@@ -173,7 +173,7 @@ class CallPipeline:
         def read() -> tuple[ParsedBody, IncomingCall]:
             reading = self._bodies.read(route.format, plain, tenant)
             who = identify_client(headers, reading.body)
-            links: Sequence[HistoryPosition] = ()
+            links: Sequence[HistoryPrefixDigest] = ()
             if who.certainty not in ("named", "likely") and not who.unrelated_reason:
                 links = hash_history(route.format, reading.body.items, reading.links)
             return reading, IncomingCall(

@@ -38,7 +38,7 @@ Our choice.
 """
 
 
-class HistoryPosition(Struct, frozen=True):
+class HistoryPrefixDigest(Struct, frozen=True):
     """A position in a history: the chained hash of all entries up to it, and whether they include a
     model reply.
     """
@@ -69,7 +69,7 @@ class ProxyConversation(Struct, eq=False, kw_only=True):
     """The scope in which its history is looked up; empty if its client names it."""
     shape: RequestShape = ("", "")
     """Instructions and tools of the newest request."""
-    request_end: HistoryPosition | None = None
+    request_end: HistoryPrefixDigest | None = None
     """The end of the newest request's history."""
     history_ends: tuple[bytes, bytes] = (b"", b"")
     """The keys it is found by: the end of the newest request's history, and that of its reply once
@@ -106,7 +106,7 @@ class IncomingCall(Struct, frozen=True, kw_only=True):
     caller: str
     """A hash of its API key; see `hash_caller`."""
     body: RequestBody
-    known_links: Sequence[HistoryPosition] = ()
+    known_links: Sequence[HistoryPrefixDigest] = ()
     """The links of the entries that the body shares with an earlier one."""
     shape: RequestShape | None = None
     """The shape of the body if it was computed already."""
@@ -237,11 +237,11 @@ class ConversationMatcher:
                 declared_project=who.project,
             )
         conversation.scope, conversation.shape = scope, shape
-        self._set_request_end(conversation, links[-1] if links else HistoryPosition(b""))
+        self._set_request_end(conversation, links[-1] if links else HistoryPrefixDigest(b""))
         return conversation
 
     def _find_continued(
-        self, scope: bytes, links: Sequence[HistoryPosition]
+        self, scope: bytes, links: Sequence[HistoryPrefixDigest]
     ) -> ProxyConversation | None:
         for link in reversed(links):
             end = _hash_end(scope, link)
@@ -255,7 +255,7 @@ class ConversationMatcher:
                 return conversation
         return None
 
-    def _set_request_end(self, conversation: ProxyConversation, asked: HistoryPosition) -> None:
+    def _set_request_end(self, conversation: ProxyConversation, asked: HistoryPrefixDigest) -> None:
         for end in conversation.history_ends:
             if self._ends.get(end) is conversation:
                 del self._ends[end]
@@ -374,19 +374,19 @@ def _hash_scope(*parts: str) -> bytes:
     return hashlib.blake2b(repr(parts).encode(), digest_size=16).digest()
 
 
-def _hash_end(scope: bytes, link: HistoryPosition) -> bytes:
+def _hash_end(scope: bytes, link: HistoryPrefixDigest) -> bytes:
     return hashlib.blake2b(link.digest, key=scope, digest_size=16).digest()
 
 
 def hash_history(
-    format: str, items: Sequence[Any], known_links: Sequence[HistoryPosition] = ()
-) -> list[HistoryPosition]:
+    format: str, items: Sequence[Any], known_links: Sequence[HistoryPrefixDigest] = ()
+) -> list[HistoryPrefixDigest]:
     """A link for each entry of a history; those of its beginning may be known.
 
     Raises FormatError.
     """
     links, reading = list(known_links[: len(items)]), find_codec(format)
-    last = links[-1] if links else HistoryPosition(b"")
+    last = links[-1] if links else HistoryPrefixDigest(b"")
     for index in range(len(links), len(items)):
         last = _extend_link(
             last, reading.decode_item(replace_lone_surrogates(items[index]), id=str(index))
@@ -395,10 +395,10 @@ def hash_history(
     return links
 
 
-def _extend_link(link: HistoryPosition, messages: Iterable[Message]) -> HistoryPosition:
+def _extend_link(link: HistoryPrefixDigest, messages: Iterable[Message]) -> HistoryPrefixDigest:
     for message in messages:
         mark = hashlib.blake2b(
             link.digest + message_digest(message).encode(), digest_size=16
         ).digest()
-        link = HistoryPosition(mark, link.has_model_reply or message.role == "assistant")
+        link = HistoryPrefixDigest(mark, link.has_model_reply or message.role == "assistant")
     return link

@@ -37,7 +37,7 @@ from memorist.proxy.upstream_exchange import (
     ExchangeDependencies,
     ProxyExchange,
     Upstream,
-    UpstreamUnreachable,
+    UpstreamCallFailed,
 )
 from memorist.safety.server_access import LOOPBACK_NAMES, is_same_token
 from memorist.settings import ProxySettings
@@ -120,7 +120,7 @@ class Proxy:
             exchange.outcome = "passed: it is of no tenant that is known"
         try:
             answer = await exchange.run()
-        except (UpstreamUnreachable, BodyTooSlow) as error:
+        except (UpstreamCallFailed, BodyTooSlow) as error:
             answer = _error_response(error.status, f"memorist's proxy: {error}")
         self._metrics.record(
             way.upstream, answer.status, exchange.outcome, time.monotonic() - began
@@ -265,14 +265,14 @@ async def serve_until_signal(
     with contextlib.closing(heavy):
         async with open_engines() as engines:
             engines.run_heavy = heavy.run
-            collecting = asyncio.create_task(collect_garbage())
+            collecting = asyncio.create_task(collect_garbage_periodically())
             try:
                 await serve(engines, listening, settings, until=until, token=token, tenancy=tenancy)
             finally:
                 collecting.cancel()
 
 
-async def collect_garbage() -> None:
+async def collect_garbage_periodically() -> None:
     """Free what closed sessions and connections leave behind, again and again."""
     while True:
         await asyncio.sleep(COLLECTION_SECONDS)

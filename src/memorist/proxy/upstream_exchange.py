@@ -37,7 +37,7 @@ again each time. Measured.
 _SKIPPED_HEADERS = ("Accept", "Accept-Encoding", "User-Agent", "Content-Type")
 
 
-class UpstreamUnreachable(Exception):
+class UpstreamCallFailed(Exception):
     """The provider did not answer; `status` is the status to send to the client (502 or 504)."""
 
     def __init__(self, status: int, why: str) -> None:
@@ -91,13 +91,13 @@ class Upstream:
 
         A server closes a connection that was idle for too long, some after five seconds, and may
         do so just when the next request is sent over it: such a request, which nothing answered, is
-        sent once more. Raises UpstreamUnreachable.
+        sent once more. Raises UpstreamCallFailed.
         """
         sized = headers
         data: bytes | AsyncIterator[bytes] | None = body
         if isinstance(body, bytes):
             sized = [*headers, ("Content-Length", str(len(body)))]
-            data = body if len(body) < CHUNK_BYTES else iterate_chunks(body)
+            data = body if len(body) < CHUNK_BYTES else yield_body_chunks(body)
         use = _ConnectionUse()
         try:
             return await self._session.request(
@@ -109,12 +109,12 @@ class Upstream:
                 trace_request_ctx=use,
             )
         except TimeoutError as error:
-            raise UpstreamUnreachable(504, "the provider did not answer in time") from error
+            raise UpstreamCallFailed(504, "the provider did not answer in time") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
             lost = use.is_reused and isinstance(error, aiohttp.ClientConnectionError)
             if lost and retry and isinstance(body, bytes | None):
                 return await self.send(method, url, headers, body, retry=False)
-            raise UpstreamUnreachable(
+            raise UpstreamCallFailed(
                 502, f"the provider could not be reached ({type(error).__name__})"
             ) from error
 
@@ -123,7 +123,7 @@ class Upstream:
         await self._session.close()
 
 
-async def iterate_chunks(body: bytes) -> AsyncIterator[bytes]:
+async def yield_body_chunks(body: bytes) -> AsyncIterator[bytes]:
     """Yield a large body in chunks, so that other requests get their turn."""
     for at in range(0, len(body), CHUNK_BYTES):
         yield body[at : at + CHUNK_BYTES]
@@ -165,7 +165,7 @@ class ProxyExchange:
         """What memorist did, for the log and the `x-memorist` header."""
 
     async def run(self) -> web.StreamResponse:
-        """Handle the request. Raises UpstreamUnreachable, BodyTooSlow."""
+        """Handle the request. Raises UpstreamCallFailed, BodyTooSlow."""
         if self._headers.get("expect", "").lower() == "100-continue":
             await self._request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
             self._request.writer.output_size = 0
@@ -357,7 +357,7 @@ async def _read_start(upstream: aiohttp.ClientResponse) -> bytes:
                 break
         return b"".join(parts)
     except (aiohttp.ClientError, OSError) as error:
-        raise UpstreamUnreachable(
+        raise UpstreamCallFailed(
             502, f"the provider broke off its answer ({type(error).__name__})"
         ) from error
 

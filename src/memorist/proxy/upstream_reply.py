@@ -12,7 +12,7 @@ from memorist.core.messages import JsonObject
 from memorist.errors import FormatError
 from memorist.models.call_failure import (
     CallFailure,
-    failure_from_error,
+    failure_from_error_object,
     failure_from_status,
     is_too_long,
 )
@@ -121,4 +121,4 @@ def _fault_of_event(event: JsonObject) -> CallFailure | None:
     error = event.get("error") or (response.get("error") if isinstance(response, dict) else None)
     if event.get("type") == "error" and error is None:
         error = event
-    return failure_from_error(error) if isinstance(error, dict) else None
+    return failure_from_error_object(error) if isinstance(error, dict) else None

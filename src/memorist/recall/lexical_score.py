@@ -133,7 +133,9 @@ is removed from entries' ids.
 _PLAIN_WORD = re.compile(r"[^\W_]+")
 
 
-def build_index_entries(entries: Iterable[SearchEntry]) -> Iterator[tuple[str, str, SearchEntry]]:
+def yield_entries_and_headings(
+    entries: Iterable[SearchEntry],
+) -> Iterator[tuple[str, str, SearchEntry]]:
     """Yield id, fingerprint and entry of everything to be indexed: the entries, and their groups'
     headings.
     """

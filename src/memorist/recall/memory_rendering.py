@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.client_rules import ClientCounterpart
+from memorist.auto_memory.client_rules import ClientRuleMatch
 from memorist.auto_memory.memory_file import Topic, Trust
 from memorist.auto_memory.memory_index import parse_pointer_target, render_pointer
 from memorist.auto_memory.memory_manifest import MemoryHeader
@@ -20,7 +20,7 @@ from memorist.auto_memory.team_memory import TEAM_INDEX_HEADING, is_shared
 from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.auto_memory.write_evidence import normalize_for_comparison
 from memorist.core.prompt_templates import render_template
-from memorist.core.sentences import shorten
+from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import replace_surrogates
 from memorist.core.utc_time import format_utc_day
 from memorist.safety.hidden_characters import strip_hidden_characters
@@ -119,7 +119,7 @@ def render_memory(
     )
 
 
-def with_change_remark(
+def add_anchor_change_remark(
     rendered: RenderedMemory, what: str, prompts: RecallPrompts
 ) -> RenderedMemory:
     """The memory with a remark on what it names and what changed since; as it is where nothing
@@ -155,12 +155,12 @@ def _cut_to_limits(text: str, settings: RecallSettings) -> tuple[str, bool]:
     return kept, len(kept) < len(text.strip("\n"))
 
 
-def render_client_conflict(found: ClientCounterpart) -> str:
+def render_client_conflict(found: ClientRuleMatch) -> str:
     """What is said of a memory of the user that an agent's own files contradict; empty for none."""
     if found.otherwise is None:
         return ""
     line = " ".join(found.otherwise.text.split())
-    return f"{found.otherwise.source} says otherwise: “{shorten(line, POINTER_CHARS)}”"
+    return f"{found.otherwise.source} says otherwise: “{shorten_to_one_line(line, POINTER_CHARS)}”"
 
 
 def is_covered_by_index(topic: Topic, header: MemoryHeader) -> bool:
@@ -199,11 +199,11 @@ def render_index(
     apart from it what they said for all of their projects. `remarks` on what the user said are
     behind its date, by path.
     """
-    groups = [group_by_origin(index, headers, SAID_HEADING, remarks)]
+    groups = [group_index_by_origin(index, headers, SAID_HEADING, remarks)]
     if everywhere is not None:
         heading = EVERYWHERE_HEADING.format(folder=everywhere.folder)
         groups.append(
-            group_by_origin(everywhere.text, everywhere.headers, heading, everywhere.remarks)
+            group_index_by_origin(everywhere.text, everywhere.headers, heading, everywhere.remarks)
         )
     joined = "\n".join(filter(None, groups))
     return render_template(
@@ -216,7 +216,7 @@ def render_index(
     ).strip()
 
 
-def group_by_origin(
+def group_index_by_origin(
     index: str,
     headers: Sequence[MemoryHeader],
     said_heading: str,

@@ -17,7 +17,7 @@ from memorist.errors import DamagedIndex, InputError, MemoristError, StoreError
 from memorist.models.embedder import is_embedder_installed, shared_embedder
 from memorist.recall.lexical_score import SearchEntry
 from memorist.recall.memory_selection import MemoryMatch, measure_relevance
-from memorist.recall.ranker import EMBEDDING_BATCH, Ranker, lock_index_build
+from memorist.recall.ranker import EMBEDDING_BATCH, Ranker, lock_index_build_in_process
 from memorist.safety.secrets import redact
 from memorist.settings import RecallSettings
 
@@ -155,7 +155,7 @@ class FolderSearch:
         path = self._folder.layout.recall_index
         try:
             with (
-                lock_index_build(str(path), self._stopping.is_set) as is_free,
+                lock_index_build_in_process(str(path), self._stopping.is_set) as is_free,
                 Ranker(path, embedder=embedder) as temporary,
             ):
                 if not is_free:

@@ -17,8 +17,8 @@ from msgspec import Struct
 from memorist.auto_memory.memory_manifest import MemoryHeader
 from memorist.core.messages import Message, Origin
 from memorist.core.search_words import count_unspaced_letters
-from memorist.recall.project_question import asks_about_project
-from memorist.recall.word_chance import is_rare, is_uncommon
+from memorist.recall.project_question import is_question_without_request
+from memorist.recall.word_chance import contains_name_or_term, is_rare
 from memorist.settings import RecallSettings
 
 MIN_QUERY_WORDS = 2
@@ -87,7 +87,7 @@ class MemoryMatch(Struct, frozen=True, kw_only=True):
     """One line for humans."""
 
 
-class MemorySelection(Struct, frozen=True):
+class SelectedMemory(Struct, frozen=True):
     """A memory to show, and why."""
 
     path: str
@@ -102,7 +102,7 @@ def select_relevant(
     settings: RecallSettings,
     *,
     excluded_paths: Collection[str] = (),
-) -> tuple[MemorySelection, ...]:
+) -> tuple[SelectedMemory, ...]:
     """Select the memories to show of those that the query found, best first, at most as many as
     the settings allow.
 
@@ -110,7 +110,7 @@ def select_relevant(
     """
     relevant = list_relevant_paths(query, matches, len(headers))
     found = [
-        MemorySelection(match.path, match.score, _explain_selection(match))
+        SelectedMemory(match.path, match.score, _explain_selection(match))
         for match in matches
         if match.path in relevant
         and match.path not in excluded_paths
@@ -176,7 +176,7 @@ def is_relevant(
     if (
         match.nearness is not None
         and match.evidence >= _measure_word_threshold(compared)
-        and any(map(is_uncommon, match.words))
+        and any(map(contains_name_or_term, match.words))
     ):
         return True  # a name that the embedding may not know
     return measure_relevance(match) >= measure_threshold(
@@ -204,7 +204,7 @@ def measure_threshold(
 def _measure_message_cost(query: str, is_nearest: bool) -> float:
     """What a message asks of a memory beyond what one of one needs, of the nearest one less."""
     length = MESSAGE_WORD_COST * min(len(query.split()), MAX_COUNTED_WORDS)
-    if not asks_about_project(query):
+    if not is_question_without_request(query):
         return length + REQUEST_COST
     return length - ANSWER_ALLOWANCE if is_nearest else length
 
@@ -245,7 +245,7 @@ def is_searchable(query: str) -> bool:
     words = query.split()
     return (
         len(words) >= MIN_QUERY_WORDS
-        or any(is_uncommon(word) or is_rare(word) for word in words)
+        or any(contains_name_or_term(word) or is_rare(word) for word in words)
         or count_unspaced_letters(query) >= MIN_QUERY_WORDS
     )
 
@@ -281,7 +281,7 @@ def mentions_file(text: str, path: str) -> bool:
     return False
 
 
-def list_tools_used(messages: Sequence[Message]) -> tuple[str, ...]:
+def list_successful_tools(messages: Sequence[Message]) -> tuple[str, ...]:
     """List the tools called successfully since the user's last message, each once."""
     failed = {
         result.tool_use_id

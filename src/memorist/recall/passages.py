@@ -14,12 +14,12 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, ToolResult, ToolUse
 from memorist.core.prompt_templates import render_template
 from memorist.core.search_words import extract_search_words
-from memorist.core.sentences import shorten, split_sentences
+from memorist.core.sentences import shorten_to_one_line, split_sentences
 from memorist.core.text_analysis import replace_surrogates
 from memorist.core.utc_time import format_utc_day
 from memorist.formats.host_markup import strip_host_markup
 from memorist.formats.transcript_format import TranscriptEntry
-from memorist.recall.project_question import asks_about_project
+from memorist.recall.project_question import is_question_without_request
 from memorist.recall.search_query import parse_query
 from memorist.recall.word_chance import measure_evidence
 from memorist.safety.hidden_characters import strip_hidden_characters
@@ -28,7 +28,7 @@ from memorist.safety.permission_claims import is_planted_order
 from memorist.safety.secrets import redact
 from memorist.transcript.command_lines import classify_command
 from memorist.transcript.invocation_log import FixedInvocation
-from memorist.transcript.statement_pool import SAID, classify_sentence
+from memorist.transcript.statement_pool import SAID, refine_sentence_source
 from memorist.transcript.tool_actions import ChangeAction, CommandAction, parse_tool_action
 
 MAX_SAID_CHARS = 4_000
@@ -101,7 +101,7 @@ class _OpenTurn:
 def _work_line(use: ToolUse) -> str:
     match parse_tool_action(use):
         case CommandAction(short=short):
-            return f"$ {shorten(short, MAX_COMMAND_CHARS)}"
+            return f"$ {shorten_to_one_line(short, MAX_COMMAND_CHARS)}"
         case ChangeAction(changes=changes):
             return _CHANGED + ", ".join(each.path for each in changes)
         case _:
@@ -226,7 +226,7 @@ def select_passages(
     words, many = len(parse_query(query).words), math.log(max(1, compared))
     needed = BASE_EVIDENCE + EVIDENCE_PER_WORD * words + many
     shown = _select_by_evidence(matches, needed)
-    if not shown and asks_about_project(query):
+    if not shown and is_question_without_request(query):
         needed = ANSWER_RELEVANCE + ANSWER_RELEVANCE_PER_WORD * words
         shown = _select_answers(matches, needed + ANSWER_RELEVANCE_PER_LOG * many)
     return tuple(each for each in shown if not _is_planted(each.passage))
@@ -277,7 +277,7 @@ def format_day(at: float) -> str:
 def sanitize_line(text: str, limit: int) -> str:
     """One line of a passage that can be shown to a model: no secrets, no markup, no hidden text."""
     plain = strip_hidden_characters(replace_surrogates(text))
-    return shorten(redact(neutralize_markup(plain)).text, limit)
+    return shorten_to_one_line(redact(neutralize_markup(plain)).text, limit)
 
 
 def excerpt_around(text: str, words: Collection[str], limit: int) -> str:
@@ -300,11 +300,11 @@ def render_passages(query: str, shown: Sequence[PassageMatch], prompt: str) -> s
     lines = []
     for each in shown:
         outcome = describe_outcome(query, each.passage)
-        lines += [f"- {quote_passage(query, each)}", *([f"  {outcome}"] if outcome else [])]
+        lines += [f"- {quote_user_words(query, each)}", *([f"  {outcome}"] if outcome else [])]
     return render_template(prompt, {"passages": "\n".join(lines)}, strict=True).strip()
 
 
-def quote_passage(query: str, found: PassageMatch) -> str:
+def quote_user_words(query: str, found: PassageMatch) -> str:
     """What the user said, around the words of the query, with date and session, in one line."""
     quote = excerpt_around(found.passage.said, parse_query(query).words, MAX_QUOTE_CHARS)
     return (
@@ -352,7 +352,7 @@ def _find_report(answered: str, words: Collection[str]) -> str:
     """
     best, most = "", 0
     for each in split_sentences(answered):
-        if not each.table and classify_sentence(SAID, each.text) == SAID:
+        if not each.table and refine_sentence_source(SAID, each.text) == SAID:
             count = len(set(words) & set(list_search_keys(each.text)))
             if count >= max(most, 1):
                 best, most = each.text, count

@@ -54,7 +54,7 @@ _REQUEST = lazy_pattern(
 """Speaks to the agent, points to something to look at, or proposes what to do."""
 
 
-def asks_about_project(message: str) -> bool:
+def is_question_without_request(message: str) -> bool:
     """Whether a message is a short question that asks nobody to do anything. In doubt, no."""
     text = message.strip()
     if "\n" in text or len(text.split()) > MAX_QUESTION_WORDS or _REQUEST.search(text):

@@ -34,12 +34,12 @@ from memorist.recall.lexical_score import (
     SearchEntry,
     adjust_scores,
     build_columns,
-    build_index_entries,
     build_index_row,
     is_heading_id,
     render_embedding_text,
     score_by_words,
     update_columns,
+    yield_entries_and_headings,
 )
 from memorist.recall.memory_selection import explain_match
 from memorist.recall.search_query import (
@@ -363,7 +363,7 @@ BUILD_WAIT_SECONDS = 0.2
 
 
 @contextmanager
-def lock_index_build(index: str, should_stop: Callable[[], bool]) -> Iterator[bool]:
+def lock_index_build_in_process(index: str, should_stop: Callable[[], bool]) -> Iterator[bool]:
     """Wait until no other thread of this process builds the index of that name, so that fifty
     sessions of one project do not embed the same texts fifty times. Gives False where
     `should_stop` says so meanwhile.
@@ -474,7 +474,8 @@ class Ranker:
 
     def _sync(self, entries: Sequence[SearchEntry]) -> IndexSyncCounts:
         wanted = {
-            id: (fingerprint, entry) for id, fingerprint, entry in build_index_entries(entries)
+            id: (fingerprint, entry)
+            for id, fingerprint, entry in yield_entries_and_headings(entries)
         }
         old = self._index.fingerprints()
         changed = [id for id, (fingerprint, _) in wanted.items() if old.get(id) != fingerprint]
@@ -501,7 +502,7 @@ class Ranker:
         all of them would do, where the index was in sync before. Takes no longer with more entries,
         but for a copy of their columns. Raises StoreError; a `sync` then does it.
         """
-        wanted = {id: (mark, entry) for id, mark, entry in build_index_entries(entries)}
+        wanted = {id: (mark, entry) for id, mark, entry in yield_entries_and_headings(entries)}
         with self._lock:
             is_current = self._version == self._index.version()
             former = self._index.rows_of([*wanted, *removed])
@@ -531,7 +532,10 @@ class Ranker:
         with self._lock:
             self._index.drop_other_vectors((self._embedder.name, _words_name(self._embedder)))
         missing = self._find_unembedded(
-            {id: (fingerprint, entry) for id, fingerprint, entry in build_index_entries(entries)}
+            {
+                id: (fingerprint, entry)
+                for id, fingerprint, entry in yield_entries_and_headings(entries)
+            }
         )
         now = missing if at_most is None else missing[:at_most]
         for start in range(0, len(now), EMBEDDING_BATCH):

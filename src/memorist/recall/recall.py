@@ -33,22 +33,22 @@ from memorist.ports import Model
 from memorist.recall.memory_rendering import (
     RecallPrompts,
     RenderedMemory,
+    add_anchor_change_remark,
     is_covered_by_index,
     render_memories,
     render_memory,
-    with_change_remark,
 )
 from memorist.recall.memory_selection import (
     MAX_QUERY_CHARS,
     MemoryMatch,
-    MemorySelection,
+    SelectedMemory,
     is_searchable,
     mentions_file,
     select_relevant,
 )
 from memorist.recall.model_selection import LABEL, ModelSelector
 from memorist.recall.reachable_memory import ReachableMemory
-from memorist.recall.shown_index import read_shown_index
+from memorist.recall.shown_index import build_shown_index
 from memorist.runtime import SessionContext
 from memorist.settings import RecallSettings
 from memorist.store.memory_uses import MemoryUse, MemoryUseKind
@@ -155,7 +155,7 @@ class MemoryRecall:
             return None
         began = self._runtime.clock.monotonic()
         # Must precede the assignment: when this raises, the index stays due.
-        shown = read_shown_index(
+        shown = build_shown_index(
             self._memory, self._prompts, self.read_client_rules(), self._known_paths
         )
         self._index_due = False
@@ -245,7 +245,7 @@ class MemoryRecall:
 
     def select_memories(
         self, query: str, headers: Mapping[str, MemoryHeader]
-    ) -> tuple[MemorySelection, ...]:
+    ) -> tuple[SelectedMemory, ...]:
         """Select what the ranker would show for a query."""
         matches = self._searcher.search(
             query[:MAX_QUERY_CHARS], 4 * self._settings.limit + len(self._chosen_sizes)
@@ -270,14 +270,14 @@ class MemoryRecall:
         if not heads:
             return ""
         self._turn_started = self._runtime.clock.monotonic()
-        picks: dict[str, MemorySelection] = {}
+        picks: dict[str, SelectedMemory] = {}
         for path in paths[:MAX_CALL_FILES]:
             name = PurePosixPath(path).name
             for match in self._searcher.search(name, 2 * self._settings.limit):
                 head = heads.get(match.path)
                 new = match.path not in self._chosen_sizes and match.path not in self._known_paths
                 if head and head.status == "active" and new and self._names_file(match.path, path):
-                    picks[match.path] = MemorySelection(
+                    picks[match.path] = SelectedMemory(
                         match.path, match.score, f"it names {name}, which is about to be changed"
                     )
         waiting, self._ready = self._ready, []
@@ -296,7 +296,7 @@ class MemoryRecall:
         return False
 
     def _show_memories(
-        self, picks: Sequence[MemorySelection], message: str, heads: Mapping[str, MemoryHeader]
+        self, picks: Sequence[SelectedMemory], message: str, heads: Mapping[str, MemoryHeader]
     ) -> None:
         settings, now = self._settings, self._runtime.clock.now()
         uses: list[MemoryUse] = []
@@ -316,7 +316,7 @@ class MemoryRecall:
                     prompts=self._prompts,
                     settings=settings,
                 )
-                rendered = with_change_remark(
+                rendered = add_anchor_change_remark(
                     rendered, describe_changes(changes, topic.verified_day), self._prompts
                 )
                 if changes.is_void and heads[pick.path].trust not in USER_TRUST:
@@ -403,7 +403,7 @@ class MemoryRecall:
             return
         with contextlib.suppress(MemoristError):
             names = await self._selector.select(model, left, query, tools, self._settings)
-            picks = [MemorySelection(name, 1.0, "chosen by the model") for name in names]
+            picks = [SelectedMemory(name, 1.0, "chosen by the model") for name in names]
             self._show_memories(picks, message, left)
 
     async def wait_for_selection(self) -> None:

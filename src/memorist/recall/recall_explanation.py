@@ -11,7 +11,7 @@ from memorist.auto_memory.memory_manifest import MemoryHeader
 from memorist.recall.memory_search import open_memory_search
 from memorist.recall.memory_selection import (
     MemoryMatch,
-    MemorySelection,
+    SelectedMemory,
     explain_omission,
     select_relevant,
 )
@@ -24,7 +24,7 @@ class RecallExplanation(Struct, frozen=True, kw_only=True):
 
     heads: Mapping[str, MemoryHeader]
     """Every memory, by path."""
-    shown: tuple[MemorySelection, ...]
+    shown: tuple[SelectedMemory, ...]
     left_out: tuple[tuple[str, str], ...]
     """Path and reason, nearest first."""
 

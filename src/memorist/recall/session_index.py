@@ -42,7 +42,7 @@ from memorist.store.database import (
     is_locked,
     is_unwritable,
     move_aside,
-    open_unsaved,
+    open_unsaved_copy,
     transaction,
 )
 from memorist.store.rollout_rows import Rollout
@@ -51,7 +51,7 @@ from memorist.transcript.invocation_log import (
     FixedInvocation,
     Invocation,
     InvocationLog,
-    SessionCalls,
+    InvocationLogBuilder,
     uses_unusable_word,
 )
 
@@ -129,7 +129,7 @@ class SessionIndex:
                 return self._connect()
         except (sqlite3.Error, OSError) as error:
             if is_unwritable(error, self._path) or is_locked(error):
-                return open_unsaved(self._path, error, _prepare_tables)
+                return open_unsaved_copy(self._path, error, _prepare_tables)
             raise StoreError(
                 f"the index {self._path.name} cannot be opened ({error}); check the folder's "
                 f"space and permissions"
@@ -305,7 +305,7 @@ class SessionIndex:
         self._database.execute("delete from sessions where number = ?", found)
 
     def _write(self, session: Rollout) -> None:
-        calls = SessionCalls()
+        calls = InvocationLogBuilder()
         passages = list(read_passages(Path(session.path), calls))
         with transaction(self._database):
             self._remove(session.id)
@@ -495,7 +495,7 @@ def _storable(text: str) -> str:
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 
-def read_passages(path: Path, calls: SessionCalls | None = None) -> Iterator[Passage]:
+def read_passages(path: Path, calls: InvocationLogBuilder | None = None) -> Iterator[Passage]:
     """Read the passages of a session's file; none of a file that is gone or no session.
 
     `calls` takes in the session's calls on the way.

@@ -32,7 +32,7 @@ class ShownIndex(Struct, frozen=True):
     """
 
 
-def read_shown_index(
+def build_shown_index(
     memory: AutoMemory,
     prompts: RecallPrompts,
     rules: Sequence[ClientRule] = (),

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from memorist.core.languages import common_keys
+from memorist.core.languages import list_common_word_keys
 from memorist.core.search_words import extract_search_words
 
 MEAN_MESSAGE_WORDS = 27
@@ -102,14 +102,16 @@ def chance_of_word(word: str, entry_words: int) -> float:
     """Probability that an unrelated entry of this many words contains the search key `word`."""
     rate: float | None = WORD_RATES.get(word)
     if rate is None:
-        is_common = word in common_keys() or (word.isdigit() and len(word) <= MAX_COMMON_DIGITS)
+        is_common = word in list_common_word_keys() or (
+            word.isdigit() and len(word) <= MAX_COMMON_DIGITS
+        )
         rate = COMMON_RATE if is_common else UNSEEN_RATE
     words = max(entry_words, MIN_ENTRY_WORDS)
     return 1.0 - math.pow(1.0 - rate / 1_000, words / MEAN_MESSAGE_WORDS)
 
 
 @lru_cache(WORD_CACHE_SIZE)
-def is_uncommon(text: str) -> bool:
+def contains_name_or_term(text: str) -> bool:
     """Whether a text holds a name or term: a word of letters and digits, a known abbreviation, or
     capitals.
     """
@@ -131,7 +133,7 @@ def is_rare(word: str) -> bool:
     return (
         word.isalpha()
         and len(word) >= MIN_RARE_LETTERS
-        and not any(key in WORD_RATES or key in common_keys() for key in keys)
+        and not any(key in WORD_RATES or key in list_common_word_keys() for key in keys)
     )
 
 

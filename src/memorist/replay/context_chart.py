@@ -15,7 +15,12 @@ from memorist.replay.replay_results import (
     SessionRecord,
 )
 from memorist.settings import SessionMemorySettings
-from memorist.views.view_formatting import format_compact, format_count, make_legible, shorten_text
+from memorist.views.view_formatting import (
+    format_compact,
+    format_count_with_noun,
+    make_legible,
+    shorten_text,
+)
 
 DRAWN_POINTS = 600
 """Points drawn; a screen has few more columns."""
@@ -146,11 +151,11 @@ def describe_chart(session: SessionRecord) -> str:
             else ""
         )
         said.append(
-            f"{format_count(len(session.updates), 'update')} of the notes, after message "
+            f"{format_count_with_noun(len(session.updates), 'update')} of the notes, after message "
             f"{updates}{rest}."
         )
     if session.compactions:
-        said.append(f"{format_count(len(session.compactions), 'compaction')}.")
+        said.append(f"{format_count_with_noun(len(session.compactions), 'compaction')}.")
     return " ".join(said)
 
 

@@ -20,8 +20,8 @@ from memorist import __version__
 from memorist.compaction.thresholds import (
     DEFAULT_OUTPUT,
     CompactionThresholds,
+    compute_model_thresholds,
     compute_thresholds,
-    thresholds_for,
 )
 from memorist.core.messages import Message, Usage
 from memorist.engine.engine import Memorist
@@ -35,10 +35,10 @@ from memorist.formats.transcript_format import (
     SkippedLine,
     UsageReport,
 )
-from memorist.models.model_pricing import find_price
+from memorist.models.model_pricing import find_request_price
 from memorist.ports import Model
 from memorist.replay.replay_report import render_report
-from memorist.replay.replay_results import ReceiptTotals, ReplayRecord, SessionRecord
+from memorist.replay.replay_results import ReceiptTotals, ReplayedSessions, SessionRecord
 from memorist.replay.session_recorder import (
     SessionRecorder,
     list_command_uses,
@@ -87,7 +87,7 @@ class UnreadFile(Struct, frozen=True):
 class ReplayResult(Struct, frozen=True):
     """The result of a replay."""
 
-    record: ReplayRecord
+    record: ReplayedSessions
     unread: tuple[UnreadFile, ...]
     report: Path
 
@@ -139,7 +139,9 @@ async def _replay_all(paths: list[Path], options: ReplayOptions) -> ReplayResult
                     UnreadFile(str(path), said if path.name in said else f"{path}: {said}")
                 )
         start_tokens = engine.flags.apply_to(options.settings.session_memory).start_tokens
-    record = ReplayRecord(version=__version__, model=_model_name(options), sessions=tuple(sessions))
+    record = ReplayedSessions(
+        version=__version__, model=_model_name(options), sessions=tuple(sessions)
+    )
     page = options.out / "report.html"
     DiskFiles().write(page, render_report(record, start_tokens).encode("utf-8", "replace"))
     return ReplayResult(record, tuple(unread), page)
@@ -210,7 +212,7 @@ async def _replay_one(
         name, project=head.cwd, folder=partial, listener=gathering.on_event
     )
     session.limits = _thresholds_for(head, options)
-    session.price = find_price({"model": head.model}, options.settings.models.prices)
+    session.price = find_request_price({"model": head.model}, options.settings.models.prices)
     try:
         await session.add_record(head)
         for entry in entries:
@@ -251,7 +253,7 @@ def _thresholds_for(head: SessionHead, options: ReplayOptions) -> CompactionThre
     """The compaction thresholds, for the window that was requested, that the file names, or that
     the price table lists.
     """
-    limits = thresholds_for({"model": head.model}, options.settings)
+    limits = compute_model_thresholds({"model": head.model}, options.settings)
     window = options.window or head.window
     return (
         limits

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from memorist.replay import replay_tables
 from memorist.replay.context_chart import NARROW, START_TOKENS, render_chart
-from memorist.replay.replay_results import ReplayRecord, SessionRecord
+from memorist.replay.replay_results import ReplayedSessions, SessionRecord
 from memorist.views.page_rendering import PageFrame, render_page
 from memorist.views.view_blocks import (
     ChapterBlock,
@@ -16,7 +16,7 @@ from memorist.views.view_blocks import (
     ProseBlock,
     TableBlock,
 )
-from memorist.views.view_formatting import format_count
+from memorist.views.view_formatting import format_count_with_noun
 
 LEAD = (
     "Each recorded session was run through memorist as if it were live; this is what its notes "
@@ -24,7 +24,7 @@ LEAD = (
 )
 
 
-def render_report(record: ReplayRecord, start_tokens: int = START_TOKENS) -> str:
+def render_report(record: ReplayedSessions, start_tokens: int = START_TOKENS) -> str:
     """Render the page. `start_tokens` is the context size at which notes begin, drawn as a line."""
     blocks: list[PageBlock] = []
     if len(record.sessions) != 1:
@@ -39,7 +39,7 @@ def render_report(record: ReplayRecord, start_tokens: int = START_TOKENS) -> str
         blocks.append(ChapterBlock(key=key, heading=title, blocks=chapter))
     view = PageView(
         name="replay",
-        title=f"Replay of {format_count(len(record.sessions), 'session')}",
+        title=f"Replay of {format_count_with_noun(len(record.sessions), 'session')}",
         lead=LEAD,
         command="memorist replay FILES",
         blocks=blocks,

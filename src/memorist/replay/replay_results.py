@@ -149,7 +149,7 @@ class SessionRecord(Struct, frozen=True, kw_only=True):
     seconds: float
 
 
-class ReplayRecord(Struct, frozen=True, kw_only=True):
+class ReplayedSessions(Struct, frozen=True, kw_only=True):
     """All sessions of one `memorist replay`."""
 
     version: str

@@ -16,7 +16,7 @@ from memorist.views.view_blocks import NumberBlock, PageCell, PageRow, TableBloc
 from memorist.views.view_formatting import (
     base_name,
     format_compact,
-    format_count,
+    format_count_with_noun,
     format_dollars,
     format_number,
     format_percent,
@@ -170,8 +170,8 @@ def describe_cost(receipts: ReceiptTotals) -> str:
     read = usage.input + usage.cache_read + usage.cache_write
     cached = f", {usage.cache_read:,} of them from the cache" if usage.cache_read else ""
     return (
-        f"{format_count(receipts.requests, 'request')}, "
-        f"{format_dollars(receipts.cost_usd)}: {format_count(read, 'token')} in{cached}, "
+        f"{format_count_with_noun(receipts.requests, 'request')}, "
+        f"{format_dollars(receipts.cost_usd)}: {format_count_with_noun(read, 'token')} in{cached}, "
         f"{usage.output:,} out"
     )
 
@@ -298,8 +298,8 @@ def files_table(session: SessionRecord) -> TableBlock:
         for use in ordered
     )
     columns: Columns = (("File", "code"), ("Changed", "number"), ("Read", "number"))
-    changed = format_count(sum(use.changes > 0 for use in session.files), "file")
-    read = format_count(sum(use.reads > 0 for use in session.files), "file")
+    changed = format_count_with_noun(sum(use.changes > 0 for use in session.files), "file")
+    read = format_count_with_noun(sum(use.reads > 0 for use in session.files), "file")
     return structs.replace(
         _build_table("Files", columns, rows, "more files"),
         note=f"{changed} changed, {read} read." if session.files else "",
@@ -324,9 +324,9 @@ def commands_table(session: SessionRecord) -> TableBlock:
         )
         for use in session.commands
     )
-    runs = format_count(sum(use.runs for use in session.commands), "run")
-    failures = format_count(sum(use.failures for use in session.commands), "failure")
-    each = format_count(len(session.commands), "command")
+    runs = format_count_with_noun(sum(use.runs for use in session.commands), "run")
+    failures = format_count_with_noun(sum(use.failures for use in session.commands), "failure")
+    each = format_count_with_noun(len(session.commands), "command")
     return structs.replace(
         _build_table("Commands", columns, rows, "more commands"),
         note=f"{runs} of {each}, {failures}." if session.commands else "",
@@ -361,7 +361,7 @@ def damaged_lines_table(session: SessionRecord) -> TableBlock:
     rows = ((format_number(line), what, shorten_text(why, MAX_CELL)) for line, what, why in entries)
     return structs.replace(
         _build_table("Lines of the file", columns, rows, "more lines"),
-        note=f"{format_count(session.records, 'line')} with content: "
+        note=f"{format_count_with_noun(session.records, 'line')} with content: "
         f"{len(session.skipped):,} skipped, {len(session.mended):,} mended, "
         f"{sum(session.asides.values()):,} beside the conversation.",
     )

@@ -106,7 +106,7 @@ class SessionRecorder:
         """Record a message and the size of the context after it."""
         self.records += 1
         self.messages += 1
-        self.kinds.update(count_kinds(message))
+        self.kinds.update(estimate_tokens_by_kind(message))
         self.prefix.on_entry(message)
         if self.messages % self._stride == 0:
             self.points.append(ContextPoint(self.messages, tokens, message.timestamp))
@@ -176,7 +176,7 @@ class SessionRecorder:
         self._in_final = True
 
 
-def count_kinds(message: Message) -> Counter[str]:
+def estimate_tokens_by_kind(message: Message) -> Counter[str]:
     """Estimated tokens of a message by kind of content."""
     kinds: Counter[str] = Counter()
     for block in message.blocks:

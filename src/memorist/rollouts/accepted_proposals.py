@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 
 from memorist.core.lazy import lazy_pattern
-from memorist.core.sentences import shorten, split_sentences
+from memorist.core.sentences import shorten_to_one_line, split_sentences
 from memorist.rollouts.message_effects import DOUBTS
 
 MAX_PROPOSAL_CHARACTERS = 320
@@ -70,7 +70,9 @@ def _find_option(mark: str, reply: str) -> str:
         re.IGNORECASE | re.MULTILINE,
     )
     found = pattern.findall(reply)
-    return shorten(found[-1].replace("**", ""), MAX_PROPOSAL_CHARACTERS) if found else ""
+    return (
+        shorten_to_one_line(found[-1].replace("**", ""), MAX_PROPOSAL_CHARACTERS) if found else ""
+    )
 
 
 def _find_last_proposal(reply: str) -> str:
@@ -87,4 +89,4 @@ def _find_last_proposal(reply: str) -> str:
         if text and len(longer) > MAX_PROPOSAL_CHARACTERS:
             break
         text = longer
-    return shorten(text, MAX_PROPOSAL_CHARACTERS)
+    return shorten_to_one_line(text, MAX_PROPOSAL_CHARACTERS)

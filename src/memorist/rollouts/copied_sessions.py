@@ -19,13 +19,13 @@ import msgspec
 
 from memorist.core.messages import JsonObject, Message
 from memorist.formats.cursor import read_chat
-from memorist.formats.json_records import JsonDocument, JsonRecord, get_count, get_objects, get_text
+from memorist.formats.json_records import ChatDocument, JsonRecord, get_count, get_objects, get_text
 from memorist.formats.opencode import read_export
 from memorist.formats.transcript_format import FAILURES, SkippedLine, TranscriptEntry, encode_entry
 from memorist.platforms.regular_files import read_regular
 from memorist.rollouts.session_sources import SkippedFile
 from memorist.store.disk_files import DiskFiles
-from memorist.store.home_layout import Layout, folder_name
+from memorist.store.home_layout import Layout, make_folder_name
 
 MAX_COPIED_BYTES = 400_000_000
 """Largest session that is copied, in bytes of its rows: what the index of sessions reads."""
@@ -59,7 +59,7 @@ def copy_opencode_sessions(layout: Layout, environment: Mapping[str, str]) -> li
         try:
             with closing(_open_for_reading(path)) as database:
                 for session in _list_opencode_sessions(database):
-                    copy = target / f"{folder_name(get_text(session, 'id'))}.jsonl"
+                    copy = target / f"{make_folder_name(get_text(session, 'id'))}.jsonl"
                     changed = get_count(session, "time_updated") * 1_000_000
                     if _is_due(copy, changed):
                         document = _read_opencode_session(database, session)
@@ -84,7 +84,7 @@ def _list_opencode_sessions(database: sqlite3.Connection) -> Iterator[JsonObject
             yield session
 
 
-def _read_opencode_session(database: sqlite3.Connection, session: JsonObject) -> JsonDocument:
+def _read_opencode_session(database: sqlite3.Connection, session: JsonObject) -> ChatDocument:
     id = get_text(session, "id")
     info = {
         "id": id,
@@ -111,7 +111,7 @@ def _read_opencode_session(database: sqlite3.Connection, session: JsonObject) ->
         if row["message_id"] in messages:
             messages[row["message_id"]]["parts"].append(_parse_row(row["data"]))
     records = [JsonRecord(number, each) for number, each in enumerate(messages.values(), 1)]
-    return JsonDocument({"info": info}, tuple(records), tuple(remarks))
+    return ChatDocument({"info": info}, tuple(records), tuple(remarks))
 
 
 def _parse_row(text: object) -> JsonObject:
@@ -139,11 +139,11 @@ def copy_cursor_chats(layout: Layout, environment: Mapping[str, str]) -> list[Sk
         with closing(_open_for_reading(path)) as database:
             for chat in _list_chats(database):
                 id = get_text(chat, "composerId")
-                copy = target / f"{folder_name(id)}.jsonl"
+                copy = target / f"{make_folder_name(id)}.jsonl"
                 updated = get_count(chat, "lastUpdatedAt") or get_count(chat, "createdAt")
                 if _is_due(copy, updated * 1_000_000):
                     messages = tuple(_read_bubbles(database, chat))
-                    entries = read_chat(JsonDocument(chat, messages), folders.get(id, ""))
+                    entries = read_chat(ChatDocument(chat, messages), folders.get(id, ""))
                     _write_copy(copy, entries, updated * 1_000_000)
     except sqlite3.Error as error:
         return [SkippedFile(path=str(path), why=f"it cannot be read ({error})")]

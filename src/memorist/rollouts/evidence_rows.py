@@ -40,7 +40,7 @@ from memorist.transcript.tool_actions import (
     ToolAction,
     find_call_kind,
 )
-from memorist.transcript.typed_replies import find_typed_replies, parse_client_action
+from memorist.transcript.typed_replies import find_typed_replies, parse_builtin_tool_action
 
 MAX_OPEN_CALLS = 64
 """Calls awaiting a result; the result of an older one never came."""
@@ -110,7 +110,7 @@ class EvidenceRowBuilder:
             self._on_tool_call(call)
 
     def _on_tool_call(self, call: ToolUse) -> None:
-        self._open[call.id] = parse_client_action(call)
+        self._open[call.id] = parse_builtin_tool_action(call)
         if len(self._open) > MAX_OPEN_CALLS:
             del self._open[next(iter(self._open))]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from memorist.core.token_count import BYTES_PER_TOKEN
 from memorist.models.context_window import DEFAULT_WINDOW
-from memorist.models.model_pricing import MILLION, lookup_price, merge_prices, shipped_prices
+from memorist.models.model_pricing import MILLION, match_model_price, merge_prices, shipped_prices
 from memorist.rollouts.session_evidence import evidence_token_budget
 from memorist.settings import Settings
 from memorist.store.rollout_rows import Rollout
@@ -15,7 +15,7 @@ ANSWER_TOKENS = 2_000
 """Approximate tokens of one answer of stage one: a summary and a raw memory of some tasks."""
 
 
-def estimate_extraction_cost(threads: Sequence[Rollout], settings: Settings) -> list[str]:
+def describe_extraction_cost(threads: Sequence[Rollout], settings: Settings) -> list[str]:
     """The most that the extraction of these sessions would cost, in lines for the user; empty if
     there are none.
     """
@@ -27,7 +27,7 @@ def estimate_extraction_cost(threads: Sequence[Rollout], settings: Settings) -> 
             "no model is set: their structure alone is taken, which costs nothing (--model "
             "names one)"
         ]
-    price = lookup_price(
+    price = match_model_price(
         name.partition(":")[2], merge_prices(shipped_prices(), settings.models.prices)
     )
     room = evidence_token_budget(

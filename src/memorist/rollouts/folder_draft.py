@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from memorist.core.front_matter import split_front_matter
 from memorist.rollouts.hand_edits import (
     USER_PROFILE_MARK,
-    HandbookFiles,
+    HandbookAndSummary,
     add_user_entries,
     find_hand_edits,
 )
@@ -51,7 +51,7 @@ from memorist.rollouts.summary_composition import (
     MemorySummary,
     compose_summary,
     find_summary_problem,
-    fit_summary_file,
+    fit_summary_to_limits,
     parse_memory_summary,
     render_memory_summary,
 )
@@ -87,7 +87,7 @@ class FolderDraft(Struct, frozen=True, kw_only=True):
 
     files: dict[str, bytes]
     """Every file of the folder."""
-    values: HandbookFiles
+    values: HandbookAndSummary
     changed_titles: frozenset[str]
     """Titles of the changed groups."""
     fresh_threads: frozenset[str]
@@ -113,7 +113,7 @@ def _compose_draft_summary(
     draft_input: DraftInput, found: ConsolidatedHandbook, kept: MemorySummary
 ) -> MemorySummary:
     """The summary of the new handbook."""
-    return fit_summary_file(
+    return fit_summary_to_limits(
         compose_summary(found.handbook, kept, found.changed_titles), draft_input.lean_bytes
     )
 
@@ -199,7 +199,7 @@ def build_draft(draft_input: DraftInput) -> FolderDraft:
     files = artifacts | ({} if draft_input.lean else _draft_skills(draft_input, rows, named))
     draft = FolderDraft(
         files=_compose_draft_files(draft_input, files, notes),
-        values=HandbookFiles(found.handbook, summary),
+        values=HandbookAndSummary(found.handbook, summary),
         changed_titles=found.changed_titles,
         fresh_threads=fresh,
         report=report,
@@ -241,7 +241,7 @@ def is_handbook_settled(draft_input: DraftInput) -> bool:
 
 
 def replace_handbook_files(
-    draft: FolderDraft, values: HandbookFiles, *, lean: bool = False
+    draft: FolderDraft, values: HandbookAndSummary, *, lean: bool = False
 ) -> FolderDraft:
     """Return the draft with another handbook and summary."""
     files = dict(draft.files)
@@ -251,8 +251,8 @@ def replace_handbook_files(
     return replace(draft, files=files, values=values)
 
 
-def _parse_handbook_files(files: Mapping[str, bytes]) -> HandbookFiles:
-    return HandbookFiles(
+def _parse_handbook_files(files: Mapping[str, bytes]) -> HandbookAndSummary:
+    return HandbookAndSummary(
         parse_handbook(_decode_text(files.get(HANDBOOK_FILE, b""))),
         parse_memory_summary(_decode_text(files.get(SUMMARY_FILE, b""))),
     )

@@ -28,7 +28,7 @@ class FolderSwap(Struct, frozen=True, kw_only=True):
     """The whole folder as it is to be accepted."""
 
 
-def begin_swap(files: FileSystem, folder: Path, journal: Path, swap: FolderSwap) -> None:
+def record_swap(files: FileSystem, folder: Path, journal: Path, swap: FolderSwap) -> None:
     """Record the change.
 
     Raises WriteConflict, and changes nothing, if the folder differs from the change's base;
@@ -43,7 +43,9 @@ def begin_swap(files: FileSystem, folder: Path, journal: Path, swap: FolderSwap)
     files.write(journal, msgspec.json.encode(swap))
 
 
-def finish_swap(files: FileSystem, folder: Path, journal: Path) -> Mapping[str, bytes] | None:
+def apply_recorded_swap(
+    files: FileSystem, folder: Path, journal: Path
+) -> Mapping[str, bytes] | None:
     """Apply the recorded change from wherever it was interrupted, and return the state to be
     accepted; None if there is no record.
 

@@ -15,23 +15,23 @@ from memorist.rollouts.handbook import (
     EntryList,
     Handbook,
     HandbookEntry,
-    HandbookSection,
+    HandbookGroup,
 )
 from memorist.rollouts.handbook_parser import parse_entry
 from memorist.rollouts.session_claims import (
     claim_digest,
-    is_dropped_claim,
-    session_digest,
+    is_claim_removed_by_user,
+    session_version_digest,
 )
 from memorist.rollouts.session_location import group_folders
-from memorist.rollouts.summary_composition import MemorySummary, SummaryPart, summary_topic_key
+from memorist.rollouts.summary_composition import MemorySummary, SummaryGroup, summary_topic_key
 from memorist.rollouts.superseded_claims import normalize_claim
 
 USER_PROFILE_MARK = "(by the user)"
 """Ends a profile that the user wrote or changed: no consolidation changes or drops it."""
 
 
-class HandbookFiles(Struct, frozen=True):
+class HandbookAndSummary(Struct, frozen=True):
     """The two files as values."""
 
     handbook: Handbook
@@ -41,18 +41,18 @@ class HandbookFiles(Struct, frozen=True):
 class HandEdits(Struct, frozen=True, kw_only=True):
     """The files with the user's changes marked, and what the user removed."""
 
-    files: HandbookFiles
+    files: HandbookAndSummary
     added: int = 0
     """Entries that the user wrote or reworded."""
     dropped: frozenset[str] = frozenset()
-    """Fingerprints of what was removed (`merging.claim_digest`, `session_digest`)."""
+    """Fingerprints of what was removed (`merging.claim_digest`, `session_version_digest`)."""
 
 
-def find_hand_edits(base: HandbookFiles, present: HandbookFiles) -> HandEdits:
+def find_hand_edits(base: HandbookAndSummary, present: HandbookAndSummary) -> HandEdits:
     """Compare the current files with those that memorist last accepted."""
     dropped: set[str] = set()
     added = 0
-    groups: list[HandbookSection] = []
+    groups: list[HandbookGroup] = []
     known = {group.title: group for group in base.handbook.groups}
     for group in present.handbook.groups:
         marked, number = _mark_user_entries(known.get(group.title), group)
@@ -86,7 +86,7 @@ def find_hand_edits(base: HandbookFiles, present: HandbookFiles) -> HandEdits:
         summary = replace(summary, profile=f"{summary.profile}\n{USER_PROFILE_MARK}")
         added += 1
     return HandEdits(
-        files=HandbookFiles(handbook, summary), added=added, dropped=frozenset(dropped)
+        files=HandbookAndSummary(handbook, summary), added=added, dropped=frozenset(dropped)
     )
 
 
@@ -126,7 +126,7 @@ def add_user_entries(
         own = {
             key: entry
             for key, entry in _summary_entries(parts).items()
-            if entry.by == "user" and not is_dropped_claim(dropped, key[0], entry.text)
+            if entry.by == "user" and not is_claim_removed_by_user(dropped, key[0], entry.text)
         }
         handbook = _add_entries(
             handbook, "preferences" if into == "preferences" else "knowledge", own
@@ -135,8 +135,8 @@ def add_user_entries(
 
 
 def _mark_user_entries(
-    base: HandbookSection | None, present: HandbookSection
-) -> tuple[HandbookSection, int]:
+    base: HandbookGroup | None, present: HandbookGroup
+) -> tuple[HandbookGroup, int]:
     """Return a group with its new entries marked as the user's."""
     if base is not None and base.raw == present.raw:
         return present, 0
@@ -158,7 +158,7 @@ def _exact_text(entry: HandbookEntry) -> str:
     return " ".join(entry.text.split())
 
 
-def _removed_digests(base: HandbookSection, present: HandbookSection | None) -> set[str]:
+def _removed_digests(base: HandbookGroup, present: HandbookGroup | None) -> set[str]:
     dropped: set[str] = set()
     for name in ENTRY_LISTS:
         now = (
@@ -174,14 +174,14 @@ def _removed_digests(base: HandbookSection, present: HandbookSection | None) -> 
     there = present.threads if present is not None else frozenset()
     sources = (source for work in base.works for source in work.sources)
     return dropped | {
-        session_digest(base.title, source.thread, source.updated)
+        session_version_digest(base.title, source.thread, source.updated)
         for source in sources
         if source.thread not in there
     }
 
 
 def _summary_entries(
-    parts: Sequence[SummaryPart],
+    parts: Sequence[SummaryGroup],
 ) -> dict[tuple[str, tuple[str, ...]], HandbookEntry]:
     """Return the entries of a part of the summary by place and claim."""
     entries = ((part.group, parse_entry(text, ())) for part in parts for text in part.entries)
@@ -199,7 +199,7 @@ def _add_entries(
                 f"cwd={'any' if folder == EVERYWHERE else f'`{folder}`'}; reuse_rule=the "
                 f"user's own words"
             )
-            section = HandbookSection(title=folder, applies=applies, folders=group_folders(folder))
+            section = HandbookGroup(title=folder, applies=applies, folders=group_folders(folder))
             handbook = replace(
                 handbook, groups=(*handbook.groups, replace(section, **{into: (own,)}))
             )
@@ -237,7 +237,7 @@ def _remove_entries(handbook: Handbook, removed: Iterable[tuple[str, tuple[str, 
     return handbook
 
 
-def _replace_group(handbook: Handbook, group: HandbookSection) -> Handbook:
+def _replace_group(handbook: Handbook, group: HandbookGroup) -> Handbook:
     return replace(
         handbook,
         groups=tuple(group if each.title == group.title else each for each in handbook.groups),

@@ -86,7 +86,7 @@ class HandbookEntry(Struct, frozen=True, kw_only=True):
     note: str = ""
 
 
-class HandbookSection(Struct, frozen=True, kw_only=True):
+class HandbookGroup(Struct, frozen=True, kw_only=True):
     """What holds in one place."""
 
     title: str
@@ -137,9 +137,9 @@ class Handbook(Struct, frozen=True, kw_only=True):
     """The line that memorist writes at the top."""
     preamble: str = ""
     """Everything else before the first group."""
-    groups: tuple[HandbookSection, ...] = ()
+    groups: tuple[HandbookGroup, ...] = ()
 
-    def find_group(self, title: str) -> HandbookSection | None:
+    def find_group(self, title: str) -> HandbookGroup | None:
         """Return the group of that title."""
         return next((group for group in self.groups if group.title == title), None)
 
@@ -154,7 +154,7 @@ def render_handbook(handbook: Handbook) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def render_group(group: HandbookSection) -> str:
+def render_group(group: HandbookGroup) -> str:
     """Render one group from its values."""
     head = [
         f"# {GROUP_PREFIX} {group.title}",

@@ -20,26 +20,26 @@ from memorist.auto_memory.statements.statement_similarity import (
 )
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject
-from memorist.core.sentences import shorten
+from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import to_one_line
 from memorist.core.token_count import estimate_text_tokens
 from memorist.forks.answer_form import (
     AnswerForm,
     build_list_schema,
     build_object_schema,
-    list_objects,
-    list_texts,
+    list_answer_objects,
+    list_answer_texts,
     read_numbers,
 )
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement
 from memorist.forks.text_edits import TextEdits
-from memorist.rollouts.hand_edits import USER_PROFILE_MARK, HandbookFiles
+from memorist.rollouts.hand_edits import USER_PROFILE_MARK, HandbookAndSummary
 from memorist.rollouts.handbook import (
     ENTRY_LISTS,
     HANDBOOK_FILE,
     EntryList,
     HandbookEntry,
-    HandbookSection,
+    HandbookGroup,
     render_handbook,
 )
 from memorist.rollouts.handbook_line_check import (
@@ -50,7 +50,7 @@ from memorist.rollouts.handbook_line_check import (
     orders_agent,
 )
 from memorist.rollouts.raw_memory import ASKED_PREFIX
-from memorist.rollouts.stage_two_prompt import StageTwoTask
+from memorist.rollouts.stage_two_prompt import StageTwoInput
 from memorist.rollouts.summary_composition import (
     MAX_PROFILE_WORDS,
     SUMMARY_FILE,
@@ -60,7 +60,7 @@ from memorist.rollouts.summary_composition import (
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact
 from memorist.transcript.answer_check import CoveredLines
-from memorist.transcript.name_search import NameOccurrences, find_recognizable_names
+from memorist.transcript.name_search import NamePresence, find_recognizable_names
 
 MAX_FORM_TOKENS = 6_000
 """Tokens of the claims and topics that one form shows: a quarter of a window of 32,000, and some
@@ -99,7 +99,7 @@ class _Claim(Struct, frozen=True):
 
 
 def build_handbook_form(
-    task: StageTwoTask, instruction: str, *, on_refused: Callable[[str], object] = lambda _: None
+    task: StageTwoInput, instruction: str, *, on_refused: Callable[[str], object] = lambda _: None
 ) -> AnswerForm:
     """The form for the drafts of a task. Its edits are of the two files in the task's folder.
 
@@ -127,7 +127,9 @@ def build_handbook_form(
     )
 
 
-def _changed_files(task: StageTwoTask, changed: HandbookFiles) -> Iterator[tuple[str, str, str]]:
+def _changed_files(
+    task: StageTwoInput, changed: HandbookAndSummary
+) -> Iterator[tuple[str, str, str]]:
     """Name, draft and new text of each file that differs."""
     draft = task.draft
     texts = [
@@ -156,7 +158,7 @@ def _build_schema() -> JsonObject:
     return build_object_schema(properties)
 
 
-def _select_claims(task: StageTwoTask) -> list[_Claim]:
+def _select_claims(task: StageTwoInput) -> list[_Claim]:
     """The claims of the changed groups that the sessions made, as many as fit. A longer one than
     may stand could not be changed, and a small model copies it until its answer is cut off.
     """
@@ -175,7 +177,7 @@ def _select_claims(task: StageTwoTask) -> list[_Claim]:
     return found
 
 
-def _select_topics(task: StageTwoTask) -> list[SummaryTopic]:
+def _select_topics(task: StageTwoInput) -> list[SummaryTopic]:
     """The topics of the changed groups, in order."""
     topics = task.draft.summary.topics
     shown = [each for each in topics if task.lean or each.group in task.changed_titles]
@@ -183,7 +185,7 @@ def _select_topics(task: StageTwoTask) -> list[SummaryTopic]:
 
 
 def _render_material(
-    task: StageTwoTask, claims: Sequence[_Claim], topics: Sequence[SummaryTopic]
+    task: StageTwoInput, claims: Sequence[_Claim], topics: Sequence[SummaryTopic]
 ) -> str:
     lines: list[str] = []
     group = ""
@@ -205,7 +207,7 @@ class _FormReading:
 
     def __init__(
         self,
-        draft: HandbookFiles,
+        draft: HandbookAndSummary,
         claims: Sequence[_Claim],
         topics: Sequence[SummaryTopic],
         check: HandbookLineCheck,
@@ -223,18 +225,18 @@ class _FormReading:
         self.planted = ""
         """Why nothing of the answer may stand; empty where it may."""
 
-    def read(self, answer: JsonObject) -> tuple[HandbookFiles, tuple[str, ...]]:
+    def read(self, answer: JsonObject) -> tuple[HandbookAndSummary, tuple[str, ...]]:
         """The drafts with the good lines of an answer, and a sentence for each other line."""
         self.planted = ""
         dropped: list[str] = []
         handbook, summary = self._draft.handbook, self._draft.summary
         changes, used = dict[_Claim, HandbookEntry | None](), set[int]()
-        for given in list_objects(answer.get("claims"))[:MAX_CLAIM_CHANGES]:
+        for given in list_answer_objects(answer.get("claims"))[:MAX_CLAIM_CHANGES]:
             numbers = read_numbers(given.get("numbers"), len(self._claims))
             text = _clean_line(given.get("text"))
             fault = self._find_claim_fault(numbers, text, used)
             if fault:
-                dropped.append(f"“{shorten(text, 80)}” {fault}")
+                dropped.append(f"“{shorten_to_one_line(text, 80)}” {fault}")
                 continue
             used.update(numbers)
             first, *others = [self._claims[number - 1] for number in numbers]
@@ -246,7 +248,9 @@ class _FormReading:
             topics=self._read_topics(answer.get("topics"), dropped),
             profile=self._read_profile(answer.get("profile"), dropped),
         )
-        files = HandbookFiles(replace(handbook, groups=groups) if changes else handbook, summary)
+        files = HandbookAndSummary(
+            replace(handbook, groups=groups) if changes else handbook, summary
+        )
         return files, tuple(dict.fromkeys(dropped))
 
     def _find_claim_fault(self, numbers: Sequence[int], text: str, used: set[int]) -> str:
@@ -271,7 +275,7 @@ class _FormReading:
     def _note_planted(self, line: str, known: Sequence[str] = ()) -> None:
         """Note a line that orders agents about where none of the claims that it is about does."""
         if orders_agent(line) and not any(map(orders_agent, known)):
-            self.planted = self.planted or f"“{shorten(line, 80)}” {PLANTED}"
+            self.planted = self.planted or f"“{shorten_to_one_line(line, 80)}” {PLANTED}"
 
     def _find_free_fault(self, line: str, most_words: int) -> str:
         """Why a sentence that the model words by itself may not stand."""
@@ -284,7 +288,7 @@ class _FormReading:
 
     def _read_topics(self, given: object, dropped: list[str]) -> tuple[SummaryTopic, ...]:
         changes = dict[SummaryTopic, SummaryTopic]()
-        for each in list_objects(given)[:MAX_TOPIC_CHANGES]:
+        for each in list_answer_objects(given)[:MAX_TOPIC_CHANGES]:
             numbers = read_numbers(each.get("number"), len(self._topics))
             text = _clean_line(each.get("learnings"))
             fault = (
@@ -293,7 +297,7 @@ class _FormReading:
                 else "names no topic that there is"
             )
             if fault:
-                dropped.append(f"“{shorten(text, 80)}” {fault}")
+                dropped.append(f"“{shorten_to_one_line(text, 80)}” {fault}")
                 continue
             topic = self._topics[numbers[0] - 1]
             line = f" {text}".replace("\\", "\\\\")
@@ -305,12 +309,12 @@ class _FormReading:
         if present.endswith(USER_PROFILE_MARK):
             return present
         sentences: list[str] = []
-        for sentence in map(_clean_line, list_texts(given)[:MAX_PROFILE_SENTENCES]):
+        for sentence in map(_clean_line, list_answer_texts(given)[:MAX_PROFILE_SENTENCES]):
             fault = self._find_free_fault(sentence, MAX_PROFILE_WORDS // MAX_PROFILE_SENTENCES)
             if not fault and any(each.covers(sentence) for each in self._lines):
                 fault = "repeats one claim"
             if fault:
-                dropped.append(f"“{shorten(sentence, 80)}” {fault}")
+                dropped.append(f"“{shorten_to_one_line(sentence, 80)}” {fault}")
             else:
                 sentences.append(sentence)
         return " ".join(dict.fromkeys(sentences)) or present
@@ -332,7 +336,7 @@ def _is_cut_off(line: str) -> bool:
 
 def _find_lost(claim: str, text: str) -> str:
     """What of a claim a new sentence leaves out or turns round; empty where it keeps all."""
-    present = NameOccurrences(text)
+    present = NamePresence(text)
     lost = [name for name in sorted(find_recognizable_names(claim)) if not present[name]]
     folded = text.casefold()
     lost += [each for each in _QUOTATION.findall(claim) if each[1:-1].casefold() not in folded]
@@ -366,8 +370,8 @@ def _join_entries(claims: Sequence[_Claim], text: str) -> HandbookEntry:
 
 
 def _change_group(
-    group: HandbookSection, changes: dict[_Claim, HandbookEntry | None]
-) -> HandbookSection:
+    group: HandbookGroup, changes: dict[_Claim, HandbookEntry | None]
+) -> HandbookGroup:
     lists: dict[EntryList, tuple[HandbookEntry, ...]] = {}
     for name in ENTRY_LISTS:
         entries = [

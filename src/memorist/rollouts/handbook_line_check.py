@@ -15,9 +15,9 @@ from memorist.auto_memory.statements.statement_similarity import (
     keeps_denials_and_order,
 )
 from memorist.core.lazy import lazy_pattern
-from memorist.core.sentences import shorten
+from memorist.core.sentences import shorten_to_one_line
 from memorist.core.word_stems import stem_word
-from memorist.rollouts.hand_edits import HandbookFiles
+from memorist.rollouts.hand_edits import HandbookAndSummary
 from memorist.rollouts.handbook import ENTRY_LISTS, render_handbook
 from memorist.rollouts.summary_composition import render_memory_summary
 from memorist.safety.permission_claims import (
@@ -107,7 +107,7 @@ class ModelLineReview:
     """Judges what the model wrote line by line, by what the draft and the sessions say."""
 
     def __init__(
-        self, draft: HandbookFiles, rows: Sequence[RolloutExtract], dropped: list[str]
+        self, draft: HandbookAndSummary, rows: Sequence[RolloutExtract], dropped: list[str]
     ) -> None:
         texts = [render_handbook(draft.handbook), render_memory_summary(draft.summary)]
         texts += [f"{row.raw_memory}\n{row.rollout_summary}" for row in rows]
@@ -128,7 +128,7 @@ class ModelLineReview:
         as `what`.
         """
         if orders_agent(line) and not orders_agent(known):
-            self.planted = self.planted or f"{what} {PLANTED}: “{shorten(line, 80)}”"
+            self.planted = self.planted or f"{what} {PLANTED}: “{shorten_to_one_line(line, 80)}”"
             return False
         find = self._check.find_fault if known else self._check.find_free_fault
         fault = find(line, MAX_LINE_WORDS)
@@ -136,7 +136,7 @@ class ModelLineReview:
         if not fault and self._turns_round(line, known):
             fault = "turns round what a claim says"
         if fault:
-            self.dropped.append(f"{what} {fault}: “{shorten(line, 80)}”")
+            self.dropped.append(f"{what} {fault}: “{shorten_to_one_line(line, 80)}”")
             return False
         return True
 

@@ -27,7 +27,7 @@ from memorist.rollouts.handbook import (
     EntryList,
     Handbook,
     HandbookEntry,
-    HandbookSection,
+    HandbookGroup,
     HandbookSource,
     HandbookTask,
 )
@@ -66,7 +66,7 @@ def parse_handbook(text: str) -> Handbook:
     )
 
 
-def _parse_group(block: CodexTaskGroup) -> HandbookSection:
+def _parse_group(block: CodexTaskGroup) -> HandbookGroup:
     lines = [line for line in block.head.lines if line.strip()]
     head = tuple(
         line
@@ -77,7 +77,7 @@ def _parse_group(block: CodexTaskGroup) -> HandbookSection:
         (line.partition(":")[2] for line in lines if line.strip().startswith(LEFT_OUT_FIELD)), ""
     )
     number = re.search(r"\d{1,9}", left)
-    group = HandbookSection(
+    group = HandbookGroup(
         title=block.title,
         scope=block.scope,
         applies=block.applies_to,
@@ -89,7 +89,7 @@ def _parse_group(block: CodexTaskGroup) -> HandbookSection:
     return _fill_group(group, block.sections)
 
 
-def _fill_group(group: HandbookSection, parts: Sequence[HeadedSection]) -> HandbookSection:
+def _fill_group(group: HandbookGroup, parts: Sequence[HeadedSection]) -> HandbookGroup:
     works: list[HandbookTask] = []
     listed: dict[EntryList, list[str]] = {name: [] for name in ENTRY_LISTS}
     other: list[list[str]] = []

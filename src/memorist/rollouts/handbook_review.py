@@ -19,14 +19,14 @@ from memorist.auto_memory.statements.statement_similarity import (
     SIMILAR_SHARE,
     find_nearest,
 )
-from memorist.rollouts.hand_edits import USER_PROFILE_MARK, HandbookFiles
+from memorist.rollouts.hand_edits import USER_PROFILE_MARK, HandbookAndSummary
 from memorist.rollouts.handbook import (
     ENTRY_LISTS,
     HANDBOOK_FILE,
     EntryList,
     Handbook,
     HandbookEntry,
-    HandbookSection,
+    HandbookGroup,
     HandbookTask,
 )
 from memorist.rollouts.handbook_line_check import ModelLineReview
@@ -74,7 +74,7 @@ class RejectedDraft(Struct, frozen=True):
 class AcceptedDraft(Struct, frozen=True, kw_only=True):
     """The files as they are to be written."""
 
-    files: HandbookFiles
+    files: HandbookAndSummary
     restored: int = 0
     """Claims that the model had left out."""
     unsupported: int = 0
@@ -88,7 +88,7 @@ class AcceptedDraft(Struct, frozen=True, kw_only=True):
 
 
 def review_draft(
-    draft: HandbookFiles,
+    draft: HandbookAndSummary,
     model_files: Mapping[str, bytes | None],
     rows: Sequence[RolloutExtract] = (),
 ) -> AcceptedDraft | RejectedDraft:
@@ -121,7 +121,7 @@ def review_draft(
     if dropped and not skills and summary == draft.summary and _say_same(handbook, draft.handbook):
         return RejectedDraft(dropped[0])
     handbook = replace(handbook, groups=tuple(map(_limit_lists, handbook.groups)))
-    whole = HandbookFiles(handbook, compose_summary(handbook, summary, ()))
+    whole = HandbookAndSummary(handbook, compose_summary(handbook, summary, ()))
     return AcceptedDraft(
         files=whole,
         restored=merging.restored,
@@ -229,7 +229,7 @@ class _HandbookReview:
     def review(self, reworded: Handbook) -> Handbook:
         """Return the draft with what may stand of the model's handbook."""
         drafted = {group.title: group for group in self._draft.groups}
-        groups: dict[str, HandbookSection] = {}
+        groups: dict[str, HandbookGroup] = {}
         for group in reworded.groups:
             title = self._find_title(group)
             if title and title not in groups:
@@ -259,7 +259,7 @@ class _HandbookReview:
             groups=tuple(groups.get(group.title, group) for group in self._draft.groups),
         )
 
-    def _find_title(self, reworded: HandbookSection) -> str:
+    def _find_title(self, reworded: HandbookGroup) -> str:
         """The title of the draft's group that a group is, by the sessions that it lists where the
         model named it otherwise; empty for none.
         """
@@ -270,7 +270,7 @@ class _HandbookReview:
         homes = [each.title for each in self._draft.groups if threads and threads <= each.threads]
         return homes[0] if len(homes) == 1 else ""
 
-    def _group(self, draft: HandbookSection, reworded: HandbookSection) -> HandbookSection:
+    def _group(self, draft: HandbookGroup, reworded: HandbookGroup) -> HandbookGroup:
         if reworded.raw == (draft.raw or None) or replace(draft, raw="") == replace(
             reworded, raw=""
         ):
@@ -325,7 +325,7 @@ class _HandbookReview:
         return replace(draft, title=reworded.title, keywords=words[:40] or draft.keywords)
 
     def _claims(
-        self, draft: HandbookSection, reworded: HandbookSection, name: EntryList
+        self, draft: HandbookGroup, reworded: HandbookGroup, name: EntryList
     ) -> Sequence[HandbookEntry]:
         everything = [entry for each in ENTRY_LISTS for entry in draft.entries(each)]
         by_key = {normalize_claim(entry.text): entry for entry in everything}
@@ -342,7 +342,7 @@ class _HandbookReview:
         self,
         entry: HandbookEntry,
         known: HandbookEntry | None,
-        draft: HandbookSection,
+        draft: HandbookGroup,
         everything: Sequence[HandbookEntry],
     ) -> HandbookEntry | None:
         """Return one claim of the model with the proof that the sessions give it; None if it has
@@ -387,7 +387,7 @@ class _HandbookReview:
         )
 
 
-def _limit_lists(group: HandbookSection) -> HandbookSection:
+def _limit_lists(group: HandbookGroup) -> HandbookGroup:
     """The group with the first entries of each list that fit: the order is the model's, so it
     chose what falls.
     """

@@ -11,7 +11,7 @@ from typing import Literal, TypeVar
 from msgspec import Struct
 
 from memorist.errors import BudgetSpent, MemoristError
-from memorist.platforms.processes import name_process
+from memorist.platforms.processes import name_current_process
 from memorist.ports import Clock
 from memorist.rollouts.session_eligibility import EligibilityVerdict, judge_threads
 from memorist.settings import RolloutsSettings
@@ -59,14 +59,14 @@ class JobFinished(Struct, frozen=True, kw_only=True, tag="done"):
     """Why it failed, was lost or was released."""
 
 
-class JobDeferred(Struct, frozen=True, kw_only=True, tag="waits"):
+class JobNotClaimed(Struct, frozen=True, kw_only=True, tag="waits"):
     """A job that could not be claimed."""
 
     kind: JobKind
     refused: ClaimRefused
 
 
-JobEvent = JobFinished | JobDeferred
+JobEvent = JobFinished | JobNotClaimed
 
 
 class WorkerStages(Struct, frozen=True):
@@ -184,7 +184,7 @@ async def run_worker(
 
     Jobs still running then are released. Raises StoreError.
     """
-    stopping, worker = asyncio.ensure_future(stop.wait()), name_process()
+    stopping, worker = asyncio.ensure_future(stop.wait()), name_current_process()
     dependencies.state.register_worker(worker)
     try:
         while not stop.is_set():
@@ -284,7 +284,7 @@ async def consolidate_once(
 
 def _defer(dependencies: WorkerDependencies, kind: JobKind, refused: ClaimRefused) -> ClaimRefused:
     if refused.why != "up to date":
-        dependencies.on_event(JobDeferred(kind=kind, refused=refused))
+        dependencies.on_event(JobNotClaimed(kind=kind, refused=refused))
     return refused
 
 

@@ -8,7 +8,10 @@ import re
 
 from memorist.auto_memory.statements.statement_kind import choose_memory_kind
 from memorist.rollouts.raw_memory import ClaimScope
-from memorist.rollouts.removed_worktrees import find_surrounding_repository, find_worktree_name
+from memorist.rollouts.removed_worktrees import (
+    extract_codex_repository_name,
+    extract_worktree_repository,
+)
 from memorist.store.rollout_rows import Rollout
 
 _EVERYWHERE = re.compile(
@@ -29,8 +32,8 @@ def project_name(thread: Rollout) -> str:
     repository.
     """
     root = thread.repository or thread.cwd
-    path = find_surrounding_repository(root) or root
-    return find_worktree_name(path) or re.split(r"[\\/]", path.rstrip("\\/"))[-1]
+    path = extract_worktree_repository(root) or root
+    return extract_codex_repository_name(path) or re.split(r"[\\/]", path.rstrip("\\/"))[-1]
 
 
 def default_scope(thread: Rollout) -> ClaimScope:

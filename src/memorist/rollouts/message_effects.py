@@ -139,7 +139,7 @@ _LASTS = lazy_pattern(
 """A habit, a decision or a wish about the agent's conduct that will hold in later sessions."""
 
 
-def find_lasting_words(text: str) -> list[str]:
+def find_lasting_sentences(text: str) -> list[str]:
     """Return the user's sentences that say what will hold in later sessions, though not as a rule.
 
     Of a message with a paste only the last line counts: before it others may speak.

@@ -23,7 +23,7 @@ _WEB_TOOLS = frozenset(
 """Names of tools and items of both families, in lower case."""
 
 
-def is_polluting(message: Message) -> bool:
+def involves_outside_content(message: Message) -> bool:
     """Tell whether a message requests or carries such content."""
     return any(_is_outside_block(block) for block in message.blocks)
 

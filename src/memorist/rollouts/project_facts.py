@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
-from memorist.core.sentences import shorten
+from memorist.core.sentences import shorten_to_one_line
 from memorist.rollouts.raw_memory import SAID_PREFIX, MemoryBullet, RawMemory
 
 MAX_FACT_CHARACTERS = 170
@@ -64,14 +64,14 @@ def _find_preferences(memories: Sequence[tuple[str, RawMemory]]) -> Iterator[Pro
     for session, bullet in _list_bullets(memories, "preferences", "said"):
         if bullet.text.startswith(SAID_PREFIX):
             continue  # only probably meant to last
-        yield _make_fact(f"You said: “{shorten(bullet.text, 120)}”", session, bullet)
+        yield _make_fact(f"You said: “{shorten_to_one_line(bullet.text, 120)}”", session, bullet)
 
 
 def _find_fixed_calls(memories: Sequence[tuple[str, RawMemory]]) -> Iterator[ProjectFact]:
     for session, bullet in _list_bullets(memories, "failures", "proved"):
         found = _MENDED.match(bullet.text)
         if found is not None:
-            text = f"{found[1]} failed once; mended {shorten(found[3], 100)}"
+            text = f"{found[1]} failed once; mended {shorten_to_one_line(found[3], 100)}"
             yield _make_fact(text, session, bullet)
 
 
@@ -94,4 +94,4 @@ def _list_bullets(
 
 def _make_fact(text: str, session: str, bullet: MemoryBullet) -> ProjectFact:
     where = ", ".join(filter(None, (bullet.date, f"session {session[:8]}", bullet.evidence)))
-    return ProjectFact(shorten(text, MAX_FACT_CHARACTERS), where)
+    return ProjectFact(shorten_to_one_line(text, MAX_FACT_CHARACTERS), where)

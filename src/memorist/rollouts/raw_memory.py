@@ -127,7 +127,7 @@ _OUTCOME_WORDS: dict[str, TaskOutcome] = {
 }  # fmt: skip
 
 
-def tidy_raw_memory(raw: RawMemory) -> RawMemory:
+def normalize_raw_memory(raw: RawMemory) -> RawMemory:
     """Normalize to what the text form can hold: one line per entry, no control characters, nothing
     empty, limits applied.
     """
@@ -191,7 +191,7 @@ def _tidy_pointer(text: str) -> str:
 
 def render_raw_memory(raw: RawMemory) -> str:
     """Render a raw memory; empty if it says nothing."""
-    raw = tidy_raw_memory(raw)
+    raw = normalize_raw_memory(raw)
     if raw.is_empty:
         return ""
     names = "; ".join(task.name for task in raw.tasks if task.name)
@@ -256,7 +256,7 @@ def parse_raw_memory(text: str) -> RawMemory:
     )
     tasks = _parse_tasks(document.body.splitlines())
     keywords = values.get("keywords")
-    return tidy_raw_memory(
+    return normalize_raw_memory(
         RawMemory(
             description=_parse_field(values.get("description")),
             task_group=_parse_field(values.get("task_group")),

@@ -12,7 +12,7 @@ from memorist.rollouts.raw_memory import (
     SECTION_TITLES,
     MemoryBullet,
     RawMemory,
-    tidy_raw_memory,
+    normalize_raw_memory,
 )
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.prompt_injection import find_injection_rules
@@ -44,7 +44,7 @@ def clean_raw_memory(memory: RawMemory) -> RawMemory:
                 **lists,
             )
         )
-    return tidy_raw_memory(
+    return normalize_raw_memory(
         replace(
             memory,
             description=clean_line(memory.description),

@@ -22,13 +22,13 @@ name.
 """
 
 
-def find_surrounding_repository(folder: str) -> str:
+def extract_worktree_repository(folder: str) -> str:
     """Return the repository that a worktree's path lies in; empty for any other path."""
     found = _INSIDE.match(folder)
     return found["root"] if found and not _ELSEWHERE.match(folder) else ""
 
 
-def find_worktree_name(folder: str) -> str:
+def extract_codex_repository_name(folder: str) -> str:
     """Return the name of the repository that Codex made the worktree of; empty for any other
     path.
     """
@@ -36,7 +36,7 @@ def find_worktree_name(folder: str) -> str:
     return found["name"] if found else ""
 
 
-def assign_repositories(
+def assign_repositories_by_remote(
     threads: Iterable[Rollout], remotes: Mapping[str, str], roots: Mapping[str, str]
 ) -> list[Rollout]:
     """Give each session the one repository that has the same remote; those stay as they are that

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from memorist.errors import StoreError
 from memorist.ports import FileSystem
-from memorist.rollouts.user_notes import build_note
+from memorist.rollouts.user_notes import build_note_file
 from memorist.store.disk_files import read_if_exists
 
 MAX_FOLDER_FILES = 20_000
@@ -31,7 +31,7 @@ def read_memory_folder(files: FileSystem, folder: Path) -> MemoryFolderTree:
 
     Raises StoreError if it is a link or contains one.
     """
-    if not is_real_folder(files, folder):
+    if not check_folder_exists(files, folder):
         return MemoryFolderTree({})
     found = files.scan(folder, limit=MAX_FOLDER_FILES)
     links = [name for name, each in found if each.is_link]
@@ -55,7 +55,7 @@ def read_memory_folder(files: FileSystem, folder: Path) -> MemoryFolderTree:
     return MemoryFolderTree(kept, tuple(passed))
 
 
-def is_real_folder(files: FileSystem, folder: Path) -> bool:
+def check_folder_exists(files: FileSystem, folder: Path) -> bool:
     """Tell whether the folder exists. Raises StoreError if it is a link or a file."""
     facts = files.facts(folder)
     if facts is not None and (facts.is_link or not facts.is_folder):
@@ -71,7 +71,7 @@ def write_note(files: FileSystem, folder: Path, text: str, *, now: str, group_ti
 
     `now` is RFC 3339. Raises StoreError.
     """
-    path, data = build_note(text, now=now, group_title=group_title)
+    path, data = build_note_file(text, now=now, group_title=group_title)
     stem = path.removesuffix(".md")
     number = 1
     while not files.create(folder / path, data):

@@ -14,7 +14,7 @@ from memorist.core.messages import ROLLOUT_MEMORY_ID_PREFIX, Message, Origin, Te
 from memorist.core.prompt_templates import load_prompt
 from memorist.errors import StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionReply, SessionView
-from memorist.rollouts.citations import strip_citations
+from memorist.rollouts.citations import separate_citations
 from memorist.rollouts.job_worker import build_claim_terms
 from memorist.rollouts.rollout_folder import read_memory_folder
 from memorist.rollouts.rollout_summaries import summary_paths
@@ -28,9 +28,9 @@ from memorist.rollouts.shown_memory import (
 from memorist.rollouts.summary_composition import SUMMARY_FILE
 from memorist.rollouts.user_notes import find_notes
 from memorist.runtime import Runtime, SessionContext
-from memorist.store.extract_rows import list_extracts
-from memorist.store.memory_mode import read_memory_off_sessions, save_rollouts_with_memory
-from memorist.store.rollout_rows import count_uses, list_rollouts
+from memorist.store.extract_rows import list_enabled_extracts
+from memorist.store.memory_mode import read_memory_off_sessions, save_memory_enabled_rollouts
+from memorist.store.rollout_rows import list_rollouts, record_rollout_citations
 from memorist.store.state_database import StateDatabase
 
 
@@ -126,7 +126,7 @@ class RolloutMemoryExtension(SessionExtension):
         state = self._open_state()
         found = find_rollouts([SourceFolder(file.parent)], list_rollouts(state)).threads
         off = read_memory_off_sessions(self._runtime.files, self._runtime.layout)
-        save_rollouts_with_memory(
+        save_memory_enabled_rollouts(
             state, found, off, build_claim_terms(self._runtime.settings.rollouts)
         )
 
@@ -151,7 +151,7 @@ class RolloutMemoryExtension(SessionExtension):
     def on_reply(self, reply: SessionReply) -> None:
         """Count the citations of a reply as uses. A database error loses a count, nothing else."""
         cited = [
-            strip_citations(text)[1]
+            separate_citations(text)[1]
             for text in _text_blocks(reply.messages)
             if "<oai-mem-citation>" in text
         ]
@@ -162,10 +162,10 @@ class RolloutMemoryExtension(SessionExtension):
             named = {
                 path: thread
                 for thread, path in summary_paths(
-                    [each.extracted for each in list_extracts(state)]
+                    [each.extracted for each in list_enabled_extracts(state)]
                 ).items()
             }
-            count_uses(
+            record_rollout_citations(
                 state,
                 tuple(
                     dict.fromkeys(thread for each in cited for thread in each.used_threads(named))

@@ -29,7 +29,7 @@ from memorist.rollouts.raw_memory import (
     parse_raw_memory,
 )
 from memorist.rollouts.rollout_summaries import format_timestamp
-from memorist.rollouts.session_location import group_title
+from memorist.rollouts.session_location import derive_group_title
 from memorist.rollouts.superseded_claims import normalize_claim
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
@@ -115,7 +115,7 @@ def last_worked_day(work: HandbookTask) -> str:
     return max((source.updated for source in work.sources), default="")
 
 
-def limit_group_tasks(
+def collapse_older_tasks(
     works: Sequence[HandbookTask], uses: Mapping[str, int], limit: int = MAX_GROUP_TASKS
 ) -> tuple[HandbookTask, ...]:
     """Return the tasks, newest first; beyond the limit they share one section that still lists
@@ -161,7 +161,7 @@ def claim_digest(title: str, text: str) -> str:
     return _digest("entry", title, *normalize_claim(text))
 
 
-def session_digest(title: str, thread: str, updated: str) -> str:
+def session_version_digest(title: str, thread: str, updated: str) -> str:
     """Fingerprint a version of a session in a place."""
     return _digest("session", title, thread, updated)
 
@@ -170,7 +170,7 @@ def _digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def is_dropped_claim(dropped: Collection[str], title: str, text: str) -> bool:
+def is_claim_removed_by_user(dropped: Collection[str], title: str, text: str) -> bool:
     """Tell whether the user removed that claim from that place."""
     return bool(dropped) and claim_digest(title, text) in dropped
 
@@ -181,7 +181,7 @@ _MAX_TITLE_CHARACTERS = 120
 _HEADING = re.compile(r"#{1,6}\s+")
 
 
-class GroupedClaim(Struct, frozen=True, kw_only=True):
+class HandbookClaim(Struct, frozen=True, kw_only=True):
     """One claim of one session, and where it belongs."""
 
     group: str
@@ -191,7 +191,7 @@ class GroupedClaim(Struct, frozen=True, kw_only=True):
     entry: HandbookEntry
 
 
-class CompletedTask(Struct, frozen=True, kw_only=True):
+class SessionTask(Struct, frozen=True, kw_only=True):
     """One task of a session, in one place."""
 
     group: str
@@ -207,8 +207,8 @@ class SessionClaims(Struct, frozen=True, kw_only=True):
     thread: str
     updated: str
     uses: int
-    tasks: tuple[CompletedTask, ...] = ()
-    claims: tuple[GroupedClaim, ...] = ()
+    tasks: tuple[SessionTask, ...] = ()
+    claims: tuple[HandbookClaim, ...] = ()
     withheld: int = 0
     """Claims left out because they read like orders planted for an agent, or grant permission in
     the user's name without the user's words (SF-2).
@@ -247,8 +247,8 @@ def _read_session(row: StoredExtract, files: Mapping[str, str]) -> SessionClaims
         cwd=extracted.cwd,
         rollout=extracted.path,
     )
-    works: dict[tuple[str, str], CompletedTask] = {}
-    facts: list[GroupedClaim] = []
+    works: dict[tuple[str, str], SessionTask] = {}
+    facts: list[HandbookClaim] = []
     withheld = 0
     for task in raw.tasks or (
         RawMemoryTask(
@@ -265,7 +265,7 @@ def _read_session(row: StoredExtract, files: Mapping[str, str]) -> SessionClaims
         title = "A session" if _is_planted_order(title) else title
         found, left = _task_claims(task, extracted, title)
         withheld += left
-        home = group_title(extracted, task.scope, task.cwd)
+        home = derive_group_title(extracted, task.scope, task.cwd)
         for where in dict.fromkeys([home, *(fact.group for fact in found)]):
             words = tuple(
                 dict.fromkeys(
@@ -282,7 +282,7 @@ def _read_session(row: StoredExtract, files: Mapping[str, str]) -> SessionClaims
             outcome = task.outcome if raw.tasks else None
             works.setdefault(
                 (where, title),
-                CompletedTask(
+                SessionTask(
                     group=where, title=title, outcome=outcome, source=source, keywords=words
                 ),
             )
@@ -300,7 +300,7 @@ def _read_session(row: StoredExtract, files: Mapping[str, str]) -> SessionClaims
 
 def _task_claims(
     task: RawMemoryTask, row: RolloutExtract, title: str
-) -> tuple[list[GroupedClaim], int]:
+) -> tuple[list[HandbookClaim], int]:
     facts, withheld = [], 0
     for name in ENTRY_LISTS:
         for each in _bullets_of(task, name):
@@ -315,8 +315,8 @@ def _task_claims(
                     text=text, proof=each.proof, date=each.date, support=(row.thread,)
                 )
                 facts.append(
-                    GroupedClaim(
-                        group=group_title(row, each.scope or task.scope, task.cwd),
+                    HandbookClaim(
+                        group=derive_group_title(row, each.scope or task.scope, task.cwd),
                         into=name,
                         title=title,
                         entry=entry,

@@ -231,7 +231,9 @@ def truncate_row(text: str, tokens: int = MAX_ROW_TOKENS) -> str:
     return truncate_middle(text, tokens)
 
 
-def count_part_turns(weights: Sequence[int], size: int, max_parts: int = MAX_PARTS) -> list[int]:
+def split_turns_into_parts(
+    weights: Sequence[int], size: int, max_parts: int = MAX_PARTS
+) -> list[int]:
     """Split a long session into parts; return the number of turns in each.
 
     `weights` are bytes of dialogue by turn, `size` the bytes of one part. One part if everything

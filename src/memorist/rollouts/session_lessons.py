@@ -14,9 +14,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.core.lazy import lazy_pattern
-from memorist.core.sentences import shorten
-from memorist.core.text_analysis import analyze_text, estimate_token_cost
-from memorist.rollouts.agent_reports import SHIPPED, build_report_lines
+from memorist.core.sentences import shorten_to_one_line
+from memorist.core.text_analysis import analyze_text, estimate_o200k_tokens
+from memorist.rollouts.agent_reports import SHIPPED, build_agent_statement_lines
 from memorist.rollouts.message_effects import MessageEffect, classify_message
 from memorist.rollouts.raw_memory import REPORTED_PREFIX, SAID_PREFIX
 from memorist.rollouts.task_commands import (
@@ -24,11 +24,11 @@ from memorist.rollouts.task_commands import (
     MAX_TASK_COMMANDS,
     ONE_OFF,
     STEPS_PREFIX,
-    find_steps,
-    join_checks,
+    find_workflow_commands,
+    merge_check_entries,
     names_several,
-    render_opened,
-    working_commands,
+    render_opened_requests,
+    render_reusable_commands,
 )
 from memorist.rollouts.task_log import (
     AGREED_PREFIX,
@@ -38,7 +38,11 @@ from memorist.rollouts.task_log import (
     TaskLogBuilder,
     TaskRecord,
 )
-from memorist.session_memory.structural_notes import RESULTS_SECTION, TASK_SECTION, build_task_lines
+from memorist.session_memory.structural_notes import (
+    RESULTS_SECTION,
+    TASK_SECTION,
+    build_user_request_lines,
+)
 from memorist.session_memory.work_notes import ERRORS_SECTION, render_failure
 from memorist.transcript.command_log import WorkFailure
 from memorist.transcript.dialogue import ANSWERING
@@ -111,7 +115,7 @@ def choose_lessons(
     asks = dict(_find_telling_requests(log, titles))
     lines = [
         *_build_request_lines(log, asks),
-        *build_report_lines(log),
+        *build_agent_statement_lines(log),
         *_build_failure_lines(log),
         *_build_command_lines(tasks),
     ]
@@ -207,7 +211,7 @@ def _count_given_tokens(tasks: Sequence[TaskRecord]) -> int:
     return (
         SESSION_HEAD_TOKENS
         + TASK_HEAD_TOKENS * len(tasks)
-        + sum(estimate_token_cost(each.text) + ENTRY_TOKENS for each in bullets)
+        + sum(estimate_o200k_tokens(each.text) + ENTRY_TOKENS for each in bullets)
     )
 
 
@@ -258,7 +262,7 @@ def _find_telling_requests(
 
 
 def _agreed_start(words: str) -> str:
-    return f"{AGREED_PREFIX}“{shorten(words, MAX_AGREED_CHARACTERS)}”"
+    return f"{AGREED_PREFIX}“{shorten_to_one_line(words, MAX_AGREED_CHARACTERS)}”"
 
 
 _TERMINAL = lazy_pattern(r"[❯➜»$%] ?\S")
@@ -292,7 +296,7 @@ def _build_request_lines(log: TaskLogBuilder, asks: dict[int, MessageEffect]) ->
     kept = "\n".join(_plain_words(bullet.text) for task in log.tasks for bullet in task.preferences)
     return [
         replace(each, cost=each.cost + (ENTRY_TOKENS if each.order[1] == 0 else 0))
-        for each in build_task_lines(log.ledger)
+        for each in build_user_request_lines(log.ledger)
         if each.order[0] in asks and not (each.stems and _plain_words(each.text) in kept)
     ]
 
@@ -365,7 +369,7 @@ def _build_command_lines(tasks: Sequence[TaskRecord]) -> list[NoteLine]:
     checks: list[tuple[str, CommandRuns]] = []
     last = 0
     for task in tasks:
-        commands = [each for each in working_commands(task) if each[0] not in listed]
+        commands = [each for each in render_reusable_commands(task) if each[0] not in listed]
         listed.update(text for text, _ in commands)
         own = [each for each in commands if each[1].kind in CHECKS]
         checks += own
@@ -379,16 +383,16 @@ def _build_command_lines(tasks: Sequence[TaskRecord]) -> list[NoteLine]:
         _build_entry_line(
             COMMANDS_SECTION, text, (last, at, line), 2.0 if names_several(text) else 1.2
         )
-        for at, (text, line) in enumerate(join_checks(checks))
+        for at, (text, line) in enumerate(merge_check_entries(checks))
     ]
     found += [
         replace(
             _build_entry_line(COMMANDS_SECTION, text, (task.first_turn, -at, line), 3.0), must=True
         )
         for task in tasks
-        for at, (text, line) in enumerate(render_opened(task))
+        for at, (text, line) in enumerate(render_opened_requests(task))
     ]
-    steps = {step: (task, run) for task in tasks for step, run in find_steps(task)}
+    steps = {step: (task, run) for task in tasks for step, run in find_workflow_commands(task)}
     if len(steps) > 1:
         task, run = list(steps.values())[-1]
         text = f"{STEPS_PREFIX}{', '.join(f'`{each}`' for each in list(steps)[-MAX_STEPS:])}"

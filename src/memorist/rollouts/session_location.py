@@ -22,7 +22,7 @@ class SessionLocation(Struct, frozen=True, kw_only=True):
     """Root of the canonical repository, which all its work trees share."""
 
 
-def group_title(row: RolloutExtract, scope: ClaimScope, cwd: str = "") -> str:
+def derive_group_title(row: RolloutExtract, scope: ClaimScope, cwd: str = "") -> str:
     """Return the group title for a claim: everywhere, the session's repository, or a folder.
 
     A folder that a task names outside the repository is a place of its own. A session that names no

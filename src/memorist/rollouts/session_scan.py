@@ -23,8 +23,8 @@ from memorist.rollouts.evidence_rows import EvidenceRowBuilder
 from memorist.rollouts.session_evidence import (
     EvidenceRows,
     EvidenceTier,
-    count_part_turns,
     max_row_bytes,
+    split_turns_into_parts,
 )
 from memorist.rollouts.task_log import TaskLogBuilder
 
@@ -59,7 +59,7 @@ def collect_evidence(
     Raises UnreadableSession.
     """
     ends, after = [], 0
-    for turns in count_part_turns(weights, size):
+    for turns in split_turns_into_parts(weights, size):
         after += turns
         ends.append(after)
     found = [EvidenceRows(size) for _ in ends]

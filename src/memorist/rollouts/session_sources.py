@@ -22,13 +22,13 @@ from msgspec import Struct
 from memorist.auto_memory.memory_location import locate_project_root, read_remote_identity
 from memorist.errors import UnreadableSession
 from memorist.formats.format_detection import detect_format
-from memorist.formats.transcript_format import FORMAT_TITLES, RecordedLine
+from memorist.formats.transcript_format import FORMAT_TITLES, RawTranscriptLine
 from memorist.platforms.regular_files import read_regular, read_regular_text
 from memorist.ports import FileSystem
 from memorist.rollouts.removed_worktrees import (
-    assign_repositories,
-    find_surrounding_repository,
-    find_worktree_name,
+    assign_repositories_by_remote,
+    extract_codex_repository_name,
+    extract_worktree_repository,
 )
 from memorist.rollouts.source_metadata import (
     SourceMetadata,
@@ -313,7 +313,7 @@ def _inspect_file(
         if found.st_size > MAX_SOURCE_BYTES:
             why = f"it is larger than {MAX_SOURCE_BYTES:,} bytes"
         elif not _may_be_text(path):
-            detect_format([RecordedLine(1, _read_probe(path))])
+            detect_format([RawTranscriptLine(1, _read_probe(path))])
         else:
             metadata = read_source_metadata(LineFile(Path(path), _MAX_HEAD_LINE_BYTES))
             why = metadata.why_not
@@ -339,12 +339,14 @@ def _find_repositories(
     removed = {
         each.path: remotes[each.path]
         for each in threads
-        if each.path in remotes and find_worktree_name(each.cwd) and not Path(each.cwd).is_dir()
+        if each.path in remotes
+        and extract_codex_repository_name(each.cwd)
+        and not Path(each.cwd).is_dir()
     }
     if not removed:
         return threads
     roots = {each.repository for each in (*threads, *known) if each.repository}
-    return assign_repositories(
+    return assign_repositories_by_remote(
         threads, removed, {root: read_remote_identity(Path(root)) for root in sorted(roots)}
     )
 
@@ -425,7 +427,7 @@ def find_repository_root(cwd: str) -> str:
     try:
         if Path(cwd).is_dir():
             return str(locate_project_root(Path(cwd)))
-        around = find_surrounding_repository(cwd)
+        around = extract_worktree_repository(cwd)
         return find_repository_root(around) if around else cwd
     except (OSError, ValueError):
         return cwd

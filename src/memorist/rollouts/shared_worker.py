@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from memorist.platforms.processes import name_process
+from memorist.platforms.processes import name_current_process
 from memorist.rollouts.job_worker import (
-    JobDeferred,
     JobEvent,
     JobFinished,
+    JobNotClaimed,
     WorkerDependencies,
     WorkerPace,
     cancel_and_wait,
@@ -45,7 +45,7 @@ async def run_shared_worker(
     However many workers there are, no more sessions are extracted at once than the setting
     `running` allows. Jobs still running at the stop are released. Raises StoreError.
     """
-    worker = name_process()
+    worker = name_current_process()
     if once:
         dependencies = replace(dependencies, on_event=_tell_deferred_once(dependencies.on_event))
     dependencies.state.register_worker(worker)
@@ -84,7 +84,7 @@ def _tell_deferred_once(on_event: Callable[[JobEvent], None]) -> Callable[[JobEv
     seen = set[JobEvent]()
 
     def tell(event: JobEvent) -> None:
-        if isinstance(event, JobDeferred):
+        if isinstance(event, JobNotClaimed):
             if event in seen:
                 return
             seen.add(event)

@@ -15,7 +15,7 @@ from memorist.core.token_count import estimate_text_tokens
 from memorist.rollouts.session_location import SessionLocation, group_applies_at
 from memorist.rollouts.summary_composition import (
     MemorySummary,
-    SummaryPart,
+    SummaryGroup,
     SummaryTopic,
     fit_summary,
     parse_memory_summary,
@@ -166,7 +166,7 @@ def _with_notes(
         and group_applies_at(note.group, parse_absolute_folders(note.group), here)
     ]
     parts = [
-        SummaryPart(note.group, (f"{note.text} [noted {note.date}]" if note.date else note.text,))
+        SummaryGroup(note.group, (f"{note.text} [noted {note.date}]" if note.date else note.text,))
         for note in reversed(waiting)
     ]
     folders: dict[str, tuple[str, ...]] = {}
@@ -174,7 +174,7 @@ def _with_notes(
         folders[part.group] = (*folders.get(part.group, ()), *part.entries)
     return replace(
         summary,
-        preferences=tuple(SummaryPart(folder, entries) for folder, entries in folders.items()),
+        preferences=tuple(SummaryGroup(folder, entries) for folder, entries in folders.items()),
     )
 
 
@@ -183,9 +183,9 @@ def _drop_planted_orders(summary: MemorySummary) -> MemorySummary:
     (SF-2).
     """
 
-    def parts(given: Sequence[SummaryPart]) -> tuple[SummaryPart, ...]:
+    def parts(given: Sequence[SummaryGroup]) -> tuple[SummaryGroup, ...]:
         kept = (
-            SummaryPart(
+            SummaryGroup(
                 part.group, tuple(entry for entry in part.entries if not is_planted_order(entry))
             )
             for part in given
@@ -207,8 +207,8 @@ def _drop_long_entries(summary: MemorySummary, limit: int) -> MemorySummary:
     def short(text: str) -> bool:
         return estimate_text_tokens(text) <= limit
 
-    def parts(given: Sequence[SummaryPart]) -> tuple[SummaryPart, ...]:
-        kept = (SummaryPart(part.group, tuple(filter(short, part.entries))) for part in given)
+    def parts(given: Sequence[SummaryGroup]) -> tuple[SummaryGroup, ...]:
+        kept = (SummaryGroup(part.group, tuple(filter(short, part.entries))) for part in given)
         return tuple(part for part in kept if part.entries)
 
     topics: tuple[SummaryTopic, ...] = tuple(topic for topic in summary.topics if short(topic.text))

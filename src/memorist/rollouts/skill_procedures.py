@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from memorist.core.front_matter import split_front_matter
 from memorist.core.yaml_text import dump_yaml
-from memorist.rollouts.session_location import group_title
+from memorist.rollouts.session_location import derive_group_title
 from memorist.rollouts.superseded_claims import normalize_claim
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
@@ -45,7 +45,7 @@ _COMMAND = re.compile(r"`([^`\n]{2,200})`(?! failed)")
 _WORD = re.compile(r"[a-z][\w.-]* \S")
 
 
-class CommandSequence(Struct, frozen=True, kw_only=True):
+class TaskCommands(Struct, frozen=True, kw_only=True):
     """The commands of one task, in order."""
 
     group: str
@@ -54,7 +54,7 @@ class CommandSequence(Struct, frozen=True, kw_only=True):
     commands: tuple[str, ...]
 
 
-def find_command_sequences(row: RolloutExtract) -> list[CommandSequence]:
+def parse_task_commands(row: RolloutExtract) -> list[TaskCommands]:
     """Return the tasks of a session's summary with their commands; a word without arguments, such
     as a file, is not one.
     """
@@ -72,8 +72,8 @@ def find_command_sequences(row: RolloutExtract) -> list[CommandSequence]:
         )
         if len(commands) >= MIN_STEPS:
             found.append(
-                CommandSequence(
-                    group=group_title(row, "repository"),
+                TaskCommands(
+                    group=derive_group_title(row, "repository"),
                     thread=row.thread,
                     title=start[1].strip(),
                     commands=commands[:40],
@@ -85,7 +85,7 @@ def find_command_sequences(row: RolloutExtract) -> list[CommandSequence]:
 def draft_procedures(rows: Sequence[RolloutExtract], paths: Mapping[str, str]) -> dict[str, bytes]:
     """Draft the skills by path. The same sessions give the same bytes."""
     known = sorted(
-        (trail for row in rows for trail in find_command_sequences(row)),
+        (trail for row in rows for trail in parse_task_commands(row)),
         key=lambda trail: (trail.group, trail.thread, trail.title),
     )
     found: dict[tuple[str, tuple[str, ...]], dict[str, str]] = {}
@@ -113,8 +113,8 @@ def draft_procedures(rows: Sequence[RolloutExtract], paths: Mapping[str, str]) -
 
 
 def _candidate_pairs(
-    known: Sequence[CommandSequence],
-) -> Iterator[tuple[CommandSequence, CommandSequence]]:
+    known: Sequence[TaskCommands],
+) -> Iterator[tuple[TaskCommands, TaskCommands]]:
     """Yield tasks of two sessions in one place that share enough commands to be worth a
     comparison.
     """

@@ -13,11 +13,11 @@ from msgspec import Struct
 
 from memorist.auto_memory.statements.user_prose import extract_user_text
 from memorist.core.messages import Message
-from memorist.core.sentences import shorten
+from memorist.core.sentences import shorten_to_one_line
 from memorist.errors import UnreadableSession
 from memorist.formats import gemini_cli
 from memorist.formats.format_detection import detect_format, read_session
-from memorist.formats.transcript_format import RecordedLine, SessionHead, parse_iso_timestamp
+from memorist.formats.transcript_format import RawTranscriptLine, SessionHead, parse_iso_timestamp
 from memorist.rollouts.message_effects import MessageEffect, classify_message
 from memorist.rollouts.raw_memory_cleaning import clean_line
 from memorist.store.rollout_rows import MemoryMode
@@ -36,10 +36,10 @@ _SUBAGENT_SOURCES = ("subagent", "sub_agent", "internal", "memory_consolidation"
 
 
 def take_head_lines(
-    lines: Iterable[RecordedLine], limit: int = MAX_HEAD_LINES
-) -> list[RecordedLine]:
+    lines: Iterable[RawTranscriptLine], limit: int = MAX_HEAD_LINES
+) -> list[RawTranscriptLine]:
     """Return the first lines, up to `limit` and to `MAX_HEAD_BYTES`."""
-    found: list[RecordedLine] = []
+    found: list[RawTranscriptLine] = []
     size = 0
     for line in islice(iter(lines), limit):
         found.append(line)
@@ -91,7 +91,7 @@ _decode_head = msgspec.json.Decoder(_HeadRecord).decode
 _decode_meta = msgspec.json.Decoder(_SessionMeta).decode
 
 
-def read_source_metadata(lines: Iterable[RecordedLine]) -> SourceMetadata:
+def read_source_metadata(lines: Iterable[RawTranscriptLine]) -> SourceMetadata:
     """Read a session's metadata from its beginning. Raises UnreadableSession for any other file."""
     first = take_head_lines(lines)
     if detect_format(first) in ("gemini_cli", "opencode"):  # may be one document of many lines
@@ -106,7 +106,7 @@ def read_source_metadata(lines: Iterable[RecordedLine]) -> SourceMetadata:
             and (typed := extract_user_text(entry))
             and classify_message(typed, first=True) is not MessageEffect.COMMAND
         ):
-            words = clean_line(shorten(typed, MAX_FIRST_WORDS_CHARACTERS))
+            words = clean_line(shorten_to_one_line(typed, MAX_FIRST_WORDS_CHARACTERS))
             break
     if head is None:
         raise UnreadableSession("The file holds no beginning of a session.")
@@ -114,7 +114,7 @@ def read_source_metadata(lines: Iterable[RecordedLine]) -> SourceMetadata:
     return SourceMetadata(head=head, source=source, first_words=words, mode=mode, why_not=why_not)
 
 
-def _read_origin(lines: Iterable[RecordedLine], form: str) -> tuple[str, str, MemoryMode]:
+def _read_origin(lines: Iterable[RawTranscriptLine], form: str) -> tuple[str, str, MemoryMode]:
     """Return who ran it, why it is not a session of its own, and whether it may become memory."""
     if form == "memorist":
         return "memorist", "", "enabled"
@@ -127,7 +127,7 @@ def _read_origin(lines: Iterable[RecordedLine], form: str) -> tuple[str, str, Me
     return "", "", "enabled"
 
 
-def _codex_origin(lines: Iterable[RecordedLine]) -> tuple[str, str, MemoryMode]:
+def _codex_origin(lines: Iterable[RawTranscriptLine]) -> tuple[str, str, MemoryMode]:
     """The first session_meta is the file's own; later ones may be copied from the session it was
     forked from.
     """
@@ -161,7 +161,7 @@ def _source_name(source: object) -> str:
     return ""
 
 
-def _claude_origin(lines: Iterable[RecordedLine]) -> tuple[str, str, MemoryMode]:
+def _claude_origin(lines: Iterable[RawTranscriptLine]) -> tuple[str, str, MemoryMode]:
     entrypoint, side, main = "", False, False
     for line in lines:
         first = _decode_record(line.data)

@@ -41,7 +41,7 @@ from memorist.rollouts.stage_one_prompt import (
     build_part_instruction,
     render_part_material,
 )
-from memorist.rollouts.stage_one_review import JudgedAnswer, JudgedSession, judge_answer
+from memorist.rollouts.stage_one_review import AnswerReviewBasis, JudgedAnswer, judge_answer
 from memorist.rollouts.structural_stage_one import (
     StageOneResult,
     build_structural_result,
@@ -112,7 +112,7 @@ async def extract_session(
     )
 
 
-class StageOneFailed(Struct, frozen=True):
+class StageOneFailure(Struct, frozen=True):
     """The model produced nothing usable, and why.
 
     `is_retryable`: it may at another time; `is_over_budget`: it was not asked.
@@ -158,7 +158,7 @@ class _ModelExtraction:
 
     async def run(
         self, lines: LineFile, scanned: ScannedTranscript, before: LineFile | None
-    ) -> JudgedAnswer | StageOneFailed:
+    ) -> JudgedAnswer | StageOneFailure:
         """Return the acceptable part of what the model makes of the session."""
         size = tokens_to_bytes(self._room, self._factor)
         parts = await asyncio.to_thread(collect_evidence, lines, scanned.weights, size, before)
@@ -168,7 +168,7 @@ class _ModelExtraction:
                 evidence="", number=number, count=len(parts), before=stage.stage.raw_memory
             )
             found = await self._extract_part(part, rows)
-            if isinstance(found, StageOneFailed):
+            if isinstance(found, StageOneFailure):
                 return found
             if found.added or number == 1:
                 stage = found  # a part without anything new takes nothing back
@@ -176,7 +176,7 @@ class _ModelExtraction:
 
     async def _extract_part(
         self, part: StageOnePart, rows: EvidenceRows
-    ) -> JudgedAnswer | StageOneFailed:
+    ) -> JudgedAnswer | StageOneFailure:
         """Extract one part: shrunk while it is too long, retried once if the answer is unusable."""
         tries = shrinks = 0
         room = self._room
@@ -187,7 +187,7 @@ class _ModelExtraction:
             left = room - estimate_text_tokens(before, self._factor)
             chosen = rows.select(left, self._factor)
             if not chosen.shown_rows:
-                return StageOneFailed("the model's window holds none of the session")
+                return StageOneFailure("the model's window holds none of the session")
             asked = replace(part, evidence=chosen.text, before=before)
             receipt = await self._ask_model(asked)
             answer = parse_answer(receipt.said)
@@ -202,15 +202,15 @@ class _ModelExtraction:
                 sent = estimate_text_tokens(chosen.text + before, self._factor)
                 room = shrink_budget(room, sent, self._model.error)
                 if shrinks > MAX_SHRINKS or room < MIN_EVIDENCE_TOKENS:
-                    return StageOneFailed(
+                    return StageOneFailure(
                         f"the session does not fit the model's window, however little of it is "
                         f"sent: {receipt.said}"
                     )
                 continue
             if receipt.outcome is ForkOutcome.BLOCKED:
-                return StageOneFailed(receipt.said, is_retryable=True, is_over_budget=True)
+                return StageOneFailure(receipt.said, is_retryable=True, is_over_budget=True)
             if not _is_answered(receipt):
-                return StageOneFailed(
+                return StageOneFailure(
                     receipt.said or "the model gave no answer",
                     is_retryable=not self._fails_again(receipt),
                 )
@@ -221,7 +221,7 @@ class _ModelExtraction:
             why = answer.why if isinstance(answer, UnusableAnswer) else ""
             part = replace(part, why=why)
             if tries >= MAX_TRIES:
-                return StageOneFailed(f"the model's answer was of no use {tries} times: {why}")
+                return StageOneFailure(f"the model's answer was of no use {tries} times: {why}")
 
     def _fails_again(self, receipt: Receipt) -> bool:
         """Whether another attempt would end the same way: a refusal, or a near model that is too
@@ -230,8 +230,8 @@ class _ModelExtraction:
         too_slow = receipt.outcome is ForkOutcome.TIMED_OUT and is_near_model(self._model.name)
         return too_slow or isinstance(self._model.error, ModelRefused)
 
-    def _judged_session(self, asked: StageOnePart, chosen: SelectedEvidence) -> JudgedSession:
-        return JudgedSession(
+    def _judged_session(self, asked: StageOnePart, chosen: SelectedEvidence) -> AnswerReviewBasis:
+        return AnswerReviewBasis(
             self._thread,
             self._proven,
             chosen.by_speaker,

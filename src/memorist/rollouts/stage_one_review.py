@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.quotation_proof import QuotedSentences, find_quoted_sentences
+from memorist.auto_memory.quotation_proof import QuotedUserSentences, find_quoted_user_sentences
 from memorist.auto_memory.write_evidence import (
     WriteEvidence,
     find_borrowed_sentences,
@@ -31,8 +31,8 @@ from memorist.rollouts.raw_memory import (
     UNKNOWN_FOLDER,
     MemoryBullet,
     RawMemoryTask,
+    normalize_raw_memory,
     parse_raw_memory,
-    tidy_raw_memory,
 )
 from memorist.rollouts.raw_memory_cleaning import clean_raw_memory
 from memorist.rollouts.stage_one_answer import StageOneAnswer
@@ -131,7 +131,7 @@ class JudgedAnswer(Struct, frozen=True, kw_only=True):
         return f"{text} (such as: {self.example})." if self.example else f"{text}."
 
 
-class JudgedSession(Struct, frozen=True):
+class AnswerReviewBasis(Struct, frozen=True):
     """What an answer is held against: the session's head, what its structure proves, what the model
     was shown of it (by speaker, and as one text), and the words that asked.
     """
@@ -143,7 +143,7 @@ class JudgedSession(Struct, frozen=True):
     prompt: str
 
 
-def judge_answer(answer: StageOneAnswer, session: JudgedSession) -> JudgedAnswer:
+def judge_answer(answer: StageOneAnswer, session: AnswerReviewBasis) -> JudgedAnswer:
     """Return what structure proves, with what may stand of a model's answer."""
     if answer.is_empty:
         return JudgedAnswer(stage=session.proven)
@@ -171,7 +171,9 @@ def judge_answer(answer: StageOneAnswer, session: JudgedSession) -> JudgedAnswer
     )
     return JudgedAnswer(
         stage=StageOneResult(
-            tidy_raw_memory(memory), summary or render_session_summary(memory, thread, ()), slug
+            normalize_raw_memory(memory),
+            summary or render_session_summary(memory, thread, ()),
+            slug,
         )
         if added
         else proven,
@@ -246,7 +248,7 @@ class _AlreadySaid:
 class _EntryJudge:
     """Judges entry by entry; counts what is dropped."""
 
-    def __init__(self, session: JudgedSession) -> None:
+    def __init__(self, session: AnswerReviewBasis) -> None:
         self._said = session.evidence
         self._thread = session.thread
         self._user = dict(session.evidence.user_messages)
@@ -355,12 +357,12 @@ class _EntryJudge:
             CoveredLines(words).covers(text[wanted.end() :]) for words in self._user.values()
         )
 
-    def _find_user_words(self, text: str) -> tuple[str, QuotedSentences | None]:
+    def _find_user_words(self, text: str) -> tuple[str, QuotedUserSentences | None]:
         """Return the first quotation in a text that the user did say, with its whole sentences; the
         text itself counts as one.
         """
         for quote in (*_QUOTED.findall(text), text):
-            quoted = find_quoted_sentences(quote, self._said)
+            quoted = find_quoted_user_sentences(quote, self._said)
             if quoted is not None:
                 return quote, quoted
         return "", None

@@ -27,7 +27,7 @@ from memorist.forks.fork_spec import (
     Receipt,
     discarded_receipt,
 )
-from memorist.models.answer_schema import fills_forms
+from memorist.models.answer_schema import should_use_answer_form
 from memorist.ports import Model, discover_window
 from memorist.rollouts.consolidation_selection import plan_rounds, select_rollouts
 from memorist.rollouts.folder_baseline import FolderBaseline
@@ -39,24 +39,28 @@ from memorist.rollouts.folder_draft import (
     is_handbook_settled,
     replace_handbook_files,
 )
-from memorist.rollouts.folder_swap import FolderSwap, begin_swap, finish_swap, forget_swap
-from memorist.rollouts.hand_edits import HandbookFiles
+from memorist.rollouts.folder_swap import FolderSwap, apply_recorded_swap, forget_swap, record_swap
+from memorist.rollouts.hand_edits import HandbookAndSummary
 from memorist.rollouts.handbook import CONSOLIDATED_PREFIX, HANDBOOK_FILE
 from memorist.rollouts.handbook_form import build_handbook_form
 from memorist.rollouts.handbook_review import RejectedDraft, find_size_problem, review_draft
-from memorist.rollouts.rollout_folder import MemoryFolderTree, is_real_folder, read_memory_folder
+from memorist.rollouts.rollout_folder import (
+    MemoryFolderTree,
+    check_folder_exists,
+    read_memory_folder,
+)
 from memorist.rollouts.rollout_summaries import format_timestamp, parse_artifacts
 from memorist.rollouts.session_claims import MAX_LIST_ENTRIES
 from memorist.rollouts.session_eligibility import is_excluded_by_content
 from memorist.rollouts.stage_two_prompt import (
     USUAL_WINDOW,
+    StageTwoInput,
     StageTwoPrompts,
-    StageTwoTask,
     build_stage_two_instruction,
     render_stage_two_material,
 )
 from memorist.rollouts.structural_handbook import ConsolidationReport
-from memorist.rollouts.summary_composition import SUMMARY_FILE, fit_summary_file
+from memorist.rollouts.summary_composition import SUMMARY_FILE, fit_summary_to_limits
 from memorist.runtime import Runtime
 from memorist.store.disk_files import read_if_exists, remove_leftovers
 from memorist.store.extract_rows import RolloutExtract, StoredExtract
@@ -247,7 +251,7 @@ class _ConsolidationRun:
         """Finish an interrupted change and remove its leftovers, which may contain text that is to
         be forgotten. Call under the lock.
         """
-        is_real_folder(self._files, self._folder)
+        check_folder_exists(self._files, self._folder)
         for path in (
             self._state,
             self._folder,
@@ -255,7 +259,7 @@ class _ConsolidationRun:
             *self._folder.glob("skills/*"),
         ):
             remove_leftovers(path)
-        accepted = finish_swap(self._files, self._folder, self._journal)
+        accepted = apply_recorded_swap(self._files, self._folder, self._journal)
         if accepted is None:
             return False
         self._baseline.accept(accepted, self._runtime.clock.now())
@@ -300,7 +304,7 @@ class _ConsolidationRun:
         with hold_lock(self._state / "lock"):
             if draft.dropped:
                 self._files.write(self._dropped, msgspec.json.encode(sorted(draft.dropped)))
-            begin_swap(
+            record_swap(
                 self._files,
                 self._folder,
                 self._journal,
@@ -367,7 +371,9 @@ class _ConsolidationRun:
             f"sessions it names."
         )
         handbook = replace(verdict.files.handbook, date_line=line)
-        values = HandbookFiles(handbook, fit_summary_file(verdict.files.summary, given.lean_bytes))
+        values = HandbookAndSummary(
+            handbook, fit_summary_to_limits(verdict.files.summary, given.lean_bytes)
+        )
         draft = replace(draft, files=draft.files | dict(verdict.skills))
         return replace_handbook_files(draft, values, lean=given.lean), "model", "", receipt
 
@@ -383,7 +389,7 @@ class _ConsolidationRun:
             drafted.write(self._folder / path, data)
         overlay = OverlayFiles(drafted)
         window = await discover_window(model) or USUAL_WINDOW
-        work = StageTwoTask(
+        work = StageTwoInput(
             folder=str(self._folder),
             draft=draft.values,
             changed_titles=draft.changed_titles,
@@ -403,7 +409,7 @@ class _ConsolidationRun:
             load_prompt("rollouts/consolidate_lean"),
             load_prompt("rollouts/consolidate_form"),
         )
-        fills = fills_forms(model, self._runtime.settings.models, shares=False)
+        fills = should_use_answer_form(model, self._runtime.settings.models, shares=False)
         spec = ForkSpec(
             label=CONSOLIDATION_LABEL,
             why="what past sessions say has changed",

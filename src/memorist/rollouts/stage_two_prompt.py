@@ -11,7 +11,7 @@ from msgspec import Struct
 from memorist.core.prompt_templates import render_template
 from memorist.core.token_count import estimate_text_tokens
 from memorist.core.truncation import truncate_end, truncate_middle
-from memorist.rollouts.hand_edits import HandbookFiles
+from memorist.rollouts.hand_edits import HandbookAndSummary
 from memorist.rollouts.handbook import HANDBOOK_FILE, Handbook, render_group
 from memorist.rollouts.rollout_summaries import short_thread_id
 from memorist.rollouts.summary_composition import SUMMARY_FILE, render_memory_summary
@@ -50,11 +50,11 @@ class StageTwoPrompts(Struct, frozen=True):
     form: str
 
 
-class StageTwoTask(Struct, frozen=True, kw_only=True):
+class StageTwoInput(Struct, frozen=True, kw_only=True):
     """The input of one run."""
 
     folder: str
-    draft: HandbookFiles
+    draft: HandbookAndSummary
     changed_titles: Collection[str]
     """Titles of the changed groups: the others are named, not shown."""
     difference: str
@@ -89,7 +89,7 @@ def select_shown_groups(
     return tuple(found)
 
 
-def build_stage_two_instruction(task: StageTwoTask, prompts: StageTwoPrompts) -> str:
+def build_stage_two_instruction(task: StageTwoInput, prompts: StageTwoPrompts) -> str:
     """Render the instruction, sent as the last message."""
     mode = prompts.first if task.first else prompts.again
     whole = prompts.lean if task.lean else prompts.consolidate
@@ -103,7 +103,7 @@ def build_stage_two_instruction(task: StageTwoTask, prompts: StageTwoPrompts) ->
     return render_template(whole, values, strict=True).strip() + "\n"
 
 
-def render_stage_two_material(task: StageTwoTask) -> str:
+def render_stage_two_material(task: StageTwoInput) -> str:
     """Render the data without secrets, each part in a tag that no text inside can close."""
     draft_tokens = task.limit_part(MAX_DRAFT_TOKENS)
     titles = select_shown_groups(task.draft.handbook, task.changed_titles, draft_tokens)
@@ -134,7 +134,7 @@ def render_stage_two_material(task: StageTwoTask) -> str:
     return "\n\n".join(parts)
 
 
-def _render_raw_memories(task: StageTwoTask) -> str:
+def _render_raw_memories(task: StageTwoInput) -> str:
     """Render the newest sessions, as many as fit, and the number of the others, each with the signs
     and tasks by which a claim names it, and its summary.
     """
@@ -155,7 +155,7 @@ def _render_raw_memories(task: StageTwoTask) -> str:
     return "\n".join(parts) or "(none)"
 
 
-def _render_session_names(task: StageTwoTask, row: RolloutExtract) -> str:
+def _render_session_names(task: StageTwoInput, row: RolloutExtract) -> str:
     """The attributes that say how a claim names the session, and where its summary is."""
     there = [
         (work.number, group.title, source.path)

@@ -18,22 +18,22 @@ from memorist.rollouts.handbook import (
     EntryList,
     Handbook,
     HandbookEntry,
-    HandbookSection,
+    HandbookGroup,
     HandbookTask,
 )
 from memorist.rollouts.session_claims import (
     MAX_LIST_ENTRIES,
     MAX_MERGED_KEYWORDS,
-    CompletedTask,
-    GroupedClaim,
+    HandbookClaim,
     SessionClaims,
-    is_dropped_claim,
+    SessionTask,
+    collapse_older_tasks,
+    is_claim_removed_by_user,
     last_worked_day,
     limit_entries,
-    limit_group_tasks,
     merge_entries,
     rank_entries,
-    session_digest,
+    session_version_digest,
 )
 from memorist.rollouts.session_location import group_folders
 from memorist.rollouts.superseded_claims import drop_superseded, normalize_claim
@@ -83,7 +83,7 @@ class ConsolidationInput(Struct, frozen=True, kw_only=True):
     """All notes that exist; entries of other notes are removed."""
     dropped: Collection[str] = ()
     """Fingerprints of what the user removed (`merging.claim_digest`,
-    `session_digest`).
+    `session_version_digest`).
     """
     changed_threads: Collection[str] = ()
     """Sessions whose extract changed although the session did not continue."""
@@ -106,7 +106,7 @@ def consolidate_handbook(present: Handbook, inputs: ConsolidationInput) -> Conso
     alive = {each.thread: each.updated for each in inputs.session_claims}
     uses = {each.thread: each.uses for each in inputs.session_claims}
     titles = list(dict.fromkeys([group.title for group in present.groups] + _new_titles(inputs)))
-    groups: list[HandbookSection] = []
+    groups: list[HandbookGroup] = []
     touched: set[str] = set()
     counts = {"forgotten": 0, "superseded": 0, "left_out": 0}
     for title in titles:
@@ -157,21 +157,21 @@ def _status_line(report: ConsolidationReport, today: str) -> str:
     )
 
 
-def _group_order(group: HandbookSection) -> tuple[bool, tuple[int, ...], str]:
+def _group_order(group: HandbookGroup) -> tuple[bool, tuple[int, ...], str]:
     """Sort key: "everywhere" first, then by the newest session."""
     newest_first = tuple(-ord(sign) for sign in max(map(last_worked_day, group.works), default=""))
     return group.title != EVERYWHERE, newest_first or (0,), group.title
 
 
-def _new_group(title: str) -> HandbookSection:
+def _new_group(title: str) -> HandbookGroup:
     if title == EVERYWHERE:
-        return HandbookSection(
+        return HandbookGroup(
             title=title,
             scope="what the user wants in every project",
             applies="cwd=any; reuse_rule=holds for every session",
         )
     if title == UNKNOWN_GROUP:
-        return HandbookSection(
+        return HandbookGroup(
             title=title,
             scope="sessions that name no folder",
             applies="cwd=none; reuse_rule=only where the same task comes up again",
@@ -182,12 +182,12 @@ def _new_group(title: str) -> HandbookSection:
         else f"`{title}`"
     )
     applies = f"cwd={shown}; reuse_rule=only for work in this folder and below it"
-    return HandbookSection(
+    return HandbookGroup(
         title=title, scope=f"sessions in {title}", applies=applies, folders=group_folders(title)
     )
 
 
-def _join_groups(groups: Sequence[HandbookSection]) -> HandbookSection | None:
+def _join_groups(groups: Sequence[HandbookGroup]) -> HandbookGroup | None:
     """Join groups of one title, as when the user wrote a second one. A single group stays
     as it is.
     """
@@ -210,12 +210,13 @@ def _join_groups(groups: Sequence[HandbookSection]) -> HandbookSection | None:
 
 
 def _is_dropped_session(each: SessionClaims, title: str, given: ConsolidationInput) -> bool:
-    return bool(given.dropped) and session_digest(title, each.thread, each.updated) in given.dropped
+    return (
+        bool(given.dropped)
+        and session_version_digest(title, each.thread, each.updated) in given.dropped
+    )
 
 
-def _is_fresh(
-    each: SessionClaims, group: HandbookSection | None, given: ConsolidationInput
-) -> bool:
+def _is_fresh(each: SessionClaims, group: HandbookGroup | None, given: ConsolidationInput) -> bool:
     """Tell whether a session, in this version, is not yet in the group."""
     sources = (
         (source for work in group.works for source in work.sources) if group is not None else ()
@@ -233,7 +234,7 @@ class _GroupUpdate:
     """The update of one group."""
 
     def __init__(
-        self, group: HandbookSection, given: ConsolidationInput, alive: Mapping[str, str]
+        self, group: HandbookGroup, given: ConsolidationInput, alive: Mapping[str, str]
     ) -> None:
         self._group = group
         self._given = given
@@ -257,7 +258,7 @@ class _GroupUpdate:
             note.entry
             for note in given.notes
             if note.group == group.title
-            and not is_dropped_claim(given.dropped, group.title, note.entry.text)
+            and not is_claim_removed_by_user(given.dropped, group.title, note.entry.text)
         ]
         self._notes = {entry.note: entry for entry in noted}
         existing = {
@@ -269,7 +270,7 @@ class _GroupUpdate:
         self.is_due = bool(self._stale or self._fresh or existing ^ self._notes.keys())
         self.counts: dict[str, int] = {}
 
-    def build(self, uses: Mapping[str, int]) -> HandbookSection:
+    def build(self, uses: Mapping[str, int]) -> HandbookGroup:
         """Build the updated group."""
         works = self._build_tasks()
         survivors = {
@@ -287,7 +288,7 @@ class _GroupUpdate:
             self._count("left_out", len(holding) - len(lists[name]))
         left = self._group.left_out + self.counts.get("left_out", 0)
         said = "\n".join(entry.text for entries in lists.values() for entry in entries).lower()
-        kept = tuple(_drop_said_keywords(work, said) for work in limit_group_tasks(works, uses))
+        kept = tuple(_drop_said_keywords(work, said) for work in collapse_older_tasks(works, uses))
         return replace(self._group, works=kept, left_out=left, raw="", **lists)
 
     def _count(self, name: str, number: int) -> None:
@@ -353,7 +354,7 @@ class _GroupUpdate:
         self, name: EntryList, numbers: Mapping[tuple[str, ...], int]
     ) -> list[HandbookEntry]:
         title = self._group.title
-        facts: list[GroupedClaim] = [
+        facts: list[HandbookClaim] = [
             fact
             for each in self._fresh
             for fact in each.claims
@@ -362,7 +363,7 @@ class _GroupUpdate:
         wanted = [
             fact
             for fact in facts
-            if not is_dropped_claim(self._given.dropped, title, fact.entry.text)
+            if not is_claim_removed_by_user(self._given.dropped, title, fact.entry.text)
         ]
         found = [
             replace(fact.entry, works=(numbers[normalize_claim(fact.title)],)) for fact in wanted
@@ -384,7 +385,7 @@ def _drop_said_keywords(work: HandbookTask, said: str) -> HandbookTask:
     return replace(work, keywords=tuple(word for word in work.keywords if word.lower() not in text))
 
 
-def _add_session(work: HandbookTask, done: CompletedTask) -> HandbookTask:
+def _add_session(work: HandbookTask, done: SessionTask) -> HandbookTask:
     """Return a task with one more session, or a newer version of one."""
     sources = tuple(each for each in work.sources if each.thread != done.source.thread)
     later = done.source.updated >= last_worked_day(work)

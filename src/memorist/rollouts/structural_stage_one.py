@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
 from memorist.core.lazy import lazy_pattern
-from memorist.core.sentences import shorten
+from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import analyze_text
 from memorist.rollouts.lesson_scope import default_scope, project_name
 from memorist.rollouts.message_effects import MessageEffect
@@ -47,7 +47,7 @@ from memorist.session_memory.structural_notes import RESULTS_SECTION, TASK_SECTI
 from memorist.session_memory.work_notes import ERRORS_SECTION, MENDED
 from memorist.store.extract_rows import RolloutExtract
 from memorist.store.rollout_rows import Rollout
-from memorist.transcript.command_lines import cut_command
+from memorist.transcript.command_lines import truncate_command
 from memorist.transcript.shown_paths import display_path
 
 # Render a session's summary task by task, from its raw memory and its actions (codex.md section
@@ -66,7 +66,7 @@ def _asked_prefix(asked: UserRequest) -> str:
 def describe_steps(note: TaskRecord, cwd: str) -> list[str]:
     """Describe what was done, in a few lines."""
     steps = [
-        f"{_asked_prefix(each)}“{shorten(each.text, 300)}”{_line_mark(each.line)}"
+        f"{_asked_prefix(each)}“{shorten_to_one_line(each.text, 300)}”{_line_mark(each.line)}"
         for each in note.requests
         if each.act in (MessageEffect.BEGINS, MessageEffect.GOES_ON)
     ][:6]
@@ -77,7 +77,7 @@ def describe_steps(note: TaskRecord, cwd: str) -> list[str]:
         shown = "; ".join(f"`{text}`" for text in ran[:MAX_STEP_COMMANDS] if "`" not in text)
         steps.append(f"Commands that worked, in order: {shown}")
     checks = [
-        f"`{cut_command(command, 80)}` {'passed' if ok else 'failed'}"
+        f"`{truncate_command(command, 80)}` {'passed' if ok else 'failed'}"
         for ok, _, command in note.checks.values()
     ]
     if checks:
@@ -465,7 +465,7 @@ def name_task(note: TaskRecord) -> str:
         if len(name) >= MAX_NAME_CHARACTERS // 2:
             break
         name = f"{name} {part}"
-    return shorten(name, MAX_NAME_CHARACTERS)
+    return shorten_to_one_line(name, MAX_NAME_CHARACTERS)
 
 
 def _proven_bullet(text: str, at: int, note: TaskRecord) -> MemoryBullet:
@@ -494,9 +494,9 @@ def _reference_bullets(note: TaskRecord, cwd: str) -> tuple[MemoryBullet, ...]:
 
 
 def _describe_tasks(tasks: Sequence[RawMemoryTask]) -> str:
-    names = [shorten(task.name, 80) for task in tasks if task.name]
+    names = [shorten_to_one_line(task.name, 80) for task in tasks if task.name]
     more = f" (and {len(names) - 3} more)" if len(names) > 3 else ""
-    return shorten("; ".join(names[:3]), 260) + more
+    return shorten_to_one_line("; ".join(names[:3]), 260) + more
 
 
 def slugify(name: str) -> str:

@@ -25,7 +25,7 @@ from memorist.rollouts.handbook import (
     UNKNOWN_GROUP,
     Handbook,
     HandbookEntry,
-    HandbookSection,
+    HandbookGroup,
     HandbookTask,
     find_entry_tasks,
     render_entry_tags,
@@ -49,7 +49,7 @@ _COUNT = re.compile(r"\(\d+ entries are left out here for want of room\)")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
-class SummaryPart(Struct, frozen=True):
+class SummaryGroup(Struct, frozen=True):
     """The entries below the heading of one place."""
 
     group: str
@@ -71,8 +71,8 @@ class MemorySummary(Struct, frozen=True, kw_only=True):
     preamble: str = ""
     """What precedes the first section."""
     profile: str = ""
-    preferences: tuple[SummaryPart, ...] = ()
-    tips: tuple[SummaryPart, ...] = ()
+    preferences: tuple[SummaryGroup, ...] = ()
+    tips: tuple[SummaryGroup, ...] = ()
     topics: tuple[SummaryTopic, ...] = ()
     other: tuple[str, ...] = ()
     """Sections unknown to the layout, verbatim."""
@@ -99,8 +99,8 @@ class _SummaryParser:
 
     def __init__(self) -> None:
         self.profile: list[str] = []
-        self.preferences: list[SummaryPart] = []
-        self.tips: list[SummaryPart] = []
+        self.preferences: list[SummaryGroup] = []
+        self.tips: list[SummaryGroup] = []
         self.topics: list[SummaryTopic] = []
         self.other: list[list[str]] = []
         self.above = ""
@@ -118,7 +118,7 @@ class _SummaryParser:
             found, loose = parse_bullets(lines)
             entries = (*found, *(line.strip() for line in loose))
             into = self.preferences if self.above == PREFERENCES else self.tips
-            into += [SummaryPart(self.group, entries)] if entries else []
+            into += [SummaryGroup(self.group, entries)] if entries else []
         elif self.above == CONTENTS:
             self._add_topics(level, title, lines)
         elif level <= 2:
@@ -182,7 +182,7 @@ def render_memory_summary(summary: MemorySummary) -> str:
     return "\n\n".join(part for part in (*parts, *summary.other) if part) + "\n"
 
 
-def _render_parts(parts: Sequence[SummaryPart]) -> list[str]:
+def _render_parts(parts: Sequence[SummaryGroup]) -> list[str]:
     return [
         f"### {part.group}\n\n" + "\n".join(map(render_bullet, part.entries))
         for part in parts
@@ -223,7 +223,7 @@ def _join_paragraphs(lines: Sequence[str]) -> list[str]:
     return found
 
 
-def fit_summary_file(summary: MemorySummary, lean_bytes: int | None) -> MemorySummary:
+def fit_summary_to_limits(summary: MemorySummary, lean_bytes: int | None) -> MemorySummary:
     """Fit a summary into `MAX_SUMMARY_TOKENS`; a lean one, whose file has at most `lean_bytes`,
     into those as well.
     """
@@ -289,7 +289,7 @@ def _drop_entries(summary: MemorySummary, number: int) -> MemorySummary:
     )
 
 
-def _removal_order(parts: Sequence[SummaryPart]) -> list[int]:
+def _removal_order(parts: Sequence[SummaryGroup]) -> list[int]:
     """Order entries for removal, least useful first: the last entry of every part before the second
     last of any.
     """
@@ -301,12 +301,12 @@ def _removal_order(parts: Sequence[SummaryPart]) -> list[int]:
     return [number for _, number in sorted(found, reverse=True)]
 
 
-def _keep_entries(parts: Sequence[SummaryPart], dropped: set[int]) -> tuple[SummaryPart, ...]:
+def _keep_entries(parts: Sequence[SummaryGroup], dropped: set[int]) -> tuple[SummaryGroup, ...]:
     kept, number = [], 0
     for part in parts:
         entries = tuple(entry for at, entry in enumerate(part.entries, number) if at not in dropped)
         number += len(part.entries)
-        kept += [SummaryPart(part.group, entries)] if entries else []
+        kept += [SummaryGroup(part.group, entries)] if entries else []
     return tuple(kept)
 
 
@@ -370,7 +370,7 @@ def _descending_day(day: str) -> int:
     return -int(day.replace("-", ""))
 
 
-def _is_listed(handbook: Handbook, group: HandbookSection, work: HandbookTask) -> bool:
+def _is_listed(handbook: Handbook, group: HandbookGroup, work: HandbookTask) -> bool:
     """Tasks of "everywhere" are listed under their projects' groups when they are there too."""
     others = (other for other in handbook.groups if other.title != EVERYWHERE)
     return bool(work.sources) and (
@@ -383,8 +383,8 @@ def _last_day(work: HandbookTask) -> str:
     return last_worked_day(work)[:10]
 
 
-def _summary_part(title: str, entries: tuple[HandbookEntry, ...]) -> SummaryPart:
-    return SummaryPart(
+def _summary_part(title: str, entries: tuple[HandbookEntry, ...]) -> SummaryGroup:
+    return SummaryGroup(
         title,
         tuple(
             entry.text + render_entry_tags(entry) + render_source_tag(entry) for entry in entries
@@ -392,7 +392,7 @@ def _summary_part(title: str, entries: tuple[HandbookEntry, ...]) -> SummaryPart
     )
 
 
-def _select_tips(group: HandbookSection) -> Iterator[HandbookEntry]:
+def _select_tips(group: HandbookGroup) -> Iterator[HandbookEntry]:
     """Yield knowledge and failures alternately, most useful first; not what an agent said of its
     own work.
     """
@@ -418,7 +418,7 @@ def _is_tip(entry: HandbookEntry) -> bool:
 
 
 def _build_topic(
-    group: HandbookSection, work: HandbookTask, days: list[str], known: dict[tuple[str, str], str]
+    group: HandbookGroup, work: HandbookTask, days: list[str], known: dict[tuple[str, str], str]
 ) -> SummaryTopic:
     day = _last_day(work) if _last_day(work) in days else ""
     text = _topic_text(group, work)
@@ -432,7 +432,7 @@ def summary_topic_key(folder: str, text: str) -> tuple[str, str]:
     return folder, text.split("\n", 1)[0].split(": ", 1)[0].strip()
 
 
-def _topic_text(group: HandbookSection, work: HandbookTask) -> str:
+def _topic_text(group: HandbookGroup, work: HandbookTask) -> str:
     """Render one topic: its name and keywords, its outcome, and the first thing it taught."""
     taught = [
         entry

@@ -11,14 +11,14 @@ from memorist.rollouts.task_log import CommandRuns, TaskRecord
 from memorist.transcript.command_lines import (
     classify_command,
     covers_check,
-    cut_command,
     drop_printing,
     split_command,
+    truncate_command,
 )
 from memorist.transcript.command_log import ONLY_TELLS
 
 
-def render_opened(task: TaskRecord) -> Iterator[tuple[str, int]]:
+def render_opened_requests(task: TaskRecord) -> Iterator[tuple[str, int]]:
     """Yield the pull requests and issues that the task opened, and their lines."""
     for each in task.opened:
         if not each.address:
@@ -48,7 +48,7 @@ _STEP_VALUE = lazy_pattern(r"(?: -{1,2}[\w-]+)?[= ][\"'].*|=[^\s=]{12}.*| -(?:m|
 _AT_FOLDER = lazy_pattern(r"(?<=git) -C \S+")
 
 
-def find_steps(task: TaskRecord) -> Iterator[tuple[str, CommandRuns]]:
+def find_workflow_commands(task: TaskRecord) -> Iterator[tuple[str, CommandRuns]]:
     """Yield what a project's work takes beside its checks: how it is brought up to date, handed in
     and put on record; each as the words by which it is called, without texts and values.
     """
@@ -74,7 +74,7 @@ MAX_CHECKS_OF_KIND = 2
 """Checks of one kind that a session's memory names. Our choice."""
 
 
-def join_checks(checks: Sequence[tuple[str, CommandRuns]]) -> list[tuple[str, int]]:
+def merge_check_entries(checks: Sequence[tuple[str, CommandRuns]]) -> list[tuple[str, int]]:
     """The checks of a session with their lines, without those that a wider one covers, and those of
     single files only where there are no others; checks of several kinds are one entry.
     """
@@ -140,7 +140,7 @@ MAX_COMMAND_CHARACTERS = 160
 """Of a command that memory holds: four checks of a project joined by `&&`. Our choice."""
 
 
-def working_commands(task: TaskRecord) -> list[tuple[str, CommandRuns]]:
+def render_reusable_commands(task: TaskRecord) -> list[tuple[str, CommandRuns]]:
     """Return the commands of a task that are worth reusing: checks, builds and installs that
     passed, and what ran more than once.
     """
@@ -158,7 +158,7 @@ def working_commands(task: TaskRecord) -> list[tuple[str, CommandRuns]]:
     return [
         (
             f"{_WORKED_PHRASES.get(run.kind, 'Ran')}: "
-            f"`{cut_command(text, MAX_COMMAND_CHARACTERS)}`{_run_counts(run)}",
+            f"`{truncate_command(text, MAX_COMMAND_CHARACTERS)}`{_run_counts(run)}",
             run,
         )
         for text, run in found[:MAX_TASK_COMMANDS]

@@ -10,7 +10,7 @@ import re
 
 from msgspec import Struct, field
 
-from memorist.auto_memory.quotation_proof import find_proven_statements
+from memorist.auto_memory.quotation_proof import find_typed_statements
 from memorist.auto_memory.relative_dates import make_dates_absolute
 from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.statements.user_prose import extract_user_text
@@ -19,7 +19,7 @@ from memorist.auto_memory.write_evidence import cut_others_words
 from memorist.core.apply_patch import FileEdit
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
-from memorist.core.sentences import shorten
+from memorist.core.sentences import shorten_to_one_line
 from memorist.core.utc_time import format_utc_day
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
 from memorist.rollouts.accepted_proposals import find_agreed_proposal
@@ -29,9 +29,9 @@ from memorist.rollouts.message_effects import (
     MAX_LASTING_CHARACTERS,
     MessageEffect,
     classify_message,
-    find_lasting_words,
+    find_lasting_sentences,
 )
-from memorist.rollouts.outside_content import is_polluting
+from memorist.rollouts.outside_content import involves_outside_content
 from memorist.rollouts.raw_memory import SAID_PREFIX, MemoryBullet
 from memorist.rollouts.session_evidence import line_pointer
 from memorist.transcript.background_work import FollowedCalls
@@ -242,7 +242,7 @@ class TaskLogBuilder:
             return
         self.order += 1
         self.ledger.add(entry)
-        self.saw_outside_content = self.saw_outside_content or is_polluting(entry)
+        self.saw_outside_content = self.saw_outside_content or involves_outside_content(entry)
         if entry.text[:80].lstrip().startswith(INTERRUPTED):
             self.current_task.interrupted = True
             self._open.clear()
@@ -296,7 +296,7 @@ class TaskLogBuilder:
                 self.current_task.last_turn = self.ledger.turns.count
             return
         statements = [
-            statement for statement in find_proven_statements(message) if statement.act != "forget"
+            statement for statement in find_typed_statements(message) if statement.act != "forget"
         ]
         own = cut_others_words(words) if message.is_typed else ""
         probable = _find_probable_rules(message, own) if own and not statements else []
@@ -319,7 +319,7 @@ class TaskLogBuilder:
         self._add_request(
             task,
             UserRequest(
-                shorten(words, MAX_REQUEST_CHARACTERS),
+                shorten_to_one_line(words, MAX_REQUEST_CHARACTERS),
                 message.line,
                 format_utc_day(message.timestamp),
                 act,
@@ -333,7 +333,7 @@ class TaskLogBuilder:
         if agreed:
             task.decided.append(
                 _build_bullet(
-                    f"{AGREED_PREFIX}“{shorten(words, MAX_AGREED_CHARACTERS)}” "
+                    f"{AGREED_PREFIX}“{shorten_to_one_line(words, MAX_AGREED_CHARACTERS)}” "
                     f"to the agent's proposal: {agreed}",
                     message,
                 )
@@ -403,7 +403,7 @@ class TaskLogBuilder:
             self.current_task.corrected.append(
                 _build_bullet(
                     f"The user refused {describe_tool_action(action)}: "
-                    f"“{shorten(outcome.user_text, 280)}”",
+                    f"“{shorten_to_one_line(outcome.user_text, 280)}”",
                     message,
                 )
             )
@@ -506,7 +506,7 @@ def _find_probable_rules(message: Message, words: str) -> list[str]:
     quotes = [each for each in quotes if not _QUOTES_AGENT.match(each) and not _CUT.search(each)]
     short = [each for each in quotes if len(each) <= MAX_LASTING_CHARACTERS]
     lasting = [
-        each for each in find_lasting_words(words) if not any(quote in each for quote in short)
+        each for each in find_lasting_sentences(words) if not any(quote in each for quote in short)
     ]
     return list(dict.fromkeys((*lasting, *short)))
 

@@ -63,10 +63,10 @@ class UserNote(Struct, frozen=True, kw_only=True):
         return HandbookEntry(text=self.text, date=self.date, by="note", note=self.name)
 
 
-def build_note(text: str, *, now: str, group_title: str = EVERYWHERE) -> tuple[str, bytes]:
+def build_note_file(text: str, *, now: str, group_title: str = EVERYWHERE) -> tuple[str, bytes]:
     """Build path and bytes of a new note.
 
-    `now` is RFC 3339 UTC; `group_title` is "everywhere" or a folder's full path. Secrets are
+    `now` is RFC 3339 UTC; `derive_group_title` is "everywhere" or a folder's full path. Secrets are
     removed.
     """
     plain = redact(strip_hidden_characters(text)).text.strip()

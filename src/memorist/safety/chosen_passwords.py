@@ -130,7 +130,7 @@ def is_chosen_password(value: str) -> bool:
     )
 
 
-def is_given_password(value: str) -> bool:
+def may_be_password(value: str) -> bool:
     """A password, drawn or chosen, where a command or an address can hold nothing else."""
     return is_typed_password(value) or is_chosen_password(value)
 
@@ -142,7 +142,7 @@ def _names_password(value: str) -> bool:
     )
 
 
-def is_only_password(named: NamedValue) -> bool:
+def must_be_password(named: NamedValue) -> bool:
     """Nothing but a password can stand here, whatever it looks like."""
     text, (start, end) = named.text, named.name
     begin = text.rfind("\n", max(0, start - _LINE), start) + 1 or max(0, start - _LINE)

@@ -192,7 +192,7 @@ _MARKER_SIGNS: tuple[tuple[str, str, str], ...] = (
 )  # fmt: skip
 
 
-class InjectionSign(NamedTuple):
+class InjectionPattern(NamedTuple):
     """One injection sign: its rule, the words of which one must occur, and its pattern over folded
     text and over text without gaps.
     """
@@ -209,9 +209,9 @@ _BRACKETED = lazy_pattern(r"\[[^\]]*\]|(?P<gap> )(?P<optional>\?)?")
 
 def _compile_signs(
     rows: tuple[tuple[str, str, str], ...], *, words: bool
-) -> tuple[InjectionSign, ...]:
+) -> tuple[InjectionPattern, ...]:
     return tuple(
-        InjectionSign(
+        InjectionPattern(
             rule,
             tuple(hint for hint in hints.split() if hint),
             lazy_pattern(_BRACKETED.sub(lambda found: found[0] if not found["gap"] else f"(?:{_GAP}){found['optional'] or ''}", pattern), re.MULTILINE),

@@ -16,7 +16,7 @@ from memorist.core.lazy import lazy_pattern
 from memorist.safety.chosen_passwords import (
     NamedValue,
     is_chosen_password,
-    is_only_password,
+    must_be_password,
 )
 from memorist.safety.safety_finding import SafetyFinding
 from memorist.safety.secret_keys import BEYOND_ASCII, KeyKind, find_key_kind
@@ -27,9 +27,9 @@ from memorist.safety.secret_values import (
     count_character_kinds,
     count_random_characters,
     is_password_like,
-    is_placeholder,
     is_random_looking,
     is_reference_or_placeholder,
+    is_token_placeholder,
     is_typed_password,
     is_uuid,
 )
@@ -188,7 +188,7 @@ def _match_end(pattern: re.Pattern[str], text: str, at: int) -> int:
 
 
 def _is_drawn_value(value: str) -> bool:
-    return not is_placeholder(value) and (
+    return not is_token_placeholder(value) and (
         any(map(str.isdigit, value)) or (is_random_looking(value) and not value.islower())
     )
 
@@ -243,7 +243,7 @@ def _fits(text: str, start: int, end: int, one: _AssignedValue) -> bool:
     return (
         way not in {"argument", "said", "quote", "cell", "gap"}
         or _is_said(value)
-        or (way in {"quote", "argument"} and is_only_password(_name_value(text, start, end, one)))
+        or (way in {"quote", "argument"} and must_be_password(_name_value(text, start, end, one)))
     )
 
 
@@ -277,7 +277,7 @@ def _is_chosen(text: str, start: int, end: int, kind: KeyKind, one: _AssignedVal
     return (
         kind in {"password", "pass"}
         and is_chosen_password(one.value)
-        and is_only_password(_name_value(text, start, end, one))
+        and must_be_password(_name_value(text, start, end, one))
     )
 
 

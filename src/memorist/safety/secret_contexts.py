@@ -13,15 +13,15 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from memorist.core.lazy import lazy_pattern
-from memorist.safety.chosen_passwords import is_chosen_password, is_given_password
+from memorist.safety.chosen_passwords import is_chosen_password, may_be_password
 from memorist.safety.safety_finding import SafetyFinding
 from memorist.safety.secret_patterns import EDGE
 from memorist.safety.secret_values import (
     count_character_kinds,
     is_password_like,
-    is_placeholder,
     is_random_looking,
     is_reference_or_placeholder,
+    is_token_placeholder,
     is_typed_password,
 )
 
@@ -197,13 +197,13 @@ def _before_host(text: str, at: int) -> Iterator[SafetyFinding]:
     stretch = text[begin:at]
     start = at - len(re.split(r"[\s\"'=]", stretch)[-1])
     found = _BEFORE_HOST.match(text, start)
-    if found and is_given_password(found[1]):
+    if found and may_be_password(found[1]):
         yield SafetyFinding(*found.span(1), "url-password")
 
 
 def _piped(text: str, at: int) -> Iterator[SafetyFinding]:
     found = _PIPED.match(text, at)
-    if found and is_given_password(found[1]):
+    if found and may_be_password(found[1]):
         yield SafetyFinding(*found.span(1), "command-password")
 
 
@@ -237,7 +237,7 @@ def _each(
 ) -> Iterator[SafetyFinding]:
     for found in pattern.finditer(text, at, at + reach):
         group = found.lastindex or 0
-        if is_random_looking(found[group]) and not is_placeholder(found[group]):
+        if is_random_looking(found[group]) and not is_token_placeholder(found[group]):
             yield SafetyFinding(*found.span(group), rule)
 
 
@@ -272,8 +272,8 @@ READERS: dict[str, SecretReader] = {
         "netrc-password",
         lambda value: is_chosen_password(value) or not is_reference_or_placeholder(value),
     ),
-    ":5432:": partial(_one, _PGPASS, "pgpass-password", is_given_password),
-    "identified ": partial(_one, _SQL, "sql-password", is_given_password),
+    ":5432:": partial(_one, _PGPASS, "pgpass-password", may_be_password),
+    "identified ": partial(_one, _SQL, "sql-password", may_be_password),
     "private-lines:": partial(_one, _PUTTY, "private-key", lambda _: True),
     "phrase": partial(_one, _WORDS, "seed-phrase", _is_seed),
     "mnemonic": partial(_one, _WORDS, "seed-phrase", _is_seed),
@@ -296,9 +296,9 @@ READERS: dict[str, SecretReader] = {
     "@unix(": _before_host,
     **dict.fromkeys(
         ("auth=(", "auth = (", "basicauth(", ".login("),
-        partial(_one, _SECOND_ARGUMENT, "login-password", is_given_password),
+        partial(_one, _SECOND_ARGUMENT, "login-password", may_be_password),
     ),
-    "securestring": partial(_one, _SECURE_STRING, "command-password", is_given_password),
+    "securestring": partial(_one, _SECURE_STRING, "command-password", may_be_password),
     "jwt.": partial(_one, _SIGNING_KEY, "assigned-secret", _is_bearer),
     "echo ": _piped,
     "printf ": _piped,

@@ -66,7 +66,7 @@ def is_uuid(value: str) -> bool:
     return _UUID.match(value) is not None
 
 
-def is_placeholder(value: str) -> bool:
+def is_token_placeholder(value: str) -> bool:
     """A placeholder in a token's format: crosses, `EXAMPLE`, a counted-up alphabet. Random text has
     none of these by chance.
     """
@@ -95,7 +95,7 @@ def is_reference_or_placeholder(value: str) -> bool:
     return (
         is_reference(value)
         or _PLACEHOLDER_WORDS.search(value[:MAX_JUDGED_LENGTH]) is not None
-        or is_placeholder(value)
+        or is_token_placeholder(value)
     )
 
 

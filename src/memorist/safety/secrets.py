@@ -36,9 +36,9 @@ from memorist.safety.secret_providers import load_named_providers
 from memorist.safety.secret_values import (
     MAX_JUDGED_LENGTH,
     REDACTION_MARK,
-    is_placeholder,
     is_random_looking,
     is_repetitive,
+    is_token_placeholder,
 )
 from memorist.safety.text_view import COLOR_SIGNS, TextView, strip_colors
 
@@ -143,7 +143,7 @@ def redact_bytes(data: bytes) -> bytes:
     return data if clean is text else clean.encode("utf-8", "surrogateescape")
 
 
-def conceal_id(text: str) -> str:
+def redact_id(text: str) -> str:
     """An identifier without the secrets in it; the same object where there is none. Identifiers
     that differ stay apart, by eight digits of their hash.
     """
@@ -280,7 +280,7 @@ def _is_token(kind: TokenFormat, token: str) -> bool:
         )
     ):
         return False
-    return not (is_placeholder(body) or is_repetitive(body)) or has_checksum(token)
+    return not (is_token_placeholder(body) or is_repetitive(body)) or has_checksum(token)
 
 
 def _split_token(kind: TokenFormat, text: str, at: int) -> Iterator[SafetyFinding]:

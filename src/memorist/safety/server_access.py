@@ -15,7 +15,7 @@ ANY_HOST = "*"
 """
 
 
-def parse_host_header(header: str) -> str:
+def parse_host_name(header: str) -> str:
     """The host name in a Host header, without port and brackets, in lower case."""
     name = (
         header.rpartition("]")[0].removeprefix("[")
@@ -29,7 +29,7 @@ def is_host_allowed(headers: Sequence[str], names: Collection[str]) -> bool:
     """Whether a request with these Host headers is for a server of these names, so that no web page
     reaches it through DNS rebinding.
     """
-    return ANY_HOST in names or (len(headers) == 1 and parse_host_header(headers[0]) in names)
+    return ANY_HOST in names or (len(headers) == 1 and parse_host_name(headers[0]) in names)
 
 
 def is_same_token(presented: str, expected: str) -> bool:

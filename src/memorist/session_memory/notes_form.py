@@ -7,14 +7,14 @@ from collections.abc import Mapping
 
 from memorist.core.messages import JsonObject
 from memorist.core.prompt_templates import render_template
-from memorist.forks.answer_form import AnswerForm, list_texts
+from memorist.forks.answer_form import AnswerForm, list_answer_texts
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement
 from memorist.forks.text_edits import TextEdits
 from memorist.session_memory.notes_template import (
     STRUCTURAL_MARK,
     TITLE_SECTION,
     compose_notes,
-    find_written_sections,
+    parse_authored_sections,
     parse_section_bodies,
     template_sections,
 )
@@ -40,7 +40,7 @@ def build_notes_form(
     hints = "\n".join(
         f"- {frame.title}: {_first_clause(frame.hint.strip('_*'))}".rstrip(": ") for frame in shape
     )
-    written = {key: body for key, body in find_written_sections(notes, template).items() if body}
+    written = {key: body for key, body in parse_authored_sections(notes, template).items() if body}
     shown = "\n\n".join(f"{title}:\n{body}" for title, body in written.items())
     lines: JsonObject = {"type": "array", "items": {"type": "string"}, "maxItems": MAX_LINES}
 
@@ -73,7 +73,9 @@ def _fill_sections(
     for title, body in bodies.items():
         written, mark, derived = body.partition(STRUCTURAL_MARK)
         known = {line.strip("-* ") for line in written.split("\n")}
-        new = [line for line in list_texts(answer.get(title)) if line.strip("-* ") not in known]
+        new = [
+            line for line in list_answer_texts(answer.get(title)) if line.strip("-* ") not in known
+        ]
         if title == TITLE_SECTION:
             text = new[0] if new else written.strip("\n")
         else:

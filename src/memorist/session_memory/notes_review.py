@@ -12,7 +12,7 @@ from memorist.core.lazy import lazy_pattern
 from memorist.session_memory.notes_template import (
     STRUCTURAL_MARK,
     compose_with_structural,
-    find_written_sections,
+    parse_authored_sections,
     parse_section_bodies,
 )
 from memorist.transcript.answer_check import CoveredLines, LineCheck
@@ -67,7 +67,7 @@ def review_notes(
     """Review an edit (`before`, `after`: notes in the template's frame). What structure derives now
     is added section by section, without the lines that the model's text says already.
     """
-    old_written = find_written_sections(before, template)
+    old_written = parse_authored_sections(before, template)
     old_lines = {line for body in old_written.values() for line in body.split("\n")}
     was_derived = {
         line.strip()
@@ -127,16 +127,16 @@ def _is_new(line: str, old_lines: Collection[str]) -> bool:
 
 def join_derived_notes(notes: str, template: str, derived: Mapping[str, str]) -> str:
     """The notes as they were written, with what structure derives now and they do not say."""
-    written = find_written_sections(notes, template)
+    written = parse_authored_sections(notes, template)
     return compose_with_structural(template, written, _drop_said(derived, written))
 
 
 def _drop_said(derived: Mapping[str, str], written: Mapping[str, str]) -> dict[str, str]:
     said = CoveredLines("\n".join(written.values()))
-    return {title: drop_covered(body, said) for title, body in derived.items()}
+    return {title: drop_covered_entries(body, said) for title, body in derived.items()}
 
 
-def drop_covered(body: str, said: CoveredLines) -> str:
+def drop_covered_entries(body: str, said: CoveredLines) -> str:
     """Return derived text without the list entries of which a text holds every name and word; lines
     of code, tables and entries of more than one line stay together with what is around them.
     """

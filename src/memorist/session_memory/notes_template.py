@@ -160,10 +160,10 @@ def merge_structural_notes(text: str, template: str, derived: Mapping[str, str])
     """Merge newly derived section texts into the notes: what a model wrote stays, what was derived
     before is replaced (SM-13).
     """
-    return compose_with_structural(template, find_written_sections(text, template), derived)
+    return compose_with_structural(template, parse_authored_sections(text, template), derived)
 
 
-def find_written_sections(text: str, template: str) -> dict[str, str]:
+def parse_authored_sections(text: str, template: str) -> dict[str, str]:
     """What a model or the user wrote in each section, by title; structurally derived text is left
     out.
     """

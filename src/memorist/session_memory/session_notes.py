@@ -16,14 +16,14 @@ from msgspec.structs import replace
 
 from memorist.core.messages import Message, TextBlock
 from memorist.core.prompt_templates import load_prompt
-from memorist.core.text_analysis import encode_text, replace_surrogates
+from memorist.core.text_analysis import encode_file_text, replace_surrogates
 from memorist.core.token_count import estimate_text_tokens
 from memorist.errors import SettingsError, StoreError, WriteConflict
 from memorist.events import NotesFailed, NotesUpdated, UpdateMethod
 from memorist.extensions import SessionExtension, SessionReply
 from memorist.forks.answer_form import AnswerForm
 from memorist.forks.background_queue import BackgroundQueue
-from memorist.forks.fork_request import shares_prefix
+from memorist.forks.fork_request import is_parent_model
 from memorist.forks.fork_spec import (
     ForkOutcome,
     ForkSpec,
@@ -32,7 +32,7 @@ from memorist.forks.fork_spec import (
     SingleFileEdit,
     discarded_receipt,
 )
-from memorist.models.answer_schema import fills_forms
+from memorist.models.answer_schema import should_use_answer_form
 from memorist.ports import FileSystem, HostInfo, Model
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
@@ -48,8 +48,8 @@ from memorist.session_memory.notes_prompt import (
 from memorist.session_memory.notes_review import join_derived_notes, review_notes
 from memorist.session_memory.notes_template import (
     compose_with_structural,
-    find_written_sections,
     is_empty_notes,
+    parse_authored_sections,
     repair_notes,
     template_sections,
 )
@@ -185,7 +185,9 @@ class SessionMemory(SessionExtension):
         """
         if self.way is not None:
             return self.way == "model"
-        return any(find_written_sections(self._read_file() or "", self._prompts.template).values())
+        return any(
+            parse_authored_sections(self._read_file() or "", self._prompts.template).values()
+        )
 
     def read_cursor(self) -> NotesCursor | None:
         """How far the notes reach; None when nothing usable is on disk."""
@@ -309,7 +311,7 @@ class SessionMemory(SessionExtension):
         derived = self._structural_sections()
         for _ in range(MAX_CONFLICTS):
             if before != self._last_structural:
-                self._written_bodies = find_written_sections(before, self._prompts.template)
+                self._written_bodies = parse_authored_sections(before, self._prompts.template)
             text = _redact_notes(
                 compose_with_structural(self._prompts.template, self._written_bodies, derived)
             )
@@ -339,7 +341,7 @@ class SessionMemory(SessionExtension):
         # Not in a thread: one left behind by a close would keep writing for a released session.
         if text != before:
             self._runtime.files.write(
-                self._layout.notes, encode_text(text), expect=encode_text(before)
+                self._layout.notes, encode_file_text(text), expect=encode_file_text(before)
             )
 
     def _fork_spec(
@@ -347,9 +349,9 @@ class SessionMemory(SessionExtension):
     ) -> ForkSpec:
         path, runtime = self._layout.notes, self._runtime
         settings = self._settings()
-        shares = parent is not None and shares_prefix(model.name, model.format, parent)
+        shares = parent is not None and is_parent_model(model.name, model.format, parent)
         shown = replace_surrogates(before)
-        fills = fills_forms(model, runtime.settings.models, shares=shares)
+        fills = should_use_answer_form(model, runtime.settings.models, shares=shares)
         return ForkSpec(
             label=NOTES_LABEL,
             why=due.why,

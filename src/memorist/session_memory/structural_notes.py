@@ -14,8 +14,8 @@ from functools import lru_cache
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
-from memorist.core.sentences import WeighedSentence, shorten, weigh_sentence
-from memorist.core.text_analysis import estimate_token_cost
+from memorist.core.sentences import WeighedSentence, shorten_to_one_line, weigh_sentence
+from memorist.core.text_analysis import estimate_o200k_tokens
 from memorist.session_memory.work_notes import (
     ERRORS_SECTION,
     FILES_SECTION,
@@ -23,9 +23,9 @@ from memorist.session_memory.work_notes import (
     build_error_lines,
     build_file_lines,
     build_workflow_lines,
-    render_ending,
+    render_command_outcome,
 )
-from memorist.transcript.dialogue import ANSWERING, DialogueRequest
+from memorist.transcript.dialogue import ANSWERING, DialogueUserMessage
 from memorist.transcript.note_lines import (
     LINE_OVERHEAD,
     LineSelection,
@@ -138,7 +138,7 @@ def build_sentence_line(
 def render_title(ledger: TranscriptLedger) -> str:
     """The session's own title, or the beginning of the first request."""
     if ledger.title:
-        return shorten(ledger.title, TITLE_LENGTH)
+        return shorten_to_one_line(ledger.title, TITLE_LENGTH)
     asks = [ask for ask in ledger.dialogue.asks if ask.how != ANSWERING]
     spoken = [ask for ask in asks if len(ask.text) >= 16 and ask.text[0] not in "!/#"]
     first = next(iter(spoken or asks), None)
@@ -155,7 +155,7 @@ def render_title(ledger: TranscriptLedger) -> str:
         if len(heading) <= TITLE_LENGTH
         else _find_leading_clause(heading)
         or _find_commit_subject(ledger)
-        or shorten(heading, TITLE_LENGTH)
+        or shorten_to_one_line(heading, TITLE_LENGTH)
     )
 
 
@@ -171,10 +171,10 @@ def _find_commit_subject(ledger: TranscriptLedger) -> str:
     """The subject of the first commit; empty where there was none."""
     commits = (commit for turn in ledger.turns.turns for commit in turn.commits)
     found = next((match[1] for commit in commits if (match := _COMMIT_RESULT.match(commit))), "")
-    return shorten(found, TITLE_LENGTH)
+    return shorten_to_one_line(found, TITLE_LENGTH)
 
 
-def build_task_lines(ledger: TranscriptLedger) -> list[NoteLine]:
+def build_user_request_lines(ledger: TranscriptLedger) -> list[NoteLine]:
     """The user's messages: the short ones whole and the first sentences of the others must be
     included; the rest is weighed.
     """
@@ -199,12 +199,12 @@ def build_task_lines(ledger: TranscriptLedger) -> list[NoteLine]:
     return lines
 
 
-def _find_required_sentences(ask: DialogueRequest) -> list[WeighedSentence]:
+def _find_required_sentences(ask: DialogueUserMessage) -> list[WeighedSentence]:
     whole = sum(each.cost for each in ask.sentences)
     return ask.sentences if whole <= _SHORT_REQUEST_TOKENS else ask.sentences[:_REQUIRED_SENTENCES]
 
 
-def _build_request_lines(ask: DialogueRequest, at: int, *, must: bool) -> list[NoteLine]:
+def _build_request_lines(ask: DialogueUserMessage, at: int, *, must: bool) -> list[NoteLine]:
     if not ask.sentences:
         return [
             build_sentence_line(TASK_SECTION, weigh_sentence(ask.text), (at, 0), 3.0, must=must)
@@ -347,7 +347,7 @@ def _is_mentioned(candidate: StatementCandidate, names: Mapping[str, float]) -> 
     return bool(_SEARCH_HIT.search(text)) and not _COMMON_FUNCTION.match(declared[1])
 
 
-def render_groups(lines: list[NoteLine]) -> str:
+def render_lines_by_source(lines: list[NoteLine]) -> str:
     """Render statements first; below them, each under a label, text from weaker sources."""
     out: list[str] = []
     group = 0
@@ -491,7 +491,7 @@ def _render_turn(turn: TurnRecord, root: str, *, with_steps: bool) -> str:
     if turn.interrupted:
         parts.append("interrupted by the user")
     done = f" → {'; '.join(parts)}" if parts else ""
-    return f"Turn {turn.number}: “{shorten(turn.request, 90)}”{done}"
+    return f"Turn {turn.number}: “{shorten_to_one_line(turn.request, 90)}”{done}"
 
 
 def _step_words(step: WorkStep) -> str:
@@ -520,12 +520,11 @@ def _render_actions(with_steps: list[StepAction], root: str) -> str:
         elif action.kind == "refused":
             parts.append(f"the user refused {action.what}")
         elif action.kind == "agent":
-            parts.append(f"agent: {shorten(action.what, 80)}")
+            parts.append(f"agent: {shorten_to_one_line(action.what, 80)}")
         elif action.kind not in ("look", "read", "search", "ask", "use", "edit"):
-            parts.append(
-                f"`{shorten(action.what, 70)}` "
-                f"{render_ending(action.ok, shorten(action.line, 90), action.kind)}"
-            )
+            line = shorten_to_one_line(action.line, 90)
+            outcome = render_command_outcome(action.ok, line, action.kind)
+            parts.append(f"`{shorten_to_one_line(action.what, 70)}` {outcome}")
     if edits:
         parts.insert(
             0,
@@ -536,14 +535,14 @@ def _render_actions(with_steps: list[StepAction], root: str) -> str:
         return "; ".join(parts[:4])
     reads = list(
         dict.fromkeys(
-            shorten(display_path(action.what, root).rsplit("/", 1)[-1], 50)
+            shorten_to_one_line(display_path(action.what, root).rsplit("/", 1)[-1], 50)
             for action in with_steps
             if action.kind == "read" and action.what
         )
     )
     sought = list(
         dict.fromkeys(
-            f"`{shorten(action.what, 50)}`"
+            f"`{shorten_to_one_line(action.what, 50)}`"
             for action in with_steps
             if action.kind == "search" and "`" not in action.what
         )
@@ -562,7 +561,7 @@ def build_state_lines(ledger: TranscriptLedger, root: str) -> tuple[list[NoteLin
         texts.append(f"Branch: `{ledger.branch}`")
     asks = [ask for ask in ledger.dialogue.asks if ask.how != ANSWERING]
     if asks:
-        texts.append(f"Last request: “{shorten(asks[-1].text, 160)}”")
+        texts.append(f"Last request: “{shorten_to_one_line(asks[-1].text, 160)}”")
     spoken = [each for each in ledger.dialogue.tail[:_TAIL_STATEMENTS] if not each.sentence.table]
     words = (
         spoken[:1] if spoken and len(spoken[0].sentence.text) >= _SHORT_STATEMENT else spoken[:2]
@@ -571,12 +570,12 @@ def build_state_lines(ledger: TranscriptLedger, root: str) -> tuple[list[NoteLin
         used.update(each.order for each in words)
         texts.append(
             f"Last words of the assistant: "
-            f"{shorten(' '.join(each.sentence.text for each in words), 300)}"
+            f"{shorten_to_one_line(' '.join(each.sentence.text for each in words), 300)}"
         )
     elif ledger.turns.steps and (
         text := _render_step(ledger.turns.steps[-1], _step_words(ledger.turns.steps[-1]), root)
     ):
-        texts.append(f"Last step: {shorten(text, 300)}")
+        texts.append(f"Last step: {shorten_to_one_line(text, 300)}")
     running = [_render_running_call(action, root) for action in ledger.work_record.calls.values()]
     if running:
         texts.append("Without an answer yet: " + ", ".join(each for each in running if each))
@@ -585,7 +584,9 @@ def build_state_lines(ledger: TranscriptLedger, root: str) -> tuple[list[NoteLin
         for each in ledger.work_record.commands.failures
         if not each.resolved_by and each.kind not in _NOT_CHECKS
     ][-2:]
-    texts.extend(f"Still failing: `{shorten(each.what, 80)}`: {each.line}" for each in broken)
+    texts.extend(
+        f"Still failing: `{shorten_to_one_line(each.what, 80)}`: {each.line}" for each in broken
+    )
     texts.extend(_render_task_list(ledger))
     return [
         build_line(STATE_SECTION, text, (at,), 3.0, must=True) for at, text in enumerate(texts)
@@ -595,13 +596,13 @@ def build_state_lines(ledger: TranscriptLedger, root: str) -> tuple[list[NoteLin
 def _render_running_call(action: ToolAction, root: str) -> str:
     match action:
         case CommandAction(short=short):
-            return f"`{shorten(short, 80)}`"
+            return f"`{shorten_to_one_line(short, 80)}`"
         case ChangeAction(changes=changes) if changes:
             return f"an edit of `{display_path(changes[0].path, root)}`"
         case ReadAction(paths=paths) if paths:
             return f"reading `{display_path(paths[0], root)}`"
         case DelegateAction(what=what) | OtherToolAction(name=what):
-            return shorten(what, 60)
+            return shorten_to_one_line(what, 60)
         case _:
             return ""
 
@@ -616,7 +617,8 @@ def _render_task_list(ledger: TranscriptLedger) -> list[str]:
         named = [task.text for task in tasks if task.status == status]
         if named:
             texts.append(
-                f"Task list, {label}: " + "; ".join(shorten(text, 90) for text in named[:6])
+                f"Task list, {label}: "
+                + "; ".join(shorten_to_one_line(text, 90) for text in named[:6])
             )
     return texts
 
@@ -700,7 +702,7 @@ def render_structural_notes(
     state, in_state = build_state_lines(ledger, root)
     lines = [
         *state,
-        *build_task_lines(ledger),
+        *build_user_request_lines(ledger),
         *build_file_lines(ledger, root),
         *build_workflow_lines(ledger),
         *build_error_lines(ledger, root),
@@ -709,7 +711,7 @@ def render_structural_notes(
     lines += build_statement_lines(ledger, in_log | in_state)
     heading = _fit_title(ledger, budget.section_tokens)
     names_budget = min(int(budget.total_tokens * NAMES_SHARE), budget.section_tokens // SHARED_PART)
-    room = budget.total_tokens - estimate_token_cost(heading) - names_budget - LABEL_TOKENS
+    room = budget.total_tokens - estimate_o200k_tokens(heading) - names_budget - LABEL_TOKENS
     caps = {
         section: min(int(budget.total_tokens * share), budget.section_tokens)
         for section, share in _SECTION_SHARES.items()
@@ -727,8 +729,8 @@ def render_structural_notes(
     texts = {section: _render_bullets(by_section.get(section, [])) for section in NOTE_SECTIONS}
     texts[TITLE_SECTION] = heading
     texts[DOCS_SECTION], texts[LEARNINGS_SECTION] = (
-        render_groups(by_section.get(DOCS_SECTION, [])),
-        render_groups(by_section.get(LEARNINGS_SECTION, [])),
+        render_lines_by_source(by_section.get(DOCS_SECTION, [])),
+        render_lines_by_source(by_section.get(LEARNINGS_SECTION, [])),
     )
     texts[RESULTS_SECTION] = render_results(by_section.get(RESULTS_SECTION, []))
     texts[TASK_SECTION] = render_user_requests(ledger, by_section.get(TASK_SECTION, []))
@@ -748,7 +750,7 @@ def _fit_title(ledger: TranscriptLedger, most: int) -> str:
     suggests.
     """
     heading = render_title(ledger)
-    while (cost := estimate_token_cost(heading)) > most and heading:
+    while (cost := estimate_o200k_tokens(heading)) > most and heading:
         heading = heading[: len(heading) * most // cost].rstrip()
     return heading
 
@@ -785,4 +787,4 @@ def _display_name(name: str, root: str) -> tuple[str, str, int]:
         or _HASH_SHAPE.fullmatch(shown)
     ):
         return shown, "", 0
-    return shown, shown.rstrip("/").rsplit("/", 1)[-1].lower(), estimate_token_cost(shown) + 1
+    return shown, shown.rstrip("/").rsplit("/", 1)[-1].lower(), estimate_o200k_tokens(shown) + 1

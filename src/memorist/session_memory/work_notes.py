@@ -7,10 +7,10 @@ from __future__ import annotations
 import re
 
 from memorist.core.lazy import lazy_pattern
-from memorist.core.sentences import shorten
-from memorist.transcript.command_lines import cut_command, drop_printing
+from memorist.core.sentences import shorten_to_one_line
+from memorist.transcript.command_lines import drop_printing, truncate_command
 from memorist.transcript.command_log import CommandRecord, WorkFailure
-from memorist.transcript.dialogue import ANSWERING, DialogueRequest
+from memorist.transcript.dialogue import ANSWERING, DialogueUserMessage
 from memorist.transcript.note_lines import NoteLine, build_line
 from memorist.transcript.shown_paths import display_path
 from memorist.transcript.touched_files import FileRecord, render_line_replacement
@@ -223,7 +223,7 @@ def build_workflow_lines(ledger: TranscriptLedger) -> list[NoteLine]:
                 )
             )
     searches = [
-        f"`{shorten(what, 60)}`"
+        f"`{shorten_to_one_line(what, 60)}`"
         for what in list(ledger.work_record.searches)[-8:]
         if "`" not in what
     ]
@@ -249,8 +249,8 @@ def _render_command(note: CommandRecord) -> str:
     runs = f" ×{note.runs}" if note.runs > 1 else ""
     ok, text = (note.last.ok, note.last.line) if note.last else (None, "")
     return (
-        f"`{cut_command(note.text, 120)}`{runs} → "
-        f"{render_ending(ok, text, note.kind)}{_render_hooks(note)}"
+        f"`{truncate_command(note.text, 120)}`{runs} → "
+        f"{render_command_outcome(ok, text, note.kind)}{_render_hooks(note)}"
     )
 
 
@@ -262,7 +262,7 @@ def _render_hooks(note: CommandRecord) -> str:
     )
 
 
-def render_ending(ok: bool | None, text: str, kind: str) -> str:
+def render_command_outcome(ok: bool | None, text: str, kind: str) -> str:
     """Describe how a command ended."""
     if ok is None:
         return "running"
@@ -317,14 +317,14 @@ def build_error_lines(ledger: TranscriptLedger, root: str) -> list[NoteLine]:
     return lines
 
 
-def _find_correction(ask: DialogueRequest, *, first: bool) -> str:
+def _find_correction(ask: DialogueUserMessage, *, first: bool) -> str:
     """The words by which the user corrects or limits the work; empty for other messages and for the
     first one, which is a new request.
     """
     if ask.how == ANSWERING:
         return ""
     if ask.how:
-        return shorten(ask.text, 240)
+        return shorten_to_one_line(ask.text, 240)
     if first or not ask.sentences:
         return ""
     hits = [
@@ -336,7 +336,7 @@ def _find_correction(ask: DialogueRequest, *, first: bool) -> str:
         return ""
     start = hits[0]
     words = " ".join(each.text for each in ask.sentences[start : start + 4])
-    return shorten(
+    return shorten_to_one_line(
         words
         if len(words) <= _CORRECTION_LENGTH
         else " ".join(ask.sentences[at].text for at in hits[:3]),
@@ -349,19 +349,19 @@ def render_failure(failure: WorkFailure, root: str) -> str:
     resolution; paths relative to `root`.
     """
     if failure.kind == "refused":
-        said = f" — {shorten(failure.diagnosis, 220)}" if failure.diagnosis else ""
+        said = f" — {shorten_to_one_line(failure.diagnosis, 220)}" if failure.diagnosis else ""
         return f"The user refused {display_path(failure.what, root)}{said}"
     what = display_path(failure.what, root)
     times = f" ×{failure.times}" if failure.times > 1 else ""
     code = f" (exit {failure.exit})" if failure.exit else ""
     verb = "edit failed" if failure.kind == "edit" else "failed"
     text = (
-        f"`{cut_command(what, 100)}` {verb}{times}{code}: {failure.line}"
+        f"`{truncate_command(what, 100)}` {verb}{times}{code}: {failure.line}"
         if failure.line
-        else f"`{cut_command(what, 100)}` {verb}{times}{code}"
+        else f"`{truncate_command(what, 100)}` {verb}{times}{code}"
     )
     if failure.diagnosis:
-        text += f" — {shorten(failure.diagnosis, 220)}"
+        text += f" — {shorten_to_one_line(failure.diagnosis, 220)}"
     if failure.resolved_by:
         edits = ", ".join(
             f"`{display_path(path, root).rsplit('/', 1)[-1]}`" for path in failure.edits
@@ -369,11 +369,13 @@ def render_failure(failure: WorkFailure, root: str) -> str:
         after = f" after changing {edits}" if edits else ""
         same = failure.resolved_by == failure.what
         if not after and same and failure.between and not failure.resolved_escalated:
-            after = " after " + ", ".join(f"`{cut_command(each, 60)}`" for each in failure.between)
+            after = " after " + ", ".join(
+                f"`{truncate_command(each, 60)}`" for each in failure.between
+            )
         done = (
             "the same command"
             if same
-            else f"`{cut_command(drop_printing(failure.resolved_by), 80)}`"
+            else f"`{truncate_command(drop_printing(failure.resolved_by), 80)}`"
         )
         where = " outside the sandbox" if failure.resolved_escalated else ""
         text += f" {MENDED}{after}: {done} passed{where}"

@@ -7,7 +7,7 @@ from pathlib import Path
 from memorist.errors import InputError, StoreError
 from memorist.ports import FileSystem
 from memorist.skills.skill import SKILL_FILE
-from memorist.skills.skill_roots import SkillLocations
+from memorist.skills.skill_roots import SkillBaseFolders
 from memorist.skills.skillify import SkillDraft, is_skill_name
 
 
@@ -31,7 +31,7 @@ def save_draft(draft: SkillDraft, folder: Path, files: FileSystem) -> Path:
     return path
 
 
-def find_drafts_folder(locations: SkillLocations, scope: str) -> Path:
+def find_drafts_folder(locations: SkillBaseFolders, scope: str) -> Path:
     """Return the folder for drafts: the project's or user's `.agents/skills`, which both families
     can read.
     """

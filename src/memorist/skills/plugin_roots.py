@@ -16,7 +16,7 @@ from memorist.skills.plugin_files import (
     select_active_version,
 )
 from memorist.skills.skill import SkillProblem
-from memorist.skills.skill_roots import SkillLocations, SkillRoot
+from memorist.skills.skill_roots import SkillBaseFolders, SkillRoot
 
 MAX_PLUGIN_FILE_BYTES = 4_194_304
 """Largest settings file or plugin list that is read; our choice. Codex settings of long use have
@@ -66,7 +66,7 @@ def _read_manifest(folder: str) -> tuple[str, PluginManifest] | None:
 
 
 def list_plugin_roots(
-    locations: SkillLocations, manifests: PluginManifests
+    locations: SkillBaseFolders, manifests: PluginManifests
 ) -> tuple[tuple[SkillRoot, ...], tuple[SkillProblem, ...]]:
     """List the roots of installed and enabled plugins, Claude Code's, then Codex's; and unusable
     files about them.
@@ -91,7 +91,7 @@ def list_plugin_roots(
 
 
 def _list_claude_plugins(
-    locations: SkillLocations, problems: list[SkillProblem]
+    locations: SkillBaseFolders, problems: list[SkillProblem]
 ) -> Iterator[tuple[str, str]]:
     """Yield folder and name of each plugin of Claude Code."""
     if not locations.claude_home:
@@ -122,7 +122,7 @@ def _list_claude_plugins(
 
 
 def _list_codex_plugins(
-    locations: SkillLocations, problems: list[SkillProblem]
+    locations: SkillBaseFolders, problems: list[SkillProblem]
 ) -> Iterator[tuple[str, str]]:
     """Yield folder and name of each plugin of Codex."""
     cache = Path(locations.codex_home) / "plugins" / "cache"

@@ -26,9 +26,6 @@ from memorist.skills.skill import Skill, SkillProblem, SkillPrompts, SkillScope,
 PROMPT_ORDER: tuple[SkillScope, ...] = ("system", "project", "user")
 """Order in the prompt (codex.md section 4.2)."""
 
-WARN_CUT_CHARS = 100
-"""Average characters cut per description above which the host is warned (codex.md section 4.2)."""
-
 _ELLIPSIS = "..."
 _SAFE_TEXT = re.compile(r"[\w./~-]+", re.ASCII)
 _MIN_DESCRIPTION_CHARS = 8
@@ -44,7 +41,6 @@ class SkillCatalogue(Struct, frozen=True, kw_only=True):
     """Skills that did not fit."""
     cut_characters: int = 0
     """Characters cut from descriptions."""
-    warnings: tuple[str, ...] = ()
 
 
 class _CatalogueBudget(Struct, frozen=True):
@@ -254,23 +250,11 @@ def _build_result(
     cut = sum(
         len(item.description) - len(shorten_description(item.description, length)) for item in items
     )
-    warnings = []
-    if out:
-        warnings.append(
-            f"{len(out)} skills are not listed for want of room; name some in skills.excluded, "
-            f"or raise skills.share"
-        )
-    if items and cut / len(items) > WARN_CUT_CHARS:
-        warnings.append(
-            f"descriptions of skills were shortened by {cut // len(items)} characters on "
-            f"average to fit"
-        )
     return SkillCatalogue(
         text=text,
         listed=tuple(item.skill for item in items),
         left_out=out,
         cut_characters=cut,
-        warnings=tuple(warnings),
     )
 
 

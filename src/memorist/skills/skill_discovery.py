@@ -43,7 +43,7 @@ from memorist.skills.skill import (
     SkillScope,
     parse_skill,
 )
-from memorist.skills.skill_roots import SkillLocations, SkillRoot, list_skill_roots
+from memorist.skills.skill_roots import SkillBaseFolders, SkillRoot, list_skill_roots
 
 _CacheKey = tuple[str, SkillFileFacts, SkillRoot, SkillFileFacts | str | None]
 """All that a parsed SKILL.md depends on: shown path, file facts, root and plugin, and the interface
@@ -60,16 +60,16 @@ class DiscoveredSkills(Struct, frozen=True):
     problems: tuple[SkillProblem, ...] = ()
 
 
-def find_skill_locations(
+def find_skill_base_folders(
     cwd: Path, environment: Mapping[str, str], memorist_home: str
-) -> SkillLocations:
+) -> SkillBaseFolders:
     """Return the folders in which skills of this working folder are searched.
 
     `environment` may define CODEX_HOME and CLAUDE_CONFIG_DIR.
     """
     here = Path(os.path.realpath(cwd))
     home = Path(environment.get("HOME") or "~").expanduser()
-    return SkillLocations(
+    return SkillBaseFolders(
         project=str(_find_checkout_root(here)),
         cwd=str(here),
         home=str(home),
@@ -91,7 +91,7 @@ def _find_checkout_root(here: Path) -> Path:
     )
 
 
-def discover_skills(locations: SkillLocations, settings: SkillsSettings) -> DiscoveredSkills:
+def discover_skills(locations: SkillBaseFolders, settings: SkillsSettings) -> DiscoveredSkills:
     """Search all roots once."""
     return SkillDiscovery(locations, settings).find_skills()
 
@@ -101,7 +101,7 @@ class SkillDiscovery:
     again.
     """
 
-    def __init__(self, locations: SkillLocations, settings: SkillsSettings) -> None:
+    def __init__(self, locations: SkillBaseFolders, settings: SkillsSettings) -> None:
         self._locations = locations
         self._settings = settings
         self._listings = FolderListings()

@@ -116,7 +116,7 @@ def _short_digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def find_invoked_skills(messages: Iterable[Message]) -> tuple[InvokedSkill, ...]:
+def find_injected_skills(messages: Iterable[Message]) -> tuple[InvokedSkill, ...]:
     """Find the skills whose bodies are in these messages, for a compaction. The last occurrence of
     a skill counts.
     """
@@ -143,7 +143,7 @@ def _parse_body(text: str, order: float) -> InvokedSkill | None:
     return InvokedSkill(name, path, contents.strip("\n"), order)
 
 
-class InvokedSkills(SessionExtension):
+class InvokedSkillTracker(SessionExtension):
     """Follows every message of a session once; a skill's newest body counts.
 
     `template` is the text with which compaction restores a skill.
@@ -165,7 +165,7 @@ class InvokedSkills(SessionExtension):
         del replayed
         if message.origin is Origin.MODEL or message.role == "assistant":
             return
-        found = list(find_invoked_skills([message]))
+        found = list(find_injected_skills([message]))
         if (
             not found
             and message.origin is Origin.INJECTED

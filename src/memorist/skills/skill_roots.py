@@ -26,7 +26,7 @@ class SkillRoot(Struct, frozen=True):
     """The plugin that it belongs to: its skills are named `PLUGIN:NAME`."""
 
 
-class SkillLocations(Struct, frozen=True, kw_only=True):
+class SkillBaseFolders(Struct, frozen=True, kw_only=True):
     """The absolute folders from which roots are derived; an empty one gives no roots."""
 
     project: str = ""
@@ -40,7 +40,7 @@ class SkillLocations(Struct, frozen=True, kw_only=True):
 
 
 def list_skill_roots(
-    locations: SkillLocations,
+    locations: SkillBaseFolders,
     extra_folders: Sequence[str] = (),
     plugin_roots: Sequence[SkillRoot] = (),
 ) -> tuple[SkillRoot, ...]:

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.prompt_templates import render_template
-from memorist.core.sentences import shorten
+from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import NOTES_STOP_WORDS, word_set
 from memorist.core.token_count import estimate_text_tokens
 from memorist.core.truncation import truncate_middle
@@ -25,7 +25,7 @@ from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact
 from memorist.session_memory.notes_template import STRUCTURAL_MARK
-from memorist.session_memory.work_notes import build_error_lines, render_ending
+from memorist.session_memory.work_notes import build_error_lines, render_command_outcome
 from memorist.skills.skill import MAX_NAME_CHARS, SkillPrompts
 from memorist.transcript.shown_paths import display_path, find_display_root
 from memorist.transcript.tool_actions import SHORT_COMMAND_LIMIT
@@ -127,7 +127,7 @@ def collect_steps(ledger: TranscriptLedger, root: str) -> list[SkillStep]:
         what = display_path(action.what, root) if action.kind == "edit" else action.what
         key = action.kind, what
         if action.ok is False:
-            failed.setdefault(key, shorten(action.line, 160) or "failed")
+            failed.setdefault(key, shorten_to_one_line(action.line, 160) or "failed")
         elif action.ok and key in found:
             found[key].times += 1
             found[key].line = action.line or found[key].line
@@ -160,8 +160,10 @@ def build_skeleton(
     first = asked[0] if asked else ledger.title
     chosen = name or make_skill_name(_find_name_source(ledger, first))
     about = (
-        shorten(" ".join(strip_hidden_characters(description).split()), MAX_DESCRIPTION_CHARS)
-        or shorten(first, DRAFT_DESCRIPTION_CHARS)
+        shorten_to_one_line(
+            " ".join(strip_hidden_characters(description).split()), MAX_DESCRIPTION_CHARS
+        )
+        or shorten_to_one_line(first, DRAFT_DESCRIPTION_CHARS)
         or "What one session did, to be described."
     )
     steps = collect_steps(ledger, root)
@@ -208,7 +210,7 @@ def _render_step(at: int, step: SkillStep) -> list[str]:
     else:
         lines = [f"{at}. Run {_inline_code(step.what)}{times}."]
         if step.kind in _CHECK_KINDS or step.line:
-            lines.append(f"   - Success: {render_ending(True, step.line, step.kind)}")
+            lines.append(f"   - Success: {render_command_outcome(True, step.line, step.kind)}")
     if step.earlier_failure:
         lines.append(f"   - It had failed before: {_quote(step.earlier_failure)}")
     return lines
@@ -244,7 +246,7 @@ def _render_failures(ledger: TranscriptLedger, root: str) -> list[str]:
     lines = []
     for each in failures[-_MAX_FAILURES:]:
         what = display_path(each.what, root) if each.kind == "edit" else each.what
-        said = f": {_quote(shorten(each.line, 200))}" if each.line else ""
+        said = f": {_quote(shorten_to_one_line(each.line, 200))}" if each.line else ""
         edits = ", ".join(_inline_code(display_path(path, root)) for path in each.edits)
         mended = (
             f" What then worked: "
@@ -292,7 +294,7 @@ def _inline_code(text: str) -> str:
 
 
 def _quote(text: str) -> str:
-    return f"“{shorten(text, DRAFT_DESCRIPTION_CHARS)}”"
+    return f"“{shorten_to_one_line(text, DRAFT_DESCRIPTION_CHARS)}”"
 
 
 def render_interview(

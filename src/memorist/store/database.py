@@ -71,7 +71,7 @@ class SharedLockWait:
 
 
 @contextlib.contextmanager
-def wait_once_in_all() -> Iterator[None]:
+def share_lock_wait() -> Iterator[None]:
     """Let all databases that this process opens inside share one breaker: a command's user waits
     for all of them together.
     """
@@ -82,7 +82,7 @@ def wait_once_in_all() -> Iterator[None]:
         SharedLockWait.of_process = None
 
 
-class HostConnection(sqlite3.Connection):
+class WaitOnceConnection(sqlite3.Connection):
     """A connection for a host or a command, which a locked database must not hold up."""
 
     pause: SharedLockWait
@@ -133,8 +133,8 @@ def _find_lock_holder(path: Path) -> int | None:
 
 
 def connect_database(path: Path, *, waits_once: bool = False) -> sqlite3.Connection:
-    """A connection to a file that exists. It is a `HostConnection` with `waits_once`, and where the
-    whole process waits once.
+    """A connection to a file that exists. It is a `WaitOnceConnection` with `waits_once`, and where
+    the whole process waits once.
     """
     waits_once = waits_once or SharedLockWait.of_process is not None
     connection = sqlite3.connect(
@@ -142,9 +142,9 @@ def connect_database(path: Path, *, waits_once: bool = False) -> sqlite3.Connect
         timeout=BUSY_SECONDS,
         isolation_level=None,
         check_same_thread=False,
-        factory=HostConnection if waits_once else sqlite3.Connection,
+        factory=WaitOnceConnection if waits_once else sqlite3.Connection,
     )
-    if isinstance(connection, HostConnection):
+    if isinstance(connection, WaitOnceConnection):
         connection.pause, connection.path = SharedLockWait.of_process or SharedLockWait(), path
     return connection
 
@@ -158,7 +158,7 @@ def open_database(path: Path, *, waits_once: bool = False) -> sqlite3.Connection
     """Open the database, make it if there is none, and bring it up to date.
 
     A damaged file is moved aside (`<name>.damaged`, `.damaged-2` …) and a new one begun: nothing in
-    it is the only copy of a user's words. With `waits_once`, it is a `HostConnection`. Raises
+    it is the only copy of a user's words. With `waits_once`, it is a `WaitOnceConnection`. Raises
     StoreError when the disk refuses. A database with newer migrations than known is used as it is.
 
     Where nothing may be written, or another process keeps it locked while it has to be brought up
@@ -175,7 +175,7 @@ def open_database(path: Path, *, waits_once: bool = False) -> sqlite3.Connection
             return _connect_database(path, waits_once=waits_once)
     except (sqlite3.Error, OSError) as error:
         if is_unwritable(error, path) or is_locked(error):
-            return open_unsaved(path, error, _prepare_database)
+            return open_unsaved_copy(path, error, _prepare_database)
         raise StoreError(
             f"the database {path.name} cannot be opened ({error}); check the folder's space "
             f"and permissions"
@@ -226,7 +226,7 @@ def is_disk_failure(error: BaseException | None) -> bool:
     return False
 
 
-def open_unsaved(
+def open_unsaved_copy(
     path: Path, error: Exception, prepare: Callable[[sqlite3.Connection], object]
 ) -> UnsavedConnection:
     """A copy of the database in memory, prepared as the file would be; an empty one where the file

@@ -100,7 +100,7 @@ def remove_extract(state: StateDatabase, thread: str) -> bool:
     return bool(state.execute("delete from extracts where thread = :thread", {"thread": thread}))
 
 
-def list_extracts(state: StateDatabase) -> list[StoredExtract]:
+def list_enabled_extracts(state: StateDatabase) -> list[StoredExtract]:
     """The extracts of all sessions that may become memory, ordered by rollout id."""
     rows = state.query(
         "select extracts.* from extracts left join threads on threads.id = extracts.thread"
@@ -138,7 +138,7 @@ def prune_extracts(
     return [row["thread"] for row in rows]
 
 
-def delete_all_extracts(state: StateDatabase) -> int:
+def delete_extraction_state(state: StateDatabase) -> int:
     """Remove every extract, job and failure; rollouts and their modes stay. Returns the number of
     extracts.
     """
@@ -149,7 +149,7 @@ def delete_all_extracts(state: StateDatabase) -> int:
     return count
 
 
-def reinsert_extracts(state: StateDatabase, found: Sequence[StoredExtract]) -> int:
+def insert_missing_extracts(state: StateDatabase, found: Sequence[StoredExtract]) -> int:
     """Insert extracts read from files where the database has none for their rollout; returns how
     many.
     """

@@ -21,7 +21,7 @@ _RESERVED_NAMES = ("memory", "memory-state")
 """Folders that are beside those of a project's sessions."""
 
 
-def folder_name(text: str) -> str:
+def make_folder_name(text: str) -> str:
     """A safe, readable folder name for any text; texts that differ get different names.
 
     A text that is safe already stays as it is, so that session ids can be found by hand; not one
@@ -44,7 +44,7 @@ _HASHED_HOME = re.compile(r".*-[0-9a-f]{32}", re.DOTALL)
 _DEVICE_NAMES = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])")
 
 
-def home_name(text: str) -> str:
+def make_unique_folder_name(text: str) -> str:
     """A folder name for somebody's home that no other text gives, on any file system: letters of
     one case, digits, `-` and `_`.
 
@@ -157,7 +157,7 @@ class Layout:
     def session(self, project: str, session: str) -> SessionLayout:
         """The folder of one session of a project, which is identified by its root path."""
         return SessionLayout(
-            self.projects / folder_name(project or "no-project") / folder_name(session)
+            self.projects / make_folder_name(project or "no-project") / make_folder_name(session)
         )
 
     @property
@@ -167,7 +167,7 @@ class Layout:
 
     def memory(self, root: str) -> MemoryLayout:
         """The memory of one project, which is identified by its repository's root."""
-        folder = self.projects / folder_name(root or "no-project")
+        folder = self.projects / make_folder_name(root or "no-project")
         return MemoryLayout(folder / "memory", folder / "memory-state")
 
     def memory_at(self, chosen: Path) -> MemoryLayout:
@@ -175,7 +175,7 @@ class Layout:
         folder.
         """
         return MemoryLayout(
-            chosen, self.projects / folder_name(str(chosen)) / "memory-state", chosen=True
+            chosen, self.projects / make_folder_name(str(chosen)) / "memory-state", chosen=True
         )
 
 

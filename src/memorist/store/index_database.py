@@ -20,7 +20,7 @@ from memorist.store.database import (
     is_locked,
     is_unwritable,
     move_aside,
-    open_unsaved,
+    open_unsaved_copy,
     transaction,
 )
 
@@ -77,7 +77,7 @@ def open_index(path: Path) -> tuple[sqlite3.Connection, bool]:
 
 def open_unsaved_index(path: Path, error: Exception) -> UnsavedConnection:
     """A copy of an index in memory; `error` is why. Raises StoreError."""
-    return open_unsaved(path, error, _prepare_index)
+    return open_unsaved_copy(path, error, _prepare_index)
 
 
 def _connect_index(path: Path) -> tuple[sqlite3.Connection, bool]:

@@ -103,7 +103,7 @@ class ClaimRefused(Struct, frozen=True, kw_only=True):
     """For the user: the previous error, or who is running the job."""
 
 
-def is_ahead(moment: int | None, now: int, span: int) -> bool:
+def is_future_within(moment: int | None, now: int, span: int) -> bool:
     """Whether `moment` lies in the future, but no further than `span` seconds (plus clock skew)
     allow.
     """
@@ -112,7 +112,7 @@ def is_ahead(moment: int | None, now: int, span: int) -> bool:
 
 def is_leased(job: Job, terms: LeasePolicy, now: int) -> bool:
     """Whether a worker holds a valid lease on the job."""
-    return job.status == "running" and is_ahead(job.lease_until, now, terms.lease_seconds)
+    return job.status == "running" and is_future_within(job.lease_until, now, terms.lease_seconds)
 
 
 def expire_dead_job(job: Job) -> Job:
@@ -148,7 +148,7 @@ def find_extraction_refusal(
         )
     if not newer and job.retries_left <= 0:
         return ClaimRefused(key=job.key, why="exhausted", reason=job.last_error or "")
-    if not newer and is_ahead(job.retry_at, now, terms.retry_seconds):
+    if not newer and is_future_within(job.retry_at, now, terms.retry_seconds):
         return ClaimRefused(
             key=job.key, why="backoff", until=job.retry_at, reason=job.last_error or ""
         )
@@ -163,7 +163,7 @@ def find_consolidation_refusal(job: Job, terms: LeasePolicy, now: int) -> ClaimR
     """Why the consolidation cannot be claimed; None when it can. Exhausted retries never block it;
     it waits after a failure and after a success.
     """
-    if is_ahead(job.retry_at, now, terms.retry_seconds):
+    if is_future_within(job.retry_at, now, terms.retry_seconds):
         return ClaimRefused(
             key=job.key, why="backoff", until=job.retry_at, reason=job.last_error or ""
         )
@@ -176,6 +176,6 @@ def find_consolidation_refusal(job: Job, terms: LeasePolicy, now: int) -> ClaimR
         if job.succeeded is not None and job.last_error is None
         else None
     )
-    if is_ahead(ready, now, terms.cooldown_seconds):
+    if is_future_within(ready, now, terms.cooldown_seconds):
         return ClaimRefused(key=job.key, why="cooldown", until=ready)
     return None

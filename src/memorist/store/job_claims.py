@@ -25,7 +25,7 @@ from memorist.store.job_claim_rules import (
     expire_dead_job,
     find_consolidation_refusal,
     find_extraction_refusal,
-    is_ahead,
+    is_future_within,
     is_leased,
 )
 from memorist.store.state_database import StateDatabase
@@ -319,7 +319,7 @@ def _find_claimed_job(state: StateDatabase, claim: JobClaim) -> Job | None:
 def _count_other_running(state: StateDatabase, thread: str, terms: LeasePolicy, now: int) -> int:
     """Number of other extractions with a valid lease."""
     return sum(
-        is_ahead(row["lease_until"], now, terms.lease_seconds)
+        is_future_within(row["lease_until"], now, terms.lease_seconds)
         for row in state.query(_SELECT_RUNNING, {"thread": thread})
     )
 

@@ -71,7 +71,7 @@ def note_memory_off_session(files: FileSystem, layout: Layout, session: str) -> 
         files.append(layout.memory_off_sessions, f"{name}\n".encode())
 
 
-def save_rollouts_with_memory(
+def save_memory_enabled_rollouts(
     state: StateDatabase, found: Sequence[Rollout], off: frozenset[str], terms: LeasePolicy
 ) -> tuple[Rollout, ...]:
     """Record the rollouts found, but for those in `off`; returns the others.

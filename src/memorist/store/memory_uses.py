@@ -85,7 +85,7 @@ def _query_uses(
         ) from error
 
 
-def find_last_use(database: sqlite3.Connection, folder: str) -> MemoryUse | None:
+def find_last_shown_use(database: sqlite3.Connection, folder: str) -> MemoryUse | None:
     """The newest use of any memory of a folder by which a model was shown it; None for none.
 
     Raises StoreError.
@@ -97,11 +97,11 @@ def find_last_use(database: sqlite3.Connection, folder: str) -> MemoryUse | None
         (folder,),
     )
     paths = [row["path"] for row in rows]
-    uses = list_uses(database, folder, paths[0]) if paths else []
+    uses = list_uses_of_memory(database, folder, paths[0]) if paths else []
     return next((use for use in reversed(uses) if use.what in ("shown", "listed")), None)
 
 
-def list_uses(database: sqlite3.Connection, folder: str, path: str) -> list[MemoryUse]:
+def list_uses_of_memory(database: sqlite3.Connection, folder: str, path: str) -> list[MemoryUse]:
     """The usage record of one memory, oldest first. Raises StoreError."""
     rows = _query_uses(
         database,
@@ -132,7 +132,7 @@ def _read_use(row: sqlite3.Row) -> MemoryUse:
     )
 
 
-def record_holdout(
+def record_holdout_draw(
     database: sqlite3.Connection, folder: str, session: str, *, held_out: bool, now: float
 ) -> None:
     """Record that a session was drawn. Raises StoreError."""
@@ -140,7 +140,7 @@ def record_holdout(
     record_uses(database, folder, [MemoryUse(path="", what=what, session=session, at=now)])
 
 
-def list_holdout_sessions(database: sqlite3.Connection) -> dict[str, bool]:
+def list_holdout_draws(database: sqlite3.Connection) -> dict[str, bool]:
     """The sessions that were drawn, each with whether it went without memory; what it was first
     counts. Raises StoreError.
     """
@@ -165,7 +165,7 @@ def total_uses(database: sqlite3.Connection, folder: str) -> dict[str, MemoryUse
     return {row["path"]: MemoryUseTotal(row["used"], row["shown"], row["last"]) for row in rows}
 
 
-def forget_uses(database: sqlite3.Connection, folder: str, paths: Sequence[str]) -> None:
+def purge_memory_traces(database: sqlite3.Connection, folder: str, paths: Sequence[str]) -> None:
     """Remove every trace of these memories from the database: their usage record, and what forks
     said when writing them. Raises StoreError.
     """

@@ -43,7 +43,7 @@ class PostgresState:
     """
 
     def __init__(self, address: str, now: Callable[[], float] | None = None) -> None:
-        self._address = add_schema(address)
+        self._address = add_schema_to_address(address)
         self._now = now
         self._workers: list[str] = []
         """Names of the workers of this process."""
@@ -147,7 +147,7 @@ class PostgresState:
 
 
 _NAME_COLONS = 4
-"""Colons in a name by `platforms.processes.name_process`."""
+"""Colons in a name by `platforms.processes.name_current_process`."""
 _SELECT_WORKER_LOCK = (
     "select 1 from pg_locks where locktype = 'advisory' and objsubid = 2 and granted"
     " and cast(classid as bigint) = :class and cast(objid as bigint) = :name"
@@ -175,7 +175,7 @@ def open_postgres_state(address: str) -> PostgresState:
     return PostgresState(address)
 
 
-def add_schema(address: str) -> str:
+def add_schema_to_address(address: str) -> str:
     """The address with memorist's schema as the only search path. Raises StoreError for an invalid
     address.
     """

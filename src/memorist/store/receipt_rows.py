@@ -9,7 +9,7 @@ import msgspec
 
 from memorist.core.messages import Usage
 from memorist.errors import StoreError
-from memorist.forks.fork_spec import FileChange, ForkOutcome, ForkRequest, Receipt
+from memorist.forks.fork_spec import FileChange, ForkOutcome, ForkRequestRecord, Receipt
 from memorist.safety.secrets import redact
 from memorist.store.database import transaction
 from memorist.store.spend_rows import add_receipt, release_reservation
@@ -105,5 +105,5 @@ def _read_receipt(row: sqlite3.Row) -> Receipt:
         denied=msgspec.json.decode(row["denied"], type=tuple[str, ...]),
         outcome=ForkOutcome(row["outcome"]),
         said=row["said"],
-        sent=msgspec.json.decode(row["sent"], type=tuple[ForkRequest, ...]),
+        sent=msgspec.json.decode(row["sent"], type=tuple[ForkRequestRecord, ...]),
     )

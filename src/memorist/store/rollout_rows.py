@@ -176,7 +176,7 @@ def find_extraction_progress(state: StateDatabase, thread: str) -> ExtractionPro
     return _progress_from_row(rows[0]) if rows else None
 
 
-def count_uses(state: StateDatabase, cited: Sequence[str]) -> list[str]:
+def record_rollout_citations(state: StateDatabase, cited: Sequence[str]) -> list[str]:
     """Count one answer that cites these rollouts, each once; returns the ids that have no
     extract.
     """

@@ -31,7 +31,9 @@ def record_session(
         raise StoreError(f"the session cannot be recorded in the database ({error})") from error
 
 
-def find_session_folders(database: sqlite3.Connection, id_prefix: str) -> list[tuple[str, str]]:
+def find_sessions_by_id_prefix(
+    database: sqlite3.Connection, id_prefix: str
+) -> list[tuple[str, str]]:
     """Id and folder of the sessions whose id begins with `id_prefix`, newest first."""
     rows = database.execute(
         "select id, folder from sessions where substr(id, 1, ?) = ? order by updated desc",
@@ -49,7 +51,7 @@ def list_sessions(database: sqlite3.Connection) -> list[tuple[str, str, str]]:
     return [(row["id"], row["project"], row["folder"]) for row in rows]
 
 
-def list_newest_sessions(database: sqlite3.Connection) -> list[tuple[str, str, str, float]]:
+def list_sessions_newest_first(database: sqlite3.Connection) -> list[tuple[str, str, str, float]]:
     """Id, project, folder and time of last opening (seconds since the epoch) of every session,
     newest first. Raises StoreError.
     """

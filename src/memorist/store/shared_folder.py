@@ -84,7 +84,7 @@ def replace_files(folder: Path, version: int, contents: Mapping[str, bytes | byt
     with hold_writer_lock(SessionLayout(folder).transcript):
         for path, data in contents.items():
             disk.write(staged / path, bytes(data))
-        files = {path: read_state(staged / path) for path in contents}
+        files = {path: read_file_state(staged / path) for path in contents}
         write_record(staged, FolderRecord(version, files, uuid4().hex))
         _move_staged(folder)
 
@@ -126,13 +126,13 @@ def list_files(folder: Path) -> list[str]:
     ]
 
 
-def read_state(path: Path) -> FileState:
+def read_file_state(path: Path) -> FileState:
     """The state of a file. Raises StoreError."""
     with _opened(path) as file:
         return _state_of(file)
 
 
-def read_changed(path: Path, known: FileState | None) -> tuple[int, bytes, FileState]:
+def read_new_content(path: Path, known: FileState | None) -> tuple[int, bytes, FileState]:
     """What is new in a file and where it begins, and the file's state. Of a log that only grew it
     is what was appended, of a file that changed in another way all of it.
     """

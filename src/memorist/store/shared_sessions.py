@@ -32,15 +32,15 @@ from psycopg.rows import dict_row
 
 from memorist.errors import SessionInUse, StoreError
 from memorist.store.database import PAUSE_SECONDS
-from memorist.store.postgres import SCHEMA, add_schema
+from memorist.store.postgres import SCHEMA, add_schema_to_address
 from memorist.store.shared_folder import (
     FileState,
     FolderRecord,
     finish_replacing,
     list_files,
-    read_changed,
+    read_file_state,
+    read_new_content,
     read_record,
-    read_state,
     replace_files,
     write_record,
 )
@@ -104,7 +104,7 @@ class SharedSessions:
     """
 
     def __init__(self, address: str) -> None:
-        self._address = add_schema(address)
+        self._address = add_schema_to_address(address)
         self._connection: psycopg.Connection[dict[str, Any]] | None = None
         self._lock = threading.Lock()
         self._held: set[str] = set()
@@ -176,7 +176,7 @@ class SharedSessions:
             record = replace(record, attempt=uuid4().hex)
             write_record(folder, record)
         paths = list_files(folder)
-        if sum(read_state(folder / path).size for path in paths) > MAX_FOLDER_BYTES:
+        if sum(read_file_state(folder / path).size for path in paths) > MAX_FOLDER_BYTES:
             raise StoreError(f"it has more than {MAX_FOLDER_BYTES:,} bytes")
         with self._step() as connection, cast("Any", connection.transaction()):
             if name in self._unlocked and not _try_lock(connection, name):
@@ -347,7 +347,7 @@ def _save_files(
     """Save what is new in a folder; returns the state of all of its files."""
     states = {}
     for path in paths:
-        start, data, states[path] = read_changed(folder / path, known.get(path))
+        start, data, states[path] = read_new_content(folder / path, known.get(path))
         if not start:
             _delete_file(connection, name, path)
         if data or not start:

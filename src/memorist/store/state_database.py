@@ -104,7 +104,7 @@ class SqliteState:
         return int(self._now())
 
     def register_worker(self, name: str) -> None:
-        """Nothing is to be done: the name tells the process (`name_process`)."""
+        """Nothing is to be done: the name tells the process (`name_current_process`)."""
 
     def is_worker_dead(self, name: str) -> bool:
         """Whether the process of this name is dead: a file is one machine's."""
@@ -177,7 +177,7 @@ _PASSWORD = re.compile(r"(?<=:)[^:/@]+(?=@)|(?<=password=)[^&\s]+")
 
 def open_state(setting: str, database: Path, *, waits_once: bool = False) -> StateDatabase:
     """Open the state: the file `database` for `sqlite`, a server for `postgresql://…`. A file that
-    `waits_once` is a `HostConnection`. Raises SettingsError and StoreError.
+    `waits_once` is a `WaitOnceConnection`. Raises SettingsError and StoreError.
     """
     if not is_shared(setting):
         return open_sqlite_state(database, waits_once=waits_once)

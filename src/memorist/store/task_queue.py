@@ -18,7 +18,7 @@ from procrastinate.types import TimeDeltaParams
 
 from memorist.errors import StoreError
 from memorist.store.job_claim_rules import JobKind
-from memorist.store.postgres import add_schema
+from memorist.store.postgres import add_schema_to_address
 
 PerformJob = Callable[[JobKind, str, str], Awaitable[float | None]]
 """Does a job of a kind and key under the name of a task; returns the seconds after which it should
@@ -45,7 +45,7 @@ class JobQueue:
     ) -> None:
         self._stalled = stalled_seconds
         connector = procrastinate.PsycopgConnector(
-            conninfo=add_schema(address), min_size=1, max_size=connections
+            conninfo=add_schema_to_address(address), min_size=1, max_size=connections
         )
         self._app = procrastinate.App(connector=connector)
 

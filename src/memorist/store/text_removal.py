@@ -26,7 +26,7 @@ files for other reasons.
 _TEXT_SUFFIXES = frozenset({".json", ".jsonl", ".md", ".txt", ".log", ".torn", ".html"})
 
 
-class TextRemoval(Struct, frozen=True, kw_only=True):
+class TextRemovalResult(Struct, frozen=True, kw_only=True):
     """What became of the copies."""
 
     cleaned: tuple[Path, ...] = ()
@@ -39,7 +39,7 @@ class TextRemoval(Struct, frozen=True, kw_only=True):
 
 def remove_texts(
     layout: Layout, texts: Iterable[str], *, among: Callable[[Path], bool] = lambda _: True
-) -> TextRemoval:
+) -> TextRemovalResult:
     """Remove every copy of these texts from the files below the home folder that `among` takes.
     Unreadable files are passed over.
     """
@@ -57,7 +57,9 @@ def remove_texts(
             cleaned.append(path)
         else:
             remaining.append(path)
-    return TextRemoval(cleaned=tuple(cleaned), deleted=tuple(deleted), remaining=tuple(remaining))
+    return TextRemovalResult(
+        cleaned=tuple(cleaned), deleted=tuple(deleted), remaining=tuple(remaining)
+    )
 
 
 def remove_from_bytes(data: bytes, texts: Iterable[str]) -> bytes:

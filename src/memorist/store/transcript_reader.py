@@ -15,7 +15,7 @@ from typing import Protocol, cast
 import zstandard
 
 from memorist.errors import UnreadableSession
-from memorist.formats.transcript_format import RecordedLine, TranscriptEntry, read_session
+from memorist.formats.transcript_format import RawTranscriptLine, TranscriptEntry, read_session
 
 LINE_LIMIT = 64 * 1024 * 1024
 """Bytes of the longest accepted line; Claude Code's own readers stop at 50 to 100 MB of a file
@@ -64,7 +64,7 @@ class LineFile:
         self.path = path
         self.limit = limit
 
-    def __iter__(self) -> Iterator[RecordedLine]:
+    def __iter__(self) -> Iterator[RawTranscriptLine]:
         """Raises UnreadableSession, at the first line, when the file cannot be opened, and later
         when the disk fails.
         """
@@ -122,29 +122,29 @@ class _RecodedLines:
         return (line.encode("utf-8", "replace") for line in self._text)
 
 
-def _iterate_lines(source: _LineSource) -> Iterator[RecordedLine]:
+def _iterate_lines(source: _LineSource) -> Iterator[RawTranscriptLine]:
     """The lines of a source known to be small; no Python code runs per line."""
     first = source.readline()
     if first:
-        yield RecordedLine(1, first.removeprefix(codecs.BOM_UTF8))
+        yield RawTranscriptLine(1, first.removeprefix(codecs.BOM_UTF8))
     yield from map(
-        partial(tuple.__new__, RecordedLine), zip(count(2), source, repeat(""), strict=False)
+        partial(tuple.__new__, RawTranscriptLine), zip(count(2), source, repeat(""), strict=False)
     )
 
 
-def _iterate_bounded_lines(source: _LineSource, limit: int) -> Iterator[RecordedLine]:
+def _iterate_bounded_lines(source: _LineSource, limit: int) -> Iterator[RawTranscriptLine]:
     number = 0
-    read, line = source.readline, partial(tuple.__new__, RecordedLine)
+    read, line = source.readline, partial(tuple.__new__, RawTranscriptLine)
     try:
         while data := read(limit + 2):
             number += 1
             if len(data) > limit and len(data.rstrip(b"\r\n")) > limit:
                 _skip_line(source, data)
-                yield RecordedLine(number, b"", f"it is longer than {limit:,} bytes")
+                yield RawTranscriptLine(number, b"", f"it is longer than {limit:,} bytes")
             else:
                 yield line((number, data if number > 1 else data.removeprefix(codecs.BOM_UTF8), ""))
     except zstandard.ZstdError:
-        yield RecordedLine(number + 1, b"", "the compressed data is damaged from here on")
+        yield RawTranscriptLine(number + 1, b"", "the compressed data is damaged from here on")
 
 
 def _skip_line(source: _LineSource, data: bytes) -> None:

@@ -46,7 +46,7 @@ _MAX_TIME_DIGITS = 12
 """Longest valid time in digits."""
 
 
-def last_message(output: str) -> str:
+def find_git_failure_reason(output: str) -> str:
     """Return the line that gives the reason, at most 300 characters of it."""
     lines = [
         line
@@ -339,8 +339,10 @@ class GitRemote:
         if "hook declined" not in said and any(sign in said for sign in _BEHIND_MESSAGES):
             return RemoteChanged(f"somebody pushed to {self.name} meanwhile")
         if "[remote rejected]" in said:
-            return RemoteRefused(f"{self.name} does not take the push: {last_message(said)}")
-        return RemoteUnavailable(f"cannot push to {self.name}: {last_message(said)}")
+            return RemoteRefused(
+                f"{self.name} does not take the push: {find_git_failure_reason(said)}"
+            )
+        return RemoteUnavailable(f"cannot push to {self.name}: {find_git_failure_reason(said)}")
 
     def _import_stream(self, changes: Mapping[str, RemoteChange]) -> bytes:
         """Build the commit as input of `git fast-import`."""
@@ -411,7 +413,7 @@ class GitRemote:
             return "it has no HEAD"
         found = self._run(("fsck", "--connectivity-only", "--no-dangling", "--no-progress"))
         return (
-            last_message((found.stderr + found.stdout).decode("utf-8", "replace"))
+            find_git_failure_reason((found.stderr + found.stdout).decode("utf-8", "replace"))
             if found.returncode
             else ""
         )
@@ -434,7 +436,7 @@ class GitRemote:
         if found.returncode:
             raise RemoteUnavailable(
                 f"git {words[0]} failed for {self.name}: "
-                f"{last_message(found.stderr.decode('utf-8', 'replace'))}"
+                f"{find_git_failure_reason(found.stderr.decode('utf-8', 'replace'))}"
             )
         return found.stdout
 

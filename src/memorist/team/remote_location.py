@@ -53,7 +53,7 @@ def read_remote_location(
         return RemoteLocation(remote=settings.remote) if settings.remote else None
 
 
-def recognize_remote(address: str) -> str:
+def normalize_remote_address(address: str) -> str:
     """The address as it is kept: with `git:` in front of all that only Git can read (a folder, the
     name of a remote, `HOST:PATH`, an address that ends in `.git`); anything else as it is.
     """
@@ -79,7 +79,7 @@ def open_remote(
 ) -> TeamRemote:
     """Open the remote at a location. Raises SettingsError for one that cannot be used."""
     root = locate_project_root(project)
-    remote = recognize_remote(location.remote)
+    remote = normalize_remote_address(location.remote)
     if remote.startswith(_GIT_PREFIX):
         address = remote.removeprefix(_GIT_PREFIX)
         plain = address.replace("-", "").replace("_", "").isalnum()

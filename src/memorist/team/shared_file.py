@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.memory_file import MEMORIST_KEY, parse_topic, with_header
 from memorist.auto_memory.team_memory import find_kind_sharing_problem
-from memorist.core.text_analysis import encode_text
+from memorist.core.text_analysis import encode_file_text
 from memorist.safety.secrets import find_secrets
 
 _PIN_KEY = "pinned"
@@ -46,11 +46,11 @@ def to_local_file(text: str, before: bytes | None) -> bytes:
     """
     pinned = before is not None and parse_topic("memory.md", before).pinned
     return (
-        encode_text(
-            with_header(parse_topic("memory.md", encode_text(text)), {_PIN_KEY: "true"}).text()
+        encode_file_text(
+            with_header(parse_topic("memory.md", encode_file_text(text)), {_PIN_KEY: "true"}).text()
         )
         if pinned
-        else encode_text(text)
+        else encode_file_text(text)
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from pathlib import PurePosixPath
 
 from memorist.auto_memory.memory_changes import find_path_problem
-from memorist.auto_memory.memory_manifest import has_unreadable_name
+from memorist.auto_memory.memory_manifest import has_misleading_name
 from memorist.safety.hidden_characters import fold_text
 from memorist.safety.secrets import find_secrets
 
@@ -105,7 +105,7 @@ def _visibility_problem(key: str) -> str:
         return "The name is no text."
     if size > MAX_KEY_BYTES:
         return "The name is too long."
-    if has_unreadable_name(key):
+    if has_misleading_name(key):
         return "The name holds signs that cannot be seen."
     return "The name holds what looks like a secret." if find_secrets(key) else ""
 

@@ -16,7 +16,7 @@ import re
 
 from msgspec import Struct, field
 
-from memorist.store.home_layout import folder_name
+from memorist.store.home_layout import make_folder_name
 
 MAX_REQUEST_BYTES = 2_000_000
 """Upper bound of a request in bytes: the 200,000 of texts that a client sends at once, or one of
@@ -128,5 +128,5 @@ def team_space_name(address: str) -> str:
         .removesuffix("/")
         .removesuffix(".git")
     )
-    name = folder_name(re.sub(r":(?:\d+/)?/*", "/", plain, count=1).lower())
+    name = make_folder_name(re.sub(r":(?:\d+/)?/*", "/", plain, count=1).lower())
     return name if SPACE_PATTERN.match(name) else f"p{name}"[:100]

@@ -26,7 +26,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memorist.auto_memory.memory_file import parse_topic
 from memorist.auto_memory.team_memory import find_kind_sharing_problem
-from memorist.core.text_analysis import encode_text
+from memorist.core.text_analysis import encode_file_text
 from memorist.errors import StoreError, UsageError
 from memorist.safety.secrets import find_secrets
 from memorist.safety.server_access import LOOPBACK_NAMES, is_host_allowed
@@ -251,7 +251,7 @@ class TeamApplication:
             return TeamWrite(None, "", change.was)
         if "\0" in change.text:
             raise _build_refusal(400, "text", "A text holds a null character.")
-        size = len(encode_text(change.text))
+        size = len(encode_file_text(change.text))
         if size > self._limits.entry_bytes:
             raise _build_refusal(
                 413, "too_large", f"{key} has {size:,} bytes.", limit=self._limits.entry_bytes
@@ -259,7 +259,9 @@ class TeamApplication:
         rules = sorted({finding.rule for finding in find_secrets(change.text)})
         if rules:
             raise _build_refusal(422, "secret", f"{key} holds a secret.", {key: ", ".join(rules)})
-        if problem := find_kind_sharing_problem(parse_topic(key, encode_text(change.text)).kind):
+        if problem := find_kind_sharing_problem(
+            parse_topic(key, encode_file_text(change.text)).kind
+        ):
             raise _build_refusal(422, "private", f"{key}: {problem}.")
         return TeamWrite(change.text, text_checksum(change.text), change.was)
 

@@ -14,7 +14,7 @@ from memorist.core.languages import detect_language
 from memorist.core.lazy import lazy_pattern
 from memorist.core.search_words import count_unspaced_letters
 from memorist.core.text_analysis import analyze_text
-from memorist.transcript.name_search import NameOccurrences, find_recognizable_names
+from memorist.transcript.name_search import NamePresence, find_recognizable_names
 
 ECHO_RUN = 4
 """Words in a row that count as taken from the prompt. Our choice: shorter runs are common speech.
@@ -63,8 +63,8 @@ class LineCheck:
         self._said = analyze_text(said).stems
         self._said_names = len(find_recognizable_names(said))
         self._language = detect_language(said)
-        self._names = NameOccurrences(source)
-        self._folded = NameOccurrences(source.casefold())
+        self._names = NamePresence(source)
+        self._folded = NamePresence(source.casefold())
         self._source = f" {' '.join(_words(source))} "
         self._prompt = f" {' '.join(_words(prompt))} "
 
@@ -188,7 +188,7 @@ class CoveredLines:
     """Tells which lines a text says already, in whatever order of words."""
 
     def __init__(self, text: str) -> None:
-        self._names = NameOccurrences(text)
+        self._names = NamePresence(text)
         self._words = frozenset(_words(text))
 
     def covers(self, line: str, share: float = MIN_COVERED_SHARE) -> bool:

@@ -376,7 +376,7 @@ class _AnswersObject(Struct):
     answers: dict[str, _AnswerList] = {}
 
 
-def read_answer_list(text: str) -> list[str]:
+def parse_codex_answers(text: str) -> list[str]:
     """The answers in Codex's result, `{"answers": {ID: {"answers": [TEXT, …]}}}`; empty for any
     other text.
     """

@@ -148,7 +148,7 @@ def join_command(value: object) -> str:
     return " ".join(parts)
 
 
-def shorten_command(command: str) -> str:
+def strip_command_noise(command: str) -> str:
     """The command without noise: leading `cd`, variables, redirections, `| tail`, bodies of
     here-documents.
     """
@@ -185,7 +185,7 @@ def _insert_subject(short: str, command: str) -> str:
     return f'{short[: short.find("$(cat")].rstrip(chr(34))}"{subject}"' if subject else short
 
 
-def cut_command(command: str, limit: int) -> str:
+def truncate_command(command: str, limit: int) -> str:
     """The command in about `limit` characters: cut between words, with an ellipsis; a quotation
     that is cut is closed again, so that its rest does not read as a command.
     """
@@ -313,7 +313,7 @@ def filters_check(command: str) -> bool:
         return False
     return any(
         _FILTER.search(_QUOTATION.sub("''", part)) and _classify_part(part) in _CHECK_KINDS
-        for part in split_command(shorten_command(command))
+        for part in split_command(strip_command_noise(command))
     )
 
 

@@ -12,8 +12,8 @@ from msgspec import Struct, field
 from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import (
     WeighedSentence,
-    shorten,
-    shorten_middle,
+    keep_start_and_end,
+    shorten_to_one_line,
     split_sentences,
     weigh_raw_sentence,
     weigh_sentence,
@@ -28,7 +28,7 @@ from memorist.transcript.statement_pool import (
     SAID,
     StatementCandidate,
     StatementPool,
-    classify_sentence,
+    refine_sentence_source,
 )
 from memorist.transcript.turn_log import TurnLog
 
@@ -76,7 +76,7 @@ _TURN_LABEL_LENGTH = 120
 _USER_NAME_FACTOR = 3.0
 
 
-class DialogueRequest(Struct):
+class DialogueUserMessage(Struct):
     """A message of the user, in sentences; `how` says how it came if not typed at the prompt."""
 
     turn: int
@@ -113,7 +113,7 @@ class Dialogue:
         self._commands = commands
         self._interrupted = False
         self.pool = StatementPool()
-        self.asks: list[DialogueRequest] = []
+        self.asks: list[DialogueUserMessage] = []
         self.tail: list[StatementCandidate] = []
         """The assistant's statements since its last tool call: its final words once the turn has
         ended.
@@ -138,21 +138,21 @@ class Dialogue:
         self._end_turn()
         how = INTERRUPTING if self._interrupted else ""
         self._interrupted = False
-        self._turns.begin_turn(shorten(typed, _TURN_LABEL_LENGTH))
+        self._turns.begin_turn(shorten_to_one_line(typed, _TURN_LABEL_LENGTH))
         if not _BARE_COMMAND.fullmatch(typed):
             self.add_request(typed, how)
 
     def add_request(self, typed: str, how: str) -> None:
         """Keep a text of the user; a repetition is only counted."""
-        start = shorten(typed, REQUEST_START_LENGTH)
+        start = shorten_to_one_line(typed, REQUEST_START_LENGTH)
         same = next((ask for ask in self.asks[-_REPEATS_WITHIN:] if ask.text == start), None)
         if same is not None:
             same.times += 1
             return
         if how == ANSWERING:
             found = [
-                weigh_sentence(shorten(line, _ANSWER_LENGTH), bullet=True)
-                for line in shorten_middle(typed).split("\n")
+                weigh_sentence(shorten_to_one_line(line, _ANSWER_LENGTH), bullet=True)
+                for line in keep_start_and_end(typed).split("\n")
             ]
         else:
             found = [
@@ -160,7 +160,7 @@ class Dialogue:
                 for each in islice(split_sentences(typed, short=True), _REQUEST_SENTENCES)
                 if not each.text.startswith(PLAN_NOTICE)
             ]
-        self.asks.append(DialogueRequest(self._turns.current_turn.number, how, start, found))
+        self.asks.append(DialogueUserMessage(self._turns.current_turn.number, how, start, found))
         for each in found:
             self.pool.count_names(each.names, _USER_NAME_FACTOR)
         if len(self.asks) > 2 * REQUEST_LIMIT:
@@ -199,7 +199,9 @@ def _brief_statement(text: str) -> str:
     """A text too short to be kept as a sentence of its own; empty where it is an announcement or a
     word or two.
     """
-    words = shorten(text, _ANSWER_LENGTH)
+    words = shorten_to_one_line(text, _ANSWER_LENGTH)
     return (
-        words if words.count(" ") >= _FEW_SPACES and classify_sentence(SAID, words) == SAID else ""
+        words
+        if words.count(" ") >= _FEW_SPACES and refine_sentence_source(SAID, words) == SAID
+        else ""
     )

@@ -218,7 +218,7 @@ class InvocationLog:
         self._open = still
 
 
-class SessionCalls:
+class InvocationLogBuilder:
     """Takes the commands of a session's messages, with their outcome."""
 
     def __init__(self) -> None:

@@ -120,7 +120,7 @@ def find_word_runs(text: str) -> set[WordRun]:
     }
 
 
-class NameOccurrences(dict[str, bool]):
+class NamePresence(dict[str, bool]):
     """Tells for each name whether it occurs anywhere in a text, alone or within a longer word.
     Caches its answers.
 

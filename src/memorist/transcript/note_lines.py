@@ -10,7 +10,7 @@ from heapq import heapify, heappop, heappush
 
 from msgspec import Struct
 
-from memorist.core.text_analysis import analyze_text, estimate_token_cost, to_comparable_names
+from memorist.core.text_analysis import analyze_text, estimate_o200k_tokens, to_comparable_names
 
 NAME_WEIGHT = 1.5
 """Value of a new identifier, in new words."""
@@ -63,7 +63,11 @@ def build_line(
 @lru_cache(LINE_CACHE_SIZE)
 def _weigh_text(text: str) -> tuple[frozenset[str], frozenset[str], int]:
     found = analyze_text(text)
-    return found.stems, to_comparable_names(found.names), estimate_token_cost(text) + LINE_OVERHEAD
+    return (
+        found.stems,
+        to_comparable_names(found.names),
+        estimate_o200k_tokens(text) + LINE_OVERHEAD,
+    )
 
 
 class LineSelection:

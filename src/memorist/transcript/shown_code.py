@@ -75,7 +75,7 @@ _CODE_FILE = lazy_pattern(r"\.(?!md|mdx|txt|json|rst|lock|html?|csv|log)\w{1,5}$
 _SHOWN_CODE = lazy_pattern(r"[;{}]\s*$|:=|=>|\)\s*\{")
 
 
-class ShownCode(Struct, frozen=True):
+class CodeOutline(Struct, frozen=True):
     """What a result showed."""
 
     signatures: tuple[str, ...] = ()
@@ -85,7 +85,7 @@ class ShownCode(Struct, frozen=True):
 
 
 @lru_cache(OUTCOME_CACHE_SIZE)
-def extract_shown_code(text: str, path: str) -> ShownCode:
+def extract_code_outline(text: str, path: str) -> CodeOutline:
     """Declarations and comments in a targeted read of code. `path` is the file read, for lines that
     name no file.
     """
@@ -107,7 +107,7 @@ def extract_shown_code(text: str, path: str) -> ShownCode:
             and not _SHOWN_CODE.search(code)
         ):
             comments.append(comment[1].rstrip(" */->"))
-    return ShownCode(
+    return CodeOutline(
         tuple(each for each in signatures if each.count("`") == 2), "\n".join(comments)
     )
 

@@ -176,7 +176,7 @@ def _weigh_statements(source: str, text: str) -> tuple[tuple[str, WeighedSentenc
     """The sentences of a text that are worth keeping, each with its kind and weight."""
     kept = []
     for phrase in split_sentences(text, tables=source == SAID):
-        kind = source if phrase.table else classify_sentence(source, phrase.text)
+        kind = source if phrase.table else refine_sentence_source(source, phrase.text)
         if not kind:
             continue
         found = weigh_raw_sentence(phrase)
@@ -221,7 +221,7 @@ _SUMMARY_FRAME = lazy_pattern(
 """What a client puts around every summary."""
 
 
-def classify_sentence(source: str, text: str) -> str:
+def refine_sentence_source(source: str, text: str) -> str:
     """The source, refined by how the sentence begins; empty for what is not worth keeping."""
     if source == SAID:
         if _REACTION.match(text):

@@ -10,18 +10,23 @@ import re
 import msgspec
 from msgspec import Struct
 
-from memorist.core.apply_patch import FileEdit, find_patch_in_command, parse_patch
-from memorist.core.file_edits import INPUT_VALUE_LIMIT, cut_text, find_edited_path, find_file_edits
+from memorist.core.apply_patch import FileEdit, find_patch_edits, find_patch_edits_in_command
+from memorist.core.file_edits import (
+    INPUT_VALUE_LIMIT,
+    find_edited_path,
+    find_file_edits,
+    read_input_text,
+)
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject, ToolUse
 from memorist.core.text_analysis import word_set
 from memorist.transcript.command_lines import (
     classify_command,
-    cut_command,
     filters_check,
     find_printed_files,
     join_command,
-    shorten_command,
+    strip_command_noise,
+    truncate_command,
 )
 
 SCRIPT_TOOL = "exec"
@@ -224,13 +229,13 @@ def _parse_action(call: ToolUse) -> ToolAction:
         return _parse_script(call.arguments[:INPUT_VALUE_LIMIT])
     if lower == "apply_patch":
         patch = (
-            cut_text(given.get("input"))
-            or cut_text(given.get("patch"))
-            or cut_text(given.get("patchText"))
-            or cut_text(given.get("command"))  # as Codex tells its hooks
-            or cut_text(call.arguments)
+            read_input_text(given.get("input"))
+            or read_input_text(given.get("patch"))
+            or read_input_text(given.get("patchText"))
+            or read_input_text(given.get("command"))  # as Codex tells its hooks
+            or read_input_text(call.arguments)
         )
-        return ChangeAction(parse_patch(patch))
+        return ChangeAction(find_patch_edits(patch))
     if lower in _IGNORED_TOOLS:
         return OtherToolAction("")
     return (
@@ -246,17 +251,17 @@ def _parse_command(inputs: JsonObject, arguments: str | None) -> ToolAction:
     command = join_command(source.get("command", source.get("cmd", arguments or "")))[
         :INPUT_VALUE_LIMIT
     ]
-    changes = find_patch_in_command(command)
-    short = shorten_command(command)
+    changes = find_patch_edits_in_command(command)
+    short = strip_command_noise(command)
     if len(short) > SHORT_COMMAND_LIMIT:
-        short = cut_command(short, SHORT_COMMAND_LIMIT)
+        short = truncate_command(short, SHORT_COMMAND_LIMIT)
     return CommandAction(
         command,
         short,
         classify_command(short),
         () if changes else find_printed_files(command),
         changes,
-        cut_text(source.get("description"))[:120],
+        read_input_text(source.get("description"))[:120],
         is_escalated((arguments or "")[:INPUT_VALUE_LIMIT]),
         filters_check(command),
     )
@@ -268,7 +273,7 @@ def _parse_script(script: str) -> ToolAction:
     """
     patch = find_script_patch(script)
     if patch:
-        return ChangeAction(parse_patch(patch))
+        return ChangeAction(find_patch_edits(patch))
     commands = find_script_commands(script)
     if not commands:
         return OtherToolAction("")
@@ -282,7 +287,7 @@ def _parse_file_action(name: str, inputs: JsonObject) -> ToolAction | None:
     if name in _SEARCH_TOOLS:
         what = next(
             (
-                cut_text(inputs[key])
+                read_input_text(inputs[key])
                 for key in ("pattern", "query", "url", "include")
                 if inputs.get(key)
             ),
@@ -297,28 +302,30 @@ def _parse_dialogue_action(name: str, inputs: JsonObject) -> ToolAction | None:
     if name in ("todowrite", "update_plan"):
         return TaskListAction(
             _parse_tasks(inputs.get("todos", inputs.get("plan"))),
-            cut_text(inputs.get("explanation"))[:400],
+            read_input_text(inputs.get("explanation"))[:400],
         )
     if name in ("taskcreate", "taskupdate"):
         return TaskUpdateAction(
-            cut_text(inputs.get("subject")),
-            cut_text(inputs.get("status")),
-            cut_text(inputs.get("taskId")),
+            read_input_text(inputs.get("subject")),
+            read_input_text(inputs.get("status")),
+            read_input_text(inputs.get("taskId")),
         )
     if name in ("askuserquestion", "request_user_input", "question"):
         return _parse_questions(inputs.get("questions"))
     if name in ("exitplanmode", "exit_plan_mode"):
-        return ProposePlanAction(cut_text(inputs.get("plan")) or cut_text(inputs.get("summary")))
+        return ProposePlanAction(
+            read_input_text(inputs.get("plan")) or read_input_text(inputs.get("summary"))
+        )
     if name in _AGENT_TOOLS:
         first, second = (
-            cut_text(inputs.get("description")) or cut_text(inputs.get("skill")),
-            cut_text(inputs.get("args")),
+            read_input_text(inputs.get("description")) or read_input_text(inputs.get("skill")),
+            read_input_text(inputs.get("args")),
         )
         return DelegateAction(
             (
                 f"{first} {second}".strip()
-                or cut_text(inputs.get("prompt"))
-                or cut_text(inputs.get("message"))
+                or read_input_text(inputs.get("prompt"))
+                or read_input_text(inputs.get("message"))
             )[:200]
         )
     return None
@@ -329,7 +336,10 @@ def _parse_tasks(value: object) -> tuple[TaskItem, ...]:
         return ()
     items = [item for item in value[:40] if isinstance(item, dict)]
     pairs = [
-        (cut_text(item.get("content")) or cut_text(item.get("step")), cut_text(item.get("status")))
+        (
+            read_input_text(item.get("content")) or read_input_text(item.get("step")),
+            read_input_text(item.get("status")),
+        )
         for item in items
     ]
     return tuple(TaskItem(text[:200], status) for text, status in pairs if text)
@@ -340,9 +350,9 @@ def _parse_questions(value: object) -> AskUserAction:
         [item for item in value[:8] if isinstance(item, dict)] if isinstance(value, list) else []
     )
     asked = [
-        (text, cut_text(item.get("id")))
+        (text, read_input_text(item.get("id")))
         for item in items
-        if (text := cut_text(item.get("question"))[:300])
+        if (text := read_input_text(item.get("question"))[:300])
     ]
     return AskUserAction(tuple(text for text, _ in asked), tuple(id for _, id in asked))
 

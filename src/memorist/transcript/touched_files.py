@@ -6,7 +6,7 @@ from msgspec import Struct, field, structs
 
 from memorist.core.apply_patch import FileEdit
 from memorist.core.lazy import lazy_pattern
-from memorist.core.sentences import shorten
+from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import find_identifiers
 
 FILE_LIMIT = 400
@@ -60,7 +60,7 @@ _ADDED_LIMIT = 6
 _ADDED_LENGTH = 160
 
 
-class ChangedNames(Struct, frozen=True):
+class CommentsAndIdentifiers(Struct, frozen=True):
     """The comments and identifiers in a change, besides what its file record holds."""
 
     comments: str
@@ -96,7 +96,7 @@ class SessionFiles:
         """Record a read of a file."""
         self.get_record(path).reads += 1
 
-    def record_change(self, change: FileEdit, *, created: bool) -> ChangedNames:
+    def record_change(self, change: FileEdit, *, created: bool) -> CommentsAndIdentifiers:
         """Record a change of a file."""
         note = self.get_record(change.path)
         self._save_before_change(note)
@@ -131,7 +131,7 @@ class SessionFiles:
         for name in fresh:
             if name not in former and len(note.touched) < _TOUCHED_LIMIT and 3 < len(name) < 50:
                 note.touched[name] = None
-        return ChangedNames(comments, fresh + former)
+        return CommentsAndIdentifiers(comments, fresh + former)
 
     def _save_before_change(self, note: FileRecord) -> None:
         """Save a record as it is before the first change since the last commit."""
@@ -245,7 +245,7 @@ def _find_added_prose(came: list[str]) -> list[str]:
             and not _PROPERTY.match(text)
             and sum(sign in "(){}[]=<>;:\"'$&|\\/_" for sign in text) <= words // 2
         ):
-            kept.append(shorten(text, _ADDED_LENGTH))
+            kept.append(shorten_to_one_line(text, _ADDED_LENGTH))
     return kept
 
 
@@ -274,11 +274,8 @@ def render_line_replacement(old: str, new: str) -> str:
         if after >= 0:
             end = len(old) - after
             old, new = old[: len(old) - end], new[: len(new) - end]
-    return (
-        f"`{shorten(old, _REPLACEMENT_LENGTH)}` → `{shorten(new, _REPLACEMENT_LENGTH)}`"
-        if old.strip() and new.strip()
-        else ""
-    )
+    before, now = (shorten_to_one_line(each, _REPLACEMENT_LENGTH) for each in (old, new))
+    return f"`{before}` → `{now}`" if old.strip() and new.strip() else ""
 
 
 _STATUS = lazy_pattern(

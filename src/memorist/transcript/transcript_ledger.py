@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from memorist.core.apply_patch import FileEdit
 from memorist.core.messages import Message, Origin, TextBlock, ThinkingBlock, ToolResult, ToolUse
-from memorist.core.sentences import shorten, shorten_middle
+from memorist.core.sentences import keep_start_and_end, shorten_to_one_line
 from memorist.core.text_analysis import find_identifiers
 from memorist.safety.secrets import redact
 from memorist.transcript.background_work import BackgroundWork, FollowedCalls, is_plan_path
@@ -27,7 +27,7 @@ from memorist.transcript.command_lines import (
 )
 from memorist.transcript.command_log import CommandLog, WorkFailure
 from memorist.transcript.dialogue import ANSWERING, INTERRUPTED, Dialogue
-from memorist.transcript.shown_code import extract_shown_code
+from memorist.transcript.shown_code import extract_code_outline
 from memorist.transcript.statement_pool import COMMENT, COMMIT, EARLIER, PLAN, SAID, SHOWN, THOUGHT
 from memorist.transcript.tool_actions import (
     AskUserAction,
@@ -68,7 +68,7 @@ _CHANGE_WEIGHT = 0.5
 _SIGNATURE_STARTS = ("Co-Authored-By", "Signed-off-by", "🤖")
 
 
-class WorkRecord:
+class SessionActions:
     """The actions of a session. `cwd` is the folder that paths of read files are shown relative
     to.
     """
@@ -201,7 +201,7 @@ class WorkRecord:
                 WorkFailure(what, "", f"refused {what}", "refused", self._turns.current_turn.number)
             )
         self._turns.record_action(
-            StepAction("refused", what, ok=False, line=shorten(outcome.user_text, 160))
+            StepAction("refused", what, ok=False, line=shorten_to_one_line(outcome.user_text, 160))
         )
 
     def _record_command(
@@ -273,7 +273,7 @@ class WorkRecord:
         if tail:
             return
         root = self.cwd.rstrip("/") + "/"
-        seen = extract_shown_code(head, path.removeprefix(root))
+        seen = extract_code_outline(head, path.removeprefix(root))
         for signature in seen.signatures:
             self._talk.pool.add_whole(SHOWN, self._turns.current_turn.number, signature)
         if seen.comments:
@@ -330,7 +330,7 @@ def describe_tool_action(action: ToolAction) -> str:
     what = "a call"
     match action:
         case CommandAction(short=short):
-            what = f"`{shorten(short, 80)}`"
+            what = f"`{shorten_to_one_line(short, 80)}`"
         case ChangeAction(changes=changes) if changes:
             what = f"an edit of {changes[0].path.rsplit('/', 1)[-1]}"
         case AskUserAction():
@@ -338,7 +338,7 @@ def describe_tool_action(action: ToolAction) -> str:
         case ProposePlanAction():
             what = "the plan"
         case OtherToolAction(name=words) | DelegateAction(what=words) if words:
-            what = shorten(words, 60)
+            what = shorten_to_one_line(words, 60)
         case _:
             pass
     return what
@@ -373,7 +373,7 @@ class TranscriptLedger:
         self._turns = TurnLog()
         commands = CommandLog()
         self._talk = Dialogue(self._turns, commands)
-        self._work = WorkRecord(self._turns, commands, self._talk)
+        self._work = SessionActions(self._turns, commands, self._talk)
         self._work.cwd = cwd
 
     @property
@@ -389,7 +389,7 @@ class TranscriptLedger:
         return self._talk
 
     @property
-    def work_record(self) -> WorkRecord:
+    def work_record(self) -> SessionActions:
         """What was done: files, commands, tasks."""
         self._process_unread()
         return self._work
@@ -433,7 +433,7 @@ class TranscriptLedger:
                     # While lines are lines: a password that is a word is known by the line it has.
                     self._process_text(redact(text).text, origin or message.origin)
                 case ThinkingBlock(text=text) if text:
-                    self._talk.add_text(THOUGHT, shorten_middle(text, THOUGHT_LIMIT))
+                    self._talk.add_text(THOUGHT, keep_start_and_end(text, THOUGHT_LIMIT))
                 case ToolUse():
                     self._work.on_tool_call(block)
                 case ToolResult():

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
-from memorist.transcript.call_outcome import read_answer_list
+from memorist.transcript.call_outcome import parse_codex_answers
 from memorist.transcript.tool_actions import (
     AskUserAction,
     ChangeAction,
@@ -66,7 +66,7 @@ def find_typed_replies(result: ToolResult, action: ToolAction | None) -> tuple[T
 
 def _find_answers(text: str, questions: tuple[str, ...]) -> Iterator[str]:
     if text.lstrip().startswith("{"):
-        yield from read_answer_list(text)
+        yield from parse_codex_answers(text)
         return
     for question in questions:
         start = text.find(f'"{question}')
@@ -76,7 +76,7 @@ def _find_answers(text: str, questions: tuple[str, ...]) -> Iterator[str]:
             yield answer
 
 
-def parse_client_action(use: ToolUse) -> ToolAction:
+def parse_builtin_tool_action(use: ToolUse) -> ToolAction:
     """Classify a call; a tool of another server asks nobody, whatever its name."""
     foreign = use.name.startswith("mcp__") or (use.namespace or "").startswith("mcp__")
     return OtherToolAction(use.name) if foreign else parse_tool_action(use)
@@ -110,7 +110,7 @@ class TypedReplyReader:
         )
 
     def _open_call(self, use: ToolUse) -> None:
-        self._open[use.id] = parse_client_action(use)
+        self._open[use.id] = parse_builtin_tool_action(use)
         if len(self._open) > MAX_OPEN_CALLS:
             del self._open[next(iter(self._open))]
 

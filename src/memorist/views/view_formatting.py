@@ -38,7 +38,7 @@ def format_number(number: int) -> str:
     return f"{number:,}"
 
 
-def format_count(number: int, noun: str) -> str:
+def format_count_with_noun(number: int, noun: str) -> str:
     """A number with its noun: `1 update`, `12,345 updates`."""
     return f"{number:,} {noun if number == 1 else noun + 's'}"
 

@@ -20,10 +20,10 @@ from memorist.auto_memory.interop.dialect import (
     ExportLoss,
     HeadedSection,
     IgnoredEntry,
+    build_loss_records,
     claim_free_path,
     create_entry_topic,
     decode_text,
-    describe_loss,
     find_losses,
     parse_bullets,
     render_bullet,
@@ -32,7 +32,7 @@ from memorist.auto_memory.interop.dialect import (
     track_used_paths,
 )
 from memorist.auto_memory.memory_file import MemoryKind, Topic, make_file_name
-from memorist.core.text_analysis import encode_text
+from memorist.core.text_analysis import encode_file_text
 
 # Codex: the memories in its `MEMORY.md` (the handbook) and `memory_summary.md` (codex.md section
 # 1.8, schemas).
@@ -77,7 +77,7 @@ class CodexTaskGroup(Struct, frozen=True, kw_only=True):
         return "\n".join(part.text for part in (self.head, *self.sections))
 
 
-class HandbookMemories(Struct, frozen=True):
+class CodexFileMemories(Struct, frozen=True):
     """Memories of one file; `folders` maps a memory's path to the folders it is limited to."""
 
     topics: list[Topic]
@@ -119,12 +119,12 @@ def _build_group(parts: Sequence[HeadedSection]) -> CodexTaskGroup:
     )
 
 
-def read_codex_summary(path: str, text: str, used_paths: dict[str, int]) -> HandbookMemories:
+def read_codex_summary(path: str, text: str, used_paths: dict[str, int]) -> CodexFileMemories:
     """Read `memory_summary.md`: profile, preferences and tips.
 
     The rest of it is a table of contents.
     """
-    found = HandbookMemories([], {}, [])
+    found = CodexFileMemories([], {}, [])
     above = ""
     for part in split_headed_sections(text.removeprefix(SUMMARY_VERSION)):
         above = part.title.casefold().replace("’", "'") if part.level <= 2 else above
@@ -166,7 +166,7 @@ def _add_entries(
     part: HeadedSection,
     kind: MemoryKind,
     used_paths: dict[str, int],
-    found: HandbookMemories,
+    found: CodexFileMemories,
 ) -> None:
     """Add a section's entries; below a heading that names folders they apply to those only."""
     entries, others = parse_bullets(part.lines)
@@ -177,9 +177,9 @@ def _add_entries(
     found.ignored.extend(_ignored_lines(f"{path}: {part.title}", others))
 
 
-def read_codex_handbook(path: str, text: str, used_paths: dict[str, int]) -> HandbookMemories:
+def read_codex_handbook(path: str, text: str, used_paths: dict[str, int]) -> CodexFileMemories:
     """Read the handbook: each preference, and each group's knowledge and lessons from failures."""
-    found = HandbookMemories([], {}, [])
+    found = CodexFileMemories([], {}, [])
     before, groups = parse_handbook_groups(text)
     found.ignored.extend(
         IgnoredEntry(
@@ -193,7 +193,7 @@ def read_codex_handbook(path: str, text: str, used_paths: dict[str, int]) -> Han
 
 
 def _add_group(
-    path: str, group: CodexTaskGroup, used_paths: dict[str, int], found: HandbookMemories
+    path: str, group: CodexTaskGroup, used_paths: dict[str, int], found: CodexFileMemories
 ) -> None:
     """Add the memories of one task group."""
     tasks = 0
@@ -405,8 +405,8 @@ def export_codex_memory(
     files: dict[str, bytes] = {}
     losses: list[ExportLoss] = [*missing]
     for topic in active:
-        losses += describe_loss(topic, find_losses(topic, _CODEX_TRAITS))
-        data = encode_text(f"# {' '.join(topic.name.split())}\n\n{topic.body.strip()}\n")
+        losses += build_loss_records(topic, find_losses(topic, _CODEX_TRAITS))
+        data = encode_file_text(f"# {' '.join(topic.name.split())}\n\n{topic.body.strip()}\n")
         if _stripped_text(data) not in known:
             known.add(_stripped_text(data))
             files[_note_path(topic, used_paths)] = data

@@ -20,7 +20,7 @@ from memorist.auto_memory.memory_file import (
     create_topic,
     make_file_name,
 )
-from memorist.core.text_analysis import encode_text, replace_surrogates
+from memorist.core.text_analysis import encode_file_text, replace_surrogates
 from memorist.safety.secrets import redact
 
 # Sections and list entries of a Markdown file, parsed by rule and written back without loss.
@@ -246,7 +246,7 @@ def export_to_section(
             added.append(render_bullet(entry))
     changed = append_entries(text, heading, added)
     return DialectExport(
-        files={name: encode_text(changed)} if changed else {}, losses=tuple(losses)
+        files={name: encode_file_text(changed)} if changed else {}, losses=tuple(losses)
     )
 
 
@@ -346,7 +346,7 @@ def find_losses(topic: Topic, supported_traits: frozenset[str]) -> tuple[str, ..
     return tuple(name for name in MEMORY_TRAITS if there[name] and name not in supported_traits)
 
 
-def describe_loss(topic: Topic, what: Sequence[str]) -> tuple[ExportLoss, ...]:
+def build_loss_records(topic: Topic, what: Sequence[str]) -> tuple[ExportLoss, ...]:
     """Build the loss record of one memory; empty when nothing is lost."""
     return (ExportLoss(topic.path, tuple(what)),) if what else ()
 

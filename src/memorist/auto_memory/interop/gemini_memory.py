@@ -16,10 +16,10 @@ from memorist.auto_memory.interop.dialect import (
     DialectImport,
     ExportLoss,
     IgnoredEntry,
+    build_loss_records,
     collapse_whitespace,
     create_list_topics,
     decode_text,
-    describe_loss,
     export_to_section,
     find_losses,
     find_section_span,
@@ -101,7 +101,7 @@ def export_gemini_memory(
             losses.append(ExportLoss(topic.path, (why,), whole=True))
             continue
         brackets = ("angle brackets",) if "<" in topic.body or ">" in topic.body else ()
-        losses += describe_loss(topic, (*find_losses(topic, _GEMINI_TRAITS), *brackets))
+        losses += build_loss_records(topic, (*find_losses(topic, _GEMINI_TRAITS), *brackets))
         lines.append(line)
     existing = existing_files.get(GEMINI_FILE, b"")
     return export_to_section(existing, GEMINI_FILE, GEMINI_HEADING, lines, losses)

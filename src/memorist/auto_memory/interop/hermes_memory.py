@@ -16,15 +16,15 @@ from memorist.auto_memory.interop.dialect import (
     DialectImport,
     ExportLoss,
     IgnoredEntry,
+    build_loss_records,
     create_entry_topic,
     decode_text,
-    describe_loss,
     find_losses,
     split_superseded,
 )
 from memorist.auto_memory.memory_file import USER_KINDS, MemoryKind, Topic
 from memorist.auto_memory.memory_index import list_pointer_targets
-from memorist.core.text_analysis import encode_text
+from memorist.core.text_analysis import encode_file_text
 
 HERMES_SEPARATOR = "\n§\n"
 HERMES_LIMITS = {"MEMORY.md": 2_200, "USER.md": 1_375}
@@ -108,7 +108,7 @@ def export_hermes_memory(
         sign = (
             ("a section sign on a line of its own",) if _SEPARATOR_LINE.search(topic.body) else ()
         )
-        losses += describe_loss(
+        losses += build_loss_records(
             topic,
             (
                 *kind,
@@ -125,7 +125,7 @@ def export_hermes_memory(
     return DialectExport(
         files={
             **kept,
-            **{name: encode_text(HERMES_SEPARATOR.join(each)) for name, each in added.items()},
+            **{name: encode_file_text(HERMES_SEPARATOR.join(each)) for name, each in added.items()},
         },
         losses=tuple(losses),
     )

@@ -24,10 +24,10 @@ from memorist.auto_memory.write_gate import (
     GateContext,
     NeedsReview,
     RefusedChange,
-    compute_text_digest,
+    compute_body_digest,
     judge_change,
 )
-from memorist.core.text_analysis import encode_text
+from memorist.core.text_analysis import encode_file_text
 
 MAX_COMPARED_CHARS = 1_000
 """Characters of the longest text compared by rule; longer texts are the same only when equal."""
@@ -80,13 +80,13 @@ class _KnownTexts:
 
     def add(self, where: str, text: str) -> None:
         """Add a text and its location."""
-        self._marks.setdefault(compute_text_digest(text), where)
+        self._marks.setdefault(compute_body_digest(text), where)
         if len(text) <= MAX_COMPARED_CHARS:
             self._rules.setdefault(rule_text_key(text), where)
 
     def find(self, text: str) -> str:
         """Return the location of an equivalent text; empty for none."""
-        exact = self._marks.get(compute_text_digest(text), "")
+        exact = self._marks.get(compute_body_digest(text), "")
         rule = rule_text_key(text) if not exact and len(text) <= MAX_COMPARED_CHARS else ()
         return exact or (self._rules.get(rule, "") if rule else "")
 
@@ -150,8 +150,8 @@ def _plan_item(
     newer = before is not None and topic.path in here.imported_paths and before.body != topic.body
     change = MemoryChange(
         path=topic.path,
-        before=encode_text(before.text()) if before is not None and newer else None,
-        after=encode_text(topic.text()),
+        before=encode_file_text(before.text()) if before is not None and newer else None,
+        after=encode_file_text(topic.text()),
     )
     verdict = judge_change(change, case)
     if isinstance(verdict, RefusedChange):

@@ -14,10 +14,10 @@ from memorist.auto_memory.interop.dialect import (
     DialectImport,
     ExportLoss,
     IgnoredEntry,
+    build_loss_records,
     create_entry_topic,
     create_list_topics,
     decode_text,
-    describe_loss,
     export_to_section,
     find_losses,
     find_section_span,
@@ -93,7 +93,7 @@ def export_instruction_memory(
     for topic in active:
         kind = () if topic.kind in (None, MemoryKind.FEEDBACK) else ("kind",)
         others = (each for each in find_losses(topic, _INSTRUCTION_TRAITS) if each != "kind")
-        losses += describe_loss(topic, (*kind, *others))
+        losses += build_loss_records(topic, (*kind, *others))
     existing = existing_files.get(INSTRUCTION_FILE, b"")
     entries = [topic.body for topic in active]
     return export_to_section(existing, INSTRUCTION_FILE, INSTRUCTION_HEADING, entries, losses)

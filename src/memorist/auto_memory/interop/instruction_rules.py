@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from memorist.auto_memory.interop.dialect import mark_fenced_lines, parse_bullets
-from memorist.auto_memory.statements.conversation_score import score_conversation
+from memorist.auto_memory.statements.conversation_score import score_conversation_sentence
 from memorist.auto_memory.statements.sentence_language import is_english
 from memorist.auto_memory.statements.statement_filters import is_question
 from memorist.auto_memory.statements.user_prose import ProseSentence, split_prose_sentences
@@ -101,6 +101,6 @@ def _find_rules_in_prose(line: str) -> list[str]:
 
 
 def _reads_as_rule(sentence: ProseSentence, plain: str) -> bool:
-    if score_conversation(sentence, plain) >= 0:
+    if score_conversation_sentence(sentence, plain) >= 0:
         return True
     return not is_english(split_words(sentence)) and score_written_rule(sentence, plain) >= 0

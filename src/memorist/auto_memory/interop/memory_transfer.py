@@ -20,7 +20,7 @@ from memorist.auto_memory.interop.instruction_files import INSTRUCTION_FILE_ENDI
 from memorist.auto_memory.memory_changes import ChangeReason
 from memorist.auto_memory.memory_file import MemoryKind, Topic, parse_topic
 from memorist.auto_memory.write_result import WriteResult
-from memorist.core.text_analysis import encode_text
+from memorist.core.text_analysis import encode_file_text
 from memorist.errors import InputError, WriteConflict
 from memorist.ports import FileInfo, FileSystem
 from memorist.safety.secrets import find_secrets
@@ -134,7 +134,7 @@ def preview_import(memory: AutoMemory, source: ImportSource, *, root: str = "") 
         memory, [topic.path for topic in topics], [topic.path for topic in source.read.topics]
     )
     waiting = [
-        parse_topic(each.path, encode_text(each.after))
+        parse_topic(each.path, encode_file_text(each.after))
         for each in memory.inbox.list_proposals()
         if each.after is not None
     ]

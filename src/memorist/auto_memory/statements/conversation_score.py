@@ -44,12 +44,12 @@ def list_conversation_features(sentence: ProseSentence, typed: str) -> Iterator[
     yield from {f"tail:{word[-size:]}" for word in words for size in _TAIL_CHARS}
 
 
-def limit_rule_score(score: float) -> float:
+def clamp_rule_score(score: float) -> float:
     """The score as a written rule, within what it can say."""
     return max(-LARGEST_RULE_SCORE, min(LARGEST_RULE_SCORE, score))
 
 
-def score_conversation(sentence: ProseSentence, typed: str) -> float:
+def score_conversation_sentence(sentence: ProseSentence, typed: str) -> float:
     """The sum of the weights of a sentence's features, and in other languages than English of its
     score as a written rule, above or below the threshold: from 0 on it waits.
     """
@@ -57,7 +57,7 @@ def score_conversation(sentence: ProseSentence, typed: str) -> float:
         weights, total = read_weights(ENGLISH_WEIGHTS), -ENGLISH_THRESHOLD
     else:
         weights, total = read_weights(OTHER_WEIGHTS), -OTHER_THRESHOLD
-        total += RULE_SCORE_WEIGHT * limit_rule_score(score_written_rule(sentence, typed))
+        total += RULE_SCORE_WEIGHT * clamp_rule_score(score_written_rule(sentence, typed))
     total += sum(weights.get(name, 0.0) for name in list_conversation_features(sentence, typed))
     # Rounded: the words come in an order that differs from start to start.
     return round(total, 6)

@@ -144,7 +144,7 @@ def join_lines(pattern: str) -> str:
     return "".join(line.strip() for line in pattern.splitlines()).replace("\\ ", " ")
 
 
-class WordSearch:
+class PrefilteredPattern:
     """A regular expression without case, looked for only in texts that hold one of the words which
     each of its matches requires. It may be laid out in lines.
     """

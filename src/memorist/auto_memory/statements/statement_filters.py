@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from memorist.auto_memory.statements.required_words import WordSearch
+from memorist.auto_memory.statements.required_words import PrefilteredPattern
 from memorist.auto_memory.statements.statement_patterns import CONDITION, READ_SENTENCES
 from memorist.auto_memory.statements.user_prose import MASK_CHARACTER
 from memorist.core.lazy import lazy_pattern
@@ -39,7 +39,7 @@ _POLITE_REQUEST = lazy_pattern(
     r"(?:can|could|would|will) you\b",
     re.IGNORECASE,
 )
-_REPORTED_SPEECH = WordSearch(
+_REPORTED_SPEECH = PrefilteredPattern(
     r"""(?<!['’])\b(?!(?:to|not|don|please|or|the|an?|any|your|i|you|we|i['’]ve|you['’]ve|just|already|what|that|have|has|was|is|being
     |always|never|can|cannot|can['’]?t|could|would|must|should|and|also|ensure|appropriate|possible|necessary|needed|helpful)\b)[\w.]+\s(?:says?|said|claims?|claimed|told|tells(?!\s(?:whether|if|how|when|which|what)\b)|thinks?|wrote|writes|recommends?|recommended
     |suggests?|suggested|insists?|argues?|states(?=\sthat\b|:|,)|stated)\b

@@ -180,7 +180,7 @@ def find_statements(message: Message) -> tuple[Statement, ...]:
     if message.origin is not Origin.USER or message.role not in {"user", "developer"}:
         return ()
     found: dict[tuple[str, str], Statement] = {}
-    for act, text, quote in list_statements(extract_user_text(message)):
+    for act, text, quote in list_certain_statements(extract_user_text(message)):
         if len(found) < MAX_STATEMENTS:
             found.setdefault(
                 (act, text.casefold()),
@@ -200,7 +200,7 @@ A text that begins with a path is none.
 
 
 @lru_cache(READ_TEXTS)
-def list_statements(typed: str) -> tuple[tuple[StatementAct, str, str], ...]:
+def list_certain_statements(typed: str) -> tuple[tuple[StatementAct, str, str], ...]:
     """Act, text and quote of each certain statement in a typed text."""
     return tuple(_statements_in_text(typed))
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from memorist.auto_memory.statements.required_words import WordSearch
+from memorist.auto_memory.statements.required_words import PrefilteredPattern
 from memorist.auto_memory.statements.statement_patterns import NEGATION, VERB
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock
@@ -90,7 +90,7 @@ _TEXT_NOUN = (
     r"(?:texts?|sentences?|paragraphs?|lines?|e-?mails?|mails?|messages?|chat|transcript|subtitles?|notes?|comments?|ticket|story|poem|table|csv|"
     r"yaml|json|html|sql|prompt|minutes|quotes?|guidelines?|proposal|following|above|below|next (?:one|message)|log|snippet|code)"
 )
-_TEXT_JOB = WordSearch(
+_TEXT_JOB = PrefilteredPattern(
     r"(?:^|[\n.!?:;,] ?|\b(?:please|can|could|would|will|you|and|then|i|we) )"
     r"(?:translate|proof-?read|rephrase|reword|paraphrase|summari[sz]e|transcribe|decode|parse|validate|reformat|convert|sort|import|critique|"
     rf"answer|reply to|respond to|clean up|refactor|review|make minutes of|extract \w+ from)\b(?: (?:this|that|these|it|(?:the|my|his|her|their) (?:\w+ ){{0,2}}{_TEXT_NOUN})\b|:)"
@@ -141,14 +141,14 @@ INTERJECTION_WORDS = (
 )
 _INTERJECTION = lazy_pattern(rf"(?:{INTERJECTION_WORDS}\W*)+", re.IGNORECASE)
 """A line that names nobody."""
-_NEXT_TEXT = WordSearch(
+_NEXT_TEXT = PrefilteredPattern(
     r"\bnext (?:message|one|paste|prompt)\b|\b(?:i['’]ll|i will|let me) (?:now )?(?:paste|send|post|forward)\b|\bready for (?:the|it|a)\b[^\n]{0,30}\?\s*\Z|\bhere (?:comes|it comes)\b[^\n]{0,60}\Z"
     r"|\brepeat after me\b|\b(?:told|asked|sent|gave|showed) you the following\W*\Z|\bpaste (?:it|that|the \w+) next\b"
     r"|nächste nachricht|prochain message|siguiente mensaje|próxima mensagem|следующ\w+ сообщени|下一条|次のメッセージ",
 )
 _BULLET = lazy_pattern(r"\s*(?:[-*•·]|\d{1,2}[.)])\s+")
 _HEADING = lazy_pattern(r"\s{0,3}#{1,6}\s")
-_PASTE_ANNOUNCEMENT = WordSearch(
+_PASTE_ANNOUNCEMENT = PrefilteredPattern(
     r"\b(?:says?|said|wrote|results?|answer|ticket|manual|sentence|paragraph|notice|minutes|subtitles?|docs?|guide|guidelines|readme|output|errors?|logs?|below|following|"
     r"feedback|comments?|review"
     r"|email|spec|plan|prompt"
@@ -241,7 +241,7 @@ def extract_user_text(message: Message) -> str:
     return redact("\n".join(part.strip() for part in parts if part.strip())).text
 
 
-def announces_text(typed: str) -> bool:
+def announces_text_in_next_message(typed: str) -> bool:
     """Whether a message announces that the next one holds a text of somebody else."""
     typed = _cut_middle(typed)
     return typed.rstrip().endswith((":", "：")) or _NEXT_TEXT.is_in(typed)

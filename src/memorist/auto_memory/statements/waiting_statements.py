@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from memorist.auto_memory.statements.confirmed_manner import find_confirmed_manner
-from memorist.auto_memory.statements.conversation_score import score_conversation
+from memorist.auto_memory.statements.confirmed_manner import find_way_of_working
+from memorist.auto_memory.statements.conversation_score import score_conversation_sentence
 from memorist.auto_memory.statements.plain_facts import classify_fact
 from memorist.auto_memory.statements.required_words import StatementPatternIndex
 from memorist.auto_memory.statements.sentence_language import is_english
@@ -24,7 +24,7 @@ from memorist.auto_memory.statements.statement_parser import (
     MAX_STATEMENTS,
     Statement,
     find_statement_in_sentence,
-    list_statements,
+    list_certain_statements,
     match_patterns,
     split_typed_text,
     trim_statement,
@@ -135,16 +135,16 @@ def _waiting_in_text(typed: str, reply_before: str) -> Iterator[tuple[StatementA
     command = CLIENT_COMMAND.fullmatch(text)
     if command is not None:
         if command["name"] not in _OWN_ARGUMENTS:
-            for act, said, quote in list_statements(command["arguments"]):
+            for act, said, quote in list_certain_statements(command["arguments"]):
                 if act != "forget":
                     yield act, said, quote
         return
     if text.startswith("!"):
         return
-    certain = [quote for _, _, quote in list_statements(typed)]
+    certain = [quote for _, _, quote in list_certain_statements(typed)]
     stated = [line for line in text.splitlines() if any(quote in line for quote in certain)]
     if LONE_CONFIRMATION.fullmatch(text):
-        if confirmed := find_confirmed_manner(reply_before):
+        if confirmed := find_way_of_working(reply_before):
             yield "rule", confirmed, text
         return
     sentences = split_typed_text(text)
@@ -202,7 +202,7 @@ def _score_waiting(sentence: ProseSentence, typed: str, reply_before: str) -> fl
 
 
 def _score_by_model(sentence: ProseSentence, typed: str, reply_before: str) -> float:
-    score = score_conversation(sentence, typed)
+    score = score_conversation_sentence(sentence, typed)
     if is_english(split_words(sentence)):
         return max(score_sentence(sentence, typed, reply_before), score)
     return score

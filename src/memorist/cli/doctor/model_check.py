@@ -38,7 +38,7 @@ from memorist.core.messages import (
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.engine.background_status import read_background_status
 from memorist.errors import MemoristError, ModelError, ModelTimeout, StoreError
-from memorist.forks.answer_form import AnswerForm, read_form
+from memorist.forks.answer_form import AnswerForm, read_answer_text
 from memorist.forks.file_tool_calls import (
     EditFileCall,
     ForkToolCall,
@@ -46,7 +46,7 @@ from memorist.forks.file_tool_calls import (
     parse_tool_call,
 )
 from memorist.forks.fork import load_fork_prompts
-from memorist.forks.fork_request import edit_instructions, model_id
+from memorist.forks.fork_request import edit_instructions, extract_model_id
 from memorist.forks.fork_spec import EditMethod
 from memorist.forks.text_edits import TextEdits, parse_edit_elements, parse_written_calls
 from memorist.formats.codec_registry import find_codec
@@ -63,7 +63,7 @@ from memorist.recall.model_selection import parse_selection, render_selection_da
 from memorist.session_memory.notes_form import build_notes_form
 from memorist.settings import AutoMemorySettings
 from memorist.transcript.answer_check import LineCheck
-from memorist.transcript.name_search import NameOccurrences, find_recognizable_names
+from memorist.transcript.name_search import NamePresence, find_recognizable_names
 
 MAX_OUTPUT = 2_000
 """Output tokens of each task. Our choice: the longest good answer, a summary with its analysis,
@@ -93,7 +93,7 @@ _QUESTION = "Which type should I use for the price column?"
 _CHOICE = "money-as-decimal.md"
 
 
-class ModelTask(Struct, frozen=True):
+class TrialTask(Struct, frozen=True):
     """One form of asking: its name, what needs it, how it is asked and judged."""
 
     name: str
@@ -111,7 +111,7 @@ class ModelTask(Struct, frozen=True):
 class TrialResult(Struct, frozen=True, kw_only=True):
     """The outcome of one task."""
 
-    task: ModelTask
+    task: TrialTask
     why: str
     """Why it is not good; empty where it is."""
     seconds: float
@@ -237,11 +237,11 @@ async def _try_model(model: Model) -> tuple[list[TrialResult], int | None]:
         await model.close()
 
 
-async def _try_task(model: Model, task: ModelTask) -> TrialResult:
+async def _try_task(model: Model, task: TrialTask) -> TrialResult:
     codec = find_codec(model.format)
     task_fields: JsonObject = {"system": load_prompt("doctor/system")}
     task_fields |= task.build(load_prompt("doctor/session").strip())
-    body = codec.build_request(model_id(model.name), max_output=MAX_OUTPUT, **task_fields)
+    body = codec.build_request(extract_model_id(model.name), max_output=MAX_OUTPUT, **task_fields)
     began = time.monotonic()
     hung = False
     try:
@@ -316,7 +316,7 @@ def _judge_summary(reply: Reply) -> str:
     session = load_prompt("doctor/session")
     if dropped := drop_invented_lines(found, LineCheck(session, "")).dropped:
         return f"it names a file that does not exist: {dropped[0].strip()[:80]}"
-    wanted, present = find_recognizable_names(session), NameOccurrences(found)
+    wanted, present = find_recognizable_names(session), NamePresence(found)
     present_count = sum(present[name] for name in wanted)
     if present_count < len(wanted) * MIN_NAME_SHARE:
         return f"it holds {present_count} of {len(wanted)} identifiers"
@@ -370,7 +370,7 @@ def _build_form(session: str) -> JsonObject:
 
 
 def _judge_form(reply: Reply) -> str:
-    return _judge_edits(read_form(_notes_form(), _reply_text(reply)))
+    return _judge_edits(read_answer_text(_notes_form(), _reply_text(reply)))
 
 
 _EDIT_SCHEMA: JsonObject = {
@@ -386,14 +386,14 @@ _EDIT_SCHEMA: JsonObject = {
 _STRUCTURE_SERVES = "Nothing: what structure holds serves there."
 
 TASKS = (
-    ModelTask(
+    TrialTask(
         "edits as text",
         "notes, extraction and documents of a host without file tools",
         _STRUCTURE_SERVES,
         lambda session: {"text": _render_edit_task(EditMethod.TEXT)(session)},
         lambda reply: _judge_edits(parse_edit_elements(_reply_text(reply))),
     ),
-    ModelTask(
+    TrialTask(
         "edits by tool call",
         "notes, extraction and documents of a host with file tools",
         _STRUCTURE_SERVES,
@@ -403,21 +403,21 @@ TASKS = (
         },
         _judge_tool_calls,
     ),
-    ModelTask(
+    TrialTask(
         "JSON by a schema",
         "notes and memories of a model on this machine",
         'Where edits as text are right, set models.forms = "never": it writes edits then.',
         _build_form,
         _judge_form,
     ),
-    ModelTask(
+    TrialTask(
         "a choice from a list",
         'recall with recall.selector = "model"',
         'Leave recall.selector = "ranker".',
         lambda _: _build_choice(),
         _judge_choice,
     ),
-    ModelTask(
+    TrialTask(
         "a summary",
         "compaction",
         _STRUCTURE_SERVES,

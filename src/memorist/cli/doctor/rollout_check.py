@@ -18,7 +18,7 @@ from memorist.rollouts.extract_recovery import restore_extracts_from_summaries
 from memorist.rollouts.rollout_folder import read_memory_folder
 from memorist.rollouts.rollout_summaries import parse_artifacts
 from memorist.store.disk_files import DiskFiles
-from memorist.store.extract_rows import reinsert_extracts
+from memorist.store.extract_rows import insert_missing_extracts
 from memorist.store.state_database import SQLITE, open_sqlite_state
 
 
@@ -95,7 +95,7 @@ def check_rollouts(context: DoctorContext) -> Iterator[CheckResult]:
     def act() -> str:
         state = open_sqlite_state(context.layout.database)
         try:
-            return f"{pluralize(reinsert_extracts(state, remembered), 'session')} put back"
+            return f"{pluralize(insert_missing_extracts(state, remembered), 'session')} put back"
         finally:
             state.close()
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.cli import output
-from memorist.context.client_files import ClientFiles
+from memorist.context.client_files import ClientRuleReader
 from memorist.engine.engine import Memorist
 from memorist.recall.memory_rendering import render_client_conflict
 from memorist.settings import Family
@@ -33,14 +33,18 @@ class ClientCounterparts(Struct, frozen=True):
 
 def find_client_counterparts(engine: Memorist, memory: AutoMemory) -> dict[str, ClientCounterparts]:
     """Return what the agents' files say to each memory, by path; nothing for most of them."""
-    own = ClientFiles(DiskFiles(), engine.settings.context, os.environ)
+    own = ClientRuleReader(DiskFiles(), engine.settings.context, os.environ)
     counterparts: dict[str, ClientCounterparts] = {}
     for family in _FAMILIES:
         rules = own.read_rules(family, Path.cwd())
         for path, found in memory.compare_with_client(rules).items():
             known = counterparts.get(path, ClientCounterparts())
-            also = (output.make_one_line(found.same.source),) if found.same is not None else ()
-            conflict = output.make_one_line(render_client_conflict(found))
+            also = (
+                (output.make_terminal_safe_line(found.same.source),)
+                if found.same is not None
+                else ()
+            )
+            conflict = output.make_terminal_safe_line(render_client_conflict(found))
             counterparts[path] = ClientCounterparts(
                 tuple(dict.fromkeys((*known.also_in, *also))),
                 tuple(dict.fromkeys(filter(None, (*known.conflicts, conflict)))),

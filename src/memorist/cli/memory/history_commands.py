@@ -18,7 +18,7 @@ from memorist.cli.memory.memory_commands import (
 )
 from memorist.core.utc_time import format_utc_minute
 from memorist.errors import InputError
-from memorist.store.memory_uses import list_uses
+from memorist.store.memory_uses import list_uses_of_memory
 
 
 def _change_object(each: RecordedChange) -> dict[str, object]:
@@ -154,7 +154,7 @@ def memory_why_command(path: str, as_json: bool) -> None:
         former = find_former_topic(owner, path)
         topic = former.topic if former is not None else owner.folder.read_topic(path)
         path = topic.path
-        uses = list_uses(engine.database(), str(owner.layout.folder), path)
+        uses = list_uses_of_memory(engine.database(), str(owner.layout.folder), path)
         elsewhere = find_client_counterparts(engine, owner).get(path, ClientCounterparts())
     if as_json:
         output.print_json(

@@ -14,8 +14,8 @@ from memorist.cli.memory.memory_commands import (
     open_project_memory,
     print_write_outcome,
 )
-from memorist.core.sentences import shorten
-from memorist.core.text_analysis import encode_text
+from memorist.core.sentences import shorten_to_one_line
+from memorist.core.text_analysis import encode_file_text
 from memorist.core.utc_time import format_utc_timestamp
 
 
@@ -45,16 +45,18 @@ def memory_inbox_group(context: click.Context, as_json: bool) -> None:
 def _sentence(given: Proposal) -> str:
     """What a proposal would say, or no longer say, in one line."""
     text = given.after if given.after is not None else given.before or ""
-    topic = parse_topic(given.path, encode_text(text))
-    return output.make_one_line(shorten(topic.body or topic.description, 200))
+    topic = parse_topic(given.path, encode_file_text(text))
+    return output.make_terminal_safe_line(shorten_to_one_line(topic.body or topic.description, 200))
 
 
 def _list_reasons(given: Proposal) -> Iterator[str]:
     words = f"you said “{given.why.quote}”" if given.why.quote else f"from {given.why.actor}"
     when = format_utc_timestamp(given.at)[:16].replace("T", " ")
     session = f", session {given.why.session[:12]}" if given.why.session else ""
-    yield output.make_one_line(f"{words}, {when} UTC{session}; {given.path} ({given.trust})")
-    yield output.make_one_line("why it waits: " + "; ".join(given.reasons))
+    yield output.make_terminal_safe_line(
+        f"{words}, {when} UTC{session}; {given.path} ({given.trust})"
+    )
+    yield output.make_terminal_safe_line("why it waits: " + "; ".join(given.reasons))
 
 
 def _verb(given: Proposal) -> str:

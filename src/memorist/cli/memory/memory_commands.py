@@ -17,7 +17,7 @@ from memorist.auto_memory.anchors import describe_changes, read_anchors
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.former_memories import FormerTopic, find_former_topic
 from memorist.auto_memory.memory_file import MemoryKind, Topic
-from memorist.auto_memory.memory_lint import find_memory_problems
+from memorist.auto_memory.memory_lint import lint_memory_folders
 from memorist.auto_memory.memory_location import find_moved_projects, rebind_memory
 from memorist.auto_memory.memory_manifest import sort_newest_first
 from memorist.auto_memory.memory_move import move_memory
@@ -31,12 +31,12 @@ from memorist.cli.command_group import words_argument
 from memorist.cli.memory.client_counterparts import ClientCounterparts, find_client_counterparts
 from memorist.core.utc_time import format_utc_timestamp
 from memorist.engine.engine import Memorist
-from memorist.engine.memory_purge import purge_memory
+from memorist.engine.memory_purge import purge_memories
 from memorist.errors import NothingToDo
 from memorist.recall.memory_search import open_memory_search
 from memorist.recall.reachable_memory import ReachableMemory
 from memorist.store.disk_files import DiskFiles
-from memorist.store.text_removal import TextRemoval
+from memorist.store.text_removal import TextRemovalResult
 from memorist.team.team_remote import KnownAuthors
 
 # Open the project's memory for one command, and report its changes.
@@ -170,7 +170,7 @@ def memory_show_command(path: str, as_json: bool) -> None:
             else []
         )
     authors = [
-        {"name": output.make_one_line(each.name), "at": format_utc_timestamp(each.at)}
+        {"name": output.make_terminal_safe_line(each.name), "at": format_utc_timestamp(each.at)}
         for each in by
     ]
     if as_json:
@@ -178,8 +178,8 @@ def memory_show_command(path: str, as_json: bool) -> None:
             {
                 "path": topic.path,
                 "kind": topic.kind,
-                "name": output.make_readable(topic.name),
-                "text": output.make_readable(topic.text()),
+                "name": output.replace_invalid_utf8(topic.name),
+                "text": output.replace_invalid_utf8(topic.text()),
                 "withheld": list(doubts),
                 "by": authors[0] if authors else None,
                 "authors": authors,
@@ -191,7 +191,7 @@ def memory_show_command(path: str, as_json: bool) -> None:
             }
         )
         return
-    click.echo(output.make_readable(topic.text()).rstrip("\n"))
+    click.echo(output.replace_invalid_utf8(topic.text()).rstrip("\n"))
     for line in describe_succession(topic, former):
         click.echo(f"memorist: {line}", err=True)
     if authors:
@@ -354,7 +354,9 @@ def memory_mute_command(path: str, undo: bool, yes: bool) -> None:
         owner, path = find_named_memory(memory, path)
         topic = owner.folder.read_topic(path)
         if not undo:
-            confirm(f"Show {output.make_one_line(topic.name)} to no model any more?", yes=yes)
+            confirm(
+                f"Show {output.make_terminal_safe_line(topic.name)} to no model any more?", yes=yes
+            )
         owner.mute(path, muted=not undo)
     click.echo(f"shown again: {path}" if undo else f"muted: {path}; --undo lets it be shown again")
 
@@ -389,7 +391,7 @@ def memory_forget_command(paths: tuple[str, ...], hard: bool, yes: bool) -> None
 
 def _print_forgotten(engine: Memorist, memory: AutoMemory, paths: Sequence[str]) -> None:
     """Forget these memories for good, and say what became of each copy."""
-    changes, removal, sessions = purge_memory(engine, memory, paths)
+    changes, removal, sessions = purge_memories(engine, memory, paths)
     named = ", ".join(paths)
     click.echo(f"forgotten for good: {named} (taken out of {changes} changes of the history)")
     _print_removal(removal, engine.layout.home)
@@ -400,7 +402,7 @@ def _print_forgotten(engine: Memorist, memory: AutoMemory, paths: Sequence[str])
         )
 
 
-def _print_removal(found: TextRemoval, home: Path) -> None:
+def _print_removal(found: TextRemovalResult, home: Path) -> None:
     """Say which copies were removed, and which still stand."""
     rows = (
         ("taken out of", found.cleaned),
@@ -433,7 +435,7 @@ def memory_check_command(accepted: tuple[str, ...], as_json: bool) -> None:
     with open_project_memory() as (engine, memory):
         if accepted:
             _accept_stale(memory, accepted)
-        topics, problems = find_memory_problems(memory)
+        topics, problems = lint_memory_folders(memory)
         stale = find_stale_memories(memory)
         moved = (
             find_moved_projects(DiskFiles(), engine.layout, str(Path.cwd())) if not topics else []
@@ -452,8 +454,9 @@ def memory_check_command(accepted: tuple[str, ...], as_json: bool) -> None:
         for problem in problems:
             click.echo(f"{problem.path or memory.layout.folder}: {problem.what}\n  {problem.cure}")
         for old in stale:
+            changes = describe_changes(old.changes, old.since)
             click.echo(
-                f"{old.path}: {output.make_one_line(describe_changes(old.changes, old.since))}\n"
+                f"{old.path}: {output.make_terminal_safe_line(changes)}\n"
                 f"  still true? memorist memory check --accept {old.path}; else edit or forget it"
             )
         for each in moved:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from memorist.cli.command_group import CommandGroup
+from memorist.cli.command_group import LazyCommandGroup
 from memorist.cli.memory.history_commands import (
     memory_blame_command,
     memory_diff_command,
@@ -28,7 +28,7 @@ from memorist.cli.memory.memory_commands import (
 from memorist.cli.memory.transfer_commands import memory_export_command, memory_import_command
 
 
-@click.group("memory", cls=CommandGroup)
+@click.group("memory", cls=LazyCommandGroup)
 def memory_group() -> None:
     """The memories of the project in the working folder: plain files that you may read, change,
     undo and forget.

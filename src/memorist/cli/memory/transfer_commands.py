@@ -105,7 +105,7 @@ def _print_import(plan: ImportPlan) -> None:
     )
     for item in plan.items:
         click.echo(
-            output.make_readable(
+            output.replace_invalid_utf8(
                 f"  {_item_action(item):<6}  {item.change.path}  [{item.kind or '-'}]  "
                 f"{item.description}"
             )
@@ -113,9 +113,9 @@ def _print_import(plan: ImportPlan) -> None:
         for reason in (*item.review_reasons, *item.remarks):
             click.echo(f"          {reason}")
     for each in plan.skipped:
-        click.echo(output.make_readable(f"  skip    {each.where}: {each.why}"))
+        click.echo(output.replace_invalid_utf8(f"  skip    {each.where}: {each.why}"))
     for each in plan.ignored:
-        click.echo(output.make_readable(f"  left    {each.where}: {each.why}"))
+        click.echo(output.replace_invalid_utf8(f"  left    {each.where}: {each.why}"))
 
 
 def _import_object(plan: ImportPlan, written: WriteResult, *, dry_run: bool) -> dict[str, Any]:
@@ -124,26 +124,26 @@ def _import_object(plan: ImportPlan, written: WriteResult, *, dry_run: bool) -> 
         "dry_run": dry_run,
         "memories": [
             {
-                "path": output.make_readable(item.change.path),
+                "path": output.replace_invalid_utf8(item.change.path),
                 "what": _item_action(item),
                 "kind": item.kind,
-                "name": output.make_readable(item.name),
-                "description": output.make_readable(item.description),
+                "name": output.replace_invalid_utf8(item.name),
+                "description": output.replace_invalid_utf8(item.description),
                 "reasons": [*item.review_reasons, *item.remarks],
             }
             for item in plan.items
         ],
         "skipped": [
             {
-                "where": output.make_readable(each.where),
-                "why": output.make_readable(each.why),
+                "where": output.replace_invalid_utf8(each.where),
+                "why": output.replace_invalid_utf8(each.why),
             }
             for each in plan.skipped
         ],
         "left": [
             {
-                "where": output.make_readable(each.where),
-                "why": output.make_readable(each.why),
+                "where": output.replace_invalid_utf8(each.where),
+                "why": output.replace_invalid_utf8(each.why),
             }
             for each in plan.ignored
         ],
@@ -197,7 +197,9 @@ def _print_export(plan: ExportPlan, kept: Sequence[ExportLoss], *, dry_run: bool
     for each in (*kept, *plan.losses):
         what = "; ".join(each.what) if each.whole else f"without {', '.join(each.what)}"
         click.echo(
-            output.make_readable(f"  {each.path}: {'not exported: ' if each.whole else ''}{what}")
+            output.replace_invalid_utf8(
+                f"  {each.path}: {'not exported: ' if each.whole else ''}{what}"
+            )
         )
     if not plan.files and not plan.unchanged:
         click.echo("nothing to export")

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings
-from memorist.cli.command_group import CommandGroup, words_argument
+from memorist.cli.command_group import LazyCommandGroup, words_argument
 from memorist.core.utc_time import format_utc_timestamp
 from memorist.engine.rollout_status import (
     RolloutReport,
@@ -28,7 +28,7 @@ from memorist.rollouts.rollout_folder import write_note
 from memorist.rollouts.session_sources import find_repository_root
 from memorist.settings import Settings
 from memorist.store.disk_files import DiskFiles
-from memorist.store.extract_rows import delete_all_extracts
+from memorist.store.extract_rows import delete_extraction_state
 from memorist.store.home_layout import Layout
 from memorist.store.job_claim_rules import GLOBAL_KEY
 from memorist.store.job_claims import retry_jobs
@@ -38,7 +38,7 @@ from memorist.system import SystemClock
 T = TypeVar("T")
 
 
-class RolloutsCommands(CommandGroup):
+class RolloutsCommands(LazyCommandGroup):
     """All commands of `memorist rollouts`, loaded on demand."""
 
     command_paths: ClassVar[dict[str, str]] = {
@@ -67,7 +67,7 @@ def load_rollout_settings(model: str | None = None) -> Settings:
     return replace(found, rollouts=replace(found.rollouts, model="", consolidation_model=""))
 
 
-def with_past_state(work: Callable[[RolloutStore], T]) -> T:
+def run_with_rollout_store(work: Callable[[RolloutStore], T]) -> T:
     """Run `work` with the state of past sessions, without importing the two stages, which
     is slow.
     """
@@ -85,7 +85,7 @@ def rollouts_status_command(as_json: bool) -> None:
 
     Example: memorist rollouts status
     """
-    found = with_past_state(read_rollout_status)
+    found = run_with_rollout_store(read_rollout_status)
     if as_json:
         output.print_json(found)
     else:
@@ -103,29 +103,28 @@ def _print_status(found: RolloutStatus) -> None:
         f"consolidated: {found.consolidated:,} sessions, last {found.last_consolidation or 'never'}"
     )
     if found.consolidation_failed:
-        click.echo(
-            f"the last consolidation failed: {output.make_readable(found.consolidation_failed)}"
-        )
+        failure = output.replace_invalid_utf8(found.consolidation_failed)
+        click.echo(f"the last consolidation failed: {failure}")
     if found.put_off:
         first = found.put_off[0]
         click.echo(
             f"put off: {len(found.put_off):,}, the first until {first.until}: "
-            f"{output.make_readable(first.why)}"
+            f"{output.replace_invalid_utf8(first.why)}"
         )
     for each in found.not_tried_again:
         click.echo(
             f"not tried again ({each.attempts} attempts): {each.thread}: "
-            f"{output.make_readable(each.why)}; see `memorist rollouts retry`"
+            f"{output.replace_invalid_utf8(each.why)}; see `memorist rollouts retry`"
         )
     for each in found.failures[-5:]:
-        click.echo(f"failed {each.at}: {each.thread}: {output.make_readable(each.why)}")
+        click.echo(f"failed {each.at}: {each.thread}: {output.replace_invalid_utf8(each.why)}")
     if found.without_model:
         click.echo(
             f"{len(found.without_model):,} extracts were made without the model; the first "
-            f"because {output.make_readable(found.without_model[0].why)}"
+            f"because {output.replace_invalid_utf8(found.without_model[0].why)}"
         )
     for remark in found.remarks:
-        click.echo(f"remark: {output.make_readable(remark)}")
+        click.echo(f"remark: {output.replace_invalid_utf8(remark)}")
 
 
 @click.command("retry")
@@ -145,7 +144,7 @@ def rollouts_retry_command(names: tuple[str, ...]) -> None:
             or None,
         )
 
-    count = with_past_state(work)
+    count = run_with_rollout_store(work)
     click.echo(
         f"{count:,} jobs may run again; `memorist rollouts sync` or `memorist worker --once` "
         f"runs them"
@@ -166,7 +165,7 @@ def rollouts_reset_command(yes: bool) -> None:
             "again.",
             abort=True,
         )
-    count = with_past_state(lambda past: delete_all_extracts(past.state))
+    count = run_with_rollout_store(lambda past: delete_extraction_state(past.state))
     click.echo(f"{count:,} extracts forgotten")
 
 
@@ -179,13 +178,13 @@ def rollouts_show_command(thread: str | None, as_json: bool) -> None:
 
     Example: memorist rollouts show 1a2b3c4d
     """
-    found: RolloutReport | ShownSummary = with_past_state(
+    found: RolloutReport | ShownSummary = run_with_rollout_store(
         lambda past: describe_rollout(past, thread) if thread else read_shown_summary(past)
     )
     if as_json:
         output.print_json(found)
     else:
-        click.echo(output.make_readable(found.text).rstrip("\n"))
+        click.echo(output.replace_invalid_utf8(found.text).rstrip("\n"))
 
 
 @click.command("leave-out")
@@ -206,7 +205,7 @@ def rollouts_leave_out_command(thread: str, take_in: bool) -> None:
             past.claim_terms,
         )
 
-    forgets = with_past_state(work)
+    forgets = run_with_rollout_store(work)
     click.echo(
         "it may become memory again"
         if take_in

@@ -62,11 +62,11 @@ def rollouts_sync_command(
     async def work(past: RolloutPipeline) -> RolloutSyncReport:
         return await sync_with_progress(past, past.plan_sync(named, max_age_days))
 
-    done = with_past_sessions(work, model=model)
+    done = run_with_rollout_pipeline(work, model=model)
     print_sync_report(done, as_json=as_json)
 
 
-def with_past_sessions(
+def run_with_rollout_pipeline(
     work: Callable[[RolloutPipeline], Awaitable[T]], *, model: str | None = None
 ) -> T:
     """Run `work` with the past sessions of the home, and close them afterwards."""
@@ -80,7 +80,7 @@ def with_past_sessions(
 
 async def sync_with_progress(past: RolloutPipeline, plan: RolloutSyncPlan) -> RolloutSyncReport:
     """Carry out the plan, with a progress bar on a terminal."""
-    if not plan.eligible or not is_interactive():
+    if not plan.eligible or not is_stderr_terminal():
         return await past.sync(plan)
     columns = (
         TextColumn("{task.description}"),
@@ -93,7 +93,7 @@ async def sync_with_progress(past: RolloutPipeline, plan: RolloutSyncPlan) -> Ro
         return await past.sync(plan, _advance_on_extract(lambda: progress.advance(bar)))
 
 
-def is_interactive() -> bool:
+def is_stderr_terminal() -> bool:
     """Whether standard error is a terminal."""
     return sys.stderr.isatty()
 
@@ -126,22 +126,24 @@ def sync_report_object(done: RolloutSyncReport) -> dict[str, object]:
         "no_op": done.no_op,
         "too_old": done.too_old,
         "failed": [
-            {"thread": each.thread, "why": output.make_readable(each.why)} for each in done.failed
+            {"thread": each.thread, "why": output.replace_invalid_utf8(each.why)}
+            for each in done.failed
         ],
         "consolidated": done.consolidated,
         "seconds": done.seconds,
         "way": done.way,
         "waits": [
-            {"thread": each.thread, "why": output.make_readable(each.why)} for each in done.waits
+            {"thread": each.thread, "why": output.replace_invalid_utf8(each.why)}
+            for each in done.waits
         ],
         "left_out": [
             {
-                "path": output.make_readable(each.path),
-                "why": output.make_readable(each.why),
+                "path": output.replace_invalid_utf8(each.path),
+                "why": output.replace_invalid_utf8(each.why),
             }
             for each in done.passed
         ],
-        "remarks": [output.make_readable(each) for each in done.remarks],
+        "remarks": [output.replace_invalid_utf8(each) for each in done.remarks],
     }
 
 
@@ -164,17 +166,17 @@ def format_sync_report(done: RolloutSyncReport) -> list[str]:
             f"consolidated: {done.consolidated:,} sessions, {by}; see `memorist rollouts show` "
             f"and the folder memories below the home folder"
         )
-    found += format_some("failed", [f"{each.thread}: {each.why}" for each in done.failed])
-    found += format_some("waiting", [f"{each.thread}: {each.why}" for each in done.waits])
+    found += format_capped_list("failed", [f"{each.thread}: {each.why}" for each in done.failed])
+    found += format_capped_list("waiting", [f"{each.thread}: {each.why}" for each in done.waits])
     if any(each.thread != GLOBAL_KEY for each in done.waits):
         found.append("what waits is done later: by itself, or by giving the command again")
-    found += format_some("left out", [f"{each.path}: {each.why}" for each in done.passed])
-    return found + [f"remark: {output.make_readable(each)}" for each in done.remarks]
+    found += format_capped_list("left out", [f"{each.path}: {each.why}" for each in done.passed])
+    return found + [f"remark: {output.replace_invalid_utf8(each)}" for each in done.remarks]
 
 
-def format_some(what: str, each: Sequence[str]) -> list[str]:
+def format_capped_list(what: str, each: Sequence[str]) -> list[str]:
     """The first lines of a list, each after `what`, and how many more there are."""
-    shown = [f"{what}: {output.make_readable(one)}" for one in each[:MAX_NAMED]]
+    shown = [f"{what}: {output.replace_invalid_utf8(one)}" for one in each[:MAX_NAMED]]
     return shown + (
         [f"{what}: {len(each) - MAX_NAMED:,} more; --json lists them"]
         if len(each) > MAX_NAMED
