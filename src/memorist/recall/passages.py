@@ -193,8 +193,10 @@ ANSWER_RELEVANCE_PER_WORD = 0.1
 ANSWER_RELEVANCE_PER_LOG = 0.8
 """What answers a question about the project: standard deviations of nearness, with so many added
 for each point of the score by words. Needed are the second, for each word of the query the third,
-and for each natural logarithm of the number of passages the fourth: seven in eight questions about
-other projects stay below (docs/ranking.md).
+and for each natural logarithm of the number of passages the fourth (docs/ranking.md).
+"""
+MIN_ANSWER_EVIDENCE = 1.0
+"""Nats that the passage's own words must say: the score by words is also of what stands around.
 """
 MAX_ANSWERS = 2
 """Passages shown for such a question where its words alone say too little."""
@@ -234,9 +236,13 @@ def select_passages(
 
 def _select_answers(matches: Sequence[PassageMatch], needed: float) -> list[PassageMatch]:
     """The best passages by words and meaning that are as relevant as `needed`."""
-    best = sorted(matches, key=lambda each: -_measure_answer(each))[:MAX_ANSWERS]
-    fit = [each for each in best if _measure_answer(each) >= needed]
-    return sorted(fit, key=lambda each: (each.passage.at, each.passage.line))
+    fit = [
+        each
+        for each in matches
+        if each.evidence >= MIN_ANSWER_EVIDENCE and _measure_answer(each) >= needed
+    ]
+    best = sorted(fit, key=lambda each: -_measure_answer(each))[:MAX_ANSWERS]
+    return sorted(best, key=lambda each: (each.passage.at, each.passage.line))
 
 
 def _measure_answer(match: PassageMatch) -> float:
