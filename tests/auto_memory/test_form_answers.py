@@ -59,13 +59,17 @@ async def extract(folder: Path, *memories: JsonObject) -> tuple[str, str]:
         ("The timetable is written by tools/print_ferry.py.", "names tools/print_ferry.py"),
         ("Der Fahrplan kommt aus `ferry_table_v2`.", "names ferry_table_v2"),
         (ECHO, "repeats the prompt"),
+        (
+            "Everybody finishes the remaining features before the customers see the release.",
+            "says nothing that the session shows",
+        ),
     ],
 )
 async def test_an_invented_memory_is_refused_and_the_others_stand(
     tmp_path: Path, text: str, reason: str
 ) -> None:
-    """A file or identifier that nobody named, and the words of the prompt; the receipt says which and
-    why.
+    """A file or identifier that nobody named, the words of the prompt, and a sentence about something
+    else than what was said; the receipt says which and why.
     """
     given = {**MEMORY, "text": text, "description": "more of it"}
 
