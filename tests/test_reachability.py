@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from support.reachability import Definition, NameGraph
@@ -22,6 +24,11 @@ EXCEPTIONS = {
     "uvicorn_server.BoundedHttpProtocol.data_received": "as above",
     "uvicorn_server.BoundedHttpProtocol.on_response_complete": "uvicorn calls it",
     "store.receipt_rows.list_receipts": "the way back of what is written for each fork",
+}
+UNREAD_FIELDS = {
+    "RankedEntry.dense": "a host that ranks its own texts reads it",
+    "Dialect.supported_traits": "a host that adds a dialect reads what those there carry",
+    "Job.finished": "a column of the database, in which workers of earlier versions wrote it",
 }
 
 
@@ -65,3 +72,40 @@ def test_all_that_is_defined_is_reached() -> None:
     }
 
     assert sorted(shadows) == []
+
+
+def read_names(tree: ast.AST) -> Iterator[str]:
+    """What a module reads of objects: attributes, fields in patterns, and names in strings, by
+    which rows and settings are read.
+    """
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(attr=name):
+                yield name
+            case ast.MatchClass(kwd_attrs=names):
+                yield from names
+            case ast.Constant(value=str(text)) if text.isidentifier():
+                yield text
+
+
+def test_each_field_of_a_struct_is_read() -> None:
+    """What is only ever filled in tells nobody anything. Fields of events and settings are read by
+    whoever takes them, and templates read those of pages.
+    """
+    package = ROOT / "src" / "memorist"
+    trees = {path: ast.parse(path.read_text("utf-8")) for path in package.rglob("*.py")}
+    read = {name for tree in trees.values() for name in read_names(tree)}
+    for path in package.rglob("*.j2"):
+        read |= set(re.findall(r"\w+", path.read_text("utf-8")))
+    unread = {
+        f"{owner.name}.{field.target.id}"
+        for path, tree in trees.items()
+        if path.name not in ("events.py", "settings.py")
+        for owner in ast.walk(tree)
+        if isinstance(owner, ast.ClassDef) and any("Struct" in ast.unparse(b) for b in owner.bases)
+        for field in owner.body
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        if field.target.id not in read
+    }
+
+    assert unread == set(UNREAD_FIELDS)

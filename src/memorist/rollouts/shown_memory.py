@@ -52,9 +52,7 @@ class RolloutMemoryView(Struct, frozen=True, kw_only=True):
     entries: int
     """Preferences, tips and topics in it."""
     left_out: int
-    """Entries of this place left out for lack of space."""
-    elsewhere: int
-    """Entries that hold in other places."""
+    """Entries of this project left out for lack of space."""
     withheld: int
     """Entries that read like orders planted for an agent."""
 
@@ -84,7 +82,6 @@ def render_shown_memory(
         else MemorySummary()
     )
     applicable = _with_notes(_applicable_entries(whole, view.location), notes, view.location)
-    elsewhere = _count_shown(whole) - _count_shown(_applicable_entries(whole, view.location))
     fit = _drop_planted_orders(applicable)
     withheld = (
         _count_shown(applicable)
@@ -109,7 +106,6 @@ def render_shown_memory(
         tokens=estimate_text_tokens(plain),
         entries=_count_shown(cut),
         left_out=cut.left_out,
-        elsewhere=elsewhere,
         withheld=withheld,
     )
 
