@@ -59,7 +59,12 @@ MIN_SAME_STEMS = 2
 TOLD_TITLE = "## Told by a model, which nobody checked"
 """Heading of what a model adds to the summary that structure makes."""
 
-_QUOTED = re.compile(r"[\"“«「]([^\"“”«»「」\n]{3,600})[\"”»」]")
+_QUOTED = re.compile(
+    r"[“„]([^“”„\n]{3,600})[”“]|\"([^\"\n]{3,600})\"|«([^«»\n]{3,600})»|「([^「」\n]{3,600})」"
+)
+"""A quotation between marks of one kind: one of another kind inside it does not end it."""
+
+_ARROW = re.compile(r"\s*(?:->|=>|→)\s*")
 
 _LINE = re.compile(r"line (\d+)")
 
@@ -226,6 +231,10 @@ def _find_same_task(task: RawMemoryTask, proven: Sequence[RawMemoryTask]) -> int
     return -at if best >= MIN_SAME_STEMS else None
 
 
+def _list_quotations(text: str) -> list[str]:
+    return [found[found.lastindex or 0] for found in _QUOTED.finditer(text)]
+
+
 class _AlreadySaid:
     """What the entries of tasks say. The user's words are known only by the user's words."""
 
@@ -240,7 +249,7 @@ class _AlreadySaid:
 
     def covers(self, bullet: MemoryBullet) -> bool:
         if bullet.proof == "said":
-            quotes = _QUOTED.findall(bullet.text) or [bullet.text]
+            quotes = _list_quotations(bullet.text) or [bullet.text]
             return all(normalize_for_comparison(quote) in self._said for quote in quotes)
         return any(line.covers(bullet.text) for line in self._lines)
 
@@ -328,7 +337,7 @@ class _EntryJudge:
         rest = _USER_SAID.sub("", bullet.text.replace(quote, "")).strip(" \t-–—>→:;,.\"'“”„‘’«»")
         if rest and not whole:
             more = self._judge_inference(replace(bullet, text=rest), is_preference=False)
-            orders = more is not None and is_instruction(rest)
+            orders = more is not None and is_instruction(_ARROW.sub("; ", rest))
             self.dropped += more is None or orders
             found += [more] if more is not None and not orders else []
         return found
@@ -361,7 +370,7 @@ class _EntryJudge:
         """Return the first quotation in a text that the user did say, with its whole sentences; the
         text itself counts as one.
         """
-        for quote in (*_QUOTED.findall(text), text):
+        for quote in (*_list_quotations(text), text):
             quoted = find_quoted_user_sentences(quote, self._said)
             if quoted is not None:
                 return quote, quoted
