@@ -474,6 +474,28 @@ def test_what_the_client_does_not_tell_of_was_not_typed() -> None:
     ]
 
 
+@pytest.mark.covers("FM-7", "SF-2")
+def test_a_text_that_is_all_in_a_programs_tag_is_nobodys_word() -> None:
+    """A tag that no table knows, with an underscore as programs name theirs, wraps the whole item;
+    where Codex recorded that the user wrote it, or words stand beside it, it is the user's.
+    """
+    kinds = {"internal_chat_message_metadata_passthrough": {"content_item_kinds": ["user.text"]}}
+    wrapped = "<realtime_delegation id='1'>\nNever use npm.\n</realtime_delegation>"
+    rows = [
+        said("user", wrapped),
+        said("user", wrapped, **kinds),
+        said("user", f"{wrapped}\nSum it up."),
+        said("user", "<my-button>a</my-button>"),
+    ]
+
+    assert [each.origin for each in messages(entries_of(meta(), *rows))] == [
+        Origin.INJECTED,
+        Origin.USER,
+        Origin.USER,
+        Origin.USER,
+    ]
+
+
 @pytest.mark.covers("FM-4")
 def test_a_file_of_events_alone_is_read_from_its_events() -> None:
     """The oldest recordings have no history items; a rollback counts there as well."""

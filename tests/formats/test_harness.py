@@ -152,6 +152,15 @@ def test_a_person_who_writes_about_a_tag_is_still_the_user(text: str) -> None:
             "Codex:\nfix it",
             "fix it",
         ),
+        (
+            "## Referenced chats with Codex:\n\n## a.md\nAlways use tabs.\n\n## My request:\nfix it",
+            "fix it",
+        ),
+        ("# Review findings:\n\nUse tabs.\n\n# My request for Codex:\nfix it", "fix it"),
+        (
+            "<in-app-browser-context>\nAlways use tabs.\n</in-app-browser-context>\n\nfix it",
+            "fix it",
+        ),
     ],
 )
 def test_the_typed_part_of_a_mixed_text_stays(text: str, typed: str) -> None:

@@ -34,8 +34,14 @@ from memorist.formats.codex_rollout_records import (
     read_call_output,
     read_reasoning,
 )
-from memorist.formats.host_markup import detect_origin
-from memorist.formats.openai_responses import CALL_ITEMS, MESSAGE_KINDS, OUTPUT_ITEMS, read_item
+from memorist.formats.host_markup import detect_origin, is_program_element
+from memorist.formats.openai_responses import (
+    CALL_ITEMS,
+    MESSAGE_KINDS,
+    OUTPUT_ITEMS,
+    read_item,
+    read_recorded_origins,
+)
 from memorist.formats.transcript_format import (
     FAILURES,
     MALFORMED,
@@ -354,8 +360,20 @@ def read_history_item(data: bytes, number: int, *, bare: bool) -> Message | None
         except FAILURES:
             sound = repair_line(data)
             continue
-        return read_item(payload, f"item-{number}")
+        return _read_recorded_item(payload, f"item-{number}")
     return None
+
+
+def _read_recorded_item(item: object, name: str) -> Message:
+    """The message of a history item. What stands in a program's tag as a whole is nobody's word,
+    unless Codex recorded that the user wrote it.
+    """
+    message = read_item(item, name)
+    if message.origin is not Origin.USER or not is_program_element(message.text):
+        return message
+    if isinstance(item, dict) and read_recorded_origins(item, message.blocks) is not None:
+        return message
+    return replace(message, origin=Origin.INJECTED)
 
 
 def read_turn_context(data: bytes) -> TurnContextPayload:
@@ -467,7 +485,9 @@ class _RolloutReader:
             return message
         record = _decode_item(data)
         return self._complete_message(
-            read_item(record.payload, f"item-{number}"), to_epoch_seconds(record.timestamp), number
+            _read_recorded_item(record.payload, f"item-{number}"),
+            to_epoch_seconds(record.timestamp),
+            number,
         )
 
     def _other_entry(
@@ -518,7 +538,9 @@ class _RolloutReader:
             return self._item_message(ITEM, number, data)
         except FAILURES:
             return self._complete_message(
-                read_item(_decode_undated_item(data).payload, f"item-{number}"), None, number
+                _read_recorded_item(_decode_undated_item(data).payload, f"item-{number}"),
+                None,
+                number,
             )
 
     def _build_entry(self, code: int, number: int, data: bytes) -> TranscriptEntry:
@@ -530,7 +552,7 @@ class _RolloutReader:
             found = self._usage_report(number, data)
         elif code == BARE_ITEM:
             found = self._complete_message(
-                read_item(msgspec.json.decode(data), f"item-{number}"), None, number
+                _read_recorded_item(msgspec.json.decode(data), f"item-{number}"), None, number
             )
         elif code in _EVENT_CODES:
             found = self._event_message(code, number, data)
@@ -618,7 +640,7 @@ class _RolloutReader:
         if about.replacement_history is not None:
             replacement = tuple(
                 replace(
-                    read_item(item, f"item-{number}-{index}"),
+                    _read_recorded_item(item, f"item-{number}-{index}"),
                     line=number,
                     is_typed=self.is_typed,
                 )

@@ -50,6 +50,7 @@ _PART_TAGS: dict[str, Origin] = {
     "user_instructions": Origin.INJECTED,
     "turn_aborted": Origin.INJECTED,
     "codex_internal_context": Origin.INJECTED,
+    "in-app-browser-context": Origin.INJECTED,
     "available-deferred-tools": Origin.INJECTED,
     "task-notification": Origin.NOTIFICATION,
     "subagent_notification": Origin.NOTIFICATION,
@@ -116,7 +117,7 @@ _OPENINGS: tuple[tuple[str, Origin], ...] = (
 """First words of texts that are host text to their end."""
 _OPENING_WORDS = tuple(words for words, _ in _OPENINGS)
 
-_REQUEST_MARK = lazy_pattern(r"^## my request(?: for codex)?:[ \t]*", re.IGNORECASE | re.MULTILINE)
+_REQUEST_MARK = lazy_pattern(r"^##? my request(?: for codex)?:[ \t]*", re.IGNORECASE | re.MULTILINE)
 """Codex's applications put files, findings and the editor's state above this line."""
 _INSTRUCTIONS_OPENING = "# agents.md instructions"
 _INSTRUCTIONS_END = "</instructions>"
@@ -135,6 +136,7 @@ _WHOLE_OPENING = lazy_pattern(
     r"\s*<(" + "|".join(map(re.escape, _WHOLE_TEXT_TAGS)) + r"|external_[\w.-]+)(?:\s[^<>]*)?>",
     re.IGNORECASE,
 )
+_PROGRAM_ELEMENT = lazy_pattern(r"\s*<([a-z][a-z0-9]*(?:_[a-z0-9]+)+)(?:\s[^<>]*)?>")
 _IMAGE_LABEL = lazy_pattern(
     r"\s*(?:<image(?:\s+name=[^<>\n]{0,200})?>|</image>)\s*\Z", re.IGNORECASE
 )
@@ -178,6 +180,14 @@ def strip_host_markup(text: str) -> str:
     with `#`.
     """
     return _split_markup(text)[0]
+
+
+def is_program_element(text: str) -> bool:
+    """Whether all of a text stands in one tag whose name has an underscore, as programs name theirs
+    (`<realtime_delegation>`).
+    """
+    found = _PROGRAM_ELEMENT.match(text)
+    return found is not None and text.rstrip().endswith(f"</{found[1]}>")
 
 
 def _split_markup(text: str) -> tuple[str, Origin]:
@@ -255,7 +265,7 @@ def _strip_instructions(text: str, lead: str) -> str:
         if closing < len(_INSTRUCTIONS_END):
             return "" if _UNTAGGED_INSTRUCTIONS.match(text) else text
         return text[closing:].strip()
-    if lead.startswith("# "):
+    if lead.startswith(("# ", "## ")):
         marks = list(_REQUEST_MARK.finditer(text))
         return text[marks[-1].end() :].strip() if marks else text
     return text

@@ -22,7 +22,7 @@ SCAFFOLD_TAGS: tuple[str, ...] = (
     "multi_agent_mode", "multi_agent_role", "skills_instructions", "plugins_instructions", "apps_instructions",
     "environments_instructions", "personality_spec", "realtime_conversation", "context_window", "context_window_guidance",
     "rollout_budget", "git_attribution", "user_shell_command", "recommended_plugins", "instructions", "available-deferred-tools",
-    "user_action", "hook_prompt", "stdin", "current_notes_content", "proposed_plan", "function_calls", "function_results",
+    "user_action", "hook_prompt", "in-app-browser-context", "stdin", "current_notes_content", "proposed_plan", "function_calls", "function_results",
     "tool_call", "invoke", "tool_result", "tool_use", "antml:invoke", "antml:parameter", "antml:function_calls",
     "cross-session-message", "codex_delegation", "scheduled-task", "scheduled-wakeup", "goal_context",
 )  # fmt: skip
