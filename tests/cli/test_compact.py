@@ -311,3 +311,20 @@ def test_a_way_that_changes_no_message_writes_no_file(session: Path) -> None:
     assert refused.returncode == 2
     assert "leave --apply out" in refused.stderr
     assert not (session.parent / "out.json").exists()
+
+
+@pytest.mark.covers("CP-9")
+def test_the_sizes_of_the_settings_hold_for_notes_that_stand_in(session: Path) -> None:
+    """`session_memory.section_tokens` and `structural_tokens` cut the notes that are made here, as
+    they cut those of a live session.
+    """
+
+    def size(**settings: str) -> int:
+        given = {f"MEMORIST_SESSION_MEMORY__{name}": value for name, value in settings.items()}
+        arguments = ["compact", str(session), "--strategy", "full", "--json"]
+        found = CliRunner().invoke(memorist_group, arguments, env=given)
+        tokens: int = json.loads(found.output)["tokens_after"]
+        return tokens
+
+    assert size(SECTION_TOKENS="20") < size()
+    assert size(STRUCTURAL_TOKENS="100") < size()

@@ -41,6 +41,7 @@ from memorist.engine.recorded_session import find_recorded_session
 from memorist.errors import InputError, NothingToDo, UsageError
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.format_detection import read_session
+from memorist.session_memory.structural_notes import NotesBudget
 from memorist.store.transcript_reader import LineFile
 
 CACHED_MICRO = "micro-cached"
@@ -175,6 +176,7 @@ def _compact(
         texts=load_compaction_prompts(),
         template=load_prompt("session_memory/template"),
         settings=settings.compaction,
+        notes=NotesBudget.from_settings(settings.session_memory),
         source=str(source.absolute()),
         factor=find_newest_model_factor(recorded.messages),
     )

@@ -58,7 +58,7 @@ def notes_command(session: str, update: bool, model: str | None, as_json: bool) 
 
 
 def _build_notes(found: RecordedSession) -> str:
-    budget = NotesBudget(total_tokens=load_project_settings().session_memory.structural_tokens)
+    budget = NotesBudget.from_settings(load_project_settings().session_memory)
     notes = build_session_notes(found, budget)
     click.echo(f"memorist: no notes are kept of {found.id}; these are made from it now", err=True)
     return notes

@@ -57,6 +57,8 @@ class OfflineOptions(Struct, frozen=True, kw_only=True):
     template: str
     """Template of the notes."""
     settings: CompactionSettings
+    notes: NotesBudget = NotesBudget()
+    """Most tokens of the notes, and of one section of them."""
     source: str = ""
     """Path of the full transcript, for reference in the result."""
     summary: str = ""
@@ -183,6 +185,7 @@ def _rewrite_spoken(
                 path=options.source,
                 template=options.template,
                 last_summarised=None,
+                section_tokens=options.notes.section_tokens,
             )
             return session_memory_compaction.compact_with_notes(measured, notes, terms)
         case "full":
@@ -208,8 +211,9 @@ def _rewrite_spoken(
 
 def _build_notes(recorded: RecordedWindow, options: OfflineOptions) -> str:
     """Notes that leave the newest messages half of the budget."""
-    tokens = min(NotesBudget().total_tokens, options.budget // 2)
-    return build_structural_notes(recorded, options.template, NotesBudget(total_tokens=tokens))
+    room = min(options.notes.total_tokens, options.budget // 2)
+    budget = replace(options.notes, total_tokens=room)
+    return build_structural_notes(recorded, options.template, budget)
 
 
 def build_structural_notes(recorded: RecordedWindow, template: str, budget: NotesBudget) -> str:

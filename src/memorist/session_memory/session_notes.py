@@ -329,13 +329,8 @@ class SessionMemory(SessionExtension):
         self._advance_cursor(due, upto, "structural", text)
 
     def _structural_sections(self) -> dict[str, str]:
-        settings = self._settings()
-        return render_structural_notes(
-            self._tracker.ledger,
-            NotesBudget(
-                total_tokens=settings.structural_tokens, section_tokens=settings.section_tokens
-            ),
-        )
+        budget = NotesBudget.from_settings(self._settings())
+        return render_structural_notes(self._tracker.ledger, budget)
 
     def _write(self, text: str, before: str) -> None:
         # Not in a thread: one left behind by a close would keep writing for a released session.

@@ -25,6 +25,7 @@ from memorist.session_memory.work_notes import (
     build_workflow_lines,
     render_command_outcome,
 )
+from memorist.settings import SessionMemorySettings
 from memorist.transcript.dialogue import ANSWERING, DialogueUserMessage
 from memorist.transcript.note_lines import (
     LINE_OVERHEAD,
@@ -688,6 +689,11 @@ class NotesBudget(Struct, frozen=True, kw_only=True):
 
     total_tokens: int = 3_000
     section_tokens: int = 2_000
+
+    @classmethod
+    def from_settings(cls, settings: SessionMemorySettings) -> NotesBudget:
+        """The sizes that the settings give."""
+        return cls(total_tokens=settings.structural_tokens, section_tokens=settings.section_tokens)
 
 
 def render_structural_notes(

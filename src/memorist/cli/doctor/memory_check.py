@@ -70,10 +70,11 @@ def _check_inbox(where: MemoryLayout) -> Iterator[CheckResult]:
     if waiting:
         known = read_project_record(FILES, where)
         there = f"in {known.root}: " if known is not None else ""
-        waits = "memory waits" if len(waiting) == 1 else "memories wait"
+        one = len(waiting) == 1
+        waits = "1 memory waits" if one else f"{len(waiting):,} memories wait"
         yield CheckResult(
             "note",
-            f"{where.folder}: {len(waiting):,} {waits} for your yes or no and are not shown",
+            f"{where.folder}: {waits} for your yes or no and {'is' if one else 'are'} not shown",
             f"{there}memorist memory inbox",
         )
 
