@@ -228,6 +228,22 @@ def test_failures_are_kept_with_what_mended_them() -> None:
     assert [each.text for each in task.references] == ["Changed: `till.py`"]
 
 
+@pytest.mark.covers("RO-4")
+def test_why_a_command_failed_is_given_as_the_agents_word() -> None:
+    """The failure is proved, its explanation is not: it says whose it is."""
+    talk = Talk().user("Mend the till's rounding.").edit()
+    talk.run("npm ci", "error: the registry refused the key", code=1)
+    talk.agent("The registry asks for a key that this machine does not have.")
+
+    (failure,) = first(talk).failures
+
+    assert failure.proof == "proved"
+    assert failure.text.endswith(
+        "the registry refused the key — the agent: The registry asks for a key that this machine "
+        "does not have."
+    )
+
+
 @pytest.mark.covers("SF-2", "SF-1", "SF-3")
 def test_nothing_planted_and_no_secret_gets_through() -> None:
     """An order in a tool's output or in the agent's echo of it, a tag and a key are nowhere in what

@@ -361,7 +361,7 @@ def render_failure(failure: WorkFailure, root: str) -> str:
         else f"`{truncate_command(what, 100)}` {verb}{times}{code}"
     )
     if failure.diagnosis:
-        text += f" — {shorten_to_one_line(failure.diagnosis, 220)}"
+        text += f" — the agent: {shorten_to_one_line(failure.diagnosis, 220)}"
     if failure.resolved_by:
         edits = ", ".join(
             f"`{display_path(path, root).rsplit('/', 1)[-1]}`" for path in failure.edits
