@@ -56,9 +56,6 @@ class PastSessionRecall(SessionExtension):
         self._open_state = open_state
         self._project = find_repository_root(context.project)
         self._index: SessionIndex | None = None
-        """For the look at each prompt, by words."""
-        self._meaning_index: SessionIndex | None = None
-        """For questions about the project, and searches that are asked for."""
         self._shown: set[tuple[str, int]] = set()
         self._warned: set[tuple[str, str]] = set()
         """Programs and words that were warned of."""
@@ -97,23 +94,20 @@ class PastSessionRecall(SessionExtension):
         """The embedder, where the extra is installed and wanted; takes a quarter of a second."""
         return find_embedder(wanted=self._context.runtime.settings.recall.embeddings)
 
-    def _open_index(self) -> SessionIndex | None:
+    def _open_index(self, *, by_meaning: bool) -> SessionIndex | None:
+        """The index, with vectors only once they are asked for: they take 8 KB for each turn."""
         path = self._context.runtime.layout.session_index
         if self._index is None and path.exists():
             self._index = SessionIndex(path)
+        if self._index is not None and by_meaning and (embedder := self._load_embedder()):
+            self._index.enable_embeddings(embedder)
         return self._index
-
-    def _open_meaning_index(self) -> SessionIndex | None:
-        path = self._context.runtime.layout.session_index
-        if self._meaning_index is None and path.exists():
-            self._meaning_index = SessionIndex(path, embedder=self._load_embedder())
-        return self._meaning_index
 
     def search(self, query: str, limit: int) -> Sequence[PassageMatch]:
         """Search the past sessions of this project by words and meaning. Raises StoreError,
         ModelError.
         """
-        index = self._open_meaning_index()
+        index = self._open_index(by_meaning=True)
         if index is None:
             return ()
         return index.search(
@@ -125,8 +119,7 @@ class PastSessionRecall(SessionExtension):
         if not is_searchable(prompt):
             return ""
         with contextlib.suppress(StoreError, ModelError):
-            is_question = is_question_without_request(prompt)
-            index = self._open_meaning_index() if is_question else self._open_index()
+            index = self._open_index(by_meaning=is_question_without_request(prompt))
             if index is None:
                 return ""
             found = find_relevant_passages(
@@ -170,7 +163,7 @@ class PastSessionRecall(SessionExtension):
         index = None
         if self._context.runtime.settings.recall.before_tool and isinstance(action, CommandAction):
             with contextlib.suppress(StoreError):
-                index = self._open_index()
+                index = self._open_index(by_meaning=False)
         if index is None or not isinstance(action, CommandAction):
             return ""
         found: list[FixedInvocation] = []
@@ -200,10 +193,9 @@ class PastSessionRecall(SessionExtension):
         self._stopping.set()
         await asyncio.to_thread(self.wait)
         self._stopping.clear()
-        for index in (self._index, self._meaning_index):
-            if index is not None:
-                index.close()
-        self._index = self._meaning_index = None
+        if self._index is not None:
+            self._index.close()
+        self._index = None
 
 
 def find_relevant_passages(
@@ -213,7 +205,13 @@ def find_relevant_passages(
     session `excluding`. Raises StoreError.
     """
     query = prompt[:MAX_QUERY_CHARS]
-    found = index.search(query, CANDIDATES, project=project, excluding=excluding)
+    found = index.search(
+        query,
+        CANDIDATES,
+        project=project,
+        excluding=excluding,
+        by_meaning=is_question_without_request(query),
+    )
     return select_passages(query, found, index.count_passages(project))
 
 

@@ -617,10 +617,13 @@ class Ranker:
             found = self._rank(query, limit, excluding)
             return tuple(self._build_result(number, found) for number in found.order)
 
-    def rank(self, query: str, limit: int) -> tuple[EntryRank, ...]:
-        """Return what `search` does, without the reasons, which take longer than the ranking."""
+    def rank(self, query: str, limit: int, *, by_meaning: bool = True) -> tuple[EntryRank, ...]:
+        """Return what `search` does, without the reasons, which take longer than the ranking; by
+        words alone without `by_meaning`.
+        """
         with self._lock:
-            found, ids = self._rank(query, limit, frozenset()), self._columns.ids
+            found = self._rank(query, limit, frozenset(), by_meaning=by_meaning)
+            ids = self._columns.ids
             above = found.similarity.above_chance
             return tuple(
                 EntryRank(
@@ -632,7 +635,9 @@ class Ranker:
                 for number in found.order
             )
 
-    def _rank(self, query: str, limit: int, excluding: AbstractSet[str]) -> _QueryState:
+    def _rank(
+        self, query: str, limit: int, excluding: AbstractSet[str], *, by_meaning: bool = True
+    ) -> _QueryState:
         self._refresh()
         collection, question = self._columns, parse_query(query)
         counts = self._index.entry_counts(question.words)
@@ -655,7 +660,7 @@ class Ranker:
             word for word in question.words if word not in counts
         ]
         coverage = QueryCoverage(asked[:MAX_QUERY_WORDS], postings, collection)
-        near = self._measure_similarity(query, lexical)
+        near = self._measure_similarity(query, lexical) if by_meaning else EntrySimilarity({}, {})
         scores = (
             fuse_scores(
                 lexical,

@@ -154,6 +154,13 @@ class SessionIndex:
             ranker.close()
         self._rankers.clear()
 
+    def enable_embeddings(self, embedder: Embedder) -> None:
+        """Search by words and meaning from now on. Raises ModelError."""
+        self._embedder = embedder
+        for ranker in self._rankers.values():
+            if not ranker.ranks_by_meaning:
+                ranker.enable_embeddings(embedder)
+
     def _open_ranker(self, project: str) -> Ranker:
         if project not in self._rankers:
             name = hashlib.sha256(project.encode("utf-8", "surrogatepass")).hexdigest()[:32]
@@ -403,17 +410,25 @@ class SessionIndex:
             return int(count)
 
     def search(
-        self, query: str, limit: int = 10, *, project: str = "", excluding: str = ""
+        self,
+        query: str,
+        limit: int = 10,
+        *,
+        project: str = "",
+        excluding: str = "",
+        by_meaning: bool = True,
     ) -> tuple[PassageMatch, ...]:
         """Return the best passages, best first; of one project, or of all with an empty name.
 
-        `excluding` is the id of a session that is left out.
+        `excluding` is the id of a session that is left out. Without an embedder, or `by_meaning`,
+        words alone rank.
         """
         with self._translate_errors("read"):
             projects = [project] if project else self._list_projects()
         found: dict[tuple[str, int], EntryRank] = {}
         for each in projects:
-            for entry in self._open_ranker(each).rank(query, CANDIDATES_PER_TURN * limit):
+            ranker = self._open_ranker(each)
+            for entry in ranker.rank(query, CANDIDATES_PER_TURN * limit, by_meaning=by_meaning):
                 session, line, _ = entry.id.rsplit("#", 2)
                 if session != excluding:
                     found.setdefault((session, int(line)), entry)
