@@ -495,7 +495,8 @@ class MemoryExtraction:
         self, changes: Sequence[MemoryChange], spec: ForkSpec
     ) -> tuple[RefusedChange, ...]:
         """The memories with a line that repeats the prompt's own form, or, where the model answers
-        by a form, names what stands nowhere in what it was shown: by edits it may have read more.
+        by a form, names what stands nowhere in what it was shown or is about something else: by
+        edits it may have read more.
         """
         form = spec.form
         quoted = [statement.quote for statement in self._statements]

@@ -27,7 +27,7 @@ MAX_LINE_WORDS = 400
 """Words of a line that are compared with the prompt."""
 MIN_SAID_SHARE = 0.3
 """Share of the content words of a line without a name that must have been said. Of 555 lines that a
-large model wrote about 38 recorded sessions, 6 have less; of 10 that a small one made up, all.
+large model wrote about 38 recorded sessions, 3 have less; of 10 that a small one made up, all.
 """
 MIN_NAMELESS_LINES = 8
 MIN_SAID_NAMES = 4
