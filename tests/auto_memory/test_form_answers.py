@@ -92,6 +92,18 @@ async def test_a_description_in_the_prompts_words_is_an_echo_too(tmp_path: Path)
     assert "They talk about it" not in kept
 
 
+@pytest.mark.covers("AM-5")
+async def test_what_the_task_is_about_is_no_memory_and_does_not_wait_either(tmp_path: Path) -> None:
+    """A real small model remembered that it was looking at the newest messages."""
+    given = {**MEMORY, "kind": "user", "text": "They look at the newest messages.", "quote": ""}
+
+    kept, said = await extract(tmp_path, MEMORY, given)
+
+    assert "kept in docs/ferry.md" in kept
+    assert "repeats the prompt" in said
+    assert "wait in the inbox" not in said
+
+
 @pytest.mark.covers("AM-5", "FK-8")
 @pytest.mark.parametrize(
     ("answer", "reason"),

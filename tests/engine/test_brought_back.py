@@ -375,15 +375,19 @@ async def test_a_summary_that_the_limit_cut_off_is_not_used(tmp_path: Path) -> N
 
 
 @pytest.mark.covers("CP-7")
-@pytest.mark.parametrize(("limit", "said"), [(1_000, "about 2,048 words"), (16_000, "")])
+@pytest.mark.parametrize(
+    ("limit", "most", "said"),
+    [(1_000, None, "about 2,048 words"), (16_000, None, ""), (16_000, 500, "about 250 words")],
+)
 async def test_a_summary_is_asked_for_in_the_words_that_its_limit_holds(
-    tmp_path: Path, limit: int, said: str
+    tmp_path: Path, limit: int, most: int | None, said: str
 ) -> None:
     """The described prompt asks for up to 4,000 words and an analysis: under a small limit every
-    answer would be cut off. A host's limit grows to 4,096 tokens.
+    answer would be cut off. A host's limit grows to 4,096 tokens; `models.max_output` stands.
     """
     model = ScriptedModel([Say(text=SUMMARY)], name=f"scripted:{MODEL}")
-    async with Memorist(model=model, home=tmp_path, settings=Settings(models=PRICES)) as engine:
+    settings = Settings(models=msgspec.structs.replace(PRICES, max_output=most))
+    async with Memorist(model=model, home=tmp_path, settings=settings) as engine:
         session = await engine.open("s")
         body = request([*LONG, {"role": "user", "content": "Go on."}])
         await session.prepare({**body, "max_tokens": limit})

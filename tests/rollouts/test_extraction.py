@@ -19,10 +19,12 @@ from memorist.errors import (
     UnreadableSession,
 )
 from memorist.forks.fork_spec import ForkOutcome, ForkRefusal, ForkSpec, Receipt
+from memorist.models.model_settings import ModelSettings
 from memorist.ports import Request
 from memorist.rollouts.raw_memory import parse_raw_memory
 from memorist.rollouts.stage_one import extract_session
 from memorist.runtime import Runtime
+from memorist.settings import Settings
 from memorist.testing import Fail, FrozenClock, InMemoryFiles, Say, ScriptedModel
 from memorist.testing.steps import Script, Step
 from rollouts.conftest import Talk
@@ -287,6 +289,18 @@ async def test_no_request_exceeds_a_small_window(tmp_path: Path) -> None:
     assert all("</before>\\n\\n<session>" in text and ADDED in text for text in texts[1:])
     assert "page 119 " in texts[3]
     assert "page 2 " in texts[0]
+
+
+@pytest.mark.covers("RO-4")
+async def test_the_answer_is_asked_for_in_the_words_that_the_setting_allows(tmp_path: Path) -> None:
+    """`models.max_output` cuts every answer: one of 500 tokens holds 250 words, both texts
+    together.
+    """
+    settings = Settings(models=ModelSettings(max_output=500))
+    given, model, _ = means([GOOD], settings=settings)
+    await extract_session(talk().thread(tmp_path / "s.jsonl"), given)
+
+    assert "At most 156 words in `raw_memory` and 93 in" in sent(model)[0]
 
 
 @pytest.mark.covers("SF-1")

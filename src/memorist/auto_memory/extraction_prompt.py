@@ -35,6 +35,7 @@ from memorist.forks.text_edits import TextEdits
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact
 from memorist.settings import AutoMemorySettings
+from memorist.transcript.answer_check import LineCheck
 
 ANTHROPIC_MEMORY_TOOL = "memory"
 """Anthropic's memory tool (claude-code.md section 13.3)."""
@@ -168,14 +169,21 @@ def build_extraction_form(
         ("description", "text", "quote"), text
     )
 
+    task_line = LineCheck("", about)
+
     def read(answer: JsonObject) -> TextEdits:
+        given = list_answer_objects(answer.get("memories"))
+        echoes = [each for each in given if task_line.is_echo(str(each.get("text")))]
         topics = [
             topic
-            for each in list_answer_objects(answer.get("memories"))
-            if (topic := _read_memory(each, used_paths)) is not None
+            for each in given
+            if each not in echoes and (topic := _read_memory(each, used_paths)) is not None
         ]
         writes = {str(task.folder / topic.path): topic.text() for topic in topics}
-        return TextEdits(tuple(WriteFileCall(path, whole) for path, whole in writes.items()))
+        return TextEdits(
+            tuple(WriteFileCall(path, whole) for path, whole in writes.items()),
+            dropped=tuple(f"“{each['text']}” repeats the prompt" for each in echoes),
+        )
 
     return AnswerForm(
         instruction=prompts.form,

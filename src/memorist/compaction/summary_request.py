@@ -220,8 +220,9 @@ async def request_summary(
         return UnusableSummary("No model is set up.", asked=False)
     model, settings = ErrorRecordingModel(runtime.model), runtime.settings.compaction
     fork = partial(_run_fork, model, runtime, record=record, asked=asked)
+    render_room = partial(_render_room, most=runtime.settings.models.max_output)
     if parent is not None and is_parent_model(model.name, model.format, parent):
-        found = await fork(request.text + _render_room(_parent_limit(parent)), parent)
+        found = await fork(request.text + render_room(_parent_limit(parent)), parent)
         if not _is_too_long(found):
             return found
     await discover_window(runtime.model)
@@ -233,7 +234,7 @@ async def request_summary(
         if not history.shorten():
             break
         fitted = ParentCall(_build_request(model, history.messages, parent))
-        found = await fork(request.text + _render_room(_answer_limit(model)), fitted)
+        found = await fork(request.text + render_room(_answer_limit(model)), fitted)
         if not _is_too_long(found):
             return found
     return UnusableSummary(
@@ -301,10 +302,11 @@ def _parent_limit(parent: ParentCall) -> int:
     return min([wanted, *grown])
 
 
-def _render_room(tokens: int) -> str:
+def _render_room(tokens: int, most: int | None) -> str:
     """What the request says of the length of the answer, where its words alone would ask for more
-    than it may have.
+    than it may have; `most` is `models.max_output`.
     """
+    tokens = min(tokens, most or tokens)
     if tokens >= ROOMY_ANSWER_TOKENS:
         return ""
     words = f"{tokens // TOKENS_PER_WORD:,}"

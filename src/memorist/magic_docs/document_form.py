@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import PurePath
 
 from memorist.core.messages import JsonObject
 from memorist.forks.answer_form import AnswerForm, list_answer_objects
@@ -47,7 +48,7 @@ def build_document_form(
 
     text: JsonObject = {"type": "string"}
     own, reasons = render_instruction_and_reasons(header, prompts, refused)
-    named = f'The document `{path}`, titled "{header.title}":\n\n{contents.strip()}'
+    named = f'The document `{PurePath(path).name}`, titled "{header.title}":\n\n{contents.strip()}'
     return AnswerForm(
         instruction=prompts.form.strip(),
         material="\n\n".join(filter(None, (named, own, reasons))),

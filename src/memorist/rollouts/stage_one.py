@@ -142,10 +142,11 @@ class _ModelExtraction:
             load_prompt("rollouts/stage_one_part"),
             load_prompt("rollouts/stage_one_again"),
         )
-        self._output = (
-            min(runtime.settings.forks.output, model.window // OUTPUT_SHARE)
-            if model.window
-            else runtime.settings.forks.output
+        wanted = runtime.settings.forks.output
+        self._output = min(
+            wanted,
+            runtime.settings.models.max_output or wanted,
+            model.window // OUTPUT_SHARE or wanted,
         )
         self._factor = token_factor(model.name)
         fixed = (
