@@ -167,7 +167,7 @@ def _play_session(
         found = {
             (mended.program, mended.word)
             for each in split_invocations(call.action.command)
-            if (mended := index.find_fixed_calls(each, project=project)) is not None
+            if (mended := index.find_fixed_invocation(each, project=project)) is not None
         }
         score.milliseconds.append(1_000 * (time.perf_counter() - began))
         shown = found - warned

@@ -147,7 +147,7 @@ def _search_conversation(
             spans: dict[str, frozenset[str]] = {}
             passages = []
             for session, said in spoken.items():
-                parts = index.read_around(session, 0, 10_000)[1]
+                parts = index.read_passages_from(session, 0, 10_000)[1]
                 ends = [each.line for each in parts[1:]] + [1 << 30]
                 for part, end in zip(parts, ends, strict=True):
                     id = f"{session}#{part.line}"

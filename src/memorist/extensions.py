@@ -186,7 +186,7 @@ class ExtensionList(SessionExtension):
         with _ExtensionGuard(self, extension):
             await extension.wait_for_background()
 
-    def switch_off(self, extension: SessionExtension, error: Exception) -> None:
+    def remove_failed(self, extension: SessionExtension, error: Exception) -> None:
         """Take an extension out of the list because of an error."""
         self._extensions.remove(extension)
         with contextlib.suppress(StoreError):  # the same disk may refuse the event
@@ -257,5 +257,5 @@ class _ExtensionGuard:
     ) -> bool:
         if not isinstance(error, Exception):
             return False
-        self._extensions.switch_off(self._extension, error)
+        self._extensions.remove_failed(self._extension, error)
         return True

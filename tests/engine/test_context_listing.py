@@ -34,4 +34,4 @@ async def test_a_host_lists_what_a_session_would_be_shown_first_and_what_one_was
     assert [each.tag for each in first.pieces] == [
         each.tag for each in recorded.pieces if each.tag != "prompt"
     ]
-    assert recorded.count_changed("added") == recorded.tokens
+    assert recorded.count_tokens_by_status("added") == recorded.tokens

@@ -70,7 +70,7 @@ def test_a_file_that_grows_is_taken_in_once(
         path.write_bytes(data[:cut])
         reader.read()
         if number in ends and data[:cut].endswith(b"\n"):
-            reader.tail.skip_finished_turn()
+            reader.tail.skip_turns_before_last()
     path.write_bytes(data)
     reader.read()
 
@@ -100,7 +100,7 @@ def test_a_long_session_is_read_from_the_last_turn_but_one(
         found = reader.tail.read(reader.known)
         reader.taken += found.entries
         sizes.append(len(found.message_ids))
-        reader.tail.skip_finished_turn()
+        reader.tail.skip_turns_before_last()
 
     assert sizes == [2, 4, 4, 4, 4]
     assert len(reader.known) == 10
@@ -144,7 +144,7 @@ def test_turns_that_codex_took_back_are_told(
         file.says(f"Answer {turn}.")
         path.write_bytes(b"".join(file.lines))
         reader.read()
-        reader.tail.skip_finished_turn()
+        reader.tail.skip_turns_before_last()
     file.takes_back(1)
     file.user("Another?")
     path.write_bytes(b"".join(file.lines))
@@ -164,8 +164,8 @@ def test_a_file_that_was_written_anew_is_read_from_its_start(
     path.write_bytes(b"".join(a_session(ClaudeFile()).lines))
     reader = Reader(path)
     reader.read()
-    reader.tail.skip_finished_turn()
-    reader.tail.skip_finished_turn()
+    reader.tail.skip_turns_before_last()
+    reader.tail.skip_turns_before_last()
     other = ClaudeFile()
     other.user("Short?")
     path.write_bytes(b"".join(other.lines))

@@ -163,7 +163,7 @@ def test_other_projects_and_this_session_are_left_out(tmp_path: Path) -> None:
         assert {each.session for each in index.search("bankers rounding", project="/p")} == {"mine"}
         assert index.search("bankers rounding", project="/p", excluding="mine") == ()
         assert {each.session for each in index.search("bankers rounding")} == {"mine", "other"}
-        id, passages = index.read_around("oth", 3, 5)
+        id, passages = index.read_passages_from("oth", 3, 5)
         assert (id, [each.line for each in passages]) == ("other", [3])
 
 
@@ -229,8 +229,8 @@ def test_a_whole_id_is_that_session(tmp_path: Path) -> None:
     with closing(SessionIndex(tmp_path / "index")) as index:
         index.sync([first, later])
 
-        assert index.read_around("session_1", 0, 5)[0] == "session_1"
-        assert index.read_around("session_", 0, 5)[0] == "session_12"
+        assert index.read_passages_from("session_1", 0, 5)[0] == "session_1"
+        assert index.read_passages_from("session_", 0, 5)[0] == "session_12"
 
 
 @pytest.mark.covers("PS-1")
@@ -246,7 +246,7 @@ def test_the_beginning_of_a_long_answer_is_found(tmp_path: Path) -> None:
             ]
         )
         found = index.search("deadlock audit trigger", project="/p")
-        _, (turn, *_) = index.read_around("a", 0, 5)
+        _, (turn, *_) = index.read_passages_from("a", 0, 5)
 
     assert found[0].session == "a"
     assert turn.answered == answer

@@ -732,7 +732,7 @@ def test_both_databases_keep_the_same(kind: str, tmp_path: Path) -> None:
             ("b.md", 1, "jo", False),
         ]
         assert [each.version for each in again.list_revisions("shop", "b.md", most=9)] == [2, 1]
-        assert again.find_version("shop") == (found.id, 2)
+        assert again.find_id_and_version("shop") == (found.id, 2)
         assert again.read_texts("shop", ["a.md", "b.md", "c.md"], most=100) == {"a.md": "one\n"}
         assert again.read_snapshot("other").id != found.id
         assert again.find_token(token) == TeamToken("jo", "shop", writes=False)

@@ -212,14 +212,14 @@ class AutoMemory:
         accepted = [verdict for verdict in verdicts if isinstance(verdict, AcceptedChange)]
         refused = tuple(verdict for verdict in verdicts if isinstance(verdict, RefusedChange))
         staying, spreading = self._split_by_reach(accepted, reason)
-        written = self.write_judged(staying, waits, reason, refused)
+        written = self.apply_gate_verdicts(staying, waits, reason, refused)
         if self.everywhere is not None and spreading:
-            there = self.everywhere.write_judged(spreading, (), reason)
+            there = self.everywhere.apply_gate_verdicts(spreading, (), reason)
             written = merge_everywhere_result(written, there, EVERYWHERE_PREFIX)
         self._report_result(written, add_replaced_to_reason(reason, written.replaced), tell)
         return written
 
-    def write_judged(
+    def apply_gate_verdicts(
         self,
         accepted: Sequence[AcceptedChange],
         waits: Sequence[NeedsReview],
@@ -350,7 +350,7 @@ class AutoMemory:
             found.append(known[1])
         return found
 
-    def compare_with_client(self, rules: Sequence[ClientRule]) -> dict[str, ClientRuleMatch]:
+    def compare_with_client_rules(self, rules: Sequence[ClientRule]) -> dict[str, ClientRuleMatch]:
         """Return what an agent's own rules say to each memory, by path; the team's are left out.
 
         A memory of more than one line says more than a rule, and is never repeated by one. Raises
@@ -634,7 +634,7 @@ class AutoMemory:
         ]
         return self.write(changes, reason)
 
-    def begin_purge(self, paths: Sequence[str]) -> tuple[PurgeEntry, ...]:
+    def add_to_purge_journal(self, paths: Sequence[str]) -> tuple[PurgeEntry, ...]:
         """Note what is to be forgotten for good, so that a killed command can be finished; returns
         it with what an unfinished one noted.
 

@@ -279,7 +279,7 @@ class MemoryExtraction:
                 if statement is None:
                     continue
                 if statement.act == "forget" and not statement.text:
-                    self._retractable.take_back(message, self._typed_ids)
+                    self._retractable.undo_previous_statements(message, self._typed_ids)
                     continue
                 written = self._apply_at_prompt(statement, message)
                 self._tell_written(written)

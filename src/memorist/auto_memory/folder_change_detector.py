@@ -77,7 +77,7 @@ class FolderChangeDetector:
         """
         self._marks = self._read_marks()
 
-    def check_later(self, differs: Callable[[], bool]) -> None:
+    def relist_in_thread(self, differs: Callable[[], bool]) -> None:
         """List the files in a thread, where folders alone were asked; what differs is read at the
         next listing.
         """

@@ -170,7 +170,7 @@ class MemoryFolderReader:
         """
         if self._scanned_once or (self._trusts_folder_times and self._changes.is_unchanged()):
             return ScanDifference((), ())
-        found = self.find_unscanned()
+        found = self.compare_with_last_scan()
         is_paused = self._clock.monotonic() < self._recorded_from
         if is_paused and found:
             self._judge(self._loaded_scan(), found)
@@ -183,7 +183,7 @@ class MemoryFolderReader:
     def _record_unscanned(self) -> None:
         try:
             with self._locked():
-                found = self.find_unscanned()
+                found = self.compare_with_last_scan()
                 if found or self._read_pending() is not None:
                     self._apply_difference(self._loaded_scan(), found)
             self._recorded_from = 0.0
@@ -191,7 +191,7 @@ class MemoryFolderReader:
             if not is_disk_failure(error):
                 raise
             self._recorded_from = self._clock.monotonic() + PAUSE_SECONDS
-            self._judge(self._loaded_scan(), self.find_unscanned())
+            self._judge(self._loaded_scan(), self.compare_with_last_scan())
 
     @contextmanager
     def scan_once(self, *, at_prompt: bool = False) -> Iterator[None]:
@@ -210,7 +210,9 @@ class MemoryFolderReader:
             self._scanned_once, self._trusts_folder_times = None, False
             if at_prompt and self._scan is not None:
                 known = self._scan.files
-                self._changes.check_later(lambda: bool(compare_scan(known, self.list_entries())))
+                self._changes.relist_in_thread(
+                    lambda: bool(compare_scan(known, self.list_entries()))
+                )
 
     def rescan_if_changed(self, paths: Iterable[str]) -> bool:
         """Scan the folder where one of these files is not as the last scan saw it; returns whether
@@ -231,7 +233,7 @@ class MemoryFolderReader:
                 return True
         return False
 
-    def find_unscanned(self) -> ScanDifference:
+    def compare_with_last_scan(self) -> ScanDifference:
         """Compare the folder with the last scan."""
         return compare_scan(self._loaded_scan().files, self._changes.list_files(self.list_entries))
 
@@ -241,7 +243,7 @@ class MemoryFolderReader:
         Files are judged before the lock is taken, which is held for `SCAN_BATCH` of them at a time.
         Returns False when stopped; finished batches stand.
         """
-        while found := self.find_unscanned():
+        while found := self.compare_with_last_scan():
             own = self._find_trusted_paths(self._loaded_scan())
             step = found.changed[:SCAN_BATCH]
             for path in step:
@@ -251,7 +253,7 @@ class MemoryFolderReader:
                 if read is not None:
                     self._judged_files[path] = read[0]
             with self._locked():
-                found = self.find_unscanned()
+                found = self.compare_with_last_scan()
                 rest = frozenset(found.changed).difference(step)
                 self._apply_difference(
                     self._loaded_scan(),
@@ -598,7 +600,7 @@ class MemoryFolder(MemoryFolderReader):
             self._check_owner = None
         with self._locked():
             unlisted = self._trusts_folder_times and self._changes.is_unchanged()
-            found = ScanDifference((), ()) if unlisted else self.find_unscanned()
+            found = ScanDifference((), ()) if unlisted else self.compare_with_last_scan()
             if found:
                 self._apply_difference(self._loaded_scan(), found)
             real = [change for change in changes if change.before != change.after]

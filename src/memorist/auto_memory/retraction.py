@@ -22,7 +22,7 @@ class RetractableWrites:
         before = self._written if self._message_id == message_id else ()
         self._message_id, self._written = message_id, (*before, written)
 
-    def take_back(self, message: Message, typed_ids: Collection[str]) -> None:
+    def undo_previous_statements(self, message: Message, typed_ids: Collection[str]) -> None:
         """Take back what the message before this one stated, and nothing older; only where a person
         typed both. Raises StoreError.
         """

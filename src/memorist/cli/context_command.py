@@ -186,7 +186,10 @@ def _listing_object(found: ContextListing) -> dict[str, Any]:
 
 
 def _changed_tokens(found: ContextListing) -> dict[str, int]:
-    return {"added": found.count_changed("added"), "gone": found.count_changed("gone")}
+    return {
+        "added": found.count_tokens_by_status("added"),
+        "gone": found.count_tokens_by_status("gone"),
+    }
 
 
 def _piece_object(each: PieceChange) -> dict[str, Any]:

@@ -130,7 +130,7 @@ def _print_turn(index: SessionIndex, passages: Sequence[PassageMatch], number: i
     if number > len(passages):
         raise InputError(f"the search found {len(passages)} turns of past sessions")
     match = passages[number - 1]
-    _, turns = index.read_around(match.session, match.passage.line, 2)
+    _, turns = index.read_passages_from(match.session, match.passage.line, 2)
     for turn in turns:
         click.echo(f"{format_day(turn.at)}  {output.replace_invalid_utf8(match.path)}:{turn.line}")
         for who, text in (("you", turn.said), ("agent", turn.answered), ("work", turn.work)):

@@ -232,7 +232,7 @@ class Compactor(SessionExtension):
         """
         return opening_message(self._prompts.cut_marker)
 
-    def adopt_history(self, messages: Sequence[Message]) -> None:
+    def keep_shown_results(self, messages: Sequence[Message]) -> None:
         """Memorist was attached to a running conversation: everything shown in full so far stays
         so, or the provider's cache would be lost.
         """

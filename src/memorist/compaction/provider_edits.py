@@ -45,7 +45,7 @@ class ProviderEdits:
         """Beta names that the last request needs; for the header `anthropic-beta`."""
 
     @property
-    def is_active(self) -> bool:
+    def is_compaction_enabled(self) -> bool:
         """Whether the provider compacts in this session."""
         return (
             self._settings.provider
@@ -68,22 +68,22 @@ class ProviderEdits:
         stay named in every request after that. `messages` returns the shown messages; it is called
         only when needed.
         """
-        if not self.is_active and not self._clears:
+        if not self.is_compaction_enabled and not self._clears:
             return body
         if self._format == "openai_responses":
             return add_openai_compaction(body, threshold=limits.auto).body
         change = (
             add_anthropic_compaction(body, trigger=limits.auto)
-            if self.is_active
+            if self.is_compaction_enabled
             else RequestWithBetas(body)
         )
         self.betas = change.betas
-        late = self.is_active and used >= limits.warning
+        late = self.is_compaction_enabled and used >= limits.warning
         if not (late or self._clears or self._pinned.ids):
             return change.body
         shown = messages()
         pinned = drop_stale_results(self._pinned, shown) if self._pinned.ids else self._pinned
-        at_once = late or (self.is_active and bool(pinned.ids))
+        at_once = late or (self.is_compaction_enabled and bool(pinned.ids))
         self._pinned = renew_cleared_results(pinned, shown, self._settings, at_once=at_once)
         cleared = add_clearing_edit(change.body, self._pinned, shown)
         self.betas = tuple(dict.fromkeys((*self.betas, *cleared.betas)))
@@ -93,7 +93,7 @@ class ProviderEdits:
         self, reply: JsonObject
     ) -> tuple[ClearingBoundary | None, ProviderSummary | UnusableSummary | None]:
         """Return what the reply confirms: cleared tool results, and a compaction."""
-        if not self.is_active and not self._clears:
+        if not self.is_compaction_enabled and not self._clears:
             return None, None
         if self._format == "openai_responses":
             return None, read_openai_compaction(reply)

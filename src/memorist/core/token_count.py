@@ -210,7 +210,7 @@ class ContextMeter:
         self.subtracted += tokens
         self._base = max(self._prefix or 0, self._base - tokens)
 
-    def uncount(self, tokens: int) -> None:
+    def uncount_unsent(self, tokens: int) -> None:
         """Take back tokens that were added and then not sent (a result that went to disk): no usage
         has counted them.
         """

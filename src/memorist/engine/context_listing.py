@@ -84,7 +84,7 @@ class ContextListing(Struct, frozen=True, kw_only=True):
         """Tokens of the model per four bytes of text; 1 for an unknown model."""
         return _factor(self.model)
 
-    def count_changed(self, status: PieceStatus) -> int:
+    def count_tokens_by_status(self, status: PieceStatus) -> int:
         """Tokens of the pieces that were added, that are gone, or that stayed."""
         return sum(each.piece.tokens for each in self.changed if each.change == status)
 

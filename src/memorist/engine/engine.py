@@ -308,7 +308,7 @@ class Memorist:
         memory = self._begin_session(log)
         if loads is not None and project:
             own = ClientRuleReader(self._files, self.settings.context, self.environment)
-            memory.mirror_client(partial(own.read_rules, loads, Path(project)))
+            memory.omit_repeated_client_rules(partial(own.read_rules, loads, Path(project)))
         opened = ObservedSession(
             log,
             memory,

@@ -86,7 +86,7 @@ class MemoryExtension(SessionExtension):
         if self._team_watcher is not None:
             self._team_watcher.start()
 
-    def mirror_client(self, read_rules: Callable[[], Sequence[ClientRule]]) -> None:
+    def omit_repeated_client_rules(self, read_rules: Callable[[], Sequence[ClientRule]]) -> None:
         """Show no rule a second time that the agent has in its own files, as they are then read."""
         if self.recall is not None:
             self.recall.read_client_rules = read_rules
@@ -208,7 +208,7 @@ class MemoryExtension(SessionExtension):
             with contextlib.suppress(StoreError):
                 recall.begin_turn(extract_user_text(asked), asked.id, self._recent_tools)
 
-    def replay_recall(self, message: Message) -> list[RecalledText]:
+    def recall_for_replay(self, message: Message) -> list[RecalledText]:
         """Return what a live session would have been shown before this message is answered.
 
         For replays.
@@ -351,6 +351,6 @@ def open_memory_extension(
         else None
     )
     extraction = MemoryExtraction(
-        memory, context, scan.wait, recall.on_memories_written if recall is not None else None
+        memory, context, scan.wait, recall.mark_memories_in_context if recall is not None else None
     )
     return MemoryExtension(extraction, recall, scan, team_watcher)

@@ -21,7 +21,7 @@ def purge_memories(
 
     Raises InputError for a path that neither the folder nor its history has.
     """
-    entries = memory.begin_purge(paths)
+    entries = memory.add_to_purge_journal(paths)
     named = [entry.path for entry in entries]
     words = [text for entry in entries for text in entry.texts]
     folder, journal = memory.layout.folder, memory.purge_journal

@@ -112,7 +112,7 @@ class ObservedSession:
         """Add what the agent has recorded since the last call. Raises StoreError."""
         async with self._lock:
             if head is not None:
-                self._log.tracker.on_head(head)
+                self._log.tracker.on_transcript_head(head)
             for count, entry in enumerate(entries, 1):
                 self._add_record(entry)
                 if count % RECORDS_PER_SLICE == 0:
@@ -163,7 +163,7 @@ class ObservedSession:
         past = ""
         if self._rollout_memory is not None:
             with contextlib.suppress(StoreError):
-                past = self._rollout_memory.take_text()
+                past = self._rollout_memory.take_due_text()
         if texts or past:
             self._save_shown(
                 ShownTexts(texts=(*self._shown.texts, *texts), past=self._shown.past or bool(past))

@@ -169,7 +169,7 @@ class PastSessionRecall(SessionExtension):
         found: list[FixedInvocation] = []
         with contextlib.suppress(StoreError):
             for invocation in split_invocations(action.command):
-                mended = index.find_fixed_calls(
+                mended = index.find_fixed_invocation(
                     invocation, project=self._project, excluding=self._context.id
                 )
                 if mended is not None and (mended.program, mended.word) not in self._warned:

@@ -65,7 +65,7 @@ class ReplayedSession:
         if self.limits is not None:
             await self._compact_if_due(entry, self.limits)
         if isinstance(entry, Message):
-            self._recalled += self._memory.replay_recall(entry)
+            self._recalled += self._memory.recall_for_replay(entry)
 
     async def _compact_if_due(self, entry: LogEntry, limits: CompactionThresholds) -> None:
         """Compact where a live session would have: before the request that this message is part

@@ -145,7 +145,7 @@ class RequestView:
                 ),
                 0,
             )
-            self._compactor.adopt_history(order[:answered])
+            self._compactor.keep_shown_results(order[:answered])
         if rollback is not None:
             self._apply_rollback(rollback, update)
         elif update.rewritten:

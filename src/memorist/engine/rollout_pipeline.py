@@ -179,7 +179,7 @@ class RolloutPipeline(RolloutStore):
                 save_skipped_files(self._files, passed, found.skipped)
         return found
 
-    def list_agent_folders(self, agent: str) -> list[Path]:
+    def list_session_folders(self, agent: str) -> list[Path]:
         """Where one of `sources.AGENTS` keeps its sessions; those that it keeps in a database are
         copied first.
 
@@ -262,7 +262,10 @@ class RolloutPipeline(RolloutStore):
         now = only_threads is None or session.rollout.id in only_threads
         chosen = rollouts if now else self.settings.rollouts
         verdict = judge_thread(session, chosen, now=self.state.now())
-        return verdict.can_count or find_extract(self.state, session.rollout.id) is not None
+        return (
+            verdict.can_ever_be_extracted
+            or find_extract(self.state, session.rollout.id) is not None
+        )
 
     async def _extract(
         self, rollouts: RolloutsSettings, counts: Counts, thread: Rollout, *, final: bool

@@ -427,7 +427,7 @@ class Session:
         """Write everything, and where other machines share the session begin to send it there."""
         self._log.flush()
         if self._share is not None:
-            self._share.save_soon()
+            self._share.save_in_background()
 
     def on_file_read(self, path: str) -> None:
         """Note that a file was read into the conversation by other means than a tool call."""
@@ -499,7 +499,7 @@ class Session:
             manual=manual,
             instructions=instructions,
             forced=forced,
-            provider_compacts=self._provider_edits.is_active,
+            provider_compacts=self._provider_edits.is_compaction_enabled,
             skills=self._log.invoked_skills.list_invoked(),
             predecessor=self._find_larger_predecessor(),
         )

@@ -204,7 +204,7 @@ class SessionLog:
             case UsageReport(context=context):
                 self.tracker.on_measurement(context)
             case SessionHead():
-                self.tracker.on_head(entry)
+                self.tracker.on_transcript_head(entry)
             case TurnRollback():
                 self.emit(TurnsRolledBack(entry.turns, entry.messages, entry.line))
 

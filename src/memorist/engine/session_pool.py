@@ -151,9 +151,9 @@ class SessionPool(Generic[Key, Item]):
         entry = self._entries.get(key)
         if entry is not None:
             entry.is_discarded = True
-            self.close_unused(key)
+            self.close_if_unused(key)
 
-    def close_unused(self, key: Key) -> None:
+    def close_if_unused(self, key: Key) -> None:
         """Begin to close the item of a key, unless a task uses it or waits for it."""
         entry = self._entries.get(key)
         if entry is not None and not entry.users:
@@ -186,7 +186,7 @@ class SessionPool(Generic[Key, Item]):
             return
         free = (key for key in self._idle_since if not self._is_key_busy(key))
         for key in [key for key, _ in zip(free, range(excess), strict=False)]:
-            self.close_unused(key)
+            self.close_if_unused(key)
 
     async def close(self) -> list[BaseException]:
         """Close every item and refuse further uses. May be called twice.
@@ -201,7 +201,7 @@ class SessionPool(Generic[Key, Item]):
             if task is not None:
                 task.cancel()
         for key in list(self._idle_since):
-            self.close_unused(key)
+            self.close_if_unused(key)
         if self._entries:
             self._emptied.clear()
             with contextlib.suppress(TimeoutError):
@@ -303,7 +303,7 @@ class SessionPool(Generic[Key, Item]):
             for key in list(self._idle_since):
                 item = self._entries[key].item
                 if item is not None and is_wanted(item):
-                    self.close_unused(key)
+                    self.close_if_unused(key)
             await asyncio.sleep(WATCH_SECONDS)
 
     async def _close_expired(self) -> None:
@@ -315,4 +315,4 @@ class SessionPool(Generic[Key, Item]):
             elif self._is_key_busy(key):
                 self._set_idle(key)
             else:
-                self.close_unused(key)
+                self.close_if_unused(key)

@@ -62,14 +62,14 @@ class SharedSessionLease:
     def allow_takeover(self) -> None:
         """Let another process have the session when it asks for it."""
         self._is_offered = True
-        self.save_soon()
+        self.save_in_background()
 
     @property
     def is_wanted(self) -> bool:
         """Whether another process asked for the session."""
         return self._is_leased and self._server.is_wanted(self._name)
 
-    def save_soon(self) -> None:
+    def save_in_background(self) -> None:
         """Save what changed, beside the session's work."""
         self._is_changed = self._is_leased
         if self._is_leased and (self._saving is None or self._saving.done()):
@@ -77,7 +77,7 @@ class SharedSessionLease:
 
     async def close(self) -> None:
         """Save what changed and give the lease back."""
-        self.save_soon()
+        self.save_in_background()
         if self._saving is not None:
             await asyncio.wait([self._saving])
         await self.release()

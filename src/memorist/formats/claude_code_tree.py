@@ -397,10 +397,10 @@ class _RecordTree:
         return (
             parent
             if parent >= 0 and not self.index.flags[parent] & self.excluded_flags
-            else self.message_before(number)
+            else self.message_earlier_in_file(number)
         )
 
-    def message_before(self, number: int) -> int:
+    def message_earlier_in_file(self, number: int) -> int:
         """The nearest message or boundary of the main line that comes before a record in the file,
         or ROOT.
         """
@@ -433,7 +433,7 @@ class _RecordTree:
             )
         if found >= 0 and self.index.flags[found] & BRIDGED:
             return self.parent_of(found)
-        return found if found >= 0 else self.message_before(boundary)
+        return found if found >= 0 else self.message_earlier_in_file(boundary)
 
     def _add_segment(self, boundary: int, head: int, anchor: int, tail: int) -> None:
         """Register a preserved segment if its tail leads to its head; a broken one is ignored."""

@@ -242,7 +242,7 @@ class HookSession:
                 break
         self._session.on_turn_end()
         if self._tail is not None:
-            self._tail.skip_finished_turn()
+            self._tail.skip_turns_before_last()
 
     async def _end_session(self) -> None:
         await self.read_new_records(from_start=True)
@@ -367,7 +367,7 @@ class HookSessionPool:
             if error is not None:
                 self._on_failure(event, key[0], error)
         if event.hook_event_name == "SessionEnd":
-            self._pool.close_unused(key)  # unless the client resumed it meanwhile
+            self._pool.close_if_unused(key)  # unless the client resumed it meanwhile
 
     async def wait_until_idle(self) -> None:
         """Wait until no follow-up work is running."""

@@ -20,7 +20,7 @@ class LaunchCommand(Struct, frozen=True, kw_only=True):
     arguments: tuple[str, ...]
     home: str = ""
 
-    def shell_words(self) -> str:
+    def build_shell_prefix(self) -> str:
         """The shell words in front of a command of memorist's."""
         home = ("env", f"{HOME_VARIABLE}={self.home}") if self.home else ()
         return shlex.join((*home, *self.arguments))

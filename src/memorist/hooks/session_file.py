@@ -184,6 +184,6 @@ class SessionFileTail:
         """The format of the file; empty before the first reading."""
         return self._format
 
-    def skip_finished_turn(self) -> None:
+    def skip_turns_before_last(self) -> None:
         """Let later readings begin at the start of the turn that just ended."""
         self._from, self._turn = self._turn, self._read

@@ -38,7 +38,7 @@ def find_command_files(
     if not _has_commands(name, scope):
         return []
     folder = find_user_folder(AGENTS[name], scope)
-    words = program.shell_words()
+    words = program.build_shell_prefix()
     texts = _render_skills(folder) if name == "codex" else _render_commands(folder)
     return [
         InstallTarget(

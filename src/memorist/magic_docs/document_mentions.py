@@ -38,7 +38,7 @@ class ConversationReader:
         return tuple(self._messages)
 
     @property
-    def has_unread_files(self) -> bool:
+    def has_uninspected_files(self) -> bool:
         """Whether files were read that have not been inspected."""
         return bool(self._read)
 

@@ -145,7 +145,7 @@ class MagicDocs(SessionExtension):
             not settings.enabled
             or scope is None
             or (self._tracker is not None and self._tracker.open_calls.calls)
-            or not (self._known or self._conversation.has_unread_files)
+            or not (self._known or self._conversation.has_uninspected_files)
         ):
             return
         self._turns += 1

@@ -47,7 +47,7 @@ def read_session(path: Path, root: Path, arguments: SessionReadArguments) -> str
     """Return turns of a session from a line on. Raises NothingToDo, StoreError."""
     index = _open_index(path, embeds=False)
     try:
-        id, turns = index.read_around(
+        id, turns = index.read_passages_from(
             arguments.session, arguments.line, arguments.turns, project=str(root)
         )
     finally:

@@ -102,7 +102,7 @@ def _is_large(folder: MemoryFolder) -> bool:
     """Whether scanning within a request would delay it."""
     try:
         return folder.exists and (
-            len(folder.find_unscanned().changed) > MAX_INLINE_FILES
+            len(folder.compare_with_last_scan().changed) > MAX_INLINE_FILES
             or (
                 not folder.layout.recall_index.exists()
                 and len(folder.list_entries()) > MAX_INLINE_FILES

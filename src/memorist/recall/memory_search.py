@@ -162,7 +162,7 @@ class FolderSearch:
                     return
                 # A ranker that has all vectors takes up a new one, in place of reading all again.
                 target = ranker if ranker.ranks_by_meaning else temporary
-                embedded = target.read_embedded()
+                embedded = target.read_embedded_fingerprints()
                 missing = [
                     self._build_entry(path, mark, whole=True)
                     for path, mark in marks.items()

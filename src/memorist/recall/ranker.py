@@ -508,7 +508,7 @@ class Ranker:
             former = self._index.rows_of([*wanted, *removed])
             self._index.remove(list(removed))
             self._index.write([build_index_row(id, *each) for id, each in wanted.items()])
-            self._index.drop_vectors([row.fingerprint for row in former])
+            self._index.drop_vectors_if_unused([row.fingerprint for row in former])
             columns = (
                 update_columns(self._columns, removed, self._index.rows_of(wanted.keys()))
                 if is_current
@@ -584,14 +584,14 @@ class Ranker:
             self._refresh()
             self._load_vectors(embedder)
 
-    def read_embedded(self) -> frozenset[str]:
+    def read_embedded_fingerprints(self) -> frozenset[str]:
         """Return the fingerprints of all entries that have a vector."""
         if self._embedder is None:
             return frozenset()
         with self._lock:
-            found = self._index.embedded(self._embedder.name)
+            found = self._index.read_embedded_fingerprints(self._embedder.name)
             if self._compares_words and isinstance(self._embedder, WordEmbedder):
-                found &= self._index.embedded(_words_name(self._embedder))
+                found &= self._index.read_embedded_fingerprints(_words_name(self._embedder))
             return found
 
     def _find_unembedded(
@@ -600,7 +600,7 @@ class Ranker:
         """Return fingerprint and entry of what has no vector, each fingerprint once."""
         if self._embedder is None:
             return []
-        embedded = self.read_embedded()
+        embedded = self.read_embedded_fingerprints()
         return list(
             {
                 key: entry

@@ -66,12 +66,12 @@ class ReachableMemory:
             for head in memory.visible_headers()
         }
 
-    def list_repeated(self, rules: Sequence[ClientRule]) -> frozenset[str]:
+    def list_memories_in_client_rules(self, rules: Sequence[ClientRule]) -> frozenset[str]:
         """Paths of the memories that an agent has as one of these rules of its own."""
         return frozenset(
             prefix + path
             for prefix, memory in self.list_folders()
-            for path, each in memory.compare_with_client(rules).items()
+            for path, each in memory.compare_with_client_rules(rules).items()
             if each.is_repeated
         )
 

@@ -185,7 +185,7 @@ class MemoryRecall:
         self._listed_paths = frozenset()
         self._index_due = True
 
-    def on_memories_written(self, paths: Sequence[str]) -> None:
+    def mark_memories_in_context(self, paths: Sequence[str]) -> None:
         """Mark memories written from this very conversation: their content is in the context
         already (AM-11).
         """
@@ -195,7 +195,9 @@ class MemoryRecall:
         """Restore the state after a restart from the recall messages still in the context."""
         self._index_due = False
         with contextlib.suppress(StoreError):  # at worst the agent is shown what it has
-            self._known_paths.update(self._reachable.list_repeated(self.read_client_rules()))
+            self._known_paths.update(
+                self._reachable.list_memories_in_client_rules(self.read_client_rules())
+            )
         for text in shown_texts:
             self._message_count += 1
             for line in text.splitlines():

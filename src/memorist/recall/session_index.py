@@ -285,7 +285,7 @@ class SessionIndex:
                 "join sessions on sessions.number = session where project = ? order by at desc",
                 (project,),
             ).fetchall()
-        embedded = ranker.read_embedded()
+        embedded = ranker.read_embedded_fingerprints()
         rows = [row for row in rows if "{}#{}#{}#said".format(*row) not in embedded]
         for start in range(0, len(rows), EMBEDDED_PASSAGES):
             entries = [
@@ -362,7 +362,7 @@ class SessionIndex:
             ),
         )
 
-    def find_fixed_calls(
+    def find_fixed_invocation(
         self, invocation: Invocation, *, project: str, excluding: str = ""
     ) -> FixedInvocation | None:
         """Return what replaced a call like this one in a past session of the project, the newest;
@@ -470,7 +470,7 @@ class SessionIndex:
             evidence=measure_evidence(asked.keys(), matched, length),
         )
 
-    def read_around(
+    def read_passages_from(
         self, id_prefix: str, line: int, count: int, *, project: str = ""
     ) -> tuple[str, tuple[Passage, ...]]:
         """Return the id of the session that begins with `id_prefix` (that one itself, else the

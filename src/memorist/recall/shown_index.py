@@ -87,7 +87,7 @@ def _mirror_index(
     if memory is None or not memory.folder.exists:
         return _MirroredIndex()
     index = memory.visible_index()
-    found = memory.compare_with_client(rules)
+    found = memory.compare_with_client_rules(rules)
     repeated = {path for path, each in found.items() if each.is_repeated}
     left_out = repeated.union(known)
     kept = [

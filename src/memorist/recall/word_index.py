@@ -200,7 +200,7 @@ class WordIndex:
             )
             yield from ((row["fingerprint"], row["vector"]) for row in found)
 
-    def embedded(self, embedder: str) -> frozenset[str]:
+    def read_embedded_fingerprints(self, embedder: str) -> frozenset[str]:
         """Fingerprints of everything embedded by this embedder."""
         with _translate_index_errors("read"):
             found = self._database.execute(
@@ -233,7 +233,7 @@ class WordIndex:
                 "delete from vectors where fingerprint not in (select fingerprint from entries)"
             )
 
-    def drop_vectors(self, fingerprints: Collection[str]) -> None:
+    def drop_vectors_if_unused(self, fingerprints: Collection[str]) -> None:
         """Delete the vectors of those of these fingerprints that no entry has any more."""
         with _translate_index_errors("written"), transaction(self._database):
             self._database.execute(

@@ -225,7 +225,7 @@ async def _replay_one(
                     if options.progress is not None and gathering.messages % 64 == 0:
                         options.progress(path, entry.line)
                 case SideRecord():
-                    gathering.on_aside(entry)
+                    gathering.on_side_record(entry)
                 case SkippedLine():
                     gathering.on_skip(entry)
                 case RepairedLine():
@@ -237,7 +237,7 @@ async def _replay_one(
                     gathering.records += 1
                     gathering.prefix.on_entry(entry)
                     await session.add_record(entry)
-        gathering.begin_final_notes()
+        gathering.mark_next_notes_final()
         notes = await _final_notes(session)
     finally:
         await session.close()

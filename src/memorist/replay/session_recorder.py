@@ -85,7 +85,7 @@ class SessionRecorder:
         self._stride = 1
         self._in_final = False
 
-    def on_aside(self, entry: SideRecord) -> None:
+    def on_side_record(self, entry: SideRecord) -> None:
         """Count a record that is not a message."""
         self.records += 1
         self.asides[entry.kind] += 1
@@ -171,7 +171,7 @@ class SessionRecorder:
         """Record what recall would have shown at the newest message."""
         self.memory_given.append(RecallRecord(self.messages, message, text))
 
-    def begin_final_notes(self) -> None:
+    def mark_next_notes_final(self) -> None:
         """Count the next update of the notes as the final one."""
         self._in_final = True
 

@@ -284,7 +284,7 @@ class _FormReading:
             return "is cut off"
         if any(each.covers(line) for each in self._requests):
             return "only repeats what was asked"
-        return self._check.find_free_fault(line, most_words)
+        return self._check.find_free_wording_fault(line, most_words)
 
     def _read_topics(self, given: object, dropped: list[str]) -> tuple[SummaryTopic, ...]:
         changes = dict[SummaryTopic, SummaryTopic]()

@@ -80,7 +80,7 @@ class HandbookLineCheck:
             return f"names {invented}, which stands nowhere in what the model was shown"
         return self._check.find_fault(line)
 
-    def find_free_fault(self, line: str, most_words: int) -> str:
+    def find_free_wording_fault(self, line: str, most_words: int) -> str:
         """The same of a sentence that the model words by itself: it must say what is shown, and no
         leave that is not.
         """
@@ -123,14 +123,14 @@ class ModelLineReview:
         self.planted = ""
         """The first line that orders agents about; empty for none."""
 
-    def may_stand(self, line: str, what: str, known: str = "") -> bool:
+    def accept_line(self, line: str, what: str, known: str = "") -> bool:
         """Whether a line may stand; `known` is the claim that it words anew. What may not is told
         as `what`.
         """
         if orders_agent(line) and not orders_agent(known):
             self.planted = self.planted or f"{what} {PLANTED}: “{shorten_to_one_line(line, 80)}”"
             return False
-        find = self._check.find_fault if known else self._check.find_free_fault
+        find = self._check.find_fault if known else self._check.find_free_wording_fault
         fault = find(line, MAX_LINE_WORDS)
         fault = "" if known and fault == PLANTED else fault
         if not fault and self._turns_round(line, known):
@@ -153,7 +153,7 @@ class ModelLineReview:
             if text == known or (words and len(words & stems) >= MIN_COVERED_SHARE * len(words))
         )
 
-    def keep_sentences(self, text: str, present: str, what: str) -> str:
+    def drop_refused_sentences(self, text: str, present: str, what: str) -> str:
         """The text without the sentences that may not stand and are not there already."""
         kept = []
         for line in text.split("\n"):
@@ -161,7 +161,7 @@ class ModelLineReview:
             good = [
                 each
                 for each in sentences
-                if each.strip() in present or self.may_stand(each.strip(), what)
+                if each.strip() in present or self.accept_line(each.strip(), what)
             ]
             kept += [line] if len(good) == len(sentences) else [" ".join(good)] if good else []
         return "\n".join(kept)

@@ -185,7 +185,7 @@ def _review_summary(draft: MemorySummary, text: str, lines: ModelLineReview) -> 
         lines.dropped.append("its profile of the user is too long")
         profile = draft.profile
     else:
-        profile = lines.keep_sentences(profile, draft.profile, "its profile of the user")
+        profile = lines.drop_refused_sentences(profile, draft.profile, "its profile of the user")
     drafted = {_topic_title(topic): topic for topic in draft.topics}
     topics = []
     for topic in summary.topics:
@@ -209,7 +209,7 @@ def _is_good_topic(topic: SummaryTopic, known: SummaryTopic | None, lines: Model
         for each in split_sentences(line)
         if each.strip() and each.strip() not in present
     ]
-    return not [each for each in fresh if not lines.may_stand(each, "a topic in the summary")]
+    return not [each for each in fresh if not lines.accept_line(each, "a topic in the summary")]
 
 
 def _topic_title(topic: SummaryTopic) -> tuple[str, str]:
@@ -298,7 +298,7 @@ class _HandbookReview:
         )
         kept = {name: _renumber_tasks(entries, joined) for name, entries in kept.items()}
         scope = draft.scope
-        if reworded.scope not in ("", scope) and self._lines.may_stand(reworded.scope, "a scope"):
+        if reworded.scope not in ("", scope) and self._lines.accept_line(reworded.scope, "a scope"):
             scope = reworded.scope
         return replace(
             draft,
@@ -312,7 +312,7 @@ class _HandbookReview:
         """Return a task in the model's words, with its true sessions and outcome."""
         if reworded is None or not reworded.title.strip() or len(reworded.title) > 300:
             return draft
-        if reworded.title != draft.title and not self._lines.may_stand(
+        if reworded.title != draft.title and not self._lines.accept_line(
             reworded.title, "the name of a task"
         ):
             return draft
@@ -320,7 +320,7 @@ class _HandbookReview:
             word
             for word in reworded.keywords
             if word in draft.keywords
-            or (len(word) <= 80 and self._lines.may_stand(word, "a keyword"))
+            or (len(word) <= 80 and self._lines.accept_line(word, "a keyword"))
         )
         return replace(draft, title=reworded.title, keywords=words[:40] or draft.keywords)
 
@@ -372,7 +372,7 @@ class _HandbookReview:
         near = [each for each in everything if set(each.support) & set(support)]
         alike = find_nearest(entry.text, [each.text for each in near], min_share=SIMILAR_SHARE)
         known_text = near[alike.index].text if alike is not None else ""
-        if not self._lines.may_stand(entry.text, "a claim", known_text):
+        if not self._lines.accept_line(entry.text, "a claim", known_text):
             return None
         if alike is None:
             return HandbookEntry(

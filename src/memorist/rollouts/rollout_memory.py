@@ -104,7 +104,7 @@ class RolloutMemoryExtension(SessionExtension):
                     self._build_message(text)
                 )
 
-    def take_text(self) -> str:
+    def take_due_text(self) -> str:
         """Return the text for a host that shows it by itself; empty when it was shown already or
         there is none.
 

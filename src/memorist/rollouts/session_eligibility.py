@@ -42,7 +42,7 @@ class EligibilityVerdict(Struct, frozen=True, kw_only=True):
         return self.reason is None
 
     @property
-    def can_count(self) -> bool:
+    def can_ever_be_extracted(self) -> bool:
         """Whether it is extracted now or later, was, or is left out because its user said so."""
         return self.reason not in _NEVER_EXTRACTED
 

@@ -63,7 +63,7 @@ async def run_shared_worker(
         sweeping = asyncio.ensure_future(_enqueue_periodically(dependencies, queue, pace))
         await asyncio.wait({working, sweeping, stopping}, return_when=asyncio.FIRST_COMPLETED)
         if stopping.done():
-            queue.cancel_jobs()
+            queue.cancel_running_jobs()
         failed = [task.exception() for task in (working, sweeping) if task.done()]
         await cancel_and_wait(working)
         await cancel_and_wait(sweeping)
@@ -97,7 +97,7 @@ async def enqueue_due_jobs(dependencies: WorkerDependencies, queue: JobQueue) ->
     """Enqueue what is due and what dead workers left, without duplicates. Raises StoreError."""
     dependencies.find_sessions()
     prune_extracts(dependencies.state, dependencies.settings.unused_days)
-    await queue.requeue(release_dead_leases(dependencies.state))
+    await queue.requeue_started_jobs(release_dead_leases(dependencies.state))
     await queue.requeue_stalled()
     for thread in find_eligible_threads(dependencies):
         await queue.enqueue("extract", thread.id)

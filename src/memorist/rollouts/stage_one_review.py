@@ -170,7 +170,7 @@ def judge_answer(answer: StageOneAnswer, session: AnswerReviewBasis) -> JudgedAn
         )
     )
     added = count_entries(memory.tasks) - count_entries(proven.memory.tasks)
-    summary = judge.filter_summary(answer.rollout_summary, proven.summary)
+    summary = judge.merge_summaries(answer.rollout_summary, proven.summary)
     slug = slugify(redact(answer.rollout_slug or "").text) or slugify(
         memory.tasks[0].name if memory.tasks else ""
     )
@@ -414,7 +414,7 @@ class _EntryJudge:
             and self._find_user_words(text[said.end() :].strip(" :-"))[1] is None
         )
 
-    def filter_summary(self, text: str, proven: str) -> str:
+    def merge_summaries(self, text: str, proven: str) -> str:
         """Return the summary that structure makes, and after it the lines of the model's that say
         more and may stand. Without the former all lines of the latter that may stand.
         """

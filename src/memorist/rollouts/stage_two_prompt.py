@@ -68,7 +68,7 @@ class StageTwoInput(Struct, frozen=True, kw_only=True):
     window: int = USUAL_WINDOW
     """Tokens of the model's window."""
 
-    def limit_part(self, tokens: int) -> int:
+    def scale_limit_to_window(self, tokens: int) -> int:
         """The tokens that a part of the material may have in this window."""
         return tokens * min(self.window, USUAL_WINDOW) // USUAL_WINDOW
 
@@ -105,7 +105,7 @@ def build_stage_two_instruction(task: StageTwoInput, prompts: StageTwoPrompts) -
 
 def render_stage_two_material(task: StageTwoInput) -> str:
     """Render the data without secrets, each part in a tag that no text inside can close."""
-    draft_tokens = task.limit_part(MAX_DRAFT_TOKENS)
+    draft_tokens = task.scale_limit_to_window(MAX_DRAFT_TOKENS)
     titles = select_shown_groups(task.draft.handbook, task.changed_titles, draft_tokens)
     groups = [
         render_group(group) if not group.raw else group.raw
@@ -128,7 +128,7 @@ def render_stage_two_material(task: StageTwoInput) -> str:
             f"changed or for want of room:\n{listed}"
         )
     if not task.first:  # of a first draft all is new
-        difference = truncate_end(task.difference, task.limit_part(MAX_DIFF_TOKENS))
+        difference = truncate_end(task.difference, task.scale_limit_to_window(MAX_DIFF_TOKENS))
         parts.append(f"<difference>\n{_escape_data(difference)}\n</difference>")
     parts.append(f"<raw_memories>\n{_render_raw_memories(task)}\n</raw_memories>")
     return "\n\n".join(parts)
@@ -139,8 +139,8 @@ def _render_raw_memories(task: StageTwoInput) -> str:
     and tasks by which a claim names it, and its summary.
     """
     rows = task.rows
-    left = task.limit_part(MAX_RAW_MEMORIES_TOKENS)
-    most = task.limit_part(MAX_RAW_MEMORY_TOKENS)
+    left = task.scale_limit_to_window(MAX_RAW_MEMORIES_TOKENS)
+    most = task.scale_limit_to_window(MAX_RAW_MEMORY_TOKENS)
     parts: list[str] = []
     ordered = sorted(rows, key=lambda row: (row.updated, row.thread), reverse=True)
     for at, row in enumerate(ordered):

@@ -55,7 +55,7 @@ class ConversationTracker:
         """Tool calls without a result."""
         return self._open
 
-    def on_head(self, head: SessionHead) -> None:
+    def on_transcript_head(self, head: SessionHead) -> None:
         """Take over what the transcript's head says of the session."""
         self.ledger.cwd = head.cwd or self.ledger.cwd
         self.ledger.title = head.title or self.ledger.title
@@ -149,7 +149,7 @@ class ConversationTracker:
 
     def on_results_stored(self, tokens: int) -> None:
         """Results of the newest messages went to disk before any request showed them."""
-        self.meter.uncount(tokens)
+        self.meter.uncount_unsent(tokens)
 
     def recount(self, messages: Iterable[Message]) -> None:
         """Count the context anew: the model is shown these messages, not those tracked so far."""

@@ -63,7 +63,7 @@ class FolderRecord(msgspec.Struct, frozen=True):
     was not heard of (a kill, a connection that broke) is known as this folder's own.
     """
 
-    def is_before(self, version: int, attempt: str) -> bool:
+    def precedes_own_save(self, version: int, attempt: str) -> bool:
         """Whether the server's copy is what was last saved from this folder."""
         return version == self.version + 1 and attempt == self.attempt != ""
 

@@ -325,7 +325,7 @@ def _restore(
     record, version = read_record(folder), session["version"]
     if version < record.version:
         write_record(folder, FolderRecord(version))
-    if version <= record.version or record.is_before(version, session["attempt"]):
+    if version <= record.version or record.precedes_own_save(version, session["attempt"]):
         return
     contents: dict[str, bytearray] = {}
     rows = connection.execute(

@@ -109,7 +109,7 @@ class JobQueue:
             for job in stalled:
                 await self._requeue_job(job)
 
-    async def requeue(self, jobs: Iterable[tuple[JobKind, str]]) -> None:
+    async def requeue_started_jobs(self, jobs: Iterable[tuple[JobKind, str]]) -> None:
         """Requeue those of these jobs, by kind and key, that a worker began; it is known to be
         dead.
         """
@@ -129,7 +129,7 @@ class JobQueue:
             with contextlib.suppress(ConnectorException):
                 await self._app.job_manager.finish_job(job, status=Status.FAILED, delete_job=True)
 
-    def cancel_jobs(self) -> None:
+    def cancel_running_jobs(self) -> None:
         """Have the running jobs give their claims back."""
         for job in self._running:
             job.cancel()

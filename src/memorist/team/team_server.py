@@ -159,7 +159,7 @@ class TeamApplication:
 
     async def _get_view(self, request: Request) -> Response:
         space, _ = await self._authorize(request, writing=False)
-        mark = await run_in_threadpool(self._store.find_version, space)
+        mark = await run_in_threadpool(self._store.find_id_and_version, space)
         if mark is not None and request.headers.get("if-none-match") == entity_tag(*mark):
             return Response(status_code=304, headers={"etag": entity_tag(*mark)})
         found = await run_in_threadpool(self._store.read_snapshot, space)
@@ -218,7 +218,7 @@ class TeamApplication:
         )
         version = None
         if tag := request.headers.get("if-match", ""):
-            mark = await run_in_threadpool(self._store.find_version, space)
+            mark = await run_in_threadpool(self._store.find_id_and_version, space)
             if mark is None or tag != entity_tag(*mark):
                 raise _build_refusal(412, "moved", "The team's memories are not as the tag says.")
             version = mark[1]
@@ -235,7 +235,7 @@ class TeamApplication:
                 "Somebody changed the same memory.",
                 {key: now for key, now in moved.items() if key},
             )
-        mark = await run_in_threadpool(self._store.find_version, space)
+        mark = await run_in_threadpool(self._store.find_id_and_version, space)
         return _json_response(
             TeamChangesReceipt(id=mark[0], version=mark[1])
             if mark

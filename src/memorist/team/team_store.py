@@ -134,7 +134,7 @@ class TeamStore:
             by={row["key"]: (row["author"], row["at"]) for row in rows},
         )
 
-    def find_version(self, space: str) -> tuple[str, int] | None:
+    def find_id_and_version(self, space: str) -> tuple[str, int] | None:
         """Id and version of a team; None where it is unknown."""
         with self._locked():
             found = self._state.query(

@@ -45,7 +45,7 @@ class _TracedWork:
         self._began: float | None = None
         self._parent_span: object = None
 
-    def hold_back(self, receipt: Receipt, emit: Callable[[object], None]) -> bool:
+    def defer_fork_span(self, receipt: Receipt, emit: Callable[[object], None]) -> bool:
         """Whether a fork's span waits for the work's own span, which `emit` will receive, or None
         where there is none.
         """
@@ -146,7 +146,7 @@ class SessionTracer:
                     _emit_span(api, request, fork)
 
         work = _current_work.get()
-        if work is None or not work.hold_back(receipt, emit):
+        if work is None or not work.defer_fork_span(receipt, emit):
             emit(None)
 
     def _trace_api(self) -> ModuleType | None:

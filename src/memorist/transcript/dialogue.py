@@ -162,7 +162,7 @@ class Dialogue:
             ]
         self.asks.append(DialogueUserMessage(self._turns.current_turn.number, how, start, found))
         for each in found:
-            self.pool.count_names(each.names, _USER_NAME_FACTOR)
+            self.pool.add_name_weight(each.names, _USER_NAME_FACTOR)
         if len(self.asks) > 2 * REQUEST_LIMIT:
             self.asks = self.asks[:FIRST_REQUESTS] + self.asks[FIRST_REQUESTS - REQUEST_LIMIT :]
 

@@ -141,7 +141,7 @@ class StatementPool:
         )(source, text):
             self._order += 1
             added.append(StatementCandidate(kind, turn, self._order, found, weight, found.cue))
-            self.count_names(found.names, weight)
+            self.add_name_weight(found.names, weight)
         self.candidates.extend(added)
         if len(self.candidates) > 2 * POOL_LIMIT:
             self._drop_weakest()
@@ -156,7 +156,7 @@ class StatementPool:
             )
         )
 
-    def count_names(self, names: tuple[str, ...] | frozenset[str], weight: float) -> None:
+    def add_name_weight(self, names: tuple[str, ...] | frozenset[str], weight: float) -> None:
         """Add weight to identifiers that occurred."""
         for name in names:
             self.names[name] = self.names.get(name, 0.0) + weight

@@ -169,7 +169,7 @@ class SessionActions:
             )
 
     def _record_search(self, what: str) -> None:
-        self._talk.pool.count_names(find_identifiers(what), _SEARCH_WEIGHT)
+        self._talk.pool.add_name_weight(find_identifiers(what), _SEARCH_WEIGHT)
         self.searches.pop(what, None)
         self.searches[what] = None
         if len(self.searches) > SEARCH_LIMIT:
@@ -287,7 +287,7 @@ class SessionActions:
                 self.plan_path = change.path if is_plan_path(change.path) else self.plan_path
                 touched = self.files.record_change(change, created="creat" in answer)
                 self.commands.record_edit(change.path)
-                self._talk.pool.count_names(touched.names, _CHANGE_WEIGHT)
+                self._talk.pool.add_name_weight(touched.names, _CHANGE_WEIGHT)
                 if touched.comments:
                     self._talk.add_text(COMMENT, touched.comments)
             else:

@@ -147,7 +147,7 @@ def _check_history(
     """Report files that differ from the history: changes by the user or another program, or an
     outdated history.
     """
-    if folder.find_unscanned():
+    if folder.compare_with_last_scan():
         changed = (
             f"{where.folder}: files were changed past memorist; the next session looks at "
             f"them and records it"
@@ -190,7 +190,7 @@ def _check_index(
     context: DoctorContext, where: MemoryLayout, folder: MemoryFolder
 ) -> Iterator[CheckResult]:
     """Report index pointers without a file, and memories missing from the index."""
-    if folder.find_unscanned():
+    if folder.compare_with_last_scan():
         return
     fresh = folder.clone_for_thread()
     try:

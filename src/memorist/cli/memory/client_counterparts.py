@@ -37,7 +37,7 @@ def find_client_counterparts(engine: Memorist, memory: AutoMemory) -> dict[str, 
     counterparts: dict[str, ClientCounterparts] = {}
     for family in _FAMILIES:
         rules = own.read_rules(family, Path.cwd())
-        for path, found in memory.compare_with_client(rules).items():
+        for path, found in memory.compare_with_client_rules(rules).items():
             known = counterparts.get(path, ClientCounterparts())
             also = (
                 (output.make_terminal_safe_line(found.same.source),)
