@@ -9,6 +9,7 @@ import pytest
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.contradiction import Agreement, compare_statement
 from memorist.auto_memory.former_memories import find_former_topic, list_former_paths
+from memorist.auto_memory.memory_file import MemoryKind
 from memorist.engine.engine import Memorist
 from memorist.settings import Settings
 
@@ -170,6 +171,24 @@ async def test_to_forget_what_was_replaced_does_not_remove_what_holds_now(tmp_pa
         assert await talk.says("Forget that our CI runs on Buildkite.") == [kept]
         assert len(talk.memory.inbox.list_proposals()) == 1
         assert await talk.says("Forget that we moved to GitHub Actions.") == []
+
+
+async def test_what_is_to_be_forgotten_is_found_wherever_it_stands(tmp_path: Path) -> None:
+    """In a header, in the second line of a file, or behind what a header holds; of memories that
+    their headers give whole, no file is read that says nothing of it.
+    """
+    talk = Conversation(tmp_path)
+    async with talk.engine:
+        for name, body in (
+            ("linter", "The linter is strict."),
+            ("lines", "Some notes.\nThe zeppelin hangar is in Graz."),
+            ("long", f"{'word ' * 120}and the parcels go to Linz."),
+        ):
+            talk.memory.add(body, kind=MemoryKind.PROJECT, name=name, description=body[:40])
+        assert [each.name for each in talk.memory.read_topics(lambda _: False)] == ["lines", "long"]
+        assert len(await talk.says("Forget that the zeppelin hangar is in Graz.")) == 2
+        assert len(await talk.says("Forget that the parcels go to Linz.")) == 1
+        assert await talk.says("Forget that the linter is strict.") == []
 
 
 async def test_a_bare_correction_of_nothing_says_nothing(tmp_path: Path) -> None:

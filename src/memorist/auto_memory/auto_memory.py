@@ -321,9 +321,18 @@ class AutoMemory:
         what = f"{'mute' if muted else 'unmute'}: {path}"
         return self.write([change], ChangeReason(actor="user", what=what))
 
-    def read_topics(self) -> list[Topic]:
-        """Return every memory; each is read once, and again when it changed. Raises StoreError."""
-        return self._read_cached(self.folder.file_marks())
+    def read_topics(self, may_concern: Callable[[str], bool] | None = None) -> list[Topic]:
+        """Return every memory; each is read once, and again when it changed. Those that their
+        headers give whole are left out where `may_concern` says so of their text. Raises
+        StoreError.
+        """
+        return self._read_cached(
+            path
+            for path, head in self.headers_by_path().items()
+            if may_concern is None
+            or not head.is_whole
+            or may_concern(f"{head.name} {head.description} {head.saying}")
+        )
 
     def _statement_search(self) -> RelatedStatementSearch:
         """What all memories say, without a look into their files. Raises StoreError."""

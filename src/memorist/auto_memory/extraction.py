@@ -39,6 +39,7 @@ from memorist.auto_memory.statement_changes import (
     AddMemory,
     PlannedChange,
     RemoveMemories,
+    build_removal_filter,
     plan_addition,
     plan_removal,
 )
@@ -374,7 +375,7 @@ class MemoryExtraction:
                 statement, headers, session=self._context.id, timestamp=at
             )
         plans = [
-            (memory, plan_removal(statement, memory.read_topics()))
+            (memory, plan_removal(statement, memory.read_topics(build_removal_filter(statement))))
             for memory in (self._memory, self._memory.everywhere)
             if memory is not None
         ]

@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from memorist.auto_memory.memory_file import (
     MemoryKind,
@@ -31,6 +32,7 @@ MAX_FILE_BYTES = 1_000_000
 are listed and reported.
 """
 DAY_SECONDS = 86_400.0
+_MAX_LINE_CHARS = 500
 _BREAKING_CATEGORIES = ("Cc", "Cs", "Zl", "Zp")
 """Unicode categories of characters that end a line, control a terminal, or stand for invalid UTF-8.
 """
@@ -61,6 +63,8 @@ class MemoryHeader(Struct, frozen=True, kw_only=True, gc=False):
     """See `compute_content_digest`; empty without doubts."""
     problem: str = ""
     """Why its header could not be read; empty when it could."""
+    is_whole: bool = False
+    """Whether name, description and what it says are all of its text; in doubt not."""
 
     def age_days(self, now: float) -> int:
         """Return the whole days since the last change; a time in the future counts as today."""
@@ -78,17 +82,16 @@ def read_memory_header(
     topic = parse_topic(
         path, first if b"\n---" in first[3:] or not first.startswith(b"---") else start
     )
-    return build_memory_header(topic, modified=modified, size=size)
+    return replace(build_memory_header(topic, modified=modified, size=size), is_whole=False)
 
 
 def build_memory_header(topic: Topic, *, modified: float, size: int) -> MemoryHeader:
     """Build the header of a parsed memory."""
     provenance = topic.provenance
-    description = _printable_line(topic.description)
-    saying = _printable_line(topic.saying)
+    name, description, saying = map(_printable_line, (topic.name, topic.description, topic.saying))
     return MemoryHeader(
         path=topic.path,
-        name=_printable_line(topic.name),
+        name=name,
         description=description,
         saying="" if saying == description else saying,
         kind=topic.kind,
@@ -98,12 +101,14 @@ def build_memory_header(topic: Topic, *, modified: float, size: int) -> MemoryHe
         status=provenance.status,
         pinned=topic.pinned,
         problem=topic.header_problem,
+        is_whole="\n" not in topic.body.strip()
+        and max(map(len, (name, description, saying))) < _MAX_LINE_CHARS,
     )
 
 
 def _printable_line(text: str) -> str:
     """Put text on one encodable line; invalid UTF-8 becomes question marks."""
-    return " ".join(replace_surrogates(text).split())[:500]
+    return " ".join(replace_surrogates(text).split())[:_MAX_LINE_CHARS]
 
 
 def is_index_file(path: str) -> bool:

@@ -89,6 +89,8 @@ def scan_file(
         head = read_memory_header(
             path, data[:HEAD_BYTES], lines=lines, modified=modified, size=facts.size
         )
+    if topic is not written:
+        head = replace(head, is_whole=False)
     if foreign:
         head = replace(head, trust=Trust.UNKNOWN)
     found = find_suspicions(topic, Trust.UNKNOWN if foreign else None)

@@ -24,7 +24,7 @@ from memorist.auto_memory.memory_file import (
     with_provenance,
 )
 from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
-from memorist.auto_memory.statement_changes import plan_removal
+from memorist.auto_memory.statement_changes import build_removal_filter, plan_removal
 from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.visible_memory import is_order_when_joined
 from memorist.auto_memory.write_evidence import WriteEvidence
@@ -404,7 +404,10 @@ class MemoryTools:
         another.
         """
         asked = [statement for statement in statements if statement.act == "forget"]
-        dropped = [plan_removal(statement, memory.read_topics()) for statement in asked]
+        dropped = [
+            plan_removal(statement, memory.read_topics(build_removal_filter(statement)))
+            for statement in asked
+        ]
         return any(
             each.sure and [change.path for change in each.changes] == [path] for each in dropped
         )
