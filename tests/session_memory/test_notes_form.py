@@ -203,6 +203,46 @@ async def test_a_line_about_something_else_is_dropped_and_one_said_twice_stands_
     assert "2 lines of the model were dropped" in receipt
 
 
+@pytest.mark.covers("SM-5", "SM-13")
+async def test_what_the_user_wants_or_will_do_is_told_in_words_of_theirs(tmp_path: Path) -> None:
+    """A real small model made a feature request of a question, and foretold the user's work: in
+    words of the session, with its names, and false.
+    """
+    told = "The user wants main looked at, up to date with origin/main, and .cache/tiles left."
+    invented = (
+        "The user wants to build a fetch of refused branches in src/map/tiles.py.",
+        "The user will write src/map/zoom.py anew and commit it as 4be21c7.",
+    )
+
+    notes, _ = await keep_notes(tmp_path, {"Task specification": [told, *invented]})
+
+    assert told in notes
+    assert not any(line in notes for line in invented)
+
+
+@pytest.mark.covers("SM-5", "SM-13")
+async def test_a_hint_of_the_form_and_what_says_that_there_is_nothing_are_no_notes(
+    tmp_path: Path,
+) -> None:
+    """A real small model filled sections with their own hints, with headings and with "none"."""
+    filled = {
+        "Codebase and System Documentation": [
+            "The parts of the system and how they work together",
+            "## Commands",
+            "Nothing is known yet.",
+        ],
+        "Worklog": ["No worklog entries", "None"],
+        "Learnings": ["No write to .git/FETCH_HEAD is allowed in the sandbox."],
+    }
+
+    notes, receipt = await keep_notes(tmp_path, filled)
+
+    assert "- No write to .git/FETCH_HEAD" in notes
+    assert "## Commands" not in notes
+    assert "No worklog entries" not in notes
+    assert "5 lines of the model were dropped" in receipt
+
+
 @pytest.mark.covers("SM-5")
 @pytest.mark.parametrize(
     "line",

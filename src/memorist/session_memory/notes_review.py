@@ -4,6 +4,7 @@ structure of the session proves (SM-5, SM-13). Pure.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 
 from msgspec import Struct
@@ -18,6 +19,12 @@ from memorist.session_memory.notes_template import (
 from memorist.transcript.answer_check import CoveredLines, LineCheck
 
 _WORD = lazy_pattern(r"\w+")
+_EMPTY_ENTRY = lazy_pattern(
+    r"- (?:#{1,6} .*|\W*(?:none|n/?a|nothing(?: (?:is|was) (?:known|found|noted|recorded))?"
+    r"(?: yet)?|no (?:\w+ ){1,3}(?:entries|yet|found|recorded))\W*)\Z",
+    re.IGNORECASE,
+)
+"""An entry that is only a heading, or says that there is none."""
 _FENCES = ("```", "~~~")
 _SHOWN_CHARACTERS = 80
 MAX_SECTION_CHARACTERS = 40_000
@@ -96,6 +103,7 @@ def review_notes(
             fault = (
                 made_up
                 or (_REPEATED if words in proved else check.find_fault(line.strip()))
+                or ("says nothing" if _EMPTY_ENTRY.match(line) else "")
                 or check.find_user_claim(line)
                 or (_SAID_TWICE if line.startswith("- ") and words in said else "")
                 or ("is more than a section holds" if size > MAX_SECTION_CHARACTERS else "")

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.core.messages import Message, TextBlock
+from memorist.core.messages import Message, Origin, TextBlock
 from memorist.core.prompt_templates import load_prompt
 from memorist.core.text_analysis import encode_file_text, replace_surrogates
 from memorist.core.token_count import estimate_text_tokens
@@ -50,11 +50,16 @@ from memorist.session_memory.notes_template import (
     compose_with_structural,
     is_empty_notes,
     parse_authored_sections,
+    parse_section_bodies,
     repair_notes,
     template_sections,
 )
 from memorist.session_memory.notes_trigger import NotesDue
-from memorist.session_memory.structural_notes import NotesBudget, render_structural_notes
+from memorist.session_memory.structural_notes import (
+    TASK_SECTION,
+    NotesBudget,
+    render_structural_notes,
+)
 from memorist.settings import SessionMemorySettings
 from memorist.store.disk_files import read_if_exists
 from memorist.store.home_layout import Layout
@@ -419,13 +424,19 @@ class SessionMemory(SessionExtension):
                 text = _redact_notes(join_derived_notes(before, self._prompts.template, derived))
             return _ReviewedEdit(before, after, text, receipt, stands=settled)
         checked = repair_notes(before, after, self._prompts.template)
+        texts = self._prompts
+        known = [*parse_section_bodies(before, texts.template).values()]
+        asked = f"{texts.prompt}\n{texts.form}\n{texts.template}"
+        derived = self._structural_sections()
+        typed = [each.text for each in self._tracker.newest_messages if each.origin is Origin.USER]
+        user_words = "\n".join([derived.get(TASK_SECTION, ""), *typed])
         reviewed = await asyncio.to_thread(
             lambda: review_notes(
                 before,
                 checked.text,
-                self._prompts.template,
-                self._structural_sections(),
-                build_line_check(spec, before, f"{self._prompts.prompt}\n{self._prompts.form}"),
+                texts.template,
+                derived,
+                build_line_check(spec, known, asked, user_words),
             )
         )
         remarks = (*checked.repairs, *reviewed.remarks)

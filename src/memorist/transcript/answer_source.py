@@ -14,14 +14,15 @@ from memorist.transcript.answer_check import LineCheck, join_texts
 _NOT_SAID = (Origin.TOOL, Origin.INJECTED)
 
 
-def build_line_check(spec: ForkSpec, known: object, prompt: str) -> LineCheck:
+def build_line_check(spec: ForkSpec, known: object, prompt: str, user_words: str = "") -> LineCheck:
     """The check for what a model wrote in this fork. `known` is what it was shown beside the
-    conversation, `prompt` the words that asked.
+    conversation, `prompt` the words that asked, `user_words` what the user said, for a fork without
+    the conversation itself.
     """
     parent = spec.parent
     if parent is None:
         summary = spec.history_summary or ""
-        return LineCheck(join_texts([summary, known]), prompt, summary)
+        return LineCheck(join_texts([summary, known]), prompt, summary, user_words)
     codec = find_codec(parent.request.format)
     messages = [*codec.decode_request(parent.request.body).messages]
     if parent.reply:
