@@ -128,6 +128,20 @@ def test_a_named_folder_is_imported_alone(user: Path, tmp_path: Path) -> None:
     assert user.exists()
 
 
+@pytest.mark.usefixtures("user")
+def test_an_import_in_a_folder_of_no_session_names_the_projects_that_have_some(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who imports in their home folder is not left with "nothing is known"."""
+    monkeypatch.chdir(tmp_path)
+    ran = memorist("import", "--yes")
+
+    assert f"Nothing is known about {tmp_path.name} yet (0 past sessions)" in ran.stdout
+    assert "Past sessions are known of " in ran.stdout
+    known = ran.stdout.partition("Past sessions are known of ")[2]
+    assert "(1)" in known or "(2)" in known
+
+
 @pytest.mark.covers("RO-1")
 @pytest.mark.usefixtures("user")
 def test_the_cost_of_a_model_is_shown_before_its_key_is_needed(

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import click
 
 from memorist.auto_memory.memory_file import Trust
 from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
+from memorist.cli import output
 from memorist.cli.install_command import build_settings_scope
 from memorist.cli.memory.memory_commands import open_project_memory
 from memorist.cli.rollouts.rollouts_group import load_rollout_settings, run_with_rollout_store
@@ -56,15 +58,30 @@ def count_project_sessions(root: str) -> int:
     return len(_list_sessions(root))
 
 
-def _list_sessions(root: str) -> list[Rollout]:
-    """The past sessions of a project, newest first; none before the first is known."""
+def _list_all_sessions() -> list[Rollout]:
+    """The past sessions of every project, newest first; none before the first is known."""
     if not Layout(Path(load_rollout_settings().home).expanduser()).database.exists():
         return []
     found = run_with_rollout_store(lambda past: list(list_rollouts(past.state)))
-    return sorted(
-        (each for each in found if each.repository == root),
-        key=lambda each: each.updated,
-        reverse=True,
+    return sorted(found, key=lambda each: each.updated, reverse=True)
+
+
+def _list_sessions(root: str) -> list[Rollout]:
+    return [each for each in _list_all_sessions() if each.repository == root]
+
+
+def describe_other_projects(root: str) -> str:
+    """Where past sessions are known of, the projects with most of them first; empty where there is
+    no other project.
+    """
+    counts = Counter(each.repository for each in _list_all_sessions() if each.repository != root)
+    if not counts:
+        return ""
+    named = [f"{folder or 'no project'} ({count:,})" for folder, count in counts.most_common(FACTS)]
+    more = f" and {len(counts) - FACTS:,} more" if len(counts) > FACTS else ""
+    return (
+        f"Past sessions are known of {', '.join(named)}{more}; for what is known of one, type "
+        "memorist in its folder"
     )
 
 
@@ -140,6 +157,8 @@ def print_project_facts() -> None:
     source = f"{sessions:,} past session{'' if sessions == 1 else 's'}"
     if not facts:
         click.echo(f"\n{NOTHING_KNOWN.format(project=Path(root).name, source=source)}")
+        if others := describe_other_projects(root):
+            click.echo(output.make_terminal_safe_line(others))
         return
     click.echo(f"\nKnown about {Path(root).name} now, from {source}:")
     for fact in facts:
