@@ -103,15 +103,21 @@ def test_the_same_claim_of_two_sessions_is_one_claim_that_rests_on_both() -> Non
         ("Do not use tabs in shell scripts", "use tabs in shell scripts", 1),
         ("`a.py` holds the parser", "`b.py` holds the parser", 0),
         ("The API listens on port 8080", "The API is fast", 0),
-        ("Use pnpm", "Use npm", 0),
+        ("Use pnpm", "Use jest", 0),
+        ("Use pnpm", "Use npm", 1),
         ("Tests run with pytest", "Tests run quickly with pytest", 0),
+        ("Always use bun for installing", "No, use pnpm, never bun", 1),
+        ("The user said: “Name branches feat/x.”", "Branches are named task/x now, not feat/x", 1),
+        ("Antworte auf Deutsch", "Antworte ab jetzt immer auf Englisch", 1),
+        ("Never push without asking me", "Always push tags after a release", 0),
+        ("Always write docstrings", "Never write docstrings in tests", 0),
     ],
 )
 def test_a_newer_claim_replaces_an_older_one_where_its_form_proves_it(
     older: str, newer: str, replaced: int
 ) -> None:
-    """The same subject with another value at its end, or the same with and without a negation; what
-    is only alike stays.
+    """The same subject with another value at its end, the same with and without a negation, or what
+    the user now says otherwise; what is only alike stays.
     """
     rows = [
         kept("a", task("T", knowledge=[bullet(newer, "2025-11-20")])),

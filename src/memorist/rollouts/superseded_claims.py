@@ -6,9 +6,10 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from memorist.auto_memory.contradiction import Agreement, compare_statement
 from memorist.auto_memory.statements.statement_similarity import rule_text_key
 from memorist.rollouts.handbook import HandbookEntry
-from memorist.rollouts.raw_memory import REPORTED_PREFIX
+from memorist.rollouts.raw_memory import REPORTED_PREFIX, SAID_PREFIX
 
 _VALUE = re.compile(r"(?:`[^`]+`|v?\d[\w.:-]*|[\w.-]*/[\w./-]*|\S+\.\w{1,5})[.;!]?\Z")
 
@@ -65,12 +66,20 @@ def _split_polarity(text: str) -> tuple[tuple[str, ...], bool]:
     return tokens[at:], any(token.casefold() in _NEGATING for token in tokens[:at])
 
 
+@lru_cache(maxsize=16_384)
+def _takes_back(newer: str, older: str) -> bool:
+    """Whether the user's later words say otherwise what the earlier ones say whole."""
+    later, before = (text.removeprefix(SAID_PREFIX).strip("“”") for text in (newer, older))
+    return compare_statement(later, before) in (Agreement.OPPOSITE, Agreement.CORRECTED)
+
+
 def claim_supersedes(newer: HandbookEntry, older: HandbookEntry) -> bool:
     """Tell whether the form of two claims proves that the later one (given first) replaces the
     earlier.
 
     Both must be dated, on different days. For structural proofs of one day about the same command,
-    the order in which they are given decides.
+    the order in which they are given decides. What the user said is also replaced by what they say
+    otherwise later (`auto_memory.contradiction`).
     """
     if older.by != "sessions" or not older.date or not newer.date or newer.date < older.date:
         return False
@@ -85,7 +94,11 @@ def claim_supersedes(newer: HandbookEntry, older: HandbookEntry) -> bool:
     if newer.date == older.date:
         return same and subject[0] == _ARROW and newer.proof == older.proof == "proved"
     (rest, negated), (other, was) = _split_polarity(newer.text), _split_polarity(older.text)
-    return same or (len(rest) > 1 and rest == other and negated != was)
+    return (
+        same
+        or (len(rest) > 1 and rest == other and negated != was)
+        or (newer.proof == older.proof == "said" and _takes_back(newer.text, older.text))
+    )
 
 
 def drop_superseded(entries: Sequence[HandbookEntry]) -> tuple[HandbookEntry, ...]:
@@ -103,4 +116,8 @@ def drop_superseded(entries: Sequence[HandbookEntry]) -> tuple[HandbookEntry, ..
         superseded |= {
             at for at in positions if at != last and claim_supersedes(entries[last], entries[at])
         }
+    said = [at for at, entry in enumerate(entries) if entry.proof == "said"]
+    superseded |= {
+        at for at in said if any(claim_supersedes(entries[later], entries[at]) for later in said)
+    }
     return tuple(entry for at, entry in enumerate(entries) if at not in superseded)
