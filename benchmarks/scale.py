@@ -4,7 +4,8 @@ words and with meaning. All are made of turns of recorded sessions, with the wor
 
 Vectors of memories and turns are random, since only their number counts here; a query is embedded
 by the real model. A prompt is timed by the clock, as the user waits for it, a query of the sessions
-by the processor.
+by the processor. Each answer is observed, as adapters, proxy and hooks do: what a prompt leaves for
+it is then done and not timed.
 """
 
 from __future__ import annotations
@@ -211,7 +212,9 @@ async def _time_prompts(
                 took = 1_000 * (time.perf_counter() - began)
                 first, stated = len(messages) == 1, _states_rule(query)
                 times[[*times][0 if first else 1 if stated else 2]].append(took)
-                messages.append({"role": "assistant", "content": "Done."})
+                reply = {"role": "assistant", "content": [{"type": "text", "text": "Done."}]}
+                await session.observe(reply)
+                messages.append(reply)
             await session.close()
     goal = WORDS_MS if settings.recall.embeddings is False else MEANING_MS
     rows = []
