@@ -109,8 +109,8 @@ def test_a_row_is_found_by_its_sample(kind: ScaffoldRow) -> None:
 
 @pytest.mark.covers("CX-1")
 def test_the_table_and_the_harness_rules_know_the_same_tags() -> None:
-    """A tag that is recognised has a row, and says the same origin; two that only wrap what is not
-    typed have none, since nobody assembles them.
+    """A tag that is recognised has a row, and says the same origin; three that only wrap what is
+    not typed have none, since nobody assembles them.
     """
     parts = {kind.tag.lower(): kind.origin for kind in SCAFFOLD_TABLE if kind.form == "part"}
     wholes = {
@@ -121,7 +121,7 @@ def test_the_table_and_the_harness_rules_know_the_same_tags() -> None:
 
     known = host_markup._PART_TAGS
     assert parts.items() <= known.items()
-    assert known.keys() - parts.keys() == {"hook_prompt", "stdin"}
+    assert known.keys() - parts.keys() == {"hook_prompt", "in-app-browser-context", "stdin"}
     assert set(host_markup._WHOLE_TEXT_TAGS) <= wholes
 
 
