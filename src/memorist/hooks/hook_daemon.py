@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hmac
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -45,6 +46,10 @@ IDLE_CHECK_SECONDS = 2.0
 """Time between two checks for idle sessions, and for the hooks folder being still there."""
 REQUEST_SECONDS = 30.0
 """Longest wait for the rest of a request that was begun."""
+SWITCH_SECONDS = 0.0005
+"""How long a thread that indexes or embeds may keep the interpreter from the loop, for which an
+agent waits; Python's own is ten times that. Our choice.
+"""
 ANSWER_SHARE, NOTES_SHARE = 0.9, 0.6
 """Shares of the event's time limit for the response, and for updating notes within it; the hook
 program waits the whole limit.
@@ -280,4 +285,5 @@ def run_daemon(home: Path, daemon_socket: DaemonSocket) -> None:
     async def serve() -> None:
         await HookDaemon(home, daemon_socket).serve()
 
+    sys.setswitchinterval(SWITCH_SECONDS)
     asyncio.run(serve())

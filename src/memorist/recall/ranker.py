@@ -144,21 +144,26 @@ class CohortVectors(Struct, frozen=True):
 
 
 _COHORT_VECTORS: dict[str, CohortVectors] = {}
+_COHORT_LOCK = threading.Lock()
+"""Sessions begin with a thread each for memories and past sessions; both want the vectors."""
 
 
 def embed_cohort(embedder: Embedder) -> CohortVectors:
     """Embed the texts of `memorist.recall.calibration_texts`, once for each embedder of this
     process. Takes a third of a second. Raises a ModelError.
     """
-    if embedder.name not in _COHORT_VECTORS:
-        words = embedder.embed_words(COHORT_MEMORIES) if isinstance(embedder, WordEmbedder) else ()
-        _COHORT_VECTORS[embedder.name] = CohortVectors(
-            embedder.embed(COHORT_MESSAGES),
-            [each.whole for each in words] or embedder.embed(COHORT_MEMORIES),
-            [embedder.embed(texts) for texts in COHORT_LANGUAGES],
-            list(map(pack_content_word_vectors, words)),
-        )
-    return _COHORT_VECTORS[embedder.name]
+    with _COHORT_LOCK:
+        if embedder.name not in _COHORT_VECTORS:
+            words = (
+                embedder.embed_words(COHORT_MEMORIES) if isinstance(embedder, WordEmbedder) else ()
+            )
+            _COHORT_VECTORS[embedder.name] = CohortVectors(
+                embedder.embed(COHORT_MESSAGES),
+                [each.whole for each in words] or embedder.embed(COHORT_MEMORIES),
+                [embedder.embed(texts) for texts in COHORT_LANGUAGES],
+                list(map(pack_content_word_vectors, words)),
+            )
+        return _COHORT_VECTORS[embedder.name]
 
 
 class EntryVectors:
