@@ -657,6 +657,8 @@ class _ScriptedHttpServer(ThreadingHTTPServer):
     """
 
     daemon_threads = True
+    request_queue_size = 1_024
+    """Connections that wait to be accepted; of the base class's 5 a busy machine lost some."""
     owner: ScriptedServer
 
     def handle_error(self, *_: object) -> None:
