@@ -90,8 +90,9 @@ class Upstream:
         """Send a request and return the reply as soon as its headers arrived.
 
         A server closes a connection that was idle for too long, some after five seconds, and may
-        do so just when the next request is sent over it: such a request, which nothing answered, is
-        sent once more. Raises UpstreamCallFailed.
+        do so just when the next request is sent over it: a model call that nothing answered is
+        sent once more, what is only passed through (an upload, a cancellation) is not. Raises
+        UpstreamCallFailed.
         """
         sized = headers
         data: bytes | AsyncIterator[bytes] | None = body
@@ -112,7 +113,7 @@ class Upstream:
             raise UpstreamCallFailed(504, "the provider did not answer in time") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
             lost = use.is_reused and isinstance(error, aiohttp.ClientConnectionError)
-            if lost and retry and isinstance(body, bytes | None):
+            if lost and retry and isinstance(body, bytes):
                 return await self.send(method, url, headers, body, retry=False)
             raise UpstreamCallFailed(
                 502, f"the provider could not be reached ({type(error).__name__})"
