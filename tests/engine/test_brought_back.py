@@ -20,7 +20,7 @@ from memorist.forks.fork_spec import ForkOutcome
 from memorist.models.model_pricing import ModelPrice
 from memorist.models.model_settings import ModelSettings
 from memorist.ports import HostInfo, Request
-from memorist.settings import CompactionSettings, SessionMemorySettings, Settings
+from memorist.settings import CompactionSettings, SessionMemorySettings, Settings, SpendSettings
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import ReplyParts, Say, Step
 
@@ -236,6 +236,42 @@ async def test_an_update_that_rightly_changed_nothing_costs_no_summary(tmp_path:
     assert done.result is not None
     assert done.result.strategy == "session-memory"
     assert host.forks == before
+
+
+@pytest.mark.covers("CP-9", "SM-10", "SG-1")
+@pytest.mark.parametrize(
+    ("answer", "strategy"),
+    [
+        ("Nothing new.", "session-memory"),
+        ("I changed nothing.", "session-memory"),
+        ("I reviewed the notes; they already cover this, so no further edits.", "session-memory"),
+        ("The importer now rounds each line to cents.", "full"),
+    ],
+)
+async def test_notes_that_were_confirmed_all_day_serve_and_useless_answers_do_not(
+    tmp_path: Path, answer: str, strategy: str
+) -> None:
+    """More updates than `spend.fruitless_runs` say that nothing is new: the model is asked on, and
+    its notes stand for the conversation. Words about the work in place of an edit are useless: of
+    so many structure keeps the notes, which do not serve.
+    """
+    host = NotesHost(tmp_path, Say(text=answer))
+    settings = Settings(
+        models=PRICES,
+        session_memory=SessionMemorySettings(growth_tokens=2_000),
+        spend=SpendSettings(fruitless_runs=2),
+    )
+    async with Memorist(model=host.model, home=tmp_path, settings=settings) as engine:
+        session = await host.open(engine)
+        await host.fill(session, range(3, 10))
+        asked = host.forks
+        host.messages.append({"role": "user", "content": "Go on."})
+        await session.prepare(request(host.messages))
+        done = await session.compact()
+
+    assert done.result is not None
+    assert done.result.strategy == strategy
+    assert (asked > 4) == (strategy == "session-memory")
 
 
 @pytest.mark.covers("CP-9")

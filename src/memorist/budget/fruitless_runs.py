@@ -38,10 +38,11 @@ def count_fruitless_runs(
     """How many of today's newest runs of this label and model ended in a row without anything that
     stood; at most `spend.fruitless_runs`.
 
-    For notes, documents and summaries a run that changed nothing is one; extraction, dreams and the
-    stages of past sessions often rightly change nothing. A cancelled run, a failed one and one that
-    never ran say nothing of the answers. One that took too long does where the model is on this
-    machine or its network: it is too slow for that work, and no provider's bad hour.
+    For notes, documents and summaries a run that changed nothing is one, unless it confirmed notes
+    of its own; extraction, dreams and the stages of past sessions often rightly change nothing. A
+    cancelled run, a failed one and one that never ran say nothing of the answers. One that took too
+    long does where the model is on this machine or its network: it is too slow for that work, and
+    no provider's bad hour.
     """
     limit = settings.fruitless_runs
     fruitless = [ForkOutcome.OVER_LIMIT, ForkOutcome.LOOPED]

@@ -153,6 +153,8 @@ class ForkOutcome(StrEnum):
 
     CHANGED = "changed"
     UNCHANGED = "unchanged"
+    CONFIRMED = "confirmed"
+    """It changed nothing, said that nothing is to be changed, and the one that asked agrees."""
     FAILED = "failed"
     TIMED_OUT = "timed_out"
     OVER_LIMIT = "over_limit"

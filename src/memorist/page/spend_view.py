@@ -37,7 +37,11 @@ MAX_ADDED = 2_000
 """Newest receipts whose saving is added up. Our choice: more than a week of one person makes."""
 SAID_CHARS = 160
 """Characters of a fork's last reply that its row shows. Our choice."""
-_OUTCOME_TONES: dict[ForkOutcome, Tone] = {ForkOutcome.CHANGED: "good", ForkOutcome.UNCHANGED: ""}
+_OUTCOME_TONES: dict[ForkOutcome, Tone] = {
+    ForkOutcome.CHANGED: "good",
+    ForkOutcome.CONFIRMED: "good",
+    ForkOutcome.UNCHANGED: "",
+}
 
 
 class SpendTotal(Struct, frozen=True, kw_only=True):

@@ -9,7 +9,9 @@ from collections.abc import Collection, Mapping
 
 from msgspec import Struct
 
+from memorist.core.json_answer import find_json_object_or_list
 from memorist.core.lazy import lazy_pattern
+from memorist.forks.answer_form import list_answer_texts
 from memorist.session_memory.notes_template import (
     STRUCTURAL_MARK,
     compose_with_structural,
@@ -25,6 +27,11 @@ _EMPTY_ENTRY = lazy_pattern(
     re.IGNORECASE,
 )
 """An entry that is only a heading, or says that there is none."""
+_NOTHING_NEW = lazy_pattern(
+    r"\b(?:nothing|no (?:\w+ ){0,3}(?:changes?|updates?|edits?|additions?|entries)|already|"
+    r"unchanged|up[ -]to[ -]date|need(?:s|ed)? no)\b",
+    re.IGNORECASE,
+)
 _FENCES = ("```", "~~~")
 _SHOWN_CHARACTERS = 80
 MAX_SECTION_CHARACTERS = 40_000
@@ -131,6 +138,16 @@ def _is_derived(line: str, was_derived: Collection[str]) -> bool:
 
 def _is_new(line: str, old_lines: Collection[str]) -> bool:
     return bool(line.strip()) and line not in old_lines
+
+
+def states_nothing_new(answer: str) -> bool:
+    """Whether an answer without an edit says in so many words that the notes need none: as the
+    prompt asks for it, as models put it otherwise, or as a form without lines.
+    """
+    filled = find_json_object_or_list(answer)
+    if filled is None:
+        return _NOTHING_NEW.search(answer) is not None
+    return not any(list_answer_texts(lines) for lines in filled.values())
 
 
 def join_derived_notes(notes: str, template: str, derived: Mapping[str, str]) -> str:

@@ -45,7 +45,11 @@ from memorist.session_memory.notes_prompt import (
     render_reminders,
     render_update_prompt,
 )
-from memorist.session_memory.notes_review import join_derived_notes, review_notes
+from memorist.session_memory.notes_review import (
+    join_derived_notes,
+    review_notes,
+    states_nothing_new,
+)
 from memorist.session_memory.notes_template import (
     compose_with_structural,
     is_empty_notes,
@@ -422,6 +426,8 @@ class SessionMemory(SessionExtension):
             if settled:
                 derived = self._structural_sections()
                 text = _redact_notes(join_derived_notes(before, self._prompts.template, derived))
+                if states_nothing_new(receipt.said):
+                    receipt = replace(receipt, outcome=ForkOutcome.CONFIRMED)
             return _ReviewedEdit(before, after, text, receipt, stands=settled)
         checked = repair_notes(before, after, self._prompts.template)
         texts = self._prompts

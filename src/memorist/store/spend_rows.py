@@ -147,8 +147,8 @@ def add_receipt(database: sqlite3.Connection, session: str, receipt: Receipt) ->
         receipt.cost_usd is None,
         receipt.seconds,
         outcome is ForkOutcome.CHANGED,
-        outcome is ForkOutcome.UNCHANGED,
-        outcome not in (ForkOutcome.CHANGED, ForkOutcome.UNCHANGED),
+        outcome in (ForkOutcome.UNCHANGED, ForkOutcome.CONFIRMED),
+        outcome not in (ForkOutcome.CHANGED, ForkOutcome.UNCHANGED, ForkOutcome.CONFIRMED),
     )
     for scope, name in (("day", str(epoch_day(receipt.started))), ("session", session)):
         database.execute(_ADD_RECEIPT, (scope, name, receipt.label, *counted))
