@@ -334,7 +334,8 @@ def _describes_state(block: SourceBlock) -> bool:
     return block.source.kind == "injected" and STATE_TAG.match(block.text) is not None
 
 
-def _read_ledger(messages: Sequence[Message], cwd: str) -> TranscriptLedger:
+def read_ledger(messages: Sequence[Message], cwd: str) -> TranscriptLedger:
+    """What a history proves, relative to the session's folder."""
     ledger = TranscriptLedger(cwd)
     for message in messages:
         ledger.add(message)
@@ -361,7 +362,7 @@ def measure_ages(messages: Sequence[Message]) -> list[MessageAge]:
 def _gather_material(
     messages: Sequence[Message], kept: NewestMessages, user_texts: Sequence[str], cwd: str
 ) -> _SummaryMaterial:
-    ledger = _read_ledger(messages, cwd)
+    ledger = read_ledger(messages, cwd)
     root = find_display_root(ledger.cwd, ledger.work_record.files.files)
     utterances = collect_utterances(messages)
     scan = scan_history(messages, utterances, root)

@@ -1,6 +1,7 @@
-"""Whether a summary holds what structure alone would hold (CP-16): lines with invented names
-are dropped, words and identifiers that the new history left out are added to it, and a summary that
-loses most identifiers gives way to the extractive one. Pure.
+"""Whether a summary holds what structure alone would hold (CP-16): lines with invented names, or
+with claims that the history disproves, are dropped, words and identifiers that the new history left
+out are added to it, and a summary that loses most identifiers gives way to the extractive one.
+Pure.
 
 A small model writes fluent summaries of things that did not happen; a program can see that.
 """
@@ -13,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.compaction.compaction_result import CompactionResult, UnchangedHistory
-from memorist.compaction.extractive_summary import build_extractive_summary
+from memorist.compaction.extractive_summary import build_extractive_summary, read_ledger
 from memorist.compaction.full_compaction import record_dropped_lines
 from memorist.compaction.measured_history import MeasuredConversation
 from memorist.compaction.summary_parser import UnusableSummary
@@ -23,6 +24,7 @@ from memorist.core.text_analysis import NOTES_STOP_WORDS, SHORT_WORD, STEM_LENGT
 from memorist.core.token_count import estimate_text_tokens
 from memorist.transcript.answer_check import LineCheck, join_texts
 from memorist.transcript.name_search import NamePresence, find_recognizable_names
+from memorist.transcript.outcome_claims import ProvenOutcomes
 
 MIN_NAME_SHARE = 0.5
 """Least share of the extractive summary's identifiers that a model's summary of the same size must
@@ -85,7 +87,9 @@ def check_summary_against_history(
         cwd=cwd,
         factor=factor,
     )
-    reviewed = drop_invented_lines(summary, LineCheck(render_source_text(messages), ""))
+    outcomes = ProvenOutcomes(read_ledger(messages, cwd).work_record)
+    check = LineCheck(render_source_text(messages), "", disprove=outcomes.find_contradiction)
+    reviewed = drop_false_lines(summary, check)
     lost = find_identifier_loss(
         reviewed.text,
         "\n".join(each.text for each in extract.messages if each.origin is Origin.SUMMARY),
@@ -139,17 +143,17 @@ def render_source_text(messages: Iterable[Message]) -> str:
     return "\n".join(parts)
 
 
-def drop_invented_lines(summary: str, check: LineCheck) -> SummaryReview:
-    """Drop each sentence that names a file or identifier which is nowhere in the history; a
-    line of which nothing is left goes with it.
+def drop_false_lines(summary: str, check: LineCheck) -> SummaryReview:
+    """Drop each sentence that names a file or identifier which is nowhere in the history, or that
+    the history disproves; a line of which nothing is left goes with it.
     """
     kept: list[str] = []
     dropped: list[str] = []
     for line in summary.split("\n"):
-        sentences = _SENTENCE_END.split(line) if check.find_invented(line) else [line]
-        invented = [each for each in sentences if check.find_invented(each)]
-        true = [each for each in sentences if each not in invented]
-        dropped += map(str.strip, invented)
+        sentences = _SENTENCE_END.split(line) if check.find_falsehood(line) else [line]
+        false = [each for each in sentences if check.find_falsehood(each)]
+        true = [each for each in sentences if each not in false]
+        dropped += map(str.strip, false)
         if true:
             kept.append("".join(true))
     return SummaryReview("\n".join(kept), tuple(dropped))

@@ -51,6 +51,7 @@ from memorist.runtime import Runtime
 from memorist.store.extract_rows import RolloutExtract
 from memorist.store.rollout_rows import Rollout
 from memorist.store.transcript_reader import LineFile
+from memorist.transcript.outcome_claims import ProvenOutcomes
 
 EXTRACTION_LABEL = "rollouts"
 
@@ -90,7 +91,8 @@ async def extract_session(
     ask_model = runtime.model is not None and scanned.task_log.has_exchange
     if runtime.model is not None and ask_model:
         await discover_window(runtime.model)
-        found = await _ModelExtraction(thread, runtime, runtime.model, proven).run(
+        outcomes = ProvenOutcomes(scanned.task_log.ledger.work_record)
+        found = await _ModelExtraction(thread, runtime, runtime.model, proven, outcomes).run(
             lines, scanned, before
         )
         if isinstance(found, JudgedAnswer):
@@ -131,9 +133,15 @@ class _ModelExtraction:
     """Extraction of one session by a model, in one part or several."""
 
     def __init__(
-        self, thread: Rollout, runtime: Runtime, model: Model, proven: StageOneResult
+        self,
+        thread: Rollout,
+        runtime: Runtime,
+        model: Model,
+        proven: StageOneResult,
+        outcomes: ProvenOutcomes,
     ) -> None:
         self._thread = thread
+        self._outcomes = outcomes
         self._runtime = runtime
         self._model = ErrorRecordingModel(model)
         self._proven = proven
@@ -238,6 +246,7 @@ class _ModelExtraction:
             chosen.by_speaker,
             f"{chosen.text}\n{asked.before}\n{self._thread.cwd}\n{self._thread.branch}",
             self._texts.task,
+            self._outcomes.find_contradiction,
         )
 
     def _record(

@@ -10,7 +10,7 @@ model only adds to it.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -138,7 +138,8 @@ class JudgedAnswer(Struct, frozen=True, kw_only=True):
 
 class AnswerReviewBasis(Struct, frozen=True):
     """What an answer is held against: the session's head, what its structure proves, what the model
-    was shown of it (by speaker, and as one text), and the words that asked.
+    was shown of it (by speaker, and as one text), the words that asked, and what the session proves
+    against a line (as for `LineCheck`).
     """
 
     thread: Rollout
@@ -146,6 +147,7 @@ class AnswerReviewBasis(Struct, frozen=True):
     evidence: WriteEvidence
     source: str
     prompt: str
+    disprove: Callable[[str], str] | None = None
 
 
 def judge_answer(answer: StageOneAnswer, session: AnswerReviewBasis) -> JudgedAnswer:
@@ -261,7 +263,7 @@ class _EntryJudge:
         self._said = session.evidence
         self._thread = session.thread
         self._user = dict(session.evidence.user_messages)
-        self._check = LineCheck(session.source, session.prompt)
+        self._check = LineCheck(session.source, session.prompt, disprove=session.disprove)
         self.dropped = 0
         self.example = ""
 

@@ -68,6 +68,7 @@ from memorist.settings import SessionMemorySettings
 from memorist.store.disk_files import read_if_exists
 from memorist.store.home_layout import Layout
 from memorist.transcript.answer_source import build_line_check
+from memorist.transcript.outcome_claims import ProvenOutcomes
 
 NOTES_LABEL = "session_memory"
 
@@ -436,13 +437,14 @@ class SessionMemory(SessionExtension):
         derived = self._structural_sections()
         typed = [each.text for each in self._tracker.newest_messages if each.origin is Origin.USER]
         user_words = "\n".join([derived.get(TASK_SECTION, ""), *typed])
+        outcomes = ProvenOutcomes(self._tracker.ledger.work_record)
         reviewed = await asyncio.to_thread(
             lambda: review_notes(
                 before,
                 checked.text,
                 texts.template,
                 derived,
-                build_line_check(spec, known, asked, user_words),
+                build_line_check(spec, known, asked, user_words, outcomes.find_contradiction),
             )
         )
         remarks = (*checked.repairs, *reviewed.remarks)

@@ -1,6 +1,6 @@
 """The lines of a model's answer, held against what the model was shown: a line that repeats the
-prompt's own form, names what is nowhere in its source, or is about something else than what was
-said, is worth nothing. Pure.
+prompt's own form, names what is nowhere in its source, is about something else than what was said,
+or claims what the session disproves, is worth nothing. Pure.
 
 Small models do all three often, large ones seldom. They can be seen without understanding the line.
 """
@@ -8,7 +8,7 @@ Small models do all three often, large ones seldom. They can be seen without und
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from memorist.core.languages import detect_language
 from memorist.core.lazy import lazy_pattern
@@ -55,11 +55,20 @@ class LineCheck:
 
     `source` is everything that the model was shown of the session, `prompt` the words that asked,
     `said` what user and agent said and called in it, `asked` the user's own words; both empty where
-    that is not known.
+    that is not known. `disprove` tells what the session proves against a line
+    (`outcome_claims.ProvenOutcomes`).
     """
 
-    def __init__(self, source: str, prompt: str, said: str = "", asked: str = "") -> None:
+    def __init__(
+        self,
+        source: str,
+        prompt: str,
+        said: str = "",
+        asked: str = "",
+        disprove: Callable[[str], str] | None = None,
+    ) -> None:
         self._asked = asked
+        self._disprove = disprove
         self._said = analyze_text(said).stems
         self._said_names = len(find_recognizable_names(said))
         self._language = detect_language(said)
@@ -70,16 +79,15 @@ class LineCheck:
 
     def find_fault(self, line: str) -> str:
         """Return why a line is worth nothing; empty where it may stand."""
-        invented = self.find_invented(line)
-        return (
-            self.find_echo(line)
-            or (
-                f"names {invented}, which stands nowhere in what the model was shown"
-                if invented
-                else ""
-            )
-            or self._find_other_subject(line)
-        )
+        return self.find_echo(line) or self.find_falsehood(line) or self._find_other_subject(line)
+
+    def find_falsehood(self, line: str) -> str:
+        """Return that a line names what is nowhere in the source, or what the session proves
+        against it; empty where it does neither.
+        """
+        if invented := self.find_invented(line):
+            return f"names {invented}, which stands nowhere in what the model was shown"
+        return self._disprove(line) if self._disprove else ""
 
     def _find_other_subject(self, line: str) -> str:
         """Return that a line is about something else than what was said; empty where it names

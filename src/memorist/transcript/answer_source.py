@@ -4,7 +4,7 @@ in the conversation. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from memorist.core.messages import Message, Origin
 from memorist.forks.fork_spec import ForkSpec
@@ -14,22 +14,28 @@ from memorist.transcript.answer_check import LineCheck, join_texts
 _NOT_SAID = (Origin.TOOL, Origin.INJECTED)
 
 
-def build_line_check(spec: ForkSpec, known: object, prompt: str, user_words: str = "") -> LineCheck:
+def build_line_check(
+    spec: ForkSpec,
+    known: object,
+    prompt: str,
+    user_words: str = "",
+    disprove: Callable[[str], str] | None = None,
+) -> LineCheck:
     """The check for what a model wrote in this fork. `known` is what it was shown beside the
     conversation, `prompt` the words that asked, `user_words` what the user said, for a fork without
-    the conversation itself.
+    the conversation itself, `disprove` as for `LineCheck`.
     """
     parent = spec.parent
     if parent is None:
         summary = spec.history_summary or ""
-        return LineCheck(join_texts([summary, known]), prompt, summary, user_words)
+        return LineCheck(join_texts([summary, known]), prompt, summary, user_words, disprove)
     codec = find_codec(parent.request.format)
     messages = [*codec.decode_request(parent.request.body).messages]
     if parent.reply:
         messages += codec.decode_reply(parent.reply).messages
     shown = join_texts([parent.request.body, parent.reply, known])
     asked = (each.text for each in messages if each.origin is Origin.USER)
-    return LineCheck(shown, prompt, "\n".join(_list_said(messages)), "\n".join(asked))
+    return LineCheck(shown, prompt, "\n".join(_list_said(messages)), "\n".join(asked), disprove)
 
 
 def _list_said(messages: Iterable[Message]) -> Iterator[str]:

@@ -83,6 +83,7 @@ class SessionActions:
         "cwd",
         "dirty",
         "files",
+        "has_unseen_work",
         "plan",
         "plan_path",
         "searches",
@@ -106,6 +107,8 @@ class SessionActions:
         self.plan_path = ""
         """The file that holds the newest plan, where one does."""
         self.background = BackgroundWork()
+        self.has_unseen_work = False
+        """Whether a sub-agent, or a tool of which nothing is known, may have changed files."""
         self._followed: FollowedCalls[ToolAction] = FollowedCalls()
         self.calls: dict[str, ToolAction] = {}
 
@@ -313,8 +316,10 @@ class SessionActions:
             case ProposePlanAction():
                 self._record_action("ask", "plan", outcome)
             case DelegateAction(what=what):
+                self.has_unseen_work = True
                 self._record_action("agent", what, outcome)
             case OtherToolAction(name=name, detail=detail, paths=paths) if name:
+                self.has_unseen_work = True
                 for path in paths:
                     self.files.record_read(path)
                 self._record_action("use", f"{name} {detail}".strip(), outcome)

@@ -1,0 +1,143 @@
+"""What a model says came of the work is held against what the session proves."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memorist.core.messages import JsonObject
+from memorist.engine.engine import Memorist
+from memorist.settings import AutoMemorySettings, SessionMemorySettings, Settings
+from memorist.testing import Say, ScriptedServer
+from memorist.transcript.outcome_claims import ProvenOutcomes
+
+pytestmark = pytest.mark.covers("SM-13")
+
+
+@pytest.fixture
+def outcomes(session: Any) -> ProvenOutcomes:
+    """A session whose tests fail, whose build passes with a count, and that changed one file."""
+    session.user("Why is the total off?")
+    session.calls("Read", {"file_path": "/home/dev/project/src/total.py"}).answers("x")
+    session.calls("Read", {"file_path": "/home/dev/project/src/refund.py"}).answers("x")
+    session.edits("/home/dev/project/src/total.py", "round(x)", "quantize(x)")
+    session.runs("npm run build", "Tests: 12 passed, 12 total")
+    session.runs("pytest -q", "E assert 1 == 2\n1 failed, 3 passed in 0.1s", error=True)
+    return ProvenOutcomes(session.ledger.work_record)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "All tests pass.",
+        "- The fix is in, and all 4 tests are green now.",
+        "✅ **Tests pass**",
+        "Both the test suite passed and the build is fine.",
+        "Verification: `pytest -q` passes.",
+        "The agent ran `pytest -q`, and it succeeded.",
+        "All quality checks passed.",
+        "Updated `src/refund.py`.",
+        "The agent fixed the rounding in src/refund.py.",
+        "`refund.py` was updated.",
+    ],
+)
+def test_a_claim_of_which_the_session_proves_the_opposite_is_found(
+    outcomes: ProvenOutcomes, line: str
+) -> None:
+    """In words that recorded agents use."""
+    assert outcomes.find_contradiction(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "The tests fail: 1 failed, 3 passed.",
+        "`pytest -q` fails with `assert 1 == 2`.",
+        "All tests should pass after this.",
+        "Run `pytest -q` until it passes.",
+        "The tests do not pass.",
+        "The new tests pass.",
+        "The build passes.",
+        "Updated `src/total.py` to match `src/refund.py`.",
+        "`src/refund.py` needs to be updated.",
+        "The user wants src/refund.py changed next.",
+        "src/refund.py rounds with `round()`.",
+        "`ruff check` passes.",
+        "Tests/lint were looked at.",
+    ],
+)
+def test_true_claims_wishes_and_what_the_session_does_not_show_stand(
+    outcomes: ProvenOutcomes, line: str
+) -> None:
+    """Only the opposite of what is proved is false."""
+    assert not outcomes.find_contradiction(line)
+
+
+def test_a_failure_is_disproved_only_by_runs_that_count_what_passed(session: Any) -> None:
+    """An exit status may be that of a pipe, and a failure that was mended is told of truly."""
+    session.runs("npm run lint", "done").runs("pytest -q", "4 passed in 0.1s")
+    outcomes = ProvenOutcomes(session.ledger.work_record)
+
+    assert outcomes.find_contradiction("The tests fail.")
+    assert not outcomes.find_contradiction("Linting failed.")
+
+
+def test_of_joined_commands_it_is_not_known_which_failed(session: Any) -> None:
+    """Nor is a file unchanged where somebody else worked on it."""
+    session.runs("pytest -q && ruff check", "12 passed\nE501 line too long", error=True)
+    session.calls("Read", {"file_path": "/home/dev/project/a.py"}).answers("x")
+    session.calls("Task", {"prompt": "mend a.py", "description": "mend"}).answers("done")
+    outcomes = ProvenOutcomes(session.ledger.work_record)
+
+    assert not outcomes.find_contradiction("Tests pass, linting does not.")
+    assert not outcomes.find_contradiction("a.py was updated.")
+
+
+@pytest.mark.covers("SM-5")
+async def test_a_false_claim_of_a_model_is_not_kept_in_the_notes(tmp_path: Path) -> None:
+    """From the host's request to the notes: the true line stands, the false one is dropped."""
+    answer = {
+        "Current State": ["All tests pass.", "`pytest -q` fails in test_total.py."],
+        "Files and Functions": [],
+    }
+    call = {"type": "tool_use", "id": "c1", "name": "Bash", "input": {"command": "pytest -q"}}
+    result = {
+        "type": "tool_result", "tool_use_id": "c1", "is_error": True,
+        "content": "FAILED test_total.py::test_sum\n1 failed, 3 passed in 0.1s",
+    }  # fmt: skip
+    request: JsonObject = {
+        "model": "claude-opus-4-6",
+        "max_tokens": 100,
+        "messages": [
+            {"role": "user", "content": "Do the tests of test_total.py pass?"},
+            {"role": "assistant", "content": [call]},
+            {"role": "user", "content": [result]},
+        ],
+    }
+    reply: JsonObject = {
+        "role": "assistant",
+        "content": [{"type": "text", "text": "No: test_sum fails."}],
+        "stop_reason": "end_turn",
+        "usage": {"input_tokens": 900, "output_tokens": 20},
+    }
+    settings = Settings(
+        session_memory=SessionMemorySettings(start_tokens=10, growth_tokens=1),
+        auto_memory=AutoMemorySettings(enabled=False),
+    )
+    with ScriptedServer([Say(text=json.dumps(answer))]) as server:
+        model = f"openai-chat:small@{server.openai_url}"
+        async with Memorist(model=model, home=tmp_path / "h", settings=settings) as engine:
+            session = await engine.open("s1", project=str(tmp_path))
+            await session.prepare(request)
+            await session.observe(reply)
+            await session.end_turn()
+            await session.close()
+            (receipt,) = session.receipts()
+            notes = session.notes or ""
+
+    assert "- `pytest -q` fails in test_total.py." in notes
+    assert "All tests pass." not in notes
+    assert "says that it passes, where pytest -q failed" in receipt.said
