@@ -49,6 +49,8 @@ def asked(words: str = "Mend the rounding of the northern tills before the sale.
         ("pytest tests", "pytest tests/till.py", "", True),
         ("uv run pytest -q", "python -m pytest tests/till.py", "", True),
         ("mise exec -- go test ./...", "go test ./till", "", True),
+        ("test/bats/bin/bats test/till.bats", "mise run test:bats -- test/till.bats", "", True),
+        ("test/bats/bin/bats test/till.bats", "mise run test:bats", "", False),
         ("cargo test rounds_up", "cargo test rounds_down", "", False),
     ],
 )
@@ -84,6 +86,35 @@ def test_a_part_of_what_failed_is_no_cure_of_the_whole() -> None:
 
     assert not any("mended" in each for each in alone)
     assert any("close-till" in each and "mended" in each for each in whole)
+
+
+@pytest.mark.parametrize("tail", ["", " | sed -n '1,80p'", " | head -40"])
+def test_what_worked_in_between_is_the_cure_of_the_same_command(tail: str) -> None:
+    """Also where its output was cut to some lines, for the eye alone."""
+    talk = asked().run("tillctl skills get open", "SyntaxError: no export named 'till'", code=1)
+    talk = talk.run("bun run build", "built").run(f"tillctl skills get open{tail}", "# Opening")
+    found = entries(talk.agent("The skill can be read."))
+
+    assert any("mended after `bun run build`: the same command passed" in each for each in found)
+
+
+def test_a_check_of_which_some_lines_were_printed_cured_nothing() -> None:
+    """The exit status is that of `sed`, and the lines may end before the failure."""
+    talk = asked().run("npm test", "Error: till is shut", code=1).edit()
+    found = entries(talk.run("npm test | sed -n '1,2p'", "> shop@1.0.0 test").agent("Done."))
+
+    assert not any("mended" in each for each in found)
+
+
+def test_the_error_is_named_and_no_warning_that_came_before_it() -> None:
+    """A program that warns of a missing key for each line fails of something else."""
+    output = (
+        "2026-07-01T20:38:22.328125Z  WARN till::keys: Error resolving key 'TAX': file not found\n"
+        "[INFO] missing: rates.json\nlibexec/suite: line 314: parallel: command not found"
+    )
+    found = entries(asked().run("mise run tills", output, code=1).agent("Some tool is missing."))
+
+    assert any("parallel: command not found" in each for each in found)
 
 
 def test_the_same_command_without_a_change_is_no_cure() -> None:

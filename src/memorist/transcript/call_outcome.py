@@ -110,6 +110,11 @@ _VAGUE_ERROR = lazy_pattern(
     re.IGNORECASE,
 )
 """Says that something failed, not what: another line does."""
+_LOGGED_BELOW_ERROR = lazy_pattern(
+    r"[\s\[(]{0,3}(?:\d[\w:.+-]{0,40}[\s\])]{1,3}){0,3}(?:\w{1,20} )?[\[<]?"
+    r"(?:WARN(?:ING)?|INFO|DEBUG|TRACE|[Ww]arning|warn)\b"
+)
+"""A line that a program logs as less than an error: what ended it is another one."""
 _REJECTED_REF = lazy_pattern(r"^\s*! \[(?:remote )?rejected\]")
 _GIT_LINES = 12
 _GO_RESULT = lazy_pattern(r"^(?:ok|FAIL)\s+\S+/\S+|^--- FAIL: \S+|^FAIL$")
@@ -293,10 +298,12 @@ def _join_counts(lines: list[str]) -> str:
 
 
 def _find_worst_line(lines: list[str]) -> str:
-    precise = [line for line in lines if not _VAGUE_ERROR.search(line)]
+    grave = [line for line in lines if not _LOGGED_BELOW_ERROR.match(line)]
+    precise = [line for line in grave if not _VAGUE_ERROR.search(line)]
     return (
         next(filter(_REJECTED_REF.match, lines), "")
         or _pick_error_line(precise)
+        or _pick_error_line(grave)
         or _pick_error_line(lines)
     )
 

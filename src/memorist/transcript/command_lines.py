@@ -12,6 +12,7 @@ _SHELL_NOISE = lazy_pattern(
     r"\s*(?:2>&1|>\s*/dev/null|2>\s*/dev/null|\|\s*(?:tail|head)(?:\s+-n?\s*\d+|\s+-\d+|"
     r"\s+-c\s*\d+)?|\|\|\s*true|\|\s*cat)(?=\s|;|$|\|)"
 )
+_LINE_RANGE = lazy_pattern(r"\s*\|\s*sed -n (['\"]?)[\d,$]+p\1(?=\s|;|$|\|)")
 _SHELL_PREFIX = lazy_pattern(
     r"\s*(?:cd\s+(?:\"[^\"]*\"|'[^']*'|\S+)\s*(?:&&|;)\s*|export\s+\w+=\S*\s*(?:&&|;)\s*|"
     r"[A-Z_][A-Z0-9_]*=\S*\s+|(?:sudo|time)\s+)"
@@ -47,7 +48,7 @@ _COMMAND_KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
         "test",
         _argument_pattern(
             "tests?(?!\\s+-[a-z]\\s)|pytest|jest|vitest|rspec|ctest|nextest|unittest|mocha|"
-            "playwright|test:[\\w:-]+|[\\w-]+:test"
+            "playwright|bats|phpunit|tox|nox|ginkgo|gotestsum|test:[\\w:-]+|[\\w-]+:test"
         ),
     ),
     (
@@ -149,9 +150,13 @@ def join_command(value: object) -> str:
 
 
 def strip_command_noise(command: str) -> str:
-    """The command without noise: leading `cd`, variables, redirections, `| tail`, bodies of
-    here-documents.
+    """The command without noise: leading `cd`, variables, redirections, `| tail`, `| sed -n 1,9p`,
+    bodies of here-documents.
     """
+    return _LINE_RANGE.sub("", _strip_noise(command))
+
+
+def _strip_noise(command: str) -> str:
     text = _HEREDOC.sub("", command[:4_000])
     while lead := _SHELL_PREFIX.match(text):
         if lead.end() == len(text):
@@ -259,8 +264,9 @@ def covers_check(wide: str, narrow: str, line: str = "") -> bool:
     if one != other and (one[0] in _TASK_RUNNERS) == (other[0] in _TASK_RUNNERS):
         return False
     limits = [each for each in _find_limits(wide) if each not in line]
+    narrow_limits = [each for each in _find_limits(narrow) if each != other[1]]
     return not limits or all(
-        any(_contains(each, limit) for each in limits) for limit in _find_limits(narrow) or [""]
+        any(_contains(each, limit) for each in limits) for limit in narrow_limits or [""]
     )
 
 
@@ -313,7 +319,7 @@ def filters_check(command: str) -> bool:
         return False
     return any(
         _FILTER.search(_QUOTATION.sub("''", part)) and _classify_part(part) in _CHECK_KINDS
-        for part in split_command(strip_command_noise(command))
+        for part in split_command(_strip_noise(command))
     )
 
 

@@ -16,8 +16,10 @@ from memorist.transcript.command_lines import (
 COMMAND_LIMIT = 300
 """Distinct commands kept; at twice the number the oldest are dropped."""
 
-_PROVES_NOTHING = lazy_pattern(r"\s(?:--help|-h|--version|--dry-run|-n)(?=\s|$)|\bhelp\b")
-"""A run that only tells about itself: it succeeds whatever was broken."""
+_PROVES_NOTHING = lazy_pattern(
+    r"[^|]*?(?:\s(?:--help|-h|--version|--dry-run|(?<!sed )-n)(?=\s|$)|\bhelp\b)"
+)
+"""A run that only tells about itself, before any pipe: it succeeds whatever was broken."""
 
 ONLY_TELLS = lazy_pattern(
     r"\s-[lLvG]\w*\b|\b(?:list|show|status|view|info|print|inspect|describe|ls-remote"
@@ -109,7 +111,7 @@ class CommandLog:
                         escalated=escalated,
                     )
                 )
-        elif outcome.ok and not _PROVES_NOTHING.search(text):
+        elif outcome.ok and not _PROVES_NOTHING.match(text):
             self._resolve_failures(build_command_key(text), note, outcome, escalated=escalated)
         return note
 
