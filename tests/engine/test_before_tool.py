@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,10 @@ from memorist.auto_memory.memory_file import MemoryKind
 from memorist.core.messages import ToolUse
 from memorist.engine.engine import Memorist
 from memorist.engine.history_search import SearchResults
+from memorist.recall.lexical_score import EntryColumns, build_columns
 from memorist.recall.memory_selection import mentions_file
 from memorist.recall.session_index import SessionIndex
+from memorist.recall.word_index import StoredIndexRow
 from memorist.settings import RecallSettings, Settings
 from memorist.store.rollout_rows import Rollout, save_rollouts
 from memorist.store.state_database import open_state
@@ -73,10 +76,13 @@ def record(folder: Path, id: str, calls: list[tuple[str, str, bool]], day: int =
     )
 
 
-def open_home(folder: Path, *sessions: Rollout, before_tool: bool = True) -> Memorist:
+def open_home(
+    folder: Path, *sessions: Rollout, before_tool: bool = True, embeddings: bool = True
+) -> Memorist:
     """An engine that knows these past sessions of `shop`."""
     (folder / "shop").mkdir(exist_ok=True)
-    settings = Settings(home=str(folder / "home"), recall=RecallSettings(before_tool=before_tool))
+    recall = RecallSettings(before_tool=before_tool, embeddings=embeddings)
+    settings = Settings(home=str(folder / "home"), recall=recall)
     engine = Memorist(settings=settings)
     engine.starts_workers = False
     state = open_state(settings.state, engine.layout.database)
@@ -403,3 +409,30 @@ async def test_a_patch_that_codex_tells_its_hooks_of_names_its_file(tmp_path: Pa
 def test_a_file_is_named_by_its_name_and_no_other_folder(text: str, path: str, named: bool) -> None:
     """A name that many folders have needs its folder."""
     assert mentions_file(text, path) is named
+
+
+@pytest.mark.covers("PS-2")
+async def test_the_index_of_past_sessions_is_read_once_for_all_sessions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A later session of the same process asks what the first has in memory, and finds as much."""
+    read: list[int] = []
+
+    def count_entries(rows: Iterable[StoredIndexRow]) -> EntryColumns:
+        built = build_columns(rows)
+        read.append(built.entry_count)
+        return built
+
+    monkeypatch.setattr("memorist.recall.ranker.build_columns", count_entries)
+    past = replace(write_session(tmp_path, "old", ROUNDING), repository=str(tmp_path / "shop"))
+    shown, counts = [], []
+    async with open_home(tmp_path, past, embeddings=False) as engine:
+        for id in ("one", "two", "three"):
+            session = engine.observe_session(id, project=str(tmp_path / "shop"))
+            shown.append(await session.recall_for_prompt("The VAT rounding per line looks wrong"))
+            await session.close()
+            counts.append(sum(read))
+
+    assert "bankers rounding" in "".join(shown[0])
+    assert shown[0] == shown[1] == shown[2]
+    assert 0 < counts[0] == counts[1] == counts[2]

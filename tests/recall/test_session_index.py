@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+import shutil
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 import pytest
@@ -193,6 +194,26 @@ def test_a_damaged_or_foreign_file_is_no_obstacle(tmp_path: Path) -> None:
 
     assert list(read_passages(tmp_path / "notes.txt")) == []
     assert list(read_passages(tmp_path / "absent.jsonl")) == []
+
+
+@pytest.mark.covers("PS-1")
+@pytest.mark.parametrize("lost", ["the words of a project", "all"])
+def test_an_open_index_finds_what_came_in_place_of_a_deleted_one(tmp_path: Path, lost: str) -> None:
+    """Sessions share one that stays open for long; its files may be thrown away meanwhile."""
+    path, words = tmp_path / "index", tmp_path / "index-words"
+    with closing(SessionIndex(path)) as index:
+        index.sync([write_session(tmp_path, "22222222-b", TALK)])
+        assert find(index, PROMPT) == ()
+        shutil.rmtree(words)
+        if lost == "all":
+            for file in tmp_path.glob("index*"):
+                file.unlink()
+        with closing(SessionIndex(path)) as other:
+            other.sync([write_session(tmp_path, "11111111-a", ROUNDING)], first="/p")
+
+        assert index.is_outdated == (lost == "all")
+        with closing(SessionIndex(path)) if index.is_outdated else nullcontext(index) as now:
+            assert {each.session for each in find(now, PROMPT)} == {"11111111-a"}
 
 
 @pytest.mark.covers("PS-2")

@@ -19,6 +19,7 @@ import asyncio
 import contextlib
 import os
 import sqlite3
+import threading
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import closing
 from functools import partial
@@ -188,6 +189,9 @@ class Memorist:
         self._open_memories = LruCache(AutoMemory.close)
         self._memory_searches = LruCache(FolderSearch.close)
         """The search in each memory, shared by all sessions of its project."""
+        self._session_index: SessionIndex | None = None
+        self._session_index_lock = threading.Lock()
+        """Held while the index of past sessions is opened, which threads ask for too."""
         self._skill_searches: LruCache[SkillDiscovery] = LruCache()
         self._state: StateDatabase | None = None
         self._blocking: BlockingMemorist | None = None
@@ -324,7 +328,9 @@ class Memorist:
     def _begin_session(self, log: SessionLog) -> MemoryExtension:
         """Begin a live session; its files are released where that fails."""
         with log.release_on_error():
-            past = open_past_session_recall(log.context, self._open_shared_state)
+            past = open_past_session_recall(
+                log.context, self._open_shared_state, self._find_session_index
+            )
             return self._begin_live(log, past)
 
     def _begin_live(self, log: SessionLog, *more: SessionExtension | None) -> MemoryExtension:
@@ -398,6 +404,19 @@ class Memorist:
         return self._memory_searches.get_or_create(
             f"{way} {memory.layout.folder}", lambda: FolderSearch(memory.folder, settings)
         )
+
+    def _find_session_index(self) -> SessionIndex | None:
+        """The index of past sessions, shared by all sessions; None while there is none. Raises
+        StoreError.
+        """
+        path = self.layout.session_index
+        with self._session_index_lock:
+            if self._session_index is not None and self._session_index.is_outdated:
+                self._session_index.close()
+                self._session_index = None
+            if self._session_index is None and path.exists():
+                self._session_index = SessionIndex(path)
+            return self._session_index
 
     def _start_worker(self, session: Path) -> None:
         """Start one where something may be due.
@@ -589,6 +608,9 @@ class Memorist:
         for memory in self._open_memories:
             memory.close()
         self._open_memories.clear()
+        if self._session_index is not None:
+            self._session_index.close()
+            self._session_index = None
         self._unsaved.close()
         self.flags.close()
         if self._model is not None and self._owns_model:

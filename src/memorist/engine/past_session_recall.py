@@ -51,11 +51,17 @@ class PastSessionRecall(SessionExtension):
     from what is indexed.
     """
 
-    def __init__(self, context: SessionContext, open_state: Callable[[], StateDatabase]) -> None:
+    def __init__(
+        self,
+        context: SessionContext,
+        open_state: Callable[[], StateDatabase],
+        find_index: Callable[[], SessionIndex | None],
+    ) -> None:
         self._context = context
         self._open_state = open_state
+        self._find_index = find_index
+        """Gives the index that all sessions of the process share; None while there is none."""
         self._project = find_repository_root(context.project)
-        self._index: SessionIndex | None = None
         self._shown: set[tuple[str, int]] = set()
         self._warned: set[tuple[str, str]] = set()
         """Programs and words that were warned of."""
@@ -83,12 +89,20 @@ class PastSessionRecall(SessionExtension):
                 if is_free:
                     with closing(SessionIndex(path)) as index:
                         index.sync(sessions, should_stop, first=self._project)
+            self._load_index()
             if embedder := self._load_embedder():
                 with lock_index_build_in_process(f"{path} by meaning", should_stop) as is_free:
                     if is_free:
                         with closing(SessionIndex(path, embedder=embedder)) as index:
                             index.embed(self._project, should_stop)
+                self._load_index()
                 embed_cohort(embedder)  # or the first question waits for it
+
+    def _load_index(self) -> None:
+        """Read into memory, in the thread, what the next prompt would wait for."""
+        index = self._find_index()
+        if index is not None and not self._stopping.is_set():
+            index.load(self._project)
 
     def _load_embedder(self) -> Embedder | None:
         """The embedder, where the extra is installed and wanted; takes a quarter of a second."""
@@ -96,12 +110,10 @@ class PastSessionRecall(SessionExtension):
 
     def _open_index(self, *, by_meaning: bool) -> SessionIndex | None:
         """The index, with vectors only once they are asked for: they take 8 KB for each turn."""
-        path = self._context.runtime.layout.session_index
-        if self._index is None and path.exists():
-            self._index = SessionIndex(path)
-        if self._index is not None and by_meaning and (embedder := self._load_embedder()):
-            self._index.enable_embeddings(embedder)
-        return self._index
+        index = self._find_index()
+        if index is not None and by_meaning and (embedder := self._load_embedder()):
+            index.enable_embeddings(embedder)
+        return index
 
     def search(self, query: str, limit: int) -> Sequence[PassageMatch]:
         """Search the past sessions of this project by words and meaning. Raises StoreError,
@@ -189,13 +201,10 @@ class PastSessionRecall(SessionExtension):
             self._thread.join()
 
     async def aclose(self) -> None:
-        """Stop indexing after the current session and close the file. May be called twice."""
+        """Stop indexing after the current session. May be called twice."""
         self._stopping.set()
         await asyncio.to_thread(self.wait)
         self._stopping.clear()
-        if self._index is not None:
-            self._index.close()
-        self._index = None
 
 
 def find_relevant_passages(
@@ -246,7 +255,9 @@ def search_project_history(log: SessionLog, query: str, limit: int) -> SearchRes
 
 
 def open_past_session_recall(
-    context: SessionContext, open_state: Callable[[], StateDatabase]
+    context: SessionContext,
+    open_state: Callable[[], StateDatabase],
+    find_index: Callable[[], SessionIndex | None],
 ) -> PastSessionRecall | None:
     """Open the recall of the project's past sessions, and bring its index up to date in a thread;
     none without a project, since nothing crosses projects, and none where recall is off.
@@ -254,6 +265,6 @@ def open_past_session_recall(
     enabled = uses_past_sessions(context) and context.runtime.settings.recall.enabled
     if not context.project or not enabled or draw_holdout(context):
         return None
-    recall = PastSessionRecall(context, open_state)
+    recall = PastSessionRecall(context, open_state, find_index)
     recall.begin_sync()
     return recall

@@ -445,7 +445,7 @@ class Ranker:
         is in.
         """
         with self._lock:
-            self._index.retry_file()
+            self._reopen_if_replaced()
             try:
                 return self._sync(entries)
             except DamagedIndex:
@@ -753,8 +753,20 @@ class Ranker:
             ),
         )
 
+    def load(self) -> None:
+        """Read now what the next query would wait for, where the index changed. Raises
+        StoreError.
+        """
+        with self._lock:
+            self._refresh()
+
+    def _reopen_if_replaced(self) -> None:
+        if self._index.reopen_if_replaced():
+            self._version = None
+
     def _refresh(self) -> None:
         """Reload the columns when this or another process has written."""
+        self._reopen_if_replaced()
         version = self._index.version()
         if version != self._version:
             self._columns = build_columns(self._index.rows())

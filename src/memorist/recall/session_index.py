@@ -12,11 +12,13 @@ import contextlib
 import hashlib
 import math
 import sqlite3
+import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from memorist.core.lru_cache import LruCache
 from memorist.core.messages import Message
 from memorist.errors import StoreError, UnreadableSession
 from memorist.formats.format_detection import read_session
@@ -36,6 +38,8 @@ from memorist.recall.search_query import parse_query
 from memorist.recall.word_chance import measure_evidence
 from memorist.safety.secrets import redact
 from memorist.store.database import (
+    PAUSE_SECONDS,
+    UnsavedConnection,
     connect_database,
     create_private_file,
     is_database_damage,
@@ -45,6 +49,7 @@ from memorist.store.database import (
     open_unsaved_copy,
     transaction,
 )
+from memorist.store.index_database import identify_file
 from memorist.store.rollout_rows import Rollout
 from memorist.store.transcript_reader import LineFile
 from memorist.transcript.invocation_log import (
@@ -71,6 +76,10 @@ EMBEDDED_PASSAGES = 400
 """Passages whose texts are held at once while they are embedded."""
 MAX_CALL_CHARS = 400
 """Characters kept of a failed call, its error, and what worked instead."""
+MAX_OPEN_PROJECTS = 8
+"""Projects whose words are kept in memory, those asked last. A search in all opens one after the
+other. Our choice.
+"""
 MAX_SESSION_BYTES = 400_000_000
 """Largest session file that is read."""
 
@@ -114,8 +123,12 @@ class SessionIndex:
     def __init__(self, path: Path, *, embedder: Embedder | None = None) -> None:
         self._path = path
         self._embedder = embedder
-        self._rankers: dict[str, Ranker] = {}
+        self._rankers = LruCache(Ranker.close, max_size=MAX_OPEN_PROJECTS)
+        self._lock = threading.Lock()
+        """Held while a ranker is opened: a thread loads those that its sessions will ask."""
         self._database = self._open()
+        self._opened_file = identify_file(path)
+        self._copy_until = time.monotonic() + PAUSE_SECONDS
 
     def _open(self) -> sqlite3.Connection:
         try:
@@ -150,27 +163,44 @@ class SessionIndex:
     def close(self) -> None:
         """Close the files. May be called twice."""
         self._database.close()
-        for ranker in self._rankers.values():
-            ranker.close()
-        self._rankers.clear()
+        with self._lock:
+            for ranker in self._rankers:
+                ranker.close()
+            self._rankers.clear()
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether it is to be opened again: the file is another one by now, or was replaced by a
+        copy in memory a minute ago.
+        """
+        if isinstance(self._database, UnsavedConnection):
+            return time.monotonic() >= self._copy_until
+        return identify_file(self._path) != self._opened_file
+
+    def load(self, project: str) -> None:
+        """Read now what the next question about a project would wait for: a third of a second for
+        a thousand sessions. Raises StoreError.
+        """
+        self._open_ranker(project).load()
 
     def enable_embeddings(self, embedder: Embedder) -> None:
         """Search by words and meaning from now on. Raises ModelError."""
-        self._embedder = embedder
-        for ranker in self._rankers.values():
-            if not ranker.ranks_by_meaning:
-                ranker.enable_embeddings(embedder)
+        with self._lock:
+            self._embedder = embedder
+            rankers = [each for each in self._rankers if not each.ranks_by_meaning]
+        for ranker in rankers:
+            ranker.enable_embeddings(embedder)
 
     def _open_ranker(self, project: str) -> Ranker:
-        if project not in self._rankers:
+        def open_ranker() -> Ranker:
             name = hashlib.sha256(project.encode("utf-8", "surrogatepass")).hexdigest()[:32]
             folder = self._path.with_name(f"{self._path.stem}-words")
             with contextlib.suppress(OSError):  # the index itself says what cannot be written
                 folder.mkdir(mode=0o700, exist_ok=True)
-            self._rankers[project] = Ranker(
-                folder / f"{name}.sqlite", embedder=self._embedder, compares_words=False
-            )
-        return self._rankers[project]
+            return Ranker(folder / f"{name}.sqlite", embedder=self._embedder, compares_words=False)
+
+        with self._lock:
+            return self._rankers.get_or_create(project, open_ranker)
 
     def sync(
         self,

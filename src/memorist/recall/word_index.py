@@ -29,7 +29,7 @@ from memorist.store.database import (
     move_aside,
     transaction,
 )
-from memorist.store.index_database import open_index, open_unsaved_index
+from memorist.store.index_database import identify_file, open_index, open_unsaved_index
 
 SHELF_BITS = 12
 """Bits of an entry's number within its shelf."""
@@ -77,6 +77,7 @@ class WordIndex:
 
     def _open(self) -> None:
         self._database, self.rebuilt = open_index(self._path)
+        self._opened_file = identify_file(self._path)
         self._file_due = time.monotonic() + PAUSE_SECONDS
         """When a file that a copy stands in for is tried again, by the monotonic clock."""
 
@@ -92,18 +93,25 @@ class WordIndex:
         self._file_due = time.monotonic() + PAUSE_SECONDS
         return True
 
-    def retry_file(self) -> None:
-        """Take the file up again, once in a minute while a copy stands in for it."""
-        if isinstance(self._database, UnsavedConnection) and time.monotonic() >= self._file_due:
+    def reopen_if_replaced(self) -> bool:
+        """Open the file again where it is another one by now, and once in a minute while a copy
+        stands in for it; returns whether that was so.
+        """
+        if isinstance(self._database, UnsavedConnection):
+            is_due = time.monotonic() >= self._file_due
+        else:
+            is_due = identify_file(self._path) != self._opened_file
+        if is_due:
             self._database.close()
             self._open()
+        return is_due
 
     def reset(self) -> None:
         """Rename the file and start with an empty one."""
         self._database.close()
         with contextlib.suppress(FileNotFoundError):
             move_aside(self._path)
-        self._database, _ = open_index(self._path)
+        self._open()
         self.rebuilt = True
 
     def close(self) -> None:

@@ -50,6 +50,17 @@ _VECTORS_TABLE = (
 )
 
 
+def identify_file(path: Path) -> tuple[int, int] | None:
+    """Device and number of a file, which another file in its place does not have; None where there
+    is none.
+    """
+    try:
+        facts = path.stat()
+    except OSError:
+        return None
+    return facts.st_dev, facts.st_ino
+
+
 def open_index(path: Path) -> tuple[sqlite3.Connection, bool]:
     """The open file, and whether an existing one could not be used. A foreign or damaged file is
     renamed, never deleted. Where it cannot be written, or another process has it locked, a copy in
