@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from memorist.core.messages import JsonObject, Message, Origin
+from memorist.core.messages import JsonObject, Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.engine.engine import Memorist
 from memorist.errors import InputError
 from memorist.forks.fork_request import extract_model_id
@@ -26,10 +26,16 @@ HOST_OUTPUT = 32
 
 
 async def play_live_turn(
-    name: str, settings: Settings, session: Path, home: Path, project: Path
+    name: str,
+    settings: Settings,
+    session: Path,
+    home: Path,
+    project: Path,
+    document: Path | None = None,
 ) -> list[Receipt]:
     """Let the model answer the newest request of a session, and return the receipts of the forks
-    that the turn's end starts. Raises InputError where `name` names no model.
+    that the turn's end starts. A Magic Doc, where one is given, was read just before the request.
+    Raises InputError where `name` names no model.
     """
     settings = replace(
         settings,
@@ -40,10 +46,13 @@ async def play_live_turn(
     if model is None:
         raise InputError(f"{name} is no model that answers")
     codec = find_codec(model.format)
+    messages = _read_until_request(session)
+    if document is not None:
+        messages[-1:-1] = _read_document(document)
     request: JsonObject = {
         "model": extract_model_id(model.name),
         "max_tokens": HOST_OUTPUT,
-        codec.history_key(): codec.encode_messages(_read_until_request(session)),
+        codec.history_key(): codec.encode_messages(messages),
     }
     try:
         async with Memorist(model=name, home=home, settings=settings) as engine:
@@ -69,3 +78,15 @@ def _read_until_request(session: Path) -> list[Message]:
     while said and said[-1].role == "assistant":
         said.pop()
     return said
+
+
+def _read_document(path: Path) -> list[Message]:
+    """A call that reads a file, and its numbered lines, as Claude Code records it."""
+    lines = enumerate(path.read_text().split("\n"), 1)
+    call = ToolUse("read-document", "Read", {"file_path": str(path)})
+    text = TextBlock("\n".join(f"{number:6}→{line}" for number, line in lines))
+    result = ToolResult(call.id, (text,))
+    return [
+        Message(id="read", role="assistant", blocks=(call,), origin=Origin.MODEL),
+        Message(id="shown", role="user", blocks=(result,), origin=Origin.TOOL),
+    ]

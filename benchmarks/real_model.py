@@ -233,16 +233,24 @@ MAX_FORK_TOKENS = 600
 """New tokens of a fork beside the conversation that the server has cached (FK-1)."""
 
 
-def try_fork(line: CommandLine, session: Path) -> Iterator[ModelRun]:
+def try_fork(
+    line: CommandLine, session: Path, *, with_document: bool = False
+) -> Iterator[ModelRun]:
     """The forks of a live turn: what they send beside what the server has cached of it."""
-    home = line.home / f"fork-{session.stem}"
+    way = "fork with a Magic Doc" if with_document else "fork"
+    home = line.home / f"{way.replace(' ', '-')}-{session.stem}"
     settings = load_settings({**LIMITS, "MEMORIST_HOME": str(home)}, home=home).settings
-    receipts = asyncio.run(play_live_turn(line.model, settings, session, home, line.project))
+    document = line.project / "LIVE.md" if with_document else None
+    if document is not None:
+        document.write_text(MAGIC_DOC)
+    receipts = asyncio.run(
+        play_live_turn(line.model, settings, session, home, line.project, document)
+    )
     usage = sum((each.usage for each in receipts), Usage())
     new = usage.input + usage.cache_write
     changed = [each.label for each in receipts if each.outcome is ForkOutcome.CHANGED]
     yield ModelRun(
-        way="fork of a live turn",
+        way=f"{way} of a live turn",
         source=session.name,
         outcome="accepted" if changed else "structural",
         why="; ".join(f"{each.label}: {each.said[:80]}" for each in receipts),
@@ -419,8 +427,10 @@ def _cut(sessions: Sequence[Path], folder: Path, lines: int) -> list[Path]:
     return made
 
 
-WAYS = ("fork", "full", "inline", "notes", "stages", "dream", "recall")
-"""What a run can be limited to; `notes` are notes, extraction and Magic Docs."""
+WAYS = ("fork", "document", "full", "inline", "notes", "stages", "dream", "recall")
+"""What a run can be limited to; `notes` are notes, extraction and Magic Docs, `document` is `fork`
+with a Magic Doc.
+"""
 
 
 def play(
@@ -433,8 +443,8 @@ def play(
         line.project.mkdir()
         files = _cut(sessions, Path(folder) / "sessions", lines)
         for session in files:
-            if "fork" in ways:
-                yield from try_fork(line, session)
+            for way in [each for each in ("fork", "document") if each in ways]:
+                yield from try_fork(line, session, with_document=way == "document")
             for strategy in ("full", "inline"):
                 if strategy in ways:
                     yield from try_compaction(line, session, strategy)

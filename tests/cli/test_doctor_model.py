@@ -15,6 +15,9 @@ from memorist.ports import Request
 from memorist.testing import CallTool, Hang, HttpError, ReplyParts, Say, ScriptedServer, Think
 
 LINE = "`pytest -q tests/test_total.py` failed; mended in src/checkout/total.py"
+CAUSE = (
+    "Cause: `format_row` took the local time of the server, where stations have zones of their own."
+)
 EDIT = {"file_path": "/notes/worklog.md", "old_string": "# Worklog", "new_string": LINE}
 SUMMARY = (
     "<summary>1. Request: no floats for money. 3. src/checkout/total.py uses "
@@ -33,7 +36,7 @@ def good_answer(request: Request) -> Any:
     if request.body.get("tools"):
         return CallTool(name="Edit", input=EDIT)
     if "response_format" in request.body:
-        return Say(text=json.dumps({"Errors & Corrections": [LINE]}))
+        return Say(text=json.dumps({"Errors & Corrections": [CAUSE]}))
     return Say(
         text=f'<edit path="/notes/worklog.md"><old>\n# Worklog\n</old><new>\n{LINE}\n</new></edit>'
     )
@@ -84,6 +87,30 @@ def test_valid_is_not_yet_right(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "strategy/phase_wiring.go" in text
     assert "it edits another file" in text
     assert "no answer of this model was of use" in text
+
+
+def test_notes_of_which_most_lines_do_not_stand_are_not_right(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Judged as the notes of a session are: a copied hint, a test said to pass that still fails, a
+    file said to be changed that was only read.
+    """
+    filled = {
+        "Session Title": ["Five to ten words that would let a stranger pick this session"],
+        "Current State": ["All tests pass."],
+        "Errors & Corrections": ["Updated src/importer/parse.py.", CAUSE],
+    }
+
+    def answer(request: Request) -> Any:
+        if "response_format" in request.body and "selected_memories" not in str(request.body):
+            return Say(text=json.dumps(filled))
+        return good_answer(request)
+
+    with ScriptedServer(answer, window=16_384) as server:
+        _, text = examine(server, monkeypatch)
+
+    assert "JSON by a schema: 1 of its 4 lines stand" in " ".join(text.split())
+    assert "4 of 5 forms are right" in text
 
 
 def test_the_test_that_failed_is_not_the_file_that_was_mended(

@@ -67,3 +67,25 @@ def test_a_line_or_a_section_that_is_not_there_is_told(
 def test_what_stands_there_already_is_no_change(tmp_path: Path) -> None:
     """A line is not added twice."""
     assert change(tmp_path, ("Rounding", "", "- Half a cent goes up.")) == (DOCUMENT, ())
+
+
+@pytest.mark.covers("MD-2", "FK-1")
+def test_what_the_conversation_holds_of_a_document_is_not_sent_again(tmp_path: Path) -> None:
+    """A section that was read stands as its heading, however the tool numbered its lines; one that
+    was changed since, or of which only a line was quoted, in full. An edit works as before.
+    """
+    header = MagicDocHeader(title="Bills", instruction="", frame="")
+    prompts = load_magic_doc_prompts(DiskFiles(), Layout(tmp_path))
+    read = "".join(f"{at:6}→{line}\n" for at, line in enumerate(DOCUMENT.split("\n"), 1))
+    seen = read.replace("None yet.", "None at all.") + "\nSomebody said: None yet."
+
+    form = build_document_form(DOCUMENT, "/n/bills.md", header, prompts, seen=seen)
+
+    assert "## Rounding …" in form.material
+    assert "Half a cent" not in form.material
+    assert "## Tests\n\nNone yet." in form.material
+    given = {"section": "", "old": "- Half a cent goes up.", "new": "- Half a cent goes down."}
+    edits = read_answer_text(form, msgspec.json.encode({"changes": [given]}).decode())
+    (call,) = edits.calls
+    assert isinstance(call, EditFileCall)
+    assert call.replacements[0].new == DOCUMENT.replace("up", "down")

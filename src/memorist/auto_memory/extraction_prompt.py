@@ -160,7 +160,11 @@ def build_extraction_form(
     settings: AutoMemorySettings,
 ) -> AnswerForm:
     """The same task as a form: a list of new memories, which a program writes as files."""
-    known = f"Known already:\n\n<memories>\n{_render_data(headers, settings)}\n</memories>"
+    known = (
+        f"Known already:\n\n<memories>\n{_render_data(headers, settings)}\n</memories>"
+        if headers
+        else ""
+    )
     asked = _render_read_statements(task, prompts)
     about = f"Today is {task.today}. Look at the newest {task.count} messages."
     used_paths = {header.path.casefold() for header in headers}

@@ -172,7 +172,9 @@ def join_specs(specs: Sequence[ForkSpec], on_answer: Callable[[JsonObject], obje
         or None,
         form=AnswerForm(
             instruction=render_template(load_prompt("forks/joint"), {"tasks": tasks}, strict=True),
-            material="\n\n".join(f"`{label}`: {form.material}" for label, form in forms.items()),
+            material="\n\n".join(
+                f"`{label}`: {form.material}" for label, form in forms.items() if form.material
+            ),
             schema={
                 "type": "object",
                 "properties": {label: form.schema for label, form in forms.items()},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import PurePath
 
+from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject
 from memorist.forks.answer_form import AnswerForm, list_answer_objects
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement
@@ -23,8 +24,12 @@ def build_document_form(
     header: MagicDocHeader,
     prompts: MagicDocPrompts,
     refused: tuple[str, ...] = (),
+    *,
+    seen: str = "",
 ) -> AnswerForm:
-    """The form for the document at `path`; parameters as for `build_update_prompt`."""
+    """The form for the document at `path`; parameters as for `build_update_prompt`. `seen` is the
+    conversation that the model has before it: sections that stand in it are not sent again.
+    """
 
     def read(answer: JsonObject) -> TextEdits:
         text, problems = contents, []
@@ -48,7 +53,9 @@ def build_document_form(
 
     text: JsonObject = {"type": "string"}
     own, reasons = render_instruction_and_reasons(header, prompts, refused)
-    named = f'The document `{PurePath(path).name}`, titled "{header.title}":\n\n{contents.strip()}'
+    shown = cut_seen_sections(contents, seen)
+    cut = "" if shown == contents.strip() else ", … for what was read above"
+    named = f"The document `{PurePath(path).name}`{cut}:\n\n{shown}"
     return AnswerForm(
         instruction=prompts.form.strip(),
         material="\n\n".join(filter(None, (named, own, reasons))),
@@ -71,6 +78,33 @@ def build_document_form(
         },
         read=read,
     )
+
+
+def cut_seen_sections(contents: str, seen: str) -> str:
+    """The document with `…` for the body of each section that a conversation holds word for word:
+    what was changed since it was read stands in full.
+    """
+    known = f"\n{_plain_lines(seen)}\n"
+    sections: list[list[str]] = [[]]
+    for line in contents.strip().split("\n"):
+        if _HEADING.match(line):
+            sections.append([])
+        sections[-1].append(line)
+    shown: list[str] = []
+    for section in filter(None, sections):
+        plain = _plain_lines("\n".join(section))
+        is_seen = "\n" in plain and f"\n{plain}\n" in known
+        shown += [f"{section[0]} …"] if is_seen else section
+    return "\n".join(shown)
+
+
+def _plain_lines(text: str) -> str:
+    """The lines that say something, without the numbers that reading tools set before them."""
+    lines = (_LINE_NUMBER.sub("", line).strip() for line in text.split("\n"))
+    return "\n".join(filter(None, lines))
+
+
+_LINE_NUMBER = lazy_pattern(r"\A\s*(?:L?\d+(?:→|\t|: |\|\s?))")
 
 
 def _split_heading(text: str, section: str, new: str) -> tuple[str, str]:

@@ -355,13 +355,15 @@ class MagicDocs(SessionExtension):
             should_use_answer_form(model, self._runtime.settings.models, shares=shares)
             and not self._prompts.is_user_prompt
         )
+        # A model on this machine has a small window, and so a short conversation.
+        seen = join_texts(parent.request.body) if shares and fills and parent else ""
         return ForkSpec(
             label=MAGIC_DOCS_LABEL,
             why=f"{path.name} is to be kept true",
             parent=parent if shares else None,
             history_summary=None if shares else redact(render_conversation_brief({}, spoken)).text,
             instruction=build_update_prompt(*given),
-            form=build_document_form(*given) if fills else None,
+            form=build_document_form(*given, seen=seen) if fills else None,
             permission=SingleFileEdit(path),
             limits=self._runtime.settings.forks,
             known_files=(path,),

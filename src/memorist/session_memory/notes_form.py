@@ -41,7 +41,8 @@ def build_notes_form(
         f"- {frame.title}: {_first_clause(frame.hint.strip('_*'))}".rstrip(": ") for frame in shape
     )
     written = {key: body for key, body in parse_authored_sections(notes, template).items() if body}
-    shown = "\n\n".join(f"{title}:\n{body}" for title, body in written.items())
+    bodies = "\n\n".join(f"{title}:\n{body}" for title, body in written.items())
+    shown = f"The notes until now:\n\n{bodies}" if bodies else ""
     lines: JsonObject = {"type": "array", "items": {"type": "string"}, "maxItems": MAX_LINES}
 
     def read(answer: JsonObject) -> TextEdits:
@@ -52,9 +53,7 @@ def build_notes_form(
 
     return AnswerForm(
         instruction=render_template(prompt, {"sections": hints}, strict=True),
-        material="\n\n".join(
-            filter(None, (f"The notes until now:\n\n{shown or '(none)'}", reminders))
-        ),
+        material="\n\n".join(filter(None, (shown, reminders))),
         schema={
             "type": "object",
             "properties": dict.fromkeys(titles, lines),

@@ -26,6 +26,7 @@ from memorist.budget.work_priority import CAP_SHARES
 from memorist.cli.command_environment import read_environment
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
 from memorist.cli.doctor.database_check import open_read_only
+from memorist.cli.doctor.notes_trial import build_notes_task, judge_notes
 from memorist.compaction.summary_parser import UnusableSummary, parse_summary
 from memorist.compaction.summary_review import MIN_NAME_SHARE, drop_false_lines
 from memorist.core.messages import (
@@ -38,7 +39,6 @@ from memorist.core.messages import (
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.engine.background_status import read_background_status
 from memorist.errors import MemoristError, ModelError, ModelTimeout, StoreError
-from memorist.forks.answer_form import AnswerForm, read_answer_text
 from memorist.forks.file_tool_calls import (
     EditFileCall,
     ForkToolCall,
@@ -60,7 +60,6 @@ from memorist.models.model_choice import (
 )
 from memorist.ports import DiscoversWindow, Model, Reply, Request
 from memorist.recall.model_selection import parse_selection, render_selection_data
-from memorist.session_memory.notes_form import build_notes_form
 from memorist.settings import AutoMemorySettings
 from memorist.transcript.answer_check import LineCheck
 from memorist.transcript.name_search import NamePresence, find_recognizable_names
@@ -354,25 +353,6 @@ def _build_choice() -> JsonObject:
     return {"system": rules, "text": data}
 
 
-def _notes_form() -> AnswerForm:
-    template = load_prompt("session_memory/template")
-    prompt = load_prompt("session_memory/form")
-    return build_notes_form(template, NOTES_FILE, template, prompt, rewritten=(), reminders="")
-
-
-def _build_form(session: str) -> JsonObject:
-    form = _notes_form()
-    return {
-        "system": f"{form.instruction}\n\n{load_fork_prompts().form_answer}",
-        "text": f"{session}\n\n{form.material}",
-        "schema": form.schema,
-    }
-
-
-def _judge_form(reply: Reply) -> str:
-    return _judge_edits(read_answer_text(_notes_form(), _reply_text(reply)))
-
-
 _EDIT_SCHEMA: JsonObject = {
     "type": "object",
     "properties": {
@@ -407,8 +387,8 @@ TASKS = (
         "JSON by a schema",
         "notes and memories of a model on this machine",
         'Where edits as text are right, set models.forms = "never": it writes edits then.',
-        _build_form,
-        _judge_form,
+        lambda _: build_notes_task(),
+        lambda reply: judge_notes(_reply_text(reply)),
     ),
     TrialTask(
         "a choice from a list",
