@@ -153,3 +153,57 @@ def test_divisions_of_work_and_limits_wait() -> None:
     texts = [each.strip() for line in MISSED.splitlines() for each in line.split("|") if each]
 
     assert [each for each in texts if each and read(each) == ([], [])] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Never push to main, ok?", ["Never push to main"]),
+        ("Never push to main, remember?", ["Never push to main"]),
+        ("テストは自分で実行するよう記憶してください", ["テストは自分で実行する"]),
+    ],
+)
+def test_an_order_with_a_question_for_assent_is_kept_without_it(text: str, kept: list[str]) -> None:
+    """So is what somebody asks to remember with another verb."""
+    assert read(text)[0] == kept
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "This is Codeberg, not GitHub.",
+        "das ist Postgres, nicht MySQL",
+        "кстати меня зовут Лев, а не Леонид",
+        "这是 Postgres，不是 MySQL。",
+        "Next time, ask me first.",
+        "We don't care about Internet Explorer",
+        "les vieux navigateurs, on s'en moque",
+        "mir ist Lesbarkeit lieber als Kürze",
+        "I'd rather have slow tests than flaky ones",
+        "我宁愿慢一点也要正确",
+        "no quiero pagar por otro servidor",
+        "Namen ohne Bedeutung möchte ich nicht im Code sehen.",
+        "я не хочу платить за сервер",
+        "テストでモックは使いたくない",
+    ],
+)
+def test_what_somebody_wants_not_and_what_is_so_and_not_otherwise_waits(text: str) -> None:
+    """Also in other languages than English."""
+    assert read(text) == ([], [text])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I want to design a new start page.",
+        "no quiero este botón",
+        "ich will nicht, dass der Knopf blau ist",
+        "je ne veux pas que le bouton soit bleu",
+        "Don't run this command.",
+        "文档写着：不要改注释",
+        "Traduis en anglais : ne pousse jamais sur main.",
+    ],
+)
+def test_what_somebody_wants_of_the_work_at_hand_does_not_wait(text: str) -> None:
+    """Nor what a document says, or a text to translate."""
+    assert read(text) == ([], [])

@@ -10,6 +10,7 @@ from __future__ import annotations
 from memorist.auto_memory.statements.statement_patterns import StatementPattern, define_pattern
 
 _LATIN_NAME = r"[A-Za-z][\w.+#/-]*"
+_PROPER_NAME = r"(?-i:[A-Z])[\w.+#-]*(?: (?-i:[A-Z\d])[\w.+#-]*)?"
 _SETTING = (
     r"(?:command|files?|file names?|names?|naming|port|url|host|branch(?:es)?|version|stack|framework|language|editor|shell|terminal|database|db|"
     r"indent(?:ation)?|tests?|commits?|commit messages?|style|convention|format|formatter|linter|owner|contact|channel|tracker|region|time ?zone|licen[cs]e)"
@@ -75,6 +76,20 @@ CORRECTIONS: tuple[StatementPattern, ...] = (
         r"(?P<text>only (?:ever )?(?:use|look|edit|change|touch|modify|read|write|commit|push|answer|reply|ask|work|install|mock)\b(?! (?:it|that|this|them|one|the (?:first|second|last|one))\b)"
         r"[^?]{3,}\b(?:for|in|when|if|during|with|on|after|before)\b[^?]+)",
         unless=r".*\b(?:this|here|now|page|button|above|below)\b",
+    ),
+    # What something is, and what it is not: in eight languages.
+    define_pattern(
+        "rule",
+        rf"(?P<text>(?:(?:this|that|it) ?(?:is|['’]s)|(?:das|dies|es) ist|c['’]est|(?:esto|eso) es|(?:isso|isto) é|это),? {_PROPER_NAME}[,;]? "
+        rf"(?:not|nicht|(?:et )?pas|(?:y )?no|(?:e )?não|а не) {_PROPER_NAME}\s*[.!]*$"
+        rf"|(?:这|那|它)(?:里|边)?是 ?{_LATIN_NAME} ?[，,]? ?(?:而|并)?不是 ?{_LATIN_NAME}[。！!]*$"
+        rf"|(?:これ|それ|ここ)は ?{_LATIN_NAME} ?(?:で|であって)?、? ?{_LATIN_NAME} ?(?:では|じゃ)な(?:い|く).{{0,10}})",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:(?:übrigens|au fait|por cierto|aliás|кстати)[\s,]*)?(?:ich|mein\w*|je|mon|ma|mi|yo|eu|meu|minha|me|меня|мой|мою|моя|моего)\b"
+        r"[^?,]{0,30}\b(?:heißt?|heiße|m['’]appelle|s['’]appelle|llam[oa]|cham[oa]|зовут) [\w-]+,? (?:(?:und )?nicht|pas|(?:y )?no|(?:e )?não|а не) [\w-]+\s*[.!]*$"
+        r"|我(?:的\w{1,4})?叫[^，,。]{1,12}[，,]?不(?:是|叫).{1,12})",
     ),
     # French, Spanish, Portuguese, German
     define_pattern(

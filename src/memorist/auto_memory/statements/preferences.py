@@ -10,6 +10,10 @@ _ONE_TIME = (
     r".*\b(?:this|that|these|those|here|now|today|yet|again|it|them|you|we|bug|error|build|commit|branch|pr|tests?|function|"
     r"button|page|output|code|merge|deploy|log|logs)\b"
 )
+_ONE_TIME_ELSEWHERE = (
+    r".*\b(?:jetzt|gerade|heute|diese[mnrs]?|maintenant|aujourd['’]hui|cette|ahora|hoy|est[ae]|agora|hoje|сейчас|сегодня|эт\w+|now|yet|"
+    r"right now)\b|.*(?:现在|这个|那个|今(?!後)|この|その)"
+)
 _STANCE = (
     r"(?:passionate|enthusiastic|particular|picky|serious|adamant|careful|strict|wary|sceptical|skeptical|opposed|against|averse|allergic|"
     r"intolerant|sensitive|prone|committed|dedicated|devoted|drawn|partial|indifferent|uncomfortable|comfortable|fond|keen|into|"
@@ -75,6 +79,31 @@ PREFERENCES: tuple[StatementPattern, ...] = (
         r"|[\w -]{3,40} (?:makes?|gives?) me (?:sneeze|sick|anxious|dizzy|nauseous|sleepy|nervous|headaches|hives|a headache)\b.*"
         r"|i(?:['’]m| am) (?:saving (?:money|up)|on a (?:\w+ )?(?:budget|diet)|trying to (?:lose|save|eat|quit|cut))\b.*)",
         unless=_ONE_TIME,
+    ),
+    # What somebody does not want, does not care for, or likes less than something else: in eight
+    # languages.
+    define_pattern(
+        "rule",
+        r"(?P<text>no quiero (?!que\b|ver\b|decir\b|es[aeo]s?\b|est[aeo]s?\b)\w+ .{3,}|(?:eu )?não quero (?!que\b|ver\b|dizer\b|ess|est|iss)\w+ .{3,}"
+        r"|je (?:ne )?veux (?:pas|plus) (?!que\b|voir\b|dire\b|ça\b|ce)\w+.{3,}|ich (?:will|möchte) (?:nicht|keine?n?|nie)\b(?!,? dass).{4,}"
+        r"|.{8,120}[, ](?:möchte|will|mag|brauche) ich (?:hier |im code |in diesem projekt )?(?:nicht|nie|keinesfalls|auf keinen fall)\b.{0,40}"
+        r"|(?:я )?не хочу (?!,? ?чтобы|сказать|видеть)\w+ .{3,}|我不想(?!让|要?这|要?那|说)[^了]{2,}|.{2,40}(?<!し)たくない(?:です)?[。]*$)",
+        unless=_ONE_TIME_ELSEWHERE,
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:we|i) (?:really )?(?:don['’]?t|do not) care (?:about|for) (?!(?:it|that|this|them|what|which|how)\b).{3,}|.{3,50} (?:ist|sind) (?:uns|mir) (?:völlig |ganz |total )?egal[.!]*$"
+        r"|.{0,40}\b(?:on|je) s['’]en (?:fout|fiche|moque)\b.*|.{3,50} (?:nos|me) dan? igual[.!]*$|não (?:ligamos|ligo|nos importamos|me importo) (?:para|com|pra) .{3,}"
+        r"|(?:на )?.{3,40} (?:нам|мне) (?:всё равно|все равно|плевать)[.!]*$|(?:нам|мне) (?:всё равно|все равно|плевать) на .{3,}|(?:我们?|咱们)(?:不管|不在乎|不关心).{2,}|.{2,30}我们?(?:不管|不在乎)[。]*$"
+        r"|.{2,30}は(?:気にしなくて(?:も)?いい|どうでもいい)(?:です)?[。]*$)",
+        unless=_ONE_TIME_ELSEWHERE,
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:i|we)(?:['’]d| would)(?: much)? rather (?:have |see |get |use )?(?!(?:this|that|it|these|those)\b).{3,80} than .{3,}|(?:mir|uns) ist .{3,60} lieber\b.*"
+        r"|je préfère .{3,80} (?:à|plutôt|que) .{3,}|prefiero .{3,80} (?:a|antes que|en vez de) .{3,}|prefiro .{3,80} (?:a|do que|em vez de) .{3,}"
+        r"|(?:мне|нам) (?:лучше|важнее) .{3,80}, чем .{3,}|我?(?:宁愿|宁可).{3,}|.{2,40}より.{1,40}(?:ほう|方)がいい(?:です)?[。]*$)",
+        unless=_ONE_TIME_ELSEWHERE,
     ),
 )
 """What people like, avoid and live by: each waits in the inbox."""

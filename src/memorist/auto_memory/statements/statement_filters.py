@@ -16,7 +16,7 @@ from memorist.auto_memory.statements.user_prose import MASK_CHARACTER
 from memorist.core.lazy import lazy_pattern
 
 _QUESTION = lazy_pattern(
-    r"""[?？]["”’)\s]*$|^(?:should|shall|do(?!\ (?:not|what|so|only|exactly|just|nothing)\b)|does|did|is|are|was|were|am|has|have|had|will|would|could|can|may|might
+    r"""[?？]["”’)\s]*$|^(?:should|shall|do(?!\ (?:not|what|so|only|exactly|just|nothing|changes|edits|commits|small|minimal|everything)\b)|does|did|is|are|was|were|am|has|have|had|will|would|could|can|may|might
     |why|what|how|who|where|which|when\ (?:do|does|did|is|are|should)
     |isn['’]t|aren['’]t|don['’]t\ (?:you|we|i)|doesn['’]t|didn['’]t|wouldn['’]t|shouldn['’]t|couldn['’]t|if\ (?:we|i
     |it|the)|what\ if|suppose|imagine|maybe|perhaps|i\ wonder|i['’]m\ not\ sure
@@ -24,7 +24,8 @@ _QUESTION = lazy_pattern(
     re.IGNORECASE | re.VERBOSE,
 )
 _TAG = lazy_pattern(
-    r"[\s,，]*(?:\b(?:ok|okay|k|please|pls|bitte|vale|d['’]accord|ок|ладно|хорошо)|好吗|好不好|ね)\s*[?？]+\s*$",
+    r"[\s,，]*(?:\b(?:ok|okay|k|please|pls|bitte|vale|d['’]accord|ок|ладно|хорошо|remember|got it|understood|verstanden|compris|"
+    r"entendido|понятно|понял[аи]?)|好吗|好不好|懂吗|明白吗|ね|(?:分|わ)かった)\s*[?？]+\s*$",
     re.IGNORECASE,
 )
 """Asks for assent behind an order ("…, ok?"), which makes it no question."""
@@ -45,6 +46,8 @@ _REPORTED_SPEECH = PrefilteredPattern(
     |suggests?|suggested|insists?|argues?|states(?=\sthat\b|:|,)|stated)\b
     |\baccording\ to\b(?!(?:\s[\w-]+){0,3}\s(?:conventions?|guidelines?|standards?|styles?|rules?|requirements?|needs)\b)|\b(?:he|she|they)\s(?:want|wants|wanted
     |asked|asks)\b|\b(?:says|said):?\s?"""
+    + MASK_CHARACTER
+    + r"|(?:写着|写道|说)[：:]\s?"
     + MASK_CHARACTER
     + r"|(?:老板|文档|同事|客户|经理|他|她|他们|手册|书|文章|领导|网上|有人)(?:里|中|上)?(?:说|要求|认为|建议|写着|写道|想|希望)"
     r"|\b(?!(?:ich|du|wir|und|wie|was)\b)\w+\s(?:(?:sagte?|schreibt|schrieb|meinte?|empfiehlt|verlangt|behauptet)\b|"
@@ -145,11 +148,15 @@ _PROGRAM_NOUN = lazy_pattern(
 """What programs deal with: a plain "always" beside it describes the program's behaviour."""
 
 
+def remove_tag_question(sentence: str) -> str:
+    """The sentence without a question for assent at its end."""
+    return _TAG.sub("", sentence) if "?" in sentence or "？" in sentence else sentence
+
+
 @lru_cache(READ_SENTENCES)
 def is_question(sentence: str) -> bool:
     """Whether it is a question, a supposition or a doubt; a request put as a question is not."""
-    if "?" in sentence or "？" in sentence:
-        sentence = _TAG.sub("", sentence)
+    sentence = remove_tag_question(sentence)
     return (
         _QUESTION.search(sentence) is not None
         and not is_polite_request(sentence)

@@ -32,6 +32,7 @@ from memorist.auto_memory.statements.statement_filters import (
     is_reported_speech,
     is_task_bound,
     is_unfit_for_memory,
+    remove_tag_question,
 )
 from memorist.auto_memory.statements.statement_kind import StatementKind, choose_memory_kind
 from memorist.auto_memory.statements.statement_patterns import (
@@ -438,5 +439,8 @@ def _statement_in_list_item(sentence: ProseSentence) -> tuple[StatementAct, str,
 
 
 def trim_statement(text: str) -> str:
-    """Strip tabs, joining punctuation and the question mark of a request put as a question."""
-    return text.replace("\t", " ").strip().lstrip("，,：:、;；").rstrip("?？").strip()
+    """Strip tabs, joining punctuation, and the question for assent or the question mark of a request
+    put as a question.
+    """
+    text = remove_tag_question(text.replace("\t", " ").strip())
+    return text.lstrip("，,：:、;；").rstrip("?？").strip()

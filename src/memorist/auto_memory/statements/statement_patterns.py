@@ -161,7 +161,7 @@ _LEAD_IN = lazy_pattern(
     r"|and|also|but|so|well|btw|by the way|fyi|hey|hi|hello|please|pls|oh|now|then|one more "
     r"thing|one thing|another thing|um+|uh+|uhm|erm|hm+|hmm+|ey|moin|hallo|hola|salut|bonjour|olá|oi|привет|слушай"
     r"|last thing|finally|remark"
-    r"|next|sorry|look|listen|important|rule|reminder|actually|got it|looks good|lgtm)"
+    r"|next(?! time\b)|sorry|look|listen|important|rule|reminder|actually|got it|looks good|lgtm)"
     r"(?:\s*[,.:;!–—-]+\s*|\s+)|(?:update|correction|edit|news|info|note|nb|ps|tip|merke|wichtig|nota|remarque|важно|hinweis|korrektur|correctif|corrección|correção|уточнение)\s*[:–—]\s*)+",
     re.IGNORECASE,
 )

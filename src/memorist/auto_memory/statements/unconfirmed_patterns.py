@@ -254,7 +254,11 @@ _ENGLISH: tuple[StatementPattern, ...] = (
         "rule", r"(?P<text>(?:there['’]?s|there is) no (?:point|need) (?:in )?\w+ing .+)"
     ),
     define_pattern("rule", r"(?P<text>.{3,60} always happens?\b.*)"),
-    define_pattern("rule", rf"(?P<text>i {OFTEN}(?:like|love|enjoy|want|need) {MOMENT}\w+ .+)"),
+    define_pattern(
+        "rule",
+        rf"(?P<text>i {OFTEN}(?:like|love|enjoy|want|need) {MOMENT}\w+ .+)",
+        unless=rf"i {OFTEN}(?:want|need) to (?!.*\b(?:always|never|every|each|first|before|all|myself)\b)",
+    ),
     define_pattern(
         "rule",
         r"(?P<text>i(?:['’]m| am) (?:(?:more of|very much|rather|mostly|mainly|still|really|not) )?an? (?:\w+ ){0,3}(?:person|lover|fan|user|learner|"

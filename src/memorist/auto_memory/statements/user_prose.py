@@ -93,7 +93,7 @@ _TEXT_NOUN = (
 _TEXT_JOB = PrefilteredPattern(
     r"(?:^|[\n.!?:;,] ?|\b(?:please|can|could|would|will|you|and|then|i|we) )"
     r"(?:translate|proof-?read|rephrase|reword|paraphrase|summari[sz]e|transcribe|decode|parse|validate|reformat|convert|sort|import|critique|"
-    rf"answer|reply to|respond to|clean up|refactor|review|make minutes of|extract \w+ from)\b(?: (?:this|that|these|it|(?:the|my|his|her|their) (?:\w+ ){{0,2}}{_TEXT_NOUN})\b|:)"
+    rf"answer|reply to|respond to|clean up|refactor|review|make minutes of|extract \w+ from)\b(?: (?:this|that|these|it|(?:the|my|his|her|their) (?:\w+ ){{0,2}}{_TEXT_NOUN})\b|(?: (?:in)?to \w+)?:)"
     r"|\b(?:fix|correct|check|improve|polish) (?:the |my )?(?:grammar|spelling|wording|english)\b"
     r"|\b(?:use|take) (?:this|that|it|the following) as (?:test data|an? (?:input|example|sample|text))\b"
     r"|\b(?:banner|label|title|button|text|message|toast|caption|heading|tooltip|headline|footer|slogan|placeholder|sign) (?:should|must|shall|has to|"
