@@ -176,6 +176,8 @@ def test_an_order_with_a_question_for_assent_is_kept_without_it(text: str, kept:
         "кстати меня зовут Лев, а не Леонид",
         "这是 Postgres，不是 MySQL。",
         "Next time, ask me first.",
+        "选择题太多了，以后填空至少占三成",
+        "今後は確認不要",
         "We don't care about Internet Explorer",
         "les vieux navigateurs, on s'en moque",
         "mir ist Lesbarkeit lieber als Kürze",
@@ -201,6 +203,8 @@ def test_what_somebody_wants_not_and_what_is_so_and_not_otherwise_waits(text: st
         "je ne veux pas que le bouton soit bleu",
         "Don't run this command.",
         "文档写着：不要改注释",
+        "登录以后就报错了",
+        "先这样，以后再说吧",
         "Traduis en anglais : ne pousse jamais sur main.",
     ],
 )

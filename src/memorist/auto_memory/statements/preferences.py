@@ -93,7 +93,7 @@ PREFERENCES: tuple[StatementPattern, ...] = (
     define_pattern(
         "rule",
         r"(?P<text>(?:we|i) (?:really )?(?:don['’]?t|do not) care (?:about|for) (?!(?:it|that|this|them|what|which|how)\b).{3,}|.{3,50} (?:ist|sind) (?:uns|mir) (?:völlig |ganz |total )?egal[.!]*$"
-        r"|.{0,40}\b(?:on|je) s['’]en (?:fout|fiche|moque)\b.*|.{3,50} (?:nos|me) dan? igual[.!]*$|não (?:ligamos|ligo|nos importamos|me importo) (?:para|com|pra) .{3,}"
+        r"|.{2,60}\bs['’]en (?:fout|fiche|moque)\b.*|.{3,50} (?:nos|me) dan? igual[.!]*$|não (?:ligamos|ligo|nos importamos|me importo) (?:para|com|pra) .{3,}"
         r"|(?:на )?.{3,40} (?:нам|мне) (?:всё равно|все равно|плевать)[.!]*$|(?:нам|мне) (?:всё равно|все равно|плевать) на .{3,}|(?:我们?|咱们)(?:不管|不在乎|不关心).{2,}|.{2,30}我们?(?:不管|不在乎)[。]*$"
         r"|.{2,30}は(?:気にしなくて(?:も)?いい|どうでもいい)(?:です)?[。]*$)",
         unless=_ONE_TIME_ELSEWHERE,

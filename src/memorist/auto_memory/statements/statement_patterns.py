@@ -159,7 +159,7 @@ _LEAD_IN = lazy_pattern(
     r"cool|perfect|thanks|thank you|thx"
     r"|alright|right|exactly"
     r"|and|also|but|so|well|btw|by the way|fyi|hey|hi|hello|please|pls|oh|now|then|one more "
-    r"thing|one thing|another thing|um+|uh+|uhm|erm|hm+|hmm+|ey|moin|hallo|hola|salut|bonjour|olá|oi|привет|слушай"
+    r"thing|one thing|another thing|um+|uh+|uhm|erm|hm+|hmm+|ey|moin|hallo|hola|salut|bonjour|olá|oi|привет|слушай|non mais|mais non|nein aber|no pero|não mas|нет но|ну"
     r"|last thing|finally|remark"
     r"|next(?! time\b)|sorry|look|listen|important|rule|reminder|actually|got it|looks good|lgtm)"
     r"(?:\s*[,.:;!–—-]+\s*|\s+)|(?:update|correction|edit|news|info|note|nb|ps|tip|merke|wichtig|nota|remarque|важно|hinweis|korrektur|correctif|corrección|correção|уточнение)\s*[:–—]\s*)+",

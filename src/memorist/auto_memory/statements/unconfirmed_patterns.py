@@ -98,6 +98,9 @@ _ENGLISH: tuple[StatementPattern, ...] = (
         r"(?P<text>(?:but )?why (?:on earth |the hell |the heck )(?:do|are|did) you (?:still|always|keep|again)\b.+)"
     ),
     define_complaint(r"(?P<text>isn['’]?t it (?:obvious|clear) that .+)"),
+    define_complaint(
+        r"(?P<text>(?:but )?why would (?:you|u) (?:ever\b|.*\b(?:any\w*|everything)\b).*)"
+    ),
     define_pattern(
         "correction",
         r"(?:(?:no|nah|nope)\b[\s,.:;!–—-]+|(?:that['’]?s|this is|you['’]re|it['’]?s) (?:outdated|wrong|old|not right|incorrect|"
@@ -248,7 +251,7 @@ _ENGLISH: tuple[StatementPattern, ...] = (
     define_pattern(
         "correction",
         r"(?P<text>(?:didn['’]?t i (?:say|tell|ask)|why (?:do|are|did) you (?:keep|still|always|again)"
-        r"|i (?:didn['’]?t|did not|never) (?:tell|ask|say|told|asked|want) you to)\b.+)",
+        r"|i (?:didn['’]?t|did not|never) (?:tell|ask|say|told|asked|want|allow(?:ed)?|permit(?:ted)?) (?:you|u) to)\b.+)",
     ),
     define_pattern(
         "rule", r"(?P<text>(?:there['’]?s|there is) no (?:point|need) (?:in )?\w+ing .+)"
@@ -445,6 +448,12 @@ _ENGLISH: tuple[StatementPattern, ...] = (
 )
 
 _OTHER_LANGUAGES: tuple[StatementPattern, ...] = (
+    # What holds from now on, wherever in the sentence it says so.
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:.*[，,。！!；;、 ])?(?:以后|今后|往后)(?!再(?:说|看|谈|做|处理)|会|可能|才|怎么|的).{3,}"
+        r"|(?:.*[、。])?(?:今後|これから|以後|次から)は(?!.*(?:でしょう|思い|思う|予定|どう)).{2,})",
+    ),
     # "Always" at the end. What happens always has a subject before its verb, and what is done "as
     # always" is a task.
     define_pattern(

@@ -79,7 +79,7 @@ _OF_THE_WORK = lazy_pattern(
     r"|^(?:ok,? |okay,? )?(?:we (?:still )?need to|let['’]?s (?:just |also )?(?:add|change|do|fix|try|see|update))\b|^(?:so )?we could\b|\bneed to know\b"
     r"|^(?:actually,? |yes,? |then,? |okay,? )*you (?:can|may) (?:also |actually |still |just )*(?!always|never|skip)\w+ (?:it|this|that|them)\b"
     r"|\b(?:tests?|builds?|jobs?|checks?|requests?|everything) (?:still |just |all )?(?:fails?|failed|breaks?|broke|crash(?:es|ed))\W*$"
-    r"|^(?:do not|don['’]?t) \w+ (?:this|that|these|those|it|them)\b(?!.*\b(?:again|ever|any ?more|anywhere)\b)"
+    r"|^(?:do not|don['’]?t) (?!do\b)\w+ (?:this|that|these|those|it|them)\b(?!.*\b(?:again|ever|any ?more|anywhere)\b)"
     r"|\bthis (?:would be|was) (?:p\d|a new|the)\b|\bi (?:do not|don['’]?t|can['’]?t|cannot) remember (?:if|whether|what|how|when)\b"
     r"|^(?:no|non|não|nein|нет),? (?:eso|esto|ce|c['’]|isso|das|es|это)\S* .{0,12}(?:correct\w*|bien|mal|certo|errado|richtig|falsch|gut|так|то|верно)\b"
     r"|^(?:いや、?|違う、?)?(?:それ|これ)は(?:全然|ちょっと|まだ)?(?:間違|違|おかし)|^не \w+(?:й|и|ь)(?:те)? (?:сейчас|пока)\b",
