@@ -111,6 +111,15 @@ def test_the_same_claim_of_two_sessions_is_one_claim_that_rests_on_both() -> Non
         ("Antworte auf Deutsch", "Antworte ab jetzt immer auf Englisch", 1),
         ("Never push without asking me", "Always push tags after a release", 0),
         ("Always write docstrings", "Never write docstrings in tests", 0),
+        ("Run prek before committing", "We no longer use prek", 1),
+        ("Always run eslint before you push", "we dropped eslint, biome does it now", 1),
+        ("Use Jest for the unit tests", "We moved from Jest to Vitest", 1),
+        ("Lance toujours prettier avant de commiter", "On n'utilise plus prettier", 1),
+        ("所有状态都用 Redux", "我们已经不用 Redux 了，换成 Zustand", 1),
+        ("Use mypy, never pyright", "Use pyright, we stopped using mypy", 1),
+        ("Use Poetry for the backend", "We no longer use Poetry in the docs", 0),
+        ("Use npm for publishing", "We switched from npm to pnpm", 0),
+        ("Use jest", "We dropped jest-axe", 0),
     ],
 )
 def test_a_newer_claim_replaces_an_older_one_where_its_form_proves_it(
@@ -129,6 +138,33 @@ def test_a_newer_claim_replaces_an_older_one_where_its_form_proves_it(
     assert newer in handbook(draft)
     assert (older not in re.findall(r"^- (.*?) \[", handbook(draft), re.MULTILINE)) == replaced
     assert draft.report.superseded == replaced
+
+
+@pytest.mark.covers("RO-5")
+@pytest.mark.parametrize(
+    ("older", "newer", "rest"),
+    [
+        ("Use tabs and run make lint", "Use spaces", "run make lint"),
+        ("The user said: “Use npm and keep the lockfile”", "Use bun", "keep the lockfile"),
+    ],
+)
+def test_of_what_the_user_says_otherwise_in_part_the_rest_stays(
+    older: str, newer: str, rest: str
+) -> None:
+    """With its day and its sessions."""
+    rows = [
+        kept("a", task("T", knowledge=[bullet(newer, "2025-11-20")])),
+        kept("b", task("U", knowledge=[bullet(older, "2025-11-01")])),
+    ]
+
+    (entry,) = [
+        each
+        for each in parse_handbook(handbook(made(rows))).groups[0].knowledge
+        if each.support == ("b",)
+    ]
+
+    assert entry.text.removeprefix("The user said: ").strip("“”") == rest
+    assert entry.date == "2025-11-01"
 
 
 @pytest.mark.covers("RO-5")

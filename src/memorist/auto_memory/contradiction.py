@@ -79,6 +79,23 @@ _ABANDONING = lazy_pattern(
     r"ne .{1,30} plus|ya no|больше не)\b|不再",
     re.IGNORECASE,
 )
+_GIVEN_UP = lazy_pattern(
+    r"(?:\b(?:dropped|ditched|abandoned|got rid of|stopped using|n['’]utilis\w+ plus|"
+    r"больше не использу\w+)|不再?用) ?"
+    r"(?P<old>[\w@./+-]*[\w+])(?= ?(?:了|[,.;!，。]|\Z|(?:and|et|и)\b))"
+    r"|(?P<name>[A-Za-z][\w.+-]*)は?もう使って",
+    re.IGNORECASE,
+)
+"""Gives up what it names, and nothing but that."""
+_ASKS_FOR_USE = lazy_pattern(
+    r"(?:(?:always|please|only|immer|bitte|nur|toujours|siempre|sempre|всегда) )*"
+    r"(?:use|nutze?|verwende|benutze|starte|utilise[sz]?|lance[sz]?|usa|ejecuta|rode|"
+    r"используй(?:те)?|запускай(?:те)?)\b|.*(?:都|要|请)用|.*(?:実行して|使って)",
+    re.IGNORECASE,
+)
+_ONE_CASE = lazy_pattern(
+    r"\b(?:for \w+ing|(?:in|on) (?:the )?(?:ci|production|staging|docs|scripts))\b", re.IGNORECASE
+)
 _LOOSE_END = lazy_pattern(r"(?:[\s,;:，；、]|\b(?:and|but|und|et|y|e)\b)+\Z")
 _LOOSE_START = lazy_pattern(r"\A(?:[\s,;:.!，；、。]|\b(?:and|but|und|et|y|e)\b)+")
 _GROUP_NOUNS: dict[str, frozenset[str]] = {
@@ -111,7 +128,7 @@ def compare_statement(new: str, known: str) -> Agreement:
     if not opposed:
         if corrects_value(new, known):
             return Agreement.CORRECTED
-        return Agreement.ABANDONED if _abandons(new, mine, theirs) else Agreement.UNRELATED
+        return Agreement.ABANDONED if _abandons(new, known) else Agreement.UNRELATED
     gives_up = any(pattern.search(known) for pattern in SWITCHES)
     covered = all(
         each in opposed
@@ -211,14 +228,20 @@ def _is_other_value(one: Stance, other: Stance) -> bool:
     )
 
 
-def _abandons(new: str, mine: Sequence[Stance], theirs: Sequence[Stance]) -> bool:
+def _abandons(new: str, known: str) -> bool:
     """Whether the new text gives up something that an order of the known one works with."""
     return any(
-        words <= each.words and bool(_find_order_verb(each))
-        for words in _list_given_up(new, mine)
-        for each in theirs
+        words <= each.words
+        and (bool(_find_order_verb(each)) or _asks_for_use(known[each.start : each.end or None]))
+        for words in _list_given_up(new, read_stances(new))
+        for each in read_stances(known)
         if each.positive
     )
+
+
+def _asks_for_use(clause: str) -> bool:
+    """Whether a clause asks for something to be used, and not in one case only."""
+    return _ASKS_FOR_USE.match(clause) is not None and _ONE_CASE.search(clause) is None
 
 
 def _list_given_up(text: str, stances: Sequence[Stance]) -> list[frozenset[str]]:
@@ -227,6 +250,8 @@ def _list_given_up(text: str, stances: Sequence[Stance]) -> list[frozenset[str]]
         each.words
         for each in stances
         if not each.positive and len(each.words) <= 2 and _speaks_of_giving_up(text)
+    ] + [
+        frozenset((stem_word(found["old"] or found["name"]),)) for found in _GIVEN_UP.finditer(text)
     ]
 
 

@@ -6,7 +6,13 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from memorist.auto_memory.contradiction import Agreement, compare_statement
+from msgspec.structs import replace
+
+from memorist.auto_memory.contradiction import (
+    Agreement,
+    compare_statement,
+    remove_opposed_clauses,
+)
 from memorist.auto_memory.statements.statement_similarity import rule_text_key
 from memorist.rollouts.handbook import HandbookEntry
 from memorist.rollouts.raw_memory import REPORTED_PREFIX, SAID_PREFIX
@@ -66,11 +72,45 @@ def _split_polarity(text: str) -> tuple[tuple[str, ...], bool]:
     return tokens[at:], any(token.casefold() in _NEGATING for token in tokens[:at])
 
 
+_RETRACTING = frozenset((Agreement.OPPOSITE, Agreement.CORRECTED, Agreement.ABANDONED))
+"""How the user's later words stand to earlier ones that no longer hold."""
+
+
 @lru_cache(maxsize=16_384)
-def _takes_back(newer: str, older: str) -> bool:
-    """Whether the user's later words say otherwise what the earlier ones say whole."""
-    later, before = (text.removeprefix(SAID_PREFIX).strip("“”") for text in (newer, older))
-    return compare_statement(later, before) in (Agreement.OPPOSITE, Agreement.CORRECTED)
+def _find_remainder(newer: str, older: str) -> str:
+    """What still holds of the user's earlier words beside the later ones; empty for nothing."""
+    agreement = compare_statement(newer, older)
+    if agreement in _RETRACTING:
+        return ""
+    if agreement is not Agreement.PARTLY_OPPOSITE:
+        return older
+    rest = remove_opposed_clauses(newer, older)
+    return rest and _find_remainder(newer, rest)
+
+
+def _drop_retracted(entries: Sequence[HandbookEntry]) -> tuple[HandbookEntry, ...]:
+    """The claims without what the user said otherwise on a later day."""
+    said = sorted({(each.date, _unquote(each)) for each in entries if _is_said(each)})
+    found = []
+    for entry in entries:
+        words = _unquote(entry)
+        rest = words
+        for date, later in said if _is_said(entry) else ():
+            if rest and date > entry.date:
+                rest = _find_remainder(later, rest)
+        if rest == words:
+            found.append(entry)
+        elif rest:
+            found.append(replace(entry, text=entry.text.replace(words, rest)))
+    return tuple(found)
+
+
+def _is_said(entry: HandbookEntry) -> bool:
+    return entry.by == "sessions" and entry.proof == "said" and bool(entry.date)
+
+
+def _unquote(entry: HandbookEntry) -> str:
+    return entry.text.removeprefix(SAID_PREFIX).strip("“”")
 
 
 def claim_supersedes(newer: HandbookEntry, older: HandbookEntry) -> bool:
@@ -78,8 +118,7 @@ def claim_supersedes(newer: HandbookEntry, older: HandbookEntry) -> bool:
     earlier.
 
     Both must be dated, on different days. For structural proofs of one day about the same command,
-    the order in which they are given decides. What the user said is also replaced by what they say
-    otherwise later (`auto_memory.contradiction`).
+    the order in which they are given decides.
     """
     if older.by != "sessions" or not older.date or not newer.date or newer.date < older.date:
         return False
@@ -94,17 +133,14 @@ def claim_supersedes(newer: HandbookEntry, older: HandbookEntry) -> bool:
     if newer.date == older.date:
         return same and subject[0] == _ARROW and newer.proof == older.proof == "proved"
     (rest, negated), (other, was) = _split_polarity(newer.text), _split_polarity(older.text)
-    return (
-        same
-        or (len(rest) > 1 and rest == other and negated != was)
-        or (newer.proof == older.proof == "said" and _takes_back(newer.text, older.text))
-    )
+    return same or (len(rest) > 1 and rest == other and negated != was)
 
 
 def drop_superseded(entries: Sequence[HandbookEntry]) -> tuple[HandbookEntry, ...]:
     """Return the claims that still hold: of those about one subject, the last one's.
 
-    Within one day the last given counts.
+    Within one day the last given counts. What the user said is also replaced by what they say
+    otherwise on a later day (`auto_memory.contradiction`), as far as it says so.
     """
     alike: dict[tuple[str, ...], list[int]] = {}
     for at, entry in enumerate(entries):
@@ -116,8 +152,4 @@ def drop_superseded(entries: Sequence[HandbookEntry]) -> tuple[HandbookEntry, ..
         superseded |= {
             at for at in positions if at != last and claim_supersedes(entries[last], entries[at])
         }
-    said = [at for at, entry in enumerate(entries) if entry.proof == "said"]
-    superseded |= {
-        at for at in said if any(claim_supersedes(entries[later], entries[at]) for later in said)
-    }
-    return tuple(entry for at, entry in enumerate(entries) if at not in superseded)
+    return _drop_retracted([entry for at, entry in enumerate(entries) if at not in superseded])
