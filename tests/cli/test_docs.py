@@ -18,6 +18,7 @@ from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import Say, Step
 
 FRAME = "# MAGIC DOC: The shop\n_Ports and entry points._\n"
+REMINDER = "<system-reminder>\nUse the task list.\n</system-reminder>"
 BODY = "\nThe server listens on port 8080.\n"
 
 
@@ -48,7 +49,15 @@ def session(project: Path) -> str:
                 {
                     "model": "m",
                     "max_tokens": 10,
-                    "messages": [{"role": "user", "content": "The port is 9090 since today."}],
+                    "messages": [
+                        {
+                            "role": "user",
+                            "content": [
+                                {"type": "text", "text": REMINDER},
+                                {"type": "text", "text": "The port is 9090 since today."},
+                            ],
+                        }
+                    ],
                 }
             )
 
@@ -142,7 +151,7 @@ def test_update_without_a_model_writes_nothing_and_says_so(project: Path, sessio
 def test_update_brings_a_document_up_to_date_from_a_session(
     project: Path, session: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The model is shown what was said; what it makes of it is checked as ever, and what it cost
+    """The model is shown what was said, and not what a host put in; what it makes of it is checked as ever, and what it cost
     stands in the books.
     """
     model = scripted(
@@ -156,6 +165,7 @@ def test_update_brings_a_document_up_to_date_from_a_session(
     assert done.exit_code == 0
     assert json.loads(done.stdout)["changed"] == [str(project / "SHOP.md")]
     assert "The port is 9090 since today." in str(model.requests[0].body)
+    assert "Use the task list." not in str(model.requests[0].body)
     assert (project / "SHOP.md").read_text("utf-8") == FRAME + BODY.replace("8080", "9090")
     assert json.loads(invoke("status", "--json").stdout)["total"]["requests"] == 1
 

@@ -166,6 +166,7 @@ async def test_a_run_without_an_answer_ends_all_of_them_with_the_reason() -> Non
 
     assert [each.outcome for each in receipts] == [ForkOutcome.OVER_LIMIT] * 2
     assert all("turns were used up" in each.said for each in receipts)
+    assert all("holds no JSON object" in each.said for each in receipts)
 
 
 @pytest.mark.covers("FK-8")

@@ -67,6 +67,7 @@ def test_a_line_or_a_section_that_is_not_there_is_told(
 def test_what_stands_there_already_is_no_change(tmp_path: Path) -> None:
     """A line is not added twice."""
     assert change(tmp_path, ("Rounding", "", "- Half a cent goes up.")) == (DOCUMENT, ())
+    assert change(tmp_path, ("Bills", "A line of nothing.", "A line of nothing.")) == (DOCUMENT, ())
 
 
 @pytest.mark.covers("MD-2", "FK-1")

@@ -76,6 +76,20 @@ def test_true_claims_wishes_and_what_the_session_does_not_show_stand(
     assert not outcomes.find_contradiction(line)
 
 
+def test_no_work_is_done_in_a_session_that_only_looked(session: Any) -> None:
+    """Of work elsewhere, and of a file, the words say that; after one change anything may be true."""
+    session.user("Is the rounding right?").runs("git log --oneline", "4be21c7 rounding")
+    looked = ProvenOutcomes(session.ledger.work_record)
+
+    assert looked.find_contradiction("The rounding of totals has been fixed.")
+    assert looked.find_contradiction("- Implemented the feature and its tests")
+    assert not looked.find_contradiction("The rounding was fixed in 4be21c7.")
+    assert not looked.find_contradiction("Updated by hand every Tuesday.")
+    session.edits("/home/dev/project/src/total.py", "round(x)", "quantize(x)")
+    changed = ProvenOutcomes(session.ledger.work_record)
+    assert not changed.find_contradiction("The rounding of totals has been fixed.")
+
+
 def test_a_failure_is_disproved_only_by_runs_that_count_what_passed(session: Any) -> None:
     """An exit status may be that of a pipe, and a failure that was mended is told of truly."""
     session.runs("npm run lint", "done").runs("pytest -q", "4 passed in 0.1s")

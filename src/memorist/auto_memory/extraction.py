@@ -78,7 +78,7 @@ from memorist.models.answer_schema import should_use_answer_form
 from memorist.ports import Model
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
-from memorist.session_memory.notes_brief import render_conversation_brief
+from memorist.session_memory.notes_brief import get_spoken_text, render_conversation_brief
 from memorist.store.database import is_disk_failure
 from memorist.store.overlay_files import OverlayFiles
 from memorist.transcript.answer_check import CoveredLines
@@ -543,9 +543,9 @@ class MemoryExtraction:
             team_readers=self._memory.team_readers,
         )
         newest = [
-            (str(message.role), message.text)
+            (str(message.role), said)
             for message in messages
-            if message.origin in (Origin.USER, Origin.MODEL) and message.text
+            if message.origin in (Origin.USER, Origin.MODEL) and (said := get_spoken_text(message))
         ]
         headers = self._memory.visible_headers()
         # What to share with a team takes judgement, and a look at what stands there.

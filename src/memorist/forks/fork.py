@@ -213,10 +213,11 @@ class _ForkRun:
         body = (
             self._fit_turn(first, *measure_parent_call(spec, first, wire)) if spec.parent else first
         )
+        problem = ""
         while body is not None:
             over = self._reached_limit(spec)
             if over:
-                self.statement = over
+                self.statement = f"{over} {problem}".strip()
                 late = over.startswith(_TIME_USED_UP)
                 return ForkOutcome.TIMED_OUT if late else ForkOutcome.OVER_LIMIT
             reply = await self._send(spec, body)
@@ -238,6 +239,7 @@ class _ForkRun:
                 )
                 # Each caller judges what was written before, also beside edits that never applied.
                 return None if turn.failures and executor.changes() else ForkOutcome.LOOPED
+            problem = next(iter(turn.failures), "")
             report = _render_report(turn, texts)
             tail = (
                 wire.build_user_messages(report, turn.tool_results)

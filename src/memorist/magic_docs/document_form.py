@@ -38,6 +38,8 @@ def build_document_form(
                 problems.append("a change has no text under `new`; to take a line out, it is empty")
                 continue
             section, old, new = (str(given.get(key) or "").strip("\n") for key in _FIELDS)
+            if old.strip() == new.strip():
+                continue
             section, new = _split_heading(text, section, new)
             changed = (
                 _replace_line(text, old, new) if old.strip() else _add_line(text, section, new)

@@ -56,7 +56,7 @@ from memorist.ports import Model
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
 from memorist.session_memory.conversation_tracker import ConversationTracker
-from memorist.session_memory.notes_brief import render_conversation_brief
+from memorist.session_memory.notes_brief import get_spoken_text, render_conversation_brief
 from memorist.store.overlay_files import OverlayFiles
 from memorist.transcript.answer_check import join_texts
 
@@ -373,13 +373,13 @@ class MagicDocs(SessionExtension):
 
 
 def _message_text(message: Message) -> str:
-    """Return a message's text including tool results, which are evidence."""
-    return "\n".join(
-        filter(None, (message.text, *(result.text for result in message.tool_results)))
-    )
+    """Return what a message says, with tool results, which are evidence."""
+    results = (each.text for each in message.tool_results)
+    return "\n".join(filter(None, (get_spoken_text(message), *results)))
 
 
 def _source_text(message: Message) -> str:
-    """Return all text of a message, with the input of its calls."""
+    """Return all text of a message, with what a host put in and the input of its calls."""
     inputs = (use.arguments or join_texts(use.input) for use in message.tool_uses)
-    return "\n".join((_message_text(message), *inputs))
+    results = (each.text for each in message.tool_results)
+    return "\n".join((message.text, *results, *inputs))

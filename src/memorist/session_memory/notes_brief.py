@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from memorist.core.messages import Message, Origin, TextBlock
 from memorist.core.token_count import BYTES_PER_TOKEN
 from memorist.core.truncation import truncate_end, truncate_middle
 
@@ -15,6 +16,19 @@ BRIEF_TOKENS = 6_000
 
 BRIEF_MESSAGE_TOKENS = 1_500
 """Most tokens of one message in the brief."""
+
+
+def get_spoken_text(message: Message) -> str:
+    """The text of a message without what the host put in: instruction files and the like are long,
+    and tell nothing of what was done.
+    """
+    if message.origin is Origin.INJECTED:
+        return ""
+    return "\n".join(
+        block.text
+        for block in message.blocks
+        if isinstance(block, TextBlock) and block.origin is not Origin.INJECTED
+    )
 
 
 def render_conversation_brief(

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.core.messages import Message, Origin, TextBlock
+from memorist.core.messages import Message, Origin
 from memorist.core.prompt_templates import load_prompt
 from memorist.core.text_analysis import encode_file_text, replace_surrogates
 from memorist.core.token_count import estimate_text_tokens
@@ -37,7 +37,7 @@ from memorist.ports import FileSystem, HostInfo, Model
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
 from memorist.session_memory.conversation_tracker import ConversationTracker
-from memorist.session_memory.notes_brief import render_conversation_brief
+from memorist.session_memory.notes_brief import get_spoken_text, render_conversation_brief
 from memorist.session_memory.notes_form import build_notes_form
 from memorist.session_memory.notes_prompt import (
     NotesPrompts,
@@ -521,6 +521,5 @@ def _redact_section(section: str) -> str:
 
 
 def _spoken_text(message: Message) -> str:
-    parts = [block.text for block in message.blocks if isinstance(block, TextBlock)]
-    parts += [f"(calls {use.name})" for use in message.tool_uses]
-    return "\n".join(parts)
+    calls = (f"(calls {use.name})" for use in message.tool_uses)
+    return "\n".join(filter(None, (get_spoken_text(message), *calls)))

@@ -1,5 +1,6 @@
 """What a line says came of the work, held against what the session proves: a check said to pass
-whose last run failed, a file said to be changed that was only read. Pure.
+whose last run failed, a file said to be changed that was only read, work said to be done in a
+session that only looked. Pure.
 
 Small models turn what was looked at or wished for into work done. Claims in English are judged;
 those of other languages stand. A line is dropped only where the session proves the opposite: what
@@ -82,6 +83,20 @@ _FILE_WAS_CHANGED = lazy_pattern(
     rf"«(\d+)»(?: file)? (?:was|were|has been|have been|is now|got) (?:\w+ ){{0,2}}{_CHANGED}\b",
     re.IGNORECASE,
 )
+_DONE = (
+    r"(?:updated|fixed|implemented|refactored|added|created|removed|corrected|resolved|completed"
+    r"|rewritten|migrated|replaced)\b(?!-)"
+)
+_WORK_DONE = lazy_pattern(
+    rf"\b(?:has|have) been (?:\w+ly )?{_DONE}"
+    rf"|^\W*(?:the )?[\w ]{{3,40}} (?:was|were|is now|are now) (?:successfully )?{_DONE}"
+    rf"|^\W*(?:successfully )?{_DONE}(?! (?:by|in|on|at|with|via)\b)",
+    re.IGNORECASE,
+)
+_ELSEWHERE = lazy_pattern(
+    r"«|:\s*$|\b[0-9a-f]{7,}\b|#\d+|\bv?\d+\.\d+|\b(?:PRs?|commits?|releases?)\b", re.IGNORECASE
+)
+"""What a clause about work done elsewhere names; a clause that names a file is judged by it."""
 _NAME = lazy_pattern(r"[~\w@.+-]*(?:/[\w@.+-]+)*\.[A-Za-z]\w{0,9}\b")
 _LOOKS = word_set("look test lint typecheck")
 """Kinds of commands of which nobody expects that they change a file."""
@@ -100,6 +115,11 @@ class ProvenOutcomes:
         self._checks["check"] = next(failed, [])
         self._changing = [each.text for each in self._commands.values() if each.kind not in _LOOKS]
         self._has_others = bool(actions.dirty) or actions.has_unseen_work
+        self._only_looked = not (
+            self._has_others
+            or self._changing
+            or any(each.edits or each.fate for each in self._files)
+        )
 
     def find_contradiction(self, line: str) -> str:
         """Return what the session proves against a line; empty where there is nothing."""
@@ -123,6 +143,7 @@ class ProvenOutcomes:
             self._judge_command(plain, names)
             or self._judge_check(plain)
             or self._judge_file(plain, names)
+            or self._judge_work(plain)
         )
 
     def _judge_command(self, plain: str, names: Iterable[str]) -> str:
@@ -156,6 +177,11 @@ class ProvenOutcomes:
         if any(base in command or "*" in command for command in self._changing):
             return ""
         return f"says that {base} was changed, which was only read"
+
+    def _judge_work(self, plain: str) -> str:
+        if self._only_looked and _WORK_DONE.search(plain) and not _ELSEWHERE.search(plain):
+            return "says that work is done, where nothing was changed"
+        return ""
 
 
 def _list_runs(commands: Iterable[CommandRecord], kind: str) -> list[CommandRecord]:
