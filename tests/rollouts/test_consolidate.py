@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from memorist.rollouts.handbook import ENTRY_LISTS
 from memorist.rollouts.handbook_parser import parse_handbook
+from memorist.rollouts.raw_memory import MemoryBullet
 from memorist.rollouts.session_claims import MAX_GROUP_TASKS, MAX_LIST_ENTRIES
 from memorist.store.extract_rows import StoredExtract
 from rollouts.sessions import SHOP, TILL, bullet, handbook, kept, made, summary, task
@@ -228,6 +229,25 @@ def test_what_only_deleted_sessions_said_is_forgotten() -> None:
     assert (then.report.removed, then.report.forgotten) == (1, 1)
     assert "1 claims forgotten" in handbook(then).split("\n", 1)[0]
     assert group_text(handbook(then), TILL) == group_text(handbook(first), TILL)
+
+
+@pytest.mark.covers("RO-6")
+def test_a_topic_tells_what_came_of_a_task_and_not_its_request_once_more() -> None:
+    """Marked as the agent's word, in whole sentences; a request stands only where nothing else was
+    learned.
+    """
+    asked = bullet("The user asked: “Mend the sums”")
+    reported = "The agent reported: The till rounds each line before the sum."
+    long = "So the tax of a long bill is off by some cents. " * 6
+    told = bullet(f"{reported} {long}", proof="inferred")
+
+    def learnings(*knowledge: MemoryBullet) -> str:
+        text = summary(made([kept("a", task("Mend the sums", knowledge=knowledge))]))
+        return text.partition("learnings: ")[2].partition("\n")[0]
+
+    assert learnings(asked, told).startswith(reported)
+    assert learnings(asked, told).endswith(".")
+    assert learnings(asked) == asked.text
 
 
 @pytest.mark.covers("RO-5")

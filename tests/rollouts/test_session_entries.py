@@ -275,6 +275,34 @@ def test_the_state_on_the_way_is_left_out_and_the_last_one_kept() -> None:
     assert any("tax-tables-north" in each for each in found)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The tills of the north look right, but six checks of the tills are still pending.",
+        "PR status of the tills of the north: clean and mergeable.",
+        "There are no failing CI checks for the tills of the north by now.",
+        "I found the tables of the northern tills, `north.json`, currently untracked.",
+    ],
+)
+def test_what_ends_by_itself_is_no_lesson_even_at_the_end(said: str) -> None:
+    """A later session finds another state."""
+    talk = asked().agent(f"{said} The till rounds twice because tax.py rounds each line first.")
+    found = entries(talk)
+
+    assert any("rounds twice" in each for each in found)
+    assert not any(said[:30] in each for each in found)
+
+
+def test_a_piece_of_a_command_is_no_command() -> None:
+    """A variable is set to what a command says: its value ends where its quotation does."""
+    talk = asked()
+    for _ in range(2):
+        talk = talk.run('BASE="$(tillctl rev-parse north)"; tillctl close "$BASE"', "closed")
+    found = entries(talk.agent("The tills are closed, the north first."))
+
+    assert 'Ran: `tillctl close "$BASE"`' in found
+
+
 def test_a_request_that_was_sent_again_stands_once() -> None:
     """In its longer form."""
     talk = Talk().user("Round the sums of the tills of the north to five cents").edit()

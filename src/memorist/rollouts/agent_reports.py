@@ -95,6 +95,16 @@ _OFFERS = lazy_pattern(
     r"|^\W*i (?:can|could) (?:also |then |now )?(?:write|add|open|draft|prepare|make|do)\b",
     re.IGNORECASE,
 )
+_WAITS = lazy_pattern(
+    r"\b(?:checks?|jobs?|runs?|builds?|CI|workflows?)\b[^.;]{0,40}\b(?:pending|queued|in progress"
+    r"|still running)\b|\b(?:pending|queued) (?:\w+ )?(?:checks?|jobs?|runs?)\b"
+    r"|\bno (?:failing|failed|pending) (?:\w+ )?(?:checks?|jobs?)\b|\bmergeable\b"
+    r"|\bcurrently (?:untracked|unstaged|uncommitted)\b|^\W*(?:auth|login)\b[^.]*\bactive\b",
+    re.IGNORECASE,
+)
+"""A state that ends by itself, also that of the last turn: a check that runs, a file not yet
+added.
+"""
 _PASSES_AWAY = lazy_pattern(
     r"\bready (?:to|for|when)\b|\b(?:not|nothing|never) (?:yet |been )*(?:committed|pushed|staged"
     r"|merged)\b|\bstaged (?:locally|in)\b|\bI? ?still (?:need|have) to\b|\bstay out of\b"
@@ -107,10 +117,11 @@ _PASSES_AWAY = lazy_pattern(
 """The state of the work on the way; only that of the last turn is still so later."""
 _PROGRESS = lazy_pattern(
     r"^\W*(?:the |my |this |that |a )?(?:(?:first|second|third|next|last|final|staged|generated|new"
-    r"|explicit|focused|targeted|narrow(?:er)?|direct|full|whole|small|local|remaining) )*"
+    r"|refreshed|hosted|committed|complete|repository|unit|explicit|focused"
+    r"|targeted|narrow(?:er)?|direct|full|whole|small|local|remaining) )*"
     r"(?:patch|diff|index|staged set|hunks?|work ?tree|working tree|edits?|branch|commit|push"
     r"|rebase|merge|verification|build|bundle|suite|test run|tests?|lint(?:er)?"
-    r"|formatt(?:er|ing)|checks?|implementation)\b[^.;:]{0,40}?"
+    r"|formatt(?:er|ing)|checks?|implementation|validation|CI(?: run)?)\b[^.;:]{0,40}?"
     r"\b(?:is|are|was|were|looks?|applied|landed|completed|pass(?:es|ed)?|finished|match(?:es)?"
     r"|needs?|will|came back|succeeded|covers?|has|have|hit)\b"
     r"|^\W*i(?:['’]ve| have)? (?:now |also |just |already )*(?:got|moved|spotted|have|split"
@@ -153,7 +164,9 @@ def _is_lasting(line: NoteLine, *, last: bool) -> bool:
     """Whether a sentence of the agent still says something when a later session reads it; `last` if
     it belongs to the session's last turn.
     """
-    if _OFFERS.search(line.text) or _BARE_COMMIT.fullmatch(line.text):
+    if any(each.search(line.text) for each in (_OFFERS, _WAITS)):
+        return False
+    if _BARE_COMMIT.fullmatch(line.text):
         return False
     return last or not _PASSES_AWAY.search(line.text)
 

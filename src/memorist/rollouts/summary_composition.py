@@ -319,6 +319,8 @@ MAX_TIP_CHARACTERS = 240
 RAN_PREFIX = "Ran: "
 """Prefix of an entry about a command of unknown use: a session that wants it looks it up."""
 _MAX_LEARNING_CHARACTERS = 200
+_SENTENCE_END = re.compile(r"(?<=[.!?])(?= )| …(?= )")
+_REQUEST_PREFIXES = (ASKED_PREFIX, PASSED_ON_PREFIX)
 _MAX_TOPIC_KEYWORDS = 6
 
 
@@ -413,7 +415,7 @@ def _is_tip(entry: HandbookEntry) -> bool:
     return (
         entry.by == "sessions"
         and len(entry.text) <= MAX_TIP_CHARACTERS
-        and not entry.text.startswith((ASKED_PREFIX, PASSED_ON_PREFIX, REPORTED_PREFIX, RAN_PREFIX))
+        and not entry.text.startswith((*_REQUEST_PREFIXES, REPORTED_PREFIX, RAN_PREFIX))
     )
 
 
@@ -455,8 +457,29 @@ def _topic_text(group: HandbookGroup, work: HandbookTask) -> str:
         f"- desc: {', '.join(filter(None, (work.outcome or '', sessions)))}; {work.sources[0].path}"
     )
     if taught and work.title != OLDER_WORK_TITLE:
-        text = " ".join(taught[0].text.split())
-        if len(text) > _MAX_LEARNING_CHARACTERS:
-            text = text[: _MAX_LEARNING_CHARACTERS - 1].rstrip() + "…"
-        lines.append(f"- learnings: {text}")
+        lines.append(f"- learnings: {_shorten_learning(_choose_learning(taught))}")
     return "\n".join(lines)
+
+
+def _choose_learning(taught: Sequence[HandbookEntry]) -> str:
+    """What a task taught that neither its name nor a tip of the place says: what the agent found
+    and told at most length, else the first entry that is no request.
+    """
+    reports = [entry.text for entry in taught if entry.text.startswith(REPORTED_PREFIX)]
+    if reports:
+        return max(reports, key=len)
+    return next(
+        (entry.text for entry in taught if not entry.text.startswith(_REQUEST_PREFIXES)),
+        taught[0].text,
+    )
+
+
+def _shorten_learning(text: str) -> str:
+    """The first sentences that fit; a longer one is cut."""
+    text = " ".join(text.split())
+    if len(text) <= _MAX_LEARNING_CHARACTERS:
+        return text
+    ends = [found.start() for found in _SENTENCE_END.finditer(text[:_MAX_LEARNING_CHARACTERS])]
+    if ends and ends[-1] >= _MAX_LEARNING_CHARACTERS // 3:
+        return text[: ends[-1]]
+    return text[: _MAX_LEARNING_CHARACTERS - 1].rstrip() + "…"

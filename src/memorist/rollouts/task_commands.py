@@ -35,7 +35,7 @@ _STEP_KINDS = frozenset({"run", "merge", "push", "commit"})
 _NO_STEP = lazy_pattern(
     r"(?:mkdir|rmdir|rm|cp|mv|touch|chmod|cd|export|test|sleep|kill|pkill|set|true|open|tee|xargs"
     r"|sed|git (?:add|init|mv|rm|clean|stash|commit)(?! --)|for|while|if|perl|ssh(?:-\w+)?|source"
-    r"|const|shasum|sha256sum)(?:\s|$)"
+    r"|const|locale|uname|whoami|shasum|sha256sum)(?:\s|$)"
     r"|g(?:it|h) [\w-]+$|gh (?:auth|repo clone)\b|api |python[\d.]* -"
     r"|git (?:symbolic-ref|rev-parse|check-ignore)\b|\w+ (?:search|tree)\b"
     r"|(?:do|then|else|done) |.*\s(?:--version|version|--help|-h|-[lLvV]+)\b"

@@ -15,7 +15,8 @@ _SHELL_NOISE = lazy_pattern(
 _LINE_RANGE = lazy_pattern(r"\s*\|\s*sed -n (['\"]?)[\d,$]+p\1(?=\s|;|$|\|)")
 _SHELL_PREFIX = lazy_pattern(
     r"\s*(?:cd\s+(?:\"[^\"]*\"|'[^']*'|\S+)\s*(?:&&|;)\s*|export\s+\w+=\S*\s*(?:&&|;)\s*|"
-    r"[A-Z_][A-Z0-9_]*=\S*\s+|(?:sudo|time)\s+)"
+    r"[A-Z_][A-Z0-9_]*=(?:\"(?:[^\"\\]|\\.)*+\"|'[^']*'|\$\([^()\n]*\)|[^\s\"'()])*+\s+|"
+    r"(?:sudo|time)\s+)"
 )
 _HEREDOC = lazy_pattern(r"<<-?\s*['\"]?(\w+)['\"]?\n.*?\n\s*\1\b", re.DOTALL)
 _PATH_LIMIT = 300
