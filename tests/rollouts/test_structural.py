@@ -392,6 +392,12 @@ def test_real_sessions_read_as_sessions(recorded_sessions: list[Path]) -> None:
     assert trivial <= len(recorded_sessions) / 20
 
 
+OPTIONS = (
+    "Three ways are open:\n\n1. A column for each currency\n2. **One column and a code**\n"
+    "3. A table of rates\n\nI would take the second one. Shall I?"
+)
+
+
 @pytest.mark.covers("RO-4")
 @pytest.mark.parametrize(
     ("reply", "answer", "agreed"),
@@ -407,13 +413,18 @@ def test_real_sessions_read_as_sessions(recorded_sessions: list[Path]) -> None:
             "I would keep integers of cents in one table. Shall I do that?",
         ),
         ("Ich würde Cents als ganze Zahlen halten. Soll ich das tun?", "ja", "ganze Zahlen"),
+        (OPTIONS, "yeah try 2 please", "proposal: One column and a code"),
+        (OPTIONS, "yes, do option 3", "proposal: A table of rates"),
+        (OPTIONS, "ok, ignore 1, do 2 and 3", "2. One column and a code 3. A table of rates"),
+        (OPTIONS, "sure, 1-2", "1. A column for each currency 2. One column and a code"),
+        (OPTIONS, "yes, in 3 commits", "I would take the second one. Shall I?"),
         ("All tests pass. The till is mended.", "yes", ""),
         ("I would keep integers. Shall I?", "yes but not in the old table", ""),
     ],
 )
 def test_what_a_yes_or_a_number_agreed_to_is_kept(reply: str, answer: str, agreed: str) -> None:
-    """A short answer is kept with the proposal that it took, in the agent's words, as the person's
-    decision; a yes to a report, and a yes with a but, decide nothing.
+    """A short answer is kept with the proposal or the list items that it took, in the agent's words,
+    as the person's decision; a yes to a report, and a yes with a but, decide nothing.
     """
     talk = Talk().user("Mend the till: it must hold the money of every country.").agent(reply)
     decided = [

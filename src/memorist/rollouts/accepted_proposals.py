@@ -5,12 +5,15 @@ agent. Pure.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import shorten_to_one_line, split_sentences
 from memorist.rollouts.message_effects import DOUBTS
 
 MAX_PROPOSAL_CHARACTERS = 320
+MIN_OPTION_CHARACTERS = 100
+"""Characters of each of several list items that were chosen. Our choice."""
 
 
 _MAX_AGREEING_WORDS = 14
@@ -37,6 +40,14 @@ _CHOICE = lazy_pattern(
 )
 
 
+_MARKS = lazy_pattern(
+    r"(?<![\w.'’/-])(?:#|\()?([1-9](?:(?: ?[-–] ?| to )[1-9])?|[A-F]"
+    r"|(?:(?<=option )|(?<=choice )|(?<=variant )|(?<=approach ))[a-f])\b(?![%/:-]|\.\d)"
+    r"(?=\W*\Z|[).,;!&]|\s+(?:and|or|then|first|please|now|too|only|is|sounds|looks|for|but|with"
+    r"|as|plus)\b)"
+)
+"""Numbers and letters of list items in an answer, no counts (`in 3 commits`)."""
+_LEFT_OUT = lazy_pattern(r"\b(?:ignore|skip|drop|not|without|except|leave)\b[^,;.]*", re.IGNORECASE)
 _PROPOSES = lazy_pattern(
     r"\?$|\b(?:suggest|recommend(?:ed|ation)?|propose|proposal|we (?:could|can|should)"
     r"|i (?:can|could|would|['’]?d)|should (?:i|we)|shall (?:i|we)|want me to|would you like"
@@ -50,29 +61,44 @@ def find_agreed_proposal(words: str, reply: str) -> str:
     """Return what a short answer agreed to, in the words of the reply before it; empty if the
     answer agrees to nothing, or the reply proposes nothing.
 
-    A number or letter chooses a list item; a yes agrees to the proposal that ends the reply.
+    Numbers and letters choose list items; a yes agrees to the proposal that ends the reply.
     """
     answer = words.strip().split("\n", 1)[0][:200]
     if not reply or len(answer.split()) > _MAX_AGREEING_WORDS or answer.endswith("?"):
         return ""
     chosen = _CHOICE.match(answer)
-    if chosen:
-        return _find_option(chosen[1], reply)
-    if not _AGREES.match(answer) or DOUBTS.search(answer):
+    if not chosen and (not _AGREES.match(answer) or DOUBTS.search(answer)):
         return ""
-    return _find_last_proposal(reply)
+    options = _find_options(_list_marks(answer) or ([chosen[1]] if chosen else []), reply)
+    return options if options or chosen else _find_last_proposal(reply)
+
+
+def _list_marks(answer: str) -> list[str]:
+    """The numbers and letters that an answer names, ranges in full."""
+    found: list[str] = []
+    for mark in _MARKS.findall(_LEFT_OUT.sub("", answer)):
+        many = mark[0].isdigit() and len(mark) > 1
+        found += map(str, range(int(mark[0]), int(mark[-1]) + 1)) if many else [mark]
+    return list(dict.fromkeys(found))
+
+
+def _find_options(marks: Sequence[str], reply: str) -> str:
+    """The list items of a reply with these marks, each with its mark where there are several."""
+    found = [(mark, text) for mark in marks if (text := _find_option(mark, reply))]
+    if len(found) == 1:
+        return shorten_to_one_line(found[0][1], MAX_PROPOSAL_CHARACTERS)
+    room = max(MIN_OPTION_CHARACTERS, MAX_PROPOSAL_CHARACTERS // max(1, len(found)))
+    return " ".join(f"{mark}. {shorten_to_one_line(text, room)}" for mark, text in found)
 
 
 def _find_option(mark: str, reply: str) -> str:
     pattern = re.compile(
-        rf"^[ \t]*(?:[-*•][ \t]+)?(?:\*\*|#+[ \t]*)?(?:option |approach )?[(]?{mark}[.):]"
-        r"[ \t]*(\S.*)",
+        rf"^[ \t]*(?:[-*•][ \t]+)?(?:\*\*|#+[ \t]*)?(?:option |approach )?[(]?{mark}"
+        r"(?:[.):]|[ \t][—–-])[ \t]*(\S.*)",
         re.IGNORECASE | re.MULTILINE,
     )
     found = pattern.findall(reply)
-    return (
-        shorten_to_one_line(found[-1].replace("**", ""), MAX_PROPOSAL_CHARACTERS) if found else ""
-    )
+    return found[-1].replace("**", "") if found else ""
 
 
 def _find_last_proposal(reply: str) -> str:
