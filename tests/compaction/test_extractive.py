@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import pytest
@@ -238,6 +239,26 @@ def test_a_digest_without_words_of_the_user_is_compacted_again() -> None:
     messages = empty.says("word " * 3_000).user("Go on.").runs("c1", "word " * 500).messages
 
     assert "Go on." in str(build_extractive_summary(messages, 2_000).messages)
+
+
+def test_a_digest_says_which_requests_were_not_answered() -> None:
+    """An agent that reads only the digest does not take up work that is done: of each message of
+    the user it says whether the assistant closed it with a reply, or was stopped before that.
+    """
+    history = History().user("Rename the table.").runs("a", LISTING).says("It is renamed.")
+    history.user("Drop the index.").runs("b", LISTING)
+    history.injected("<turn_aborted>\nstopped on purpose\n</turn_aborted>")
+    history.user("Keep the index.").runs("c", LISTING).says("Kept.").user("Write the migration.")
+    history.says("I begin with the schema.").runs("d", LISTING).user("And its test.")
+    for number in range(4):
+        history.runs(f"e{number}", f"round {number}\n{LISTING}")
+    text = build_extractive_summary(history.messages, 3_000).messages[0].text
+
+    assert "unless marked" in text
+    assert re.search(r"^\[step 1\] Rename the table", text, re.MULTILINE)
+    assert re.search(r"^\[step \d+, interrupted\] Drop the index", text, re.MULTILINE)
+    assert re.search(r"^\[step \d+\] Keep the index", text, re.MULTILINE)
+    assert re.search(r"^\[step \d+, not answered yet\] Write the migration", text, re.MULTILINE)
 
 
 def test_messages_that_fit_are_not_shortened() -> None:

@@ -181,11 +181,20 @@ def test_words_typed_into_a_refusal_are_the_users_words(session: Any) -> None:
     assert "updated" not in notes["Files and Functions"]
 
 
-def test_a_message_after_an_interruption_is_marked_as_a_correction(session: Any) -> None:
-    """Who stops the assistant and then speaks, corrects it."""
-    session.user("merge main").says("Let me merge origin/main.").harness(
-        "[Request interrupted by user]"
-    ).user("the parent is feature/base")
+@pytest.mark.parametrize(
+    "notice",
+    [
+        "[Request interrupted by user]",
+        "<turn_aborted>\nThe user stopped the turn; commands may have run in part.\n</turn_aborted>",
+    ],
+)
+def test_a_message_after_an_interruption_is_marked_as_a_correction(
+    session: Any, notice: str
+) -> None:
+    """Who stops the assistant and then speaks, corrects it: by Claude Code's note and by Codex's."""
+    session.user("merge main").says("Let me merge origin/main.").harness(notice).user(
+        "the parent is feature/base"
+    )
 
     notes = session.notes()
 

@@ -12,7 +12,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from memorist.compaction.user_words import EARLIER_LABEL, USER_WORDS_TITLE
+from memorist.compaction.user_words import (
+    EARLIER_LABEL,
+    INTERRUPTED_MARK,
+    UNANSWERED_MARK,
+    USER_WORDS_TITLE,
+)
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.core.truncation import CUT_MARK
@@ -33,7 +38,11 @@ _SAID = lazy_pattern(
     r"|Names that also came up|The newest messages)$|\Z)",
     re.MULTILINE | re.DOTALL,
 )
-_LABEL = lazy_pattern(r"^\[(step \d+|earlier)(?:, \d+ times, last)?\] ", re.MULTILINE)
+_LABEL = lazy_pattern(
+    r"^\[(step \d+|earlier)(?:, \d+ times, last)?"
+    rf"(?:, (?:{INTERRUPTED_MARK}|{UNANSWERED_MARK}))?\] ",
+    re.MULTILINE,
+)
 _ASKED = lazy_pattern(
     rf"^## Where it stands\n{ASKED_LABEL}(.*?)\n(?:{STILL_AT_WORK}|{REPLIED})$(.*?)(?=^## |\Z)",
     re.MULTILINE | re.DOTALL,

@@ -7,19 +7,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from memorist.compaction.measured_history import LONG_UTTERANCE_TOKENS
 from memorist.compaction.newest_messages import find_largest_common_limit
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.core.token_count import estimate_text_tokens
 from memorist.core.truncation import truncate_middle
-from memorist.formats.host_markup import strip_host_markup
+from memorist.formats.host_markup import is_interruption_notice, strip_host_markup
 
 USER_WORDS_TITLE = "What the user said"
 """Heading of the user's words in a summary."""
 
 EARLIER_LABEL = "earlier"
 """Label of words that stand in none of the messages."""
+
+STATES_NOTICE = "The assistant answered each numbered one in its time, unless marked otherwise."
+"""First line above the user's words: a request that stands here is not an open task."""
+
+INTERRUPTED_MARK = "interrupted"
+UNANSWERED_MARK = "not answered yet"
+"""Marks in the label of a message that the assistant did not answer."""
 
 MIN_UTTERANCE_TOKENS = 30
 """Tokens to which a message is cut at the least; where even that is too much for all, the oldest
@@ -28,9 +36,9 @@ are left out."""
 LABEL_TOKENS = 8
 """Tokens of the label of a message."""
 
-_FRAME_TOKENS = 120
+_FRAME_TOKENS = 140
 """Tokens of what stands around the words in a summary: its opening, the transcript's path, a
-heading.
+heading, the notice.
 """
 
 _CUT_MARK_TOKENS = 12
@@ -39,12 +47,14 @@ _CUT_MARK_TOKENS = 12
 
 class SummaryUtterance(Struct, frozen=True):
     """Words of the user: the step of their last occurrence, 0 where an earlier compaction removed
-    them from the messages, and how often they occurred in the same form.
+    them from the messages, how often they occurred in the same form, and the mark of an unanswered
+    one.
     """
 
     step: int
     text: str
     times: int = 1
+    mark: str = ""
 
     @property
     def is_long(self) -> bool:
@@ -52,9 +62,27 @@ class SummaryUtterance(Struct, frozen=True):
         return estimate_text_tokens(self.text) > LONG_UTTERANCE_TOKENS
 
 
+def _find_marks(messages: Sequence[Message]) -> list[str]:
+    """For each message, what became of words typed in it: empty where the assistant's next closing
+    reply came before the user stopped a turn. A closing reply has text, calls nothing, and is
+    followed by a message of the user or by nothing.
+    """
+    marks = []
+    mark, follower = UNANSWERED_MARK, "user"
+    for message in reversed(messages):
+        marks.append(mark)
+        if message.role == "user" and is_interruption_notice(message.text):
+            mark = INTERRUPTED_MARK
+        elif message.role == "assistant" and follower == "user":
+            mark = "" if message.text.strip() and not message.tool_uses else mark
+        follower = message.role
+    return marks[::-1]
+
+
 def collect_utterances(messages: Sequence[Message]) -> list[SummaryUtterance]:
     """What the user typed, in order; repetitions are counted with the last occurrence."""
     found: dict[str, SummaryUtterance] = {}
+    marks = _find_marks(messages)
     for step, message in enumerate(messages, 1):
         for block in message.blocks:
             if (
@@ -65,7 +93,8 @@ def collect_utterances(messages: Sequence[Message]) -> list[SummaryUtterance]:
             text = strip_host_markup(block.text).strip()
             if text:
                 known = found.pop(text, None)
-                found[text] = SummaryUtterance(step, text, known.times + 1 if known else 1)
+                times = known.times + 1 if known else 1
+                found[text] = SummaryUtterance(step, text, times, marks[step - 1])
     return list(found.values())
 
 
@@ -133,13 +162,15 @@ def _cut(utterance: SummaryUtterance, limit: int) -> SummaryUtterance:
     if estimate_text_tokens(utterance.text) <= most:
         return utterance
     text = truncate_middle(utterance.text, max(1, most - _CUT_MARK_TOKENS))
-    return SummaryUtterance(utterance.step, text, utterance.times)
+    return replace(utterance, text=text)
 
 
 def render_utterances(utterances: Sequence[SummaryUtterance]) -> str:
-    """Render the utterances as a list."""
-    lines = []
+    """Render the utterances as a list, below what became of them."""
+    lines = [STATES_NOTICE] if any(each.step for each in utterances) else []
     for each in utterances:
         times = f", {each.times} times, last" if each.times > 1 else ""
-        lines.append(f"[{f'step {each.step}' if each.step else EARLIER_LABEL}{times}] {each.text}")
+        mark = f", {each.mark}" if each.mark else ""
+        label = f"step {each.step}" if each.step else EARLIER_LABEL
+        lines.append(f"[{label}{times}{mark}] {each.text}")
     return "\n".join(lines)

@@ -140,6 +140,8 @@ _PROGRAM_ELEMENT = lazy_pattern(r"\s*<([a-z][a-z0-9]*(?:_[a-z0-9]+)+)(?:\s[^<>]*
 _IMAGE_LABEL = lazy_pattern(
     r"\s*(?:<image(?:\s+name=[^<>\n]{0,200})?>|</image>)\s*\Z", re.IGNORECASE
 )
+_STOPPED = lazy_pattern(r"\s*(?:\[request interrupted by user|<turn_aborted>)", re.IGNORECASE)
+"""Claude Code's note and Codex's."""
 _INTERRUPTED = lazy_pattern(r"\s*\[request interrupted by user[^\]\n]{0,40}\]", re.IGNORECASE)
 _HOOK_OPENING = lazy_pattern(
     r"\s*[A-Z][A-Za-z]{2,30}(?::[^\s:]{1,80})? hook (?:success|additional context|feedback|"
@@ -241,6 +243,11 @@ def _find_request(text: str) -> str | None:
     if text[at:].strip():
         return None
     return typed if len(claims) == 1 else ""
+
+
+def is_interruption_notice(text: str) -> bool:
+    """Whether the text is, or begins with, a client's note that the user stopped the turn."""
+    return _STOPPED.match(text) is not None
 
 
 def _strip_interruption(text: str) -> tuple[str, Origin]:

@@ -21,6 +21,7 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.utc_time import format_utc_day
+from memorist.formats.host_markup import is_interruption_notice
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
 from memorist.rollouts.accepted_proposals import find_agreed_proposal
 from memorist.rollouts.evidence_rows import MAX_OPEN_CALLS
@@ -37,7 +38,6 @@ from memorist.rollouts.session_evidence import line_pointer
 from memorist.transcript.background_work import FollowedCalls
 from memorist.transcript.call_outcome import CallOutcome, parse_call_outcome, result_head_and_tail
 from memorist.transcript.command_lines import find_commit_message
-from memorist.transcript.dialogue import INTERRUPTED
 from memorist.transcript.tool_actions import (
     ChangeAction,
     CommandAction,
@@ -243,7 +243,7 @@ class TaskLogBuilder:
         self.order += 1
         self.ledger.add(entry)
         self.saw_outside_content = self.saw_outside_content or involves_outside_content(entry)
-        if entry.text[:80].lstrip().startswith(INTERRUPTED):
+        if is_interruption_notice(entry.text):
             self.current_task.interrupted = True
             self._open.clear()
         if entry.origin is Origin.USER:

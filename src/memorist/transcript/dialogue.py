@@ -46,9 +46,6 @@ PLAN_NOTICE = "If you need specific details from before"
 summary.
 """
 
-INTERRUPTED = "[Request interrupted by user"
-"""Prefix of the note that clients of both families leave in the conversation."""
-
 REQUEST_START_LENGTH = 400
 """Characters of a user message that are kept on one line beside its sentences."""
 

@@ -16,6 +16,7 @@ from memorist.core.apply_patch import FileEdit
 from memorist.core.messages import Message, Origin, TextBlock, ThinkingBlock, ToolResult, ToolUse
 from memorist.core.sentences import keep_start_and_end, shorten_to_one_line
 from memorist.core.text_analysis import find_identifiers
+from memorist.formats.host_markup import is_interruption_notice
 from memorist.safety.secrets import redact
 from memorist.transcript.background_work import BackgroundWork, FollowedCalls, is_plan_path
 from memorist.transcript.call_outcome import CallOutcome, parse_call_outcome, result_head_and_tail
@@ -26,7 +27,7 @@ from memorist.transcript.command_lines import (
     split_command,
 )
 from memorist.transcript.command_log import CommandLog, WorkFailure
-from memorist.transcript.dialogue import ANSWERING, INTERRUPTED, Dialogue
+from memorist.transcript.dialogue import ANSWERING, Dialogue
 from memorist.transcript.shown_code import extract_code_outline
 from memorist.transcript.statement_pool import COMMENT, COMMIT, EARLIER, PLAN, SAID, SHOWN, THOUGHT
 from memorist.transcript.tool_actions import (
@@ -459,7 +460,7 @@ class TranscriptLedger:
         else:
             if origin is not Origin.USER:
                 self._work.background.on_host_text(text)
-            if text[:80].lstrip().startswith(INTERRUPTED):
+            if is_interruption_notice(text):
                 self._talk.on_interrupt()
                 self._work.on_interrupt()
             if origin is Origin.USER:
