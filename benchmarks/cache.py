@@ -28,7 +28,7 @@ from benchmarks.cache_trace import Trace, families, strung, trace_of
 from benchmarks.datasets import all_sessions
 from benchmarks.report import Bar, BenchResult, BenchRow, Panel, draw_bar_plot
 from memorist.compaction.economics import NOTES_FROM_SHARE
-from memorist.compaction.thresholds import compute_model_thresholds
+from memorist.compaction.thresholds import compute_request_thresholds
 from memorist.settings import CompactionSchedule, CompactionSettings, Settings
 
 MODELS = ("claude-opus-4-6", "gpt-5.4")
@@ -87,7 +87,7 @@ class Played(Struct, frozen=True):
 def cache_terms(model: str, window: int) -> CacheTerms:
     """The thresholds of this window, as the product has them."""
     limits, priced = (
-        compute_model_thresholds(
+        compute_request_thresholds(
             {"model": model, "max_tokens": MAX_OUTPUT},
             Settings(compaction=CompactionSettings(window=window, schedule=schedule)),
         )

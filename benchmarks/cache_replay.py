@@ -24,7 +24,7 @@ from memorist.testing.prompt_cache import (
     InputTokenCounts,
     PrefixBlock,
     PromptCacheState,
-    account_blocks,
+    account_anthropic_blocks,
     account_openai_blocks,
 )
 
@@ -264,7 +264,7 @@ class Play:
     def _send(self, output: int, *, extra: int = 0) -> None:
         blocks = self._blocks()
         if self.terms.marks:
-            self._cache, counts = account_blocks(
+            self._cache, counts = account_anthropic_blocks(
                 self._cache,
                 blocks,
                 minimum=minimum_cacheable_tokens(self.terms.model),

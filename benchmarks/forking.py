@@ -93,7 +93,9 @@ async def _play(name: str) -> tuple[list[Request], list[Usage]]:
 
 
 def _next(wire: Codec, body: JsonObject, reply: Reply, turn: int) -> JsonObject:
-    return wire.extend_request(body, reply.body, wire.build_user_messages(f"Step {turn}. {_PAGE}"))
+    return wire.append_reply_and_messages(
+        body, reply.body, wire.build_user_messages(f"Step {turn}. {_PAGE}")
+    )
 
 
 def _marked(body: JsonObject, name: str) -> JsonObject:

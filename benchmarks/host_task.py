@@ -362,10 +362,10 @@ class TaskServer(ScriptedServer):
         super().__init__(model, window=window, max_calls=MAX_CALLS)
         self._model = model
 
-    def answer_request(self, request: ReceivedRequest) -> tuple[int, OutgoingReply]:
+    def record_and_choose_reply(self, request: ReceivedRequest) -> tuple[int, OutgoingReply]:
         """Record a request and say what to send for it."""
         if not request.path.endswith("/responses/compact"):
-            return super().answer_request(request)
+            return super().record_and_choose_reply(request)
         number = len(self.requests) + 1
         self.requests.append(replace(request, number=number, format="openai_responses"))
         items = request.body["input"]

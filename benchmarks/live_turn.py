@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from memorist.core.messages import JsonObject, Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.engine.engine import Memorist
 from memorist.errors import InputError
-from memorist.forks.fork_request import extract_model_id
+from memorist.forks.fork_request import extract_id_from_model_string
 from memorist.forks.fork_spec import Receipt
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.format_detection import read_session
@@ -50,7 +50,7 @@ async def play_live_turn(
     if document is not None:
         messages[-1:-1] = _read_document(document)
     request: JsonObject = {
-        "model": extract_model_id(model.name),
+        "model": extract_id_from_model_string(model.name),
         "max_tokens": HOST_OUTPUT,
         codec.history_key(): codec.encode_messages(messages),
     }

@@ -33,7 +33,7 @@ from memorist.core.search_words import QUERY_STOP_WORDS
 from memorist.formats.format_detection import read_session
 from memorist.models.embedder import MiniLmEmbedder, is_embedder_installed
 from memorist.ports import Embedder
-from memorist.recall.lexical_score import EntryPosition, SearchEntry
+from memorist.recall.lexical_score import PositionInGroup, SearchEntry
 from memorist.recall.ranker import Ranker
 from memorist.store.transcript_reader import LineFile
 
@@ -187,7 +187,7 @@ def made_up(
                 title=" ".join(text[:6]),
                 description=" ".join(text[6:20]),
                 body=" ".join(text[20:]),
-                position=EntryPosition(f"session-{number // GROUP}", number) if placed else None,
+                position=PositionInGroup(f"session-{number // GROUP}", number) if placed else None,
             )
         )
     return entries

@@ -16,8 +16,8 @@ from pathlib import Path
 from benchmarks.report import Bar, BenchResult, BenchRow, Panel, draw_bar_plot
 from memorist.errors import UsageError
 from memorist.rollouts.job_worker import (
+    SharedWorkerIntervals,
     WorkerDependencies,
-    WorkerPace,
     WorkerStages,
     build_claim_terms,
 )
@@ -162,6 +162,6 @@ def _worker(address: str) -> None:
     )
     asyncio.run(
         run_shared_worker(
-            means, address, asyncio.Event(), pace=WorkerPace(sweep=0.5), at_once=AT_ONCE
+            means, address, asyncio.Event(), pace=SharedWorkerIntervals(sweep=0.5), at_once=AT_ONCE
         )
     )

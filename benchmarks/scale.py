@@ -77,9 +77,9 @@ class _RandomVectors:
             return self._model.embed(texts)
         return [self._draw() for _ in texts]
 
-    def embed_words(self, texts: Sequence[str]) -> list[WordVectors]:
+    def embed_texts_and_words(self, texts: Sequence[str]) -> list[WordVectors]:
         if len(texts) == 1:
-            return self._model.embed_words(texts)
+            return self._model.embed_texts_and_words(texts)
         return [
             WordVectors(
                 self._draw(),

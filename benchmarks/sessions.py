@@ -140,15 +140,17 @@ class Agent:
                 MODEL, system=f"You work on {mark}.", text=text, max_output=1_000
             )
         else:
-            self._body = self._wire.extend_request(self._body, None, said)
+            self._body = self._wire.append_reply_and_messages(self._body, None, said)
         call = CallTool(
             name="Read",
             input={"file_path": f"/srv/{mark}/step{turn}.py"},
             id=f"call_{self.guest.id}_{turn}",
         )
         await self._ask(session, call)
-        self._body = self._wire.extend_request(
-            self._body, None, [self._wire.build_tool_result(call.id or "", self._page(turn))]
+        self._body = self._wire.append_reply_and_messages(
+            self._body,
+            None,
+            [self._wire.build_tool_result_message(call.id or "", self._page(turn))],
         )
         await self._ask(
             session,
@@ -174,7 +176,7 @@ class Agent:
         )
         reply = build_reply_body(WIRES[self.guest.format], answer, facts)
         await session.observe(reply)
-        self._body = self._wire.extend_request(body, reply, ())
+        self._body = self._wire.append_reply_and_messages(body, reply, ())
 
     def _page(self, turn: int) -> str:
         """A file as it was read: lines that are not alike."""

@@ -141,7 +141,7 @@ def apply_project_settings(
     return replace(settings, **{part: getattr(found, part) for part in PROJECT_SECTIONS})
 
 
-def check_shared_settings(settings: Settings) -> Settings:
+def check_settings_shared_by_tenants(settings: Settings) -> Settings:
     """Return settings that all tenants may share. Raises SettingsError for those that would make
     tenants share data.
     """

@@ -98,7 +98,7 @@ class SessionView(Protocol):
         """Show these messages before all others, and keep them there."""
         ...
 
-    def repair_messages(self, repair: Callable[[tuple[Message, ...]], tuple[Message, ...]]) -> None:
+    def apply_repair(self, repair: Callable[[tuple[Message, ...]], tuple[Message, ...]]) -> None:
         """Replace the messages by `repair(messages)`, if that changes any of them."""
         ...
 
@@ -186,7 +186,7 @@ class ExtensionList(SessionExtension):
         with _ExtensionGuard(self, extension):
             await extension.wait_for_background()
 
-    def remove_failed(self, extension: SessionExtension, error: Exception) -> None:
+    def remove_after_error(self, extension: SessionExtension, error: Exception) -> None:
         """Take an extension out of the list because of an error."""
         self._extensions.remove(extension)
         with contextlib.suppress(StoreError):  # the same disk may refuse the event
@@ -257,5 +257,5 @@ class _ExtensionGuard:
     ) -> bool:
         if not isinstance(error, Exception):
             return False
-        self._extensions.remove_failed(self._extension, error)
+        self._extensions.remove_after_error(self._extension, error)
         return True

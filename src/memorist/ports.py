@@ -150,7 +150,7 @@ class WordVectors(Struct, frozen=True):
 class WordEmbedder(Embedder, Protocol):
     """An embedder that tells the words of a text apart, each as it is meant there."""
 
-    def embed_words(self, texts: Sequence[str]) -> list[WordVectors]:
+    def embed_texts_and_words(self, texts: Sequence[str]) -> list[WordVectors]:
         """The vectors of each text. Raises a `ModelError`."""
         ...
 

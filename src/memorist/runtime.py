@@ -99,7 +99,7 @@ class Runtime(Struct, frozen=True, kw_only=True):
         """
         return await self._run_admitted(spec, model, self.files, record or self.record_receipt)
 
-    async def run_fork_on_copy(self, spec: ForkSpec, model: Model, files: FileSystem) -> Receipt:
+    async def run_fork_for_review(self, spec: ForkSpec, model: Model, files: FileSystem) -> Receipt:
         """Like `run_fork`, for a fork whose `files` are a copy that is reviewed afterwards: the
         caller records the receipt once it knows what was accepted.
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct, field
 
-from memorist.core.text_analysis import word_set
+from memorist.core.text_analysis import parse_word_list
 from memorist.errors import SettingsError
 from memorist.forks.fork_spec import ForkLimits
 from memorist.models.model_settings import ModelSettings
@@ -671,7 +671,7 @@ ENVIRONMENT_PREFIX = "MEMORIST_"
 `session_memory.start_tokens`.
 """
 
-RESERVED_VARIABLES = word_set(
+RESERVED_VARIABLES = parse_word_list(
     """
          MEMORIST_API_KEY MEMORIST_LOCAL_MODEL MEMORIST_MCP_TOKEN MEMORIST_OFF
     MEMORIST_PROXY_TOKEN     MEMORIST_TEAM_TOKEN

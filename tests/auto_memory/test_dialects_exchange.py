@@ -15,7 +15,7 @@ from memorist.auto_memory.interop.memory_transfer import (
     plan_export,
     preview_import,
     read_import_source,
-    select_exportable,
+    separate_exportable_memories,
     write_export,
 )
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
@@ -331,7 +331,7 @@ def test_an_export_read_again_holds_the_same_memories(
     filled: AutoMemory, tmp_path: Path, dialect: str
 ) -> None:
     """And written again it changes nothing."""
-    topics, kept = select_exportable(filled)
+    topics, kept = separate_exportable_memories(filled)
     plan = plan_export(FILES, topics, tmp_path / "to", dialect)
     write_export(FILES, plan)
 
@@ -350,7 +350,7 @@ def test_an_export_changes_no_file_that_differs_unless_it_is_told_to(
 ) -> None:
     """Nothing at all is written then; forced, what stands in the file stays in it."""
     place = put(tmp_path / "to", {"GEMINI.md": "# Mine\n"})
-    topics, _ = select_exportable(filled, [MemoryKind.PROJECT])
+    topics, _ = separate_exportable_memories(filled, [MemoryKind.PROJECT])
     plan = plan_export(FILES, topics, place, "gemini")
 
     with pytest.raises(WriteConflict, match="--force"):
@@ -368,7 +368,7 @@ def test_an_export_does_not_win_over_a_change_made_meanwhile(
 ) -> None:
     """Even forced, what was not seen is not overwritten (SF-4)."""
     place = put(tmp_path / "to", {"AGENTS.md": "# Mine\n"})
-    plan = plan_export(FILES, select_exportable(filled)[0], place, "instructions")
+    plan = plan_export(FILES, separate_exportable_memories(filled)[0], place, "instructions")
     put(place, {"AGENTS.md": "# Mine, newer\n"})
 
     with pytest.raises(WriteConflict):
@@ -389,7 +389,7 @@ def test_an_export_follows_no_link() -> None:
 def test_a_dialect_of_one_file_takes_the_name_of_a_file(filled: AutoMemory, tmp_path: Path) -> None:
     """`CLAUDE.md` may be named instead of a folder; a file is no target for a layout of several."""
     place = put(tmp_path / "to", {"CLAUDE.md": "- Be kind.\n"}) / "CLAUDE.md"
-    topics, _ = select_exportable(filled, [MemoryKind.USER])
+    topics, _ = separate_exportable_memories(filled, [MemoryKind.USER])
 
     write_export(FILES, plan_export(FILES, topics, place, "instructions"), force=True)
 
@@ -411,7 +411,7 @@ def test_secrets_and_planted_orders_do_not_leave(filled: AutoMemory, tmp_path: P
         },
     )
 
-    topics, kept = select_exportable(filled)
+    topics, kept = separate_exportable_memories(filled)
 
     assert {each.path for each in kept} == {"key.md", "bad.md"}
     assert all(each.whole for each in kept)

@@ -21,7 +21,7 @@ from memorist.auto_memory.statements.required_words import (
     find_required_words,
     fold_case,
 )
-from memorist.auto_memory.statements.session_wishes import wants_no_memory
+from memorist.auto_memory.statements.session_wishes import is_typed_no_memory_request
 from memorist.auto_memory.statements.statement_parser import find_statements
 from memorist.auto_memory.statements.statement_patterns import StatementPattern
 from memorist.core.messages import Message, Origin, TextBlock
@@ -128,4 +128,4 @@ def test_half_a_character_in_a_message_costs_no_statement() -> None:
     assert [each.text for each in find_statements(message)] == [
         "Never use npm in this repo, use pnpm."
     ]
-    assert not wants_no_memory(message)
+    assert not is_typed_no_memory_request(message)

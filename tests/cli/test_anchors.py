@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from memorist import Memorist, Settings
-from memorist.auto_memory.anchors import find_named_paths
+from memorist.auto_memory.anchors import find_path_candidates
 from memorist.cli.main import memorist_group
 
 
@@ -192,7 +192,7 @@ def test_a_dream_asks_once_about_a_memory_whose_ground_moved(shop: Path) -> None
 
 def test_names_of_files_are_told_from_other_words() -> None:
     """Paths and names with an ending; not addresses, versions of nothing, or sentences."""
-    found = find_named_paths(
+    found = find_path_candidates(
         "In src/a.py and ./b/c.ts, see `d.toml`. Use e.g. it; and/or that (f.go)."
     )
 
@@ -202,9 +202,9 @@ def test_names_of_files_are_told_from_other_words() -> None:
 
 def test_names_of_files_with_spaces_are_found_where_something_ends_them() -> None:
     """In code, in quotation marks, and from a slash on to the ending."""
-    found = find_named_paths(
+    found = find_path_candidates(
         'The plan is `docs/Release Plan.md`, "My Notes.md" the rest; docs/api/Rate Limits v2.md too.'
     )
 
     assert {"docs/Release Plan.md", "My Notes.md", "docs/api/Rate Limits v2.md"} <= set(found)
-    assert not find_named_paths("and/or we do this and that, as he said.")[1:]
+    assert not find_path_candidates("and/or we do this and that, as he said.")[1:]

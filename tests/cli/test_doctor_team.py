@@ -294,7 +294,7 @@ def test_a_server_is_asked_only_when_wanted(
         reader = examine("--reach")
         monkeypatch.setenv("MEMORIST_TEAM_TOKEN", jo)
         good = examine("--reach")
-        assert store.read_snapshot("shop").entries == {}
+        assert store.read_or_create_snapshot("shop").entries == {}
     away = examine("--reach")
 
     assert [quiet[0], strange[0], reader[0], good[0], away[0]] == [0, 1, 1, 0, 1]

@@ -19,7 +19,7 @@ from memorist.budget.budget_status import DueWork, render_budget_status
 from memorist.cli.main import memorist_group
 from memorist.core.messages import Usage
 from memorist.engine import background_status as status_module
-from memorist.engine.background_status import DueContext, read_background_status
+from memorist.engine.background_status import DueContext, read_background_budget_status
 from memorist.engine.engine import Memorist
 from memorist.forks.fork_spec import ForkLimits, ForkOutcome, ForkSpec, NoTools, Receipt
 from memorist.models.rate_limits import RateLimitReport
@@ -164,7 +164,7 @@ def test_the_status_says_what_ran_what_is_left_and_what_is_blocked_and_why(
 ) -> None:
     """The whole page, and a place for those who know what is due."""
     monkeypatch.setattr(status_module, "DUE_SOURCES", (rollouts,))
-    found = read_background_status(database, Settings(home=str(tmp_path), model=MODEL), NOON)
+    found = read_background_budget_status(database, Settings(home=str(tmp_path), model=MODEL), NOON)
 
     assert "\n".join(render_budget_status(found)) == TEXT
 
@@ -174,8 +174,8 @@ def test_earlier_days_are_added_on_request(database: sqlite3.Connection, tmp_pat
     """Two days hold yesterday's run as well; the caps stay today's."""
     settings = Settings(home=str(tmp_path), model=MODEL)
     one, two = (
-        read_background_status(database, settings, NOON),
-        read_background_status(database, settings, NOON, 2),
+        read_background_budget_status(database, settings, NOON),
+        read_background_budget_status(database, settings, NOON, 2),
     )
 
     assert two.total.runs == one.total.runs + 1
@@ -195,7 +195,7 @@ def test_a_model_of_whose_answers_nothing_stood_is_named(tmp_path: Path) -> None
         books.record_receipt(receipt("extraction", 1, ForkOutcome.UNCHANGED))
     text = "\n".join(
         render_budget_status(
-            read_background_status(made, Settings(home=str(tmp_path), model=MODEL), NOON)
+            read_background_budget_status(made, Settings(home=str(tmp_path), model=MODEL), NOON)
         )
     )
     made.close()
@@ -213,7 +213,7 @@ def test_another_models_hold_does_not_put_this_model_to_rest(
 
     def resting(model: str) -> int:
         return len(
-            read_background_status(
+            read_background_budget_status(
                 database, Settings(home=str(tmp_path), model=model, spend=caps_off), NOON
             ).at_rest
         )

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from memorist.team.remote_location import normalize_remote_address
+from memorist.team.remote_location import prefix_git_only_address
 from support.program import run_program
 from team.conftest import TOKEN
 
@@ -160,7 +160,7 @@ def shares(a: Clone, b: Clone) -> None:
 )
 def test_an_address_is_taken_as_git_takes_it(typed: str, kept: str) -> None:
     """What only Git can read needs no prefix; the rest is a server's, or refused."""
-    assert normalize_remote_address(typed) == kept
+    assert prefix_git_only_address(typed) == kept
 
 
 @pytest.mark.covers("TM-1")

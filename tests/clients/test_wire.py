@@ -107,7 +107,7 @@ def test_a_fork_has_the_request_of_a_real_agent_as_its_exact_prefix(
     ran, wire = session
     body, key = ran.bodies[-1], wire.history_key()
 
-    fork = wire.extend_request(body, None, wire.build_user_messages(FORK_WORDS))
+    fork = wire.append_reply_and_messages(body, None, wire.build_user_messages(FORK_WORDS))
 
     assert written(fork[key]).startswith(written(body[key])[:-1] + ", ")
     assert written({**fork, key: []}) == written({**body, key: []})
@@ -124,7 +124,7 @@ def test_a_fork_repeats_the_reply_as_the_real_agent_does(session: tuple[Ran, Cod
     reply, count = answer(wire, body, following)
     upto = len(body[key]) + count
 
-    fork = wire.extend_request(body, reply, wire.build_user_messages(FORK_WORDS))
+    fork = wire.append_reply_and_messages(body, reply, wire.build_user_messages(FORK_WORDS))
 
     assert count > 0
     assert written(unmarked(fork[key][:upto])) == written(unmarked(following[key][:upto]))
@@ -181,7 +181,7 @@ async def forked(body: JsonObject, name: str, spoken: str) -> Usage:
     assert model is not None
     request = Request(
         format=spoken,
-        body=wire.extend_request(body, None, wire.build_user_messages(FORK_WORDS)),
+        body=wire.append_reply_and_messages(body, None, wire.build_user_messages(FORK_WORDS)),
         label="fork",
     )
     try:

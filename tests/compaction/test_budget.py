@@ -11,8 +11,8 @@ from memorist.compaction.tool_result_budget import (
     BudgetedMessages,
     OffloadDecisions,
     apply_result_budget,
+    build_keep_all_decisions,
     cut_preview,
-    keep_results_as_shown,
     result_file_name,
 )
 from memorist.core.messages import ImageBlock, Message, TextBlock, ToolResult
@@ -118,7 +118,7 @@ def test_what_was_shown_before_memorist_came_stays_shown() -> None:
     """A conversation that is under way keeps its prefix."""
     messages = History().runs("a", "x" * 60_000).messages
 
-    made = budget(messages, keep_results_as_shown(messages))
+    made = budget(messages, build_keep_all_decisions(messages))
 
     assert made.messages[1] is messages[1]
 

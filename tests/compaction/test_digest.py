@@ -271,7 +271,7 @@ OURS = frozenset(
         last Tasks pending failed Files changed read in step Extracts order Names also came up Seen Named calls outputs or ran looked at called
         output of after change answer assistant reasoning put harness tokens cut lines patched edit exit refusing interrupting same command passed
         mended changing user bash whole text pasted by
-        answered each numbered one its time unless marked otherwise interrupted not yet
+        has answered each numbered one unless marked otherwise interrupted not yet
         """.lower(),
     )
 )

@@ -18,7 +18,7 @@ from memorist.compaction.economics import (
     choose_edits,
     derive_token_rates,
     estimate_rest_of_session,
-    price_edits,
+    price_edits_together,
 )
 from memorist.models.model_pricing import ModelPrice, match_model_price, shipped_prices
 
@@ -31,7 +31,7 @@ STEADY = ExpectedRest(20.0, 0.0, 20.0)
 def price_edit(
     edit: HistoryEdit, state: RequestCacheState, rest: ExpectedRest, rates: TokenRates
 ) -> EditVerdict:
-    return price_edits((edit,), state, rest, rates)
+    return price_edits_together((edit,), state, rest, rates)
 
 
 def state(
@@ -126,7 +126,7 @@ def test_several_edits_share_one_reset() -> None:
     assert not choose_edits(
         [second], state(), ExpectedRest(3.0, 0.0, 3.0), RATES, limit=2_000
     ).edits
-    together = price_edits((first, second), state(), rest, RATES)
+    together = price_edits_together((first, second), state(), rest, RATES)
     assert together.cost_usd == pytest.approx(150 * 12 - 600)
     assert together.pays
     assert choose_edits([second, first], state(), rest, RATES, limit=2_000).edits == (first, second)

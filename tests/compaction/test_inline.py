@@ -10,7 +10,11 @@ from compaction.histories import STEPS, WORD, History, parted, told
 from memorist.compaction.compaction_prompts import load_compaction_prompts
 from memorist.compaction.compaction_result import CompactedHistory, UnchangedHistory
 from memorist.compaction.full_compaction import RewriteOptions
-from memorist.compaction.inline_compaction import HAND_OVER_ID, compact_inline, retain_user_messages
+from memorist.compaction.inline_compaction import (
+    HAND_OVER_ID,
+    compact_with_hand_over,
+    retain_user_messages,
+)
 from memorist.compaction.measured_history import measure_conversation, user_text
 from memorist.core.messages import ImageBlock, Message, Origin, TextBlock
 from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens
@@ -84,7 +88,7 @@ def test_the_hand_over_is_a_user_message_behind_its_prefix() -> None:
         .says("tested")
     )
 
-    found = compact_inline(measure_conversation(history.messages), "- built", terms())
+    found = compact_with_hand_over(measure_conversation(history.messages), "- built", terms())
 
     assert isinstance(found, CompactedHistory)
     assert [message.text for message in found.messages] == [
@@ -108,8 +112,8 @@ def test_what_nobody_has_answered_stands_behind_the_hand_over() -> None:
     """
     history = History().user("one").runs("a", WORD * 3_000).says("done").user("two")
 
-    before = compact_inline(measure_conversation(history.messages), "s", terms())
-    during = compact_inline(
+    before = compact_with_hand_over(measure_conversation(history.messages), "s", terms())
+    during = compact_with_hand_over(
         measure_conversation(history.runs("b", WORD * 3_000).runs("c", WORD).messages), "s", terms()
     )
 
@@ -130,7 +134,7 @@ def test_without_a_usable_hand_over_nothing_changes() -> None:
         ("fine", [*history.messages, *History().calls(("open", "Bash")).messages]),
     ):
         assert isinstance(
-            compact_inline(measure_conversation(messages), summary, terms()),
+            compact_with_hand_over(measure_conversation(messages), summary, terms()),
             UnchangedHistory,
         )
 
@@ -145,7 +149,7 @@ def test_inline_compaction_keeps_order_and_pairs_and_passes_no_limit(
     """
     messages = told(steps)
     held = measure_conversation(messages, factor=factor)
-    found = compact_inline(held, "- what was done", terms(limit))
+    found = compact_with_hand_over(held, "- what was done", terms(limit))
     if isinstance(found, UnchangedHistory):
         return
 

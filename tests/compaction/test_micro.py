@@ -10,7 +10,7 @@ from hypothesis import given
 from compaction.histories import STEPS, History, told
 from memorist.compaction.cached_microcompact import (
     ClearedResults,
-    ClearingBoundary,
+    ConfirmedClearing,
     add_clearing_edit,
     add_old_results,
     build_clearing_edit,
@@ -237,11 +237,11 @@ def test_the_boundary_comes_with_the_reply_that_confirms() -> None:
     assert confirm_clearing(pinned, {}) == (pinned, None)
     assert confirm_clearing(pinned, {"context_management": {"applied_edits": []}}) == (pinned, None)
     first, boundary = confirm_clearing(pinned, reply(700))
-    assert boundary == ClearingBoundary(("c0", "c1", "c2"), 700)
+    assert boundary == ConfirmedClearing(("c0", "c1", "c2"), 700)
     assert confirm_clearing(first, reply(700)) == (first, None)
     more = add_old_results(first, work(10).messages, 5)
     assert more.waiting == ("c3", "c4")
-    assert confirm_clearing(more, reply(1_100))[1] == ClearingBoundary(("c3", "c4"), 400)
+    assert confirm_clearing(more, reply(1_100))[1] == ConfirmedClearing(("c3", "c4"), 400)
 
 
 @pytest.mark.covers("CP-6")

@@ -13,8 +13,8 @@ from memorist.compaction.economics import TokenRates
 from memorist.compaction.measured_history import MeasuredConversation, measure_conversation
 from memorist.compaction.profitable_edits import (
     CostState,
+    HistoryReplaceableByNotes,
     ProfitableEdit,
-    ReplaceableHistory,
     find_profitable_edit,
 )
 from memorist.compaction.thresholds import CompactionThresholds
@@ -116,7 +116,7 @@ def test_a_warm_cache_near_the_end_of_the_window_is_left_alone() -> None:
 def test_the_notes_take_over_where_that_pays_more_than_clearing() -> None:
     """Offered from half the threshold on; never below it."""
     held = history(60, size=8_000)
-    talk = ReplaceableHistory(start=len(held.messages) - 12, tokens=1_500)
+    talk = HistoryReplaceableByNotes(start=len(held.messages) - 12, tokens=1_500)
     with_talk = find_profitable_edit(
         held,
         money(age_seconds=4_000.0),

@@ -95,20 +95,24 @@ def session_memory() -> tuple[Message, ...]:
 def inline_manual() -> tuple[Message, ...]:
     history = session().says("Done.")
     return made(
-        inline_compaction.compact_inline(measure_conversation(history.messages), "- parsed", TERMS)
+        inline_compaction.compact_with_hand_over(
+            measure_conversation(history.messages), "- parsed", TERMS
+        )
     )
 
 
 def inline_pre_turn() -> tuple[Message, ...]:
     history = session().says("Done.").user("And write the manual.")
     return made(
-        inline_compaction.compact_inline(measure_conversation(history.messages), "- parsed", TERMS)
+        inline_compaction.compact_with_hand_over(
+            measure_conversation(history.messages), "- parsed", TERMS
+        )
     )
 
 
 def inline_mid_turn() -> tuple[Message, ...]:
     return made(
-        inline_compaction.compact_inline(
+        inline_compaction.compact_with_hand_over(
             measure_conversation(session().messages), "- parsed", TERMS
         )
     )

@@ -18,7 +18,7 @@ from memorist.compaction.compaction_prompts import load_compaction_prompts
 from memorist.compaction.compaction_result import CompactedHistory, CompactionResult
 from memorist.compaction.compactor import compact_structurally, estimate_budget_for_unanswered
 from memorist.compaction.full_compaction import RewriteOptions, compact_with_summary
-from memorist.compaction.inline_compaction import compact_inline
+from memorist.compaction.inline_compaction import compact_with_hand_over
 from memorist.compaction.measured_history import MeasuredConversation, measure_conversation
 from memorist.compaction.newest_messages import (
     find_room_for_older,
@@ -83,7 +83,7 @@ WAYS: dict[str, Way] = {
     "structural": _structural,
     "tail": _tail,
     "full": lambda held, limit: compact_with_summary(held, SUMMARY, _terms(limit)),
-    "inline": lambda held, limit: compact_inline(held, SUMMARY, _terms(limit)),
+    "inline": lambda held, limit: compact_with_hand_over(held, SUMMARY, _terms(limit)),
 }
 
 

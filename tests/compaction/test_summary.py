@@ -11,7 +11,7 @@ from memorist.compaction.summary_parser import (
     USER_SECTION,
     CheckedSummary,
     UnusableSummary,
-    drop_forbidden_text,
+    drop_prompt_text_and_false_quotes,
     parse_summary,
 )
 
@@ -46,7 +46,7 @@ def test_the_analysis_goes_and_the_summary_stays() -> None:
 )
 def test_what_stands_before_an_invented_quotation_stays(line: str, kept: str) -> None:
     """The invention goes with the rest of its line, which may build on it; nothing of it stays."""
-    clean = drop_forbidden_text(f"{line}\nNext line.", ["Write a parser."])
+    clean = drop_prompt_text_and_false_quotes(f"{line}\nNext line.", ["Write a parser."])
 
     assert clean.text == f"{kept}\nNext line.".strip()
     assert clean.dropped == (line[len(kept) :].strip(),)
@@ -109,7 +109,7 @@ def test_a_forgotten_end_tag_is_forgiven_when_the_model_came_to_its_end() -> Non
 )
 def test_orders_of_the_compaction_do_not_leak(line: str) -> None:
     """A session that goes on must not believe that tools are forbidden."""
-    found = drop_forbidden_text(
+    found = drop_prompt_text_and_false_quotes(
         f"8. Current work: the parser\n{line}\n9. Next step: run the tests", [], (TEXTS.full,)
     )
 
@@ -129,7 +129,7 @@ def test_orders_of_the_compaction_do_not_leak(line: str) -> None:
 )
 def test_limits_about_one_tool_stay(line: str) -> None:
     """Only a ban on tools as such is ours."""
-    assert drop_forbidden_text(line, [], (TEXTS.full, TEXTS.inline)).text == line
+    assert drop_prompt_text_and_false_quotes(line, [], (TEXTS.full, TEXTS.inline)).text == line
 
 
 @pytest.mark.covers("CP-16")
@@ -150,7 +150,7 @@ def test_words_that_the_user_never_said_are_dropped(line: str) -> None:
     """Invented approvals and turns vanish with their line, and are reported."""
     said = ["please make it fast", "what is in the bucket?"]
 
-    found = drop_forbidden_text(
+    found = drop_prompt_text_and_false_quotes(
         f"1. Request and intent: speed\n{line}\n7. Pending tasks: none", said
     )
 
@@ -175,7 +175,10 @@ def test_what_the_user_did_say_stays(line: str) -> None:
     """Case, punctuation and an ellipsis do not matter; quotations of other things are no words of
     the user.
     """
-    assert drop_forbidden_text(line, ["please make it fast, and keep the tests"]).text == line
+    assert (
+        drop_prompt_text_and_false_quotes(line, ["please make it fast, and keep the tests"]).text
+        == line
+    )
 
 
 @pytest.mark.covers("CP-16")
@@ -188,7 +191,7 @@ def test_the_list_of_user_messages_is_the_engine_s_to_write() -> None:
         "more\n\n7. Pending tasks: tests\n8. Current work: x"
     )
 
-    found = drop_forbidden_text(text, ["hello"])
+    found = drop_prompt_text_and_false_quotes(text, ["hello"])
 
     assert (
         found.text
@@ -201,11 +204,13 @@ def test_the_list_of_user_messages_is_the_engine_s_to_write() -> None:
 @given(st.text(max_size=300), st.lists(st.text(max_size=60), max_size=3))
 def test_a_check_only_takes_lines_away_and_is_done_once(summary: str, said: list[str]) -> None:
     """Whatever a model writes: nothing is added, and a checked summary passes unchanged."""
-    found = drop_forbidden_text(summary, said, (TEXTS.full,))
+    found = drop_prompt_text_and_false_quotes(summary, said, (TEXTS.full,))
 
     lines = {line.strip() for line in summary.split("\n")}
     assert {line.strip() for line in found.text.split("\n")} <= lines | {USER_SECTION, ""}
-    assert drop_forbidden_text(found.text, said, (TEXTS.full,)) == CheckedSummary(found.text)
+    assert drop_prompt_text_and_false_quotes(found.text, said, (TEXTS.full,)) == CheckedSummary(
+        found.text
+    )
 
 
 @pytest.mark.covers("CP-7")
@@ -244,5 +249,7 @@ def test_hostile_text_is_read_in_little_time(piece: str) -> None:
     text = piece * (190_000 // len(piece))
 
     assert isinstance(parse_summary(text), str | UnusableSummary)
-    assert isinstance(drop_forbidden_text(text, ["hello"], (TEXTS.full,)), CheckedSummary)
+    assert isinstance(
+        drop_prompt_text_and_false_quotes(text, ["hello"], (TEXTS.full,)), CheckedSummary
+    )
     assert isinstance(parse_summary("x" * 200_001), UnusableSummary)

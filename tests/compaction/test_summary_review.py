@@ -13,8 +13,8 @@ from memorist.compaction.summary_review import (
     NAMED_TITLE,
     SummaryReview,
     drop_false_lines,
-    find_identifier_loss,
     find_missing_extract_parts,
+    reject_if_identifiers_lost,
     render_source_text,
     rewrite_with_missing_content,
 )
@@ -98,11 +98,11 @@ def test_a_summary_that_lost_most_identifiers_gives_way() -> None:
     names = [f"order_total_{number}" for number in range(20)]
     extract = " ".join(names)
 
-    assert find_identifier_loss(" ".join(names[:10]), extract) is None
-    lost = find_identifier_loss("Everything went well. " + " ".join(names[:9]), extract)
+    assert reject_if_identifiers_lost(" ".join(names[:10]), extract) is None
+    lost = reject_if_identifiers_lost("Everything went well. " + " ".join(names[:9]), extract)
     assert isinstance(lost, UnusableSummary)
     assert "9 of 20" in lost.why
-    assert find_identifier_loss("Everything went well.", " ".join(names[:5])) is None
+    assert reject_if_identifiers_lost("Everything went well.", " ".join(names[:5])) is None
 
 
 def test_lines_of_the_extract_make_up_for_words_that_a_history_leaves_out() -> None:

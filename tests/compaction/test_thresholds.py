@@ -12,7 +12,7 @@ from memorist.compaction.thresholds import (
     CompactionThresholds,
     InlineCompactionLimits,
     compute_inline_compaction_limits,
-    compute_model_thresholds,
+    compute_request_thresholds,
     compute_thresholds,
 )
 from memorist.settings import CompactionSettings, Settings
@@ -83,7 +83,7 @@ def test_the_inline_limit_leaves_room_for_the_output_that_a_request_asks_for() -
 
     def limits(**request: int) -> CompactionThresholds:
         chosen = CompactionSettings(family="rollout", window=32_000)
-        return compute_model_thresholds({"model": "m", **request}, Settings(compaction=chosen))
+        return compute_request_thresholds({"model": "m", **request}, Settings(compaction=chosen))
 
     assert limits().blocking == limits(max_tokens=1_000).blocking == 30_400
     assert limits(max_tokens=8_000).blocking == 24_000
@@ -100,7 +100,7 @@ def test_by_price_nothing_is_forced_while_a_reply_still_fits(family: Any) -> Non
     """
 
     def limits(model: str, **given: Any) -> CompactionThresholds:
-        return compute_model_thresholds(
+        return compute_request_thresholds(
             {"model": model, "max_tokens": 20_000},
             Settings(compaction=CompactionSettings(family=family, **given)),
         )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.core.json_answer import find_json_object, find_object_with_any_key
+from memorist.core.json_answer import find_largest_json_object, find_object_with_any_key
 from memorist.recall.model_selection import parse_selection
 
 CHOICE = {"selected_memories": ["a.md", "b.md"]}
@@ -53,7 +53,7 @@ def test_marks_of_comments_inside_a_text_are_text() -> None:
     """Only outside strings they mean anything."""
     text = '{"url": "https://x.y/z", "css": "/* # */", "list": [1, 2,], "said": "it\'s, }"}'
 
-    assert find_json_object(text) == {
+    assert find_largest_json_object(text) == {
         "url": "https://x.y/z",
         "css": "/* # */",
         "list": [1, 2],
@@ -64,7 +64,7 @@ def test_marks_of_comments_inside_a_text_are_text() -> None:
 @given(st.text(alphabet="{}[]\"'/*#,: \\\nabN", max_size=200))
 def test_any_text_is_an_object_or_none(text: str) -> None:
     """Reading never fails."""
-    found = find_json_object(text)
+    found = find_largest_json_object(text)
 
     assert found is None or isinstance(found, dict)
     assert find_object_with_any_key(found, "a") is None or isinstance(found, dict)

@@ -17,7 +17,7 @@ from memorist.auto_memory.memory_file import (
 )
 from memorist.core.text_analysis import encode_file_text
 from memorist.dream.dream import Dream
-from memorist.dream.past_evidence import PastSessionFolder
+from memorist.dream.past_evidence import PastSessionLocation
 from memorist.events import Event
 from memorist.forks.fork_spec import ForkLimits, Receipt
 from memorist.ports import FileSystem, HostInfo, Model
@@ -64,7 +64,7 @@ class World:
         self.settings = DreamSettings()
         self.limits = ForkLimits()
         self.project = ""
-        self.past: Sequence[PastSessionFolder] = ()
+        self.past: Sequence[PastSessionLocation] = ()
         self.told: list[Event] = []
         self.receipts: list[Receipt] = []
 

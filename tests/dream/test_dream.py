@@ -24,7 +24,7 @@ from memorist.dream.dream_gates import GateClosed, GateOpen
 from memorist.dream.dream_journal import journal_path
 from memorist.dream.dream_lock import DreamLock, DreamLockBusy, HeldDreamLock
 from memorist.dream.dream_review import review_model_changes
-from memorist.dream.past_evidence import PastSessionFolder
+from memorist.dream.past_evidence import PastSessionLocation
 from memorist.errors import InputError, ModelUnavailable, StoreError
 from memorist.events import DreamFailed, DreamFinished, MemoryChanged
 from memorist.forks.fork_spec import ForkLimits, ForkOutcome
@@ -724,7 +724,7 @@ async def test_a_kill_at_every_write_loses_nothing(tmp_path: Path) -> None:
     assert steps >= 5
 
 
-def session(home: Path, id: str, *texts: str, at: float) -> PastSessionFolder:
+def session(home: Path, id: str, *texts: str, at: float) -> PastSessionLocation:
     """A recorded session in which the person said these."""
     folder = home / id
     writer = TranscriptWriter(SessionLayout(folder).transcript)
@@ -741,7 +741,7 @@ def session(home: Path, id: str, *texts: str, at: float) -> PastSessionFolder:
         )
     writer.close()
     os.utime(SessionLayout(folder).transcript, (at, at))
-    return PastSessionFolder(id, folder)
+    return PastSessionLocation(id, folder)
 
 
 @pytest.mark.covers("DR-1", "DR-2")

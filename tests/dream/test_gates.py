@@ -11,11 +11,11 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from memorist.dream.dream_gates import (
+    DreamSessionConditions,
     Gate,
     GateClosed,
     GateFacts,
     GateOpen,
-    HostConditions,
     NeedsScan,
     SessionFileInfo,
     judge_gates,
@@ -55,10 +55,10 @@ def test_all_gates_open_give_the_sessions_and_the_reason() -> None:
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        ({"host": HostConditions(has_memory=False)}, "keeps no memories"),
-        ({"host": HostConditions(is_remote=True)}, "outlive"),
-        ({"host": HostConditions(is_interactive=False)}, "not interactive"),
-        ({"host": HostConditions(is_main_session=False)}, "subagent"),
+        ({"host": DreamSessionConditions(has_memory=False)}, "keeps no memories"),
+        ({"host": DreamSessionConditions(is_remote=True)}, "outlive"),
+        ({"host": DreamSessionConditions(is_interactive=False)}, "not interactive"),
+        ({"host": DreamSessionConditions(is_main_session=False)}, "subagent"),
     ],
 )
 def test_the_first_gate_is_shut_by_what_the_host_is(change: dict[str, Any], word: str) -> None:
@@ -140,7 +140,7 @@ def test_a_clock_that_was_set_back_does_not_shut_the_gates_for_long() -> None:
 
 
 HOSTS = st.builds(
-    HostConditions,
+    DreamSessionConditions,
     has_memory=st.sampled_from([True, True, True, False]),
     is_remote=st.sampled_from([False, False, False, True]),
     is_interactive=st.sampled_from([True, True, True, False]),
@@ -194,7 +194,7 @@ def test_the_time_that_a_shut_gate_names_is_when_it_opens(whole: GateFacts) -> N
     """A moment before it the gate is still shut, at it another one judges; and no wait is longer
     than twice the setting.
     """
-    whole = replace(whole, host=HostConditions())
+    whole = replace(whole, host=DreamSessionConditions())
     verdict = judge_gates(replace(whole, sessions=UNSET), OWN)
     if not isinstance(verdict, GateClosed):
         return

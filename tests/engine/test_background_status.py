@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memorist import Memorist
-from memorist.engine.background_status import read_background_status
+from memorist.engine.background_status import read_background_budget_status
 from memorist.engine.effect_report import measure_memory_effect
 from memorist.engine.memory_status import read_memory_status
 
@@ -24,7 +24,7 @@ async def test_a_program_reads_what_is_remembered_spent_and_whether_memory_helpe
         memory.add("Always use pnpm.")
         database = engine.database()
         status = read_memory_status(engine, memory, database, joined=("Codex",))
-        spent = read_background_status(database, engine.settings, engine.runtime.clock.now())
+        spent = read_background_budget_status(database, engine.settings, engine.runtime.clock.now())
         effect = measure_memory_effect(engine.layout, database, memory.layout.folder)
 
     assert (sum(status.origins.values()), status.joined, status.waiting) == (1, ("Codex",), 0)

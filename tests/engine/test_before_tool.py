@@ -22,7 +22,7 @@ from memorist.recall.word_index import StoredIndexRow
 from memorist.settings import RecallSettings, Settings
 from memorist.store.rollout_rows import Rollout, save_rollouts
 from memorist.store.state_database import open_state
-from memorist.transcript.written_files import list_files_written_by
+from memorist.transcript.written_files import list_files_written_by_command
 from support.past_sessions import ROUNDING, write_session
 
 FAILED = "error: unrecognized subcommand 'bun'"
@@ -335,7 +335,7 @@ async def test_a_command_that_changes_the_file_is_an_edit_of_it(
 )
 def test_the_files_that_a_command_writes(command: str, files: list[str]) -> None:
     """By a redirect, by `tee`, and in place; not those that it reads."""
-    assert list(list_files_written_by(command)) == files
+    assert list(list_files_written_by_command(command)) == files
 
 
 @pytest.mark.covers("PS-2")

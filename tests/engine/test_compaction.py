@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from anthropic import AsyncAnthropic
 
-from memorist.compaction.thresholds import compute_model_thresholds
+from memorist.compaction.thresholds import compute_request_thresholds
 from memorist.context.prefix_check import PrefixChecker
 from memorist.core.token_count import estimate_text_tokens
 from memorist.engine.engine import Memorist
@@ -654,7 +654,7 @@ def test_the_rollout_family_compacts_at_nine_tenths_of_the_window() -> None:
     258,400 usable.
     """
     models = ModelSettings(prices={"m": ModelPrice(window=272_000)})
-    limits = compute_model_thresholds(
+    limits = compute_request_thresholds(
         {"model": "m"}, Settings(models=models, compaction=CompactionSettings(family="rollout"))
     )
 

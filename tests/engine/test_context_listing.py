@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memorist import HostContext, Memorist
-from memorist.engine.context_listing import list_first_context, list_recorded_context
+from memorist.engine.context_listing import list_first_context, list_recorded_context_at_turn
 
 
 @pytest.mark.covers("CX-9")
@@ -26,7 +26,7 @@ async def test_a_host_lists_what_a_session_would_be_shown_first_and_what_one_was
         session.assemble(HostContext(folder=str(folder), family="file-native"))
         said = {"role": "user", "content": "Fix the importer."}
         await session.prepare({"model": "m", "max_tokens": 10, "messages": [said]})
-    recorded = list_recorded_context(
+    recorded = list_recorded_context_at_turn(
         session.layout.transcript, default_family="file-native", turn=1, compares=True
     )
 

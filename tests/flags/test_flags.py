@@ -22,7 +22,7 @@ from memorist.flags.flag_overrides import (
     apply_flags_to_section,
     find_flag_problems,
     flag_defaults,
-    list_active_flags,
+    list_overriding_flags,
 )
 from memorist.flags.open_feature import OpenFeatureFlagSource
 from memorist.ports import HostInfo
@@ -239,7 +239,7 @@ def test_only_positive_numbers_override(flags: dict[str, object]) -> None:
         value = getattr(now[section], field)
         assert type(value) is type(own) or (type(own) is float and type(value) is int)
         assert isinstance(value, bool) or 0 < value <= MAX_FLAG_NUMBER
-        assert value is flags[name] if name in list_active_flags(flags) else value == own
+        assert value is flags[name] if name in list_overriding_flags(flags) else value == own
 
 
 @pytest.mark.covers("FG-2")
@@ -258,7 +258,7 @@ def test_every_flag_is_in_force_or_is_reported_in_one_short_line(flags: dict[str
     """None is lost silently, and none is reported that works."""
     said = find_flag_problems(flags)
 
-    assert len(said) + len(list_active_flags(flags)) == len(flags)
+    assert len(said) + len(list_overriding_flags(flags)) == len(flags)
     assert all(len(remark) < 250 for remark in said)
     assert all(remark.isprintable() for remark in said)
 

@@ -17,7 +17,7 @@ from memorist.forks.answer_form import AnswerForm
 from memorist.forks.background_queue import BackgroundQueue
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement
 from memorist.forks.fork import load_fork_prompts, run_fork
-from memorist.forks.fork_request import FORK_MARK, is_fork, is_parent_model
+from memorist.forks.fork_request import FORK_MARK, is_fork_request, is_parent_model
 from memorist.forks.fork_spec import (
     EditMethod,
     FolderAccess,
@@ -641,7 +641,7 @@ async def test_a_forks_own_history_cannot_be_forked(wire: str) -> None:
     wire_codec = find_codec(wire)
     question = Request(
         format=wire,
-        body=wire_codec.extend_request(
+        body=wire_codec.append_reply_and_messages(
             parent_request(wire).body,
             None,
             wire_codec.build_user_messages(f"What does {FORK_MARK} mean?"),
@@ -659,7 +659,7 @@ async def test_a_forks_own_history_cannot_be_forked(wire: str) -> None:
         0,
     )
     assert allowed.outcome is ForkOutcome.UNCHANGED
-    assert is_fork(find_codec(wire), own.request.body)
+    assert is_fork_request(find_codec(wire), own.request.body)
 
 
 @pytest.mark.covers("FK-2")

@@ -29,7 +29,7 @@ from memorist.forks.file_tool_calls import (
     TextReplacement,
     UnknownCall,
     WriteFileCall,
-    can_edit,
+    has_edit_tool,
     parse_tool_call,
 )
 
@@ -196,7 +196,7 @@ def test_an_input_that_does_not_fit_says_what_is_missing(
 )
 def test_a_host_edits_when_it_has_a_tool_for_it(names: list[str], can: bool) -> None:
     """A writing tool or a shell alone does not edit; nor does somebody else's tool."""
-    assert can_edit(names) is can
+    assert has_edit_tool(names) is can
 
 
 @pytest.mark.covers("FK-6")

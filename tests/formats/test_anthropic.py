@@ -278,8 +278,10 @@ def test_a_longer_request_begins_with_the_bytes_of_the_old_one(body: dict[str, A
     """extend() shares every earlier entry and parameter, in the same order, and adds the reply and
     the tail.
     """
-    tail = CODEC.build_user_messages("write the notes", [CODEC.build_tool_result("t1", "not run")])
-    longer = CODEC.extend_request(body, REPLY, tail)
+    tail = CODEC.build_user_messages(
+        "write the notes", [CODEC.build_tool_result_message("t1", "not run")]
+    )
+    longer = CODEC.append_reply_and_messages(body, REPLY, tail)
     assert list(longer) == list(body)
     assert json.dumps({**longer, "messages": []}) == json.dumps({**body, "messages": []})
     assert json.dumps(longer["messages"]).startswith(json.dumps(body["messages"])[:-1])
@@ -316,7 +318,7 @@ def test_a_tail_is_not_written_into_the_cache() -> None:
         },
         id="m",
     )
-    longer = CODEC.extend_request(
+    longer = CODEC.append_reply_and_messages(
         {
             "messages": [
                 {"role": "user", "content": [{"type": "text", "text": "a", "cache_control": mark}]}
@@ -336,7 +338,7 @@ def test_a_tail_is_not_written_into_the_cache() -> None:
 @pytest.mark.covers("FK-1")
 def test_an_empty_reply_leaves_no_entry() -> None:
     """The API refuses an empty assistant message inside a history."""
-    assert CODEC.extend_request({"messages": []}, {"content": []}, ())["messages"] == []
+    assert CODEC.append_reply_and_messages({"messages": []}, {"content": []}, ())["messages"] == []
 
 
 @pytest.mark.covers("FM-2")

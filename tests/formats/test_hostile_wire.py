@@ -77,7 +77,7 @@ def test_any_body_is_read_or_refused(name: str, body: Any) -> None:
         reply = wire.decode_reply(body)
         assert reply.body == body
     with suppress(FormatError):
-        wire.extend_request(body, body, ())
+        wire.append_reply_and_messages(body, body, ())
 
 
 @pytest.mark.covers("FM-2")
@@ -142,4 +142,4 @@ def test_what_is_no_request_is_refused(name: str, body: Any) -> None:
     with pytest.raises(FormatError, match=r"\.$"):
         find_codec(name).decode_request(body)
     with pytest.raises(FormatError, match=r"\.$"):
-        find_codec(name).extend_request(body, None, ())
+        find_codec(name).append_reply_and_messages(body, None, ())

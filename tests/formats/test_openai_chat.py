@@ -271,10 +271,12 @@ def test_a_longer_request_begins_with_the_bytes_of_the_old_one(body: dict[str, A
     """extend() shares every earlier entry and parameter, in the same order, and adds the reply and
     the tail.
     """
-    longer = CODEC.extend_request(
+    longer = CODEC.append_reply_and_messages(
         body,
         REPLY,
-        CODEC.build_user_messages("write the notes", [CODEC.build_tool_result("c1", "not run")]),
+        CODEC.build_user_messages(
+            "write the notes", [CODEC.build_tool_result_message("c1", "not run")]
+        ),
     )
     old = body["messages"]
     assert json.dumps({**longer, "messages": []}) == json.dumps({**body, "messages": []})

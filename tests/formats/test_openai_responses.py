@@ -381,11 +381,11 @@ def test_a_longer_request_begins_with_the_bytes_of_the_old_one(body: dict[str, A
     tail = CODEC.build_user_messages(
         "write the notes",
         [
-            CODEC.build_tool_result("c1", "not run"),
-            CODEC.build_tool_result("c2", "no", custom=True),
+            CODEC.build_tool_result_message("c1", "not run"),
+            CODEC.build_tool_result_message("c2", "no", custom=True),
         ],
     )
-    longer = CODEC.extend_request(body, REPLY, tail)
+    longer = CODEC.append_reply_and_messages(body, REPLY, tail)
     old = (
         body["input"]
         if isinstance(body["input"], list)

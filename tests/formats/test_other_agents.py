@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.auto_memory.statements.user_prose import extract_user_text
+from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.errors import UnreadableSession
 from memorist.formats.format_detection import detect_format, read_session
@@ -168,7 +168,7 @@ def test_of_an_opencode_session_only_what_was_typed_to_the_main_agent_is_the_use
     asked = next(each for each in read(json.dumps(export).encode()) if isinstance(each, Message))
 
     assert asked.is_typed is not is_subagent
-    assert extract_user_text(asked) == ASKED
+    assert extract_redacted_user_text(asked) == ASKED
 
 
 def test_a_compaction_of_pi_stands_before_its_summary() -> None:

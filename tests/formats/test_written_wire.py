@@ -199,7 +199,7 @@ def test_a_bare_request_says_nothing_it_need_not(name: str) -> None:
 @pytest.mark.parametrize("name", ["anthropic", "openai_responses", "openai_chat"])
 def test_a_failed_answer_says_so_where_the_wire_can(name: str) -> None:
     """The core block has the error flag in every format; only Anthropic's wire has it too."""
-    message = find_codec(name).build_tool_result("c", "denied: read only", is_error=True)
+    message = find_codec(name).build_tool_result_message("c", "denied: read only", is_error=True)
     assert message.tool_results[0].is_error
     (entry,) = find_codec(name).encode_messages([message])
     assert ("is_error" in str(entry)) is (name == "anthropic")

@@ -14,10 +14,10 @@ from memorist.hooks.hook_entries import (
     INSTALLED_EVENTS,
     add_hooks,
     build_hook_entries,
-    find_hook_commands,
+    find_own_hook_commands,
     remove_hooks,
 )
-from memorist.hooks.hook_install import find_containers
+from memorist.hooks.hook_install import find_settings_containers
 from memorist.hooks.install_scope import LaunchCommand
 from memorist.hooks.json_edit import parse_json_tree
 from memorist.hooks.mcp_entries import add_json_server, build_server_entry, remove_json_server
@@ -61,7 +61,7 @@ def test_what_goes_in_comes_out_and_leaves_every_byte(
     put = add_hooks(text, WANTED)
 
     found = json.loads(put)
-    assert set(find_hook_commands(put)) == set(INSTALLED_EVENTS)
+    assert set(find_own_hook_commands(put)) == set(INSTALLED_EVENTS)
     assert add_hooks(put, WANTED) == put
     assert {key: value for key, value in found.items() if key != "hooks"} == {
         key: value for key, value in settings.items() if key != "hooks"
@@ -78,7 +78,7 @@ def test_what_was_empty_before_stays_when_it_is_to_be_kept(
     """Empty lists and objects of the user come back as they were."""
     text = json.dumps({"model": "m", "hooks": hooks}, indent=layout)
 
-    assert remove_hooks(add_hooks(text, WANTED), find_containers(text)) == text
+    assert remove_hooks(add_hooks(text, WANTED), find_settings_containers(text)) == text
 
 
 @given(SETTINGS, LAYOUTS)
@@ -111,7 +111,7 @@ def test_a_program_that_moved_is_put_right() -> None:
     assert "/home/dev" not in put
     assert all(
         "/opt/memorist/bin/memorist hook" in command and "--home /srv/data" in command
-        for command in find_hook_commands(put).values()
+        for command in find_own_hook_commands(put).values()
     )
     assert json.loads(put)["hooks"]["Stop"][0] == OWN_HOOK
 

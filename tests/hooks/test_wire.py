@@ -58,7 +58,7 @@ def test_half_an_answer_is_no_answer(data: bytes, drawn: st.DataObject) -> None:
 @given(st.text())
 def test_a_damaged_file_of_limits_leaves_the_usual_ones(text: str) -> None:
     """Whatever stands in the file, each wait is more than nothing and less than an hour."""
-    told = hook_time_limits.parse_time_limits(text)
+    told = hook_time_limits.parse_time_limits_file(text)
 
     assert all(
         0 < hook_time_limits.find_time_limit(event, told) < 3_600
@@ -68,7 +68,9 @@ def test_a_damaged_file_of_limits_leaves_the_usual_ones(text: str) -> None:
 
 def test_the_settings_decide_how_long_is_waited() -> None:
     """A limit from the file goes before the usual one, and the star stands for every other event."""
-    told = hook_time_limits.parse_time_limits("SessionStart 7.5\n* 0.25\nbroken\nPreCompact nan\n")
+    told = hook_time_limits.parse_time_limits_file(
+        "SessionStart 7.5\n* 0.25\nbroken\nPreCompact nan\n"
+    )
 
     assert [
         hook_time_limits.find_time_limit(event, told)

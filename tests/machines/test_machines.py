@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.cli.main import memorist_group
 from memorist.machines.machine_remote import GitBranch
-from memorist.machines.machine_snapshot import ProjectEntries, merge_snapshots
+from memorist.machines.machine_snapshot import ProjectEntries, merge_project_entries
 from memorist.machines.snapshot_cipher import encrypt_snapshot
 from memorist.store.disk_files import DiskFiles
 
@@ -197,7 +197,7 @@ def test_machines_end_alike_and_the_newest_words_are_there(
 
     def bring_in_line(machine: int) -> None:
         others = [other for number, other in enumerate(published) if number != machine]
-        entries = merge_snapshots(published[machine], here[machine], others)
+        entries = merge_project_entries(published[machine], here[machine], others)
         published[machine] = entries
         here[machine] = {path: each.text for path, each in entries.items() if each.text is not None}
 

@@ -153,7 +153,8 @@ async def test_a_longer_request_reads_its_beginning_from_the_cache(open_at: Open
             ]
         first = await ask(model, body)
         second = await ask(
-            model, wire.extend_request(body, first.body, wire.build_user_messages("and?"))
+            model,
+            wire.append_reply_and_messages(body, first.body, wire.build_user_messages("and?")),
         )
 
     whole = first.usage.input + first.usage.cache_write

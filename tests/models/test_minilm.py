@@ -53,7 +53,11 @@ def test_a_text_has_one_vector_whatever_is_embedded_beside_it() -> None:
 
     together = model.embed(["Use pnpm.", "long " * 200, "The servers are in Frankfurt."])
 
-    assert together[0] == model.embed(["Use pnpm."])[0] == model.embed_words(["Use pnpm."])[0].whole
+    assert (
+        together[0]
+        == model.embed(["Use pnpm."])[0]
+        == model.embed_texts_and_words(["Use pnpm."])[0].whole
+    )
     assert together[2] == model.embed(["The servers are in Frankfurt."])[0]
 
 
@@ -127,7 +131,7 @@ def test_a_question_asked_again_does_not_run_the_model(monkeypatch: pytest.Monke
     first = model.embed(["how do we release?"])
     again = model.embed(["how do we release?"])
     other = model.embed(["which database do we use?"])
-    words = model.embed_words(["which database do we use?"])
+    words = model.embed_texts_and_words(["which database do we use?"])
 
     assert again == first != other == [words[0].whole]
     assert len(runs) == 2
@@ -141,7 +145,7 @@ def test_the_words_of_a_text_have_vectors_of_their_own() -> None:
     if not is_embedder_installed():
         pytest.skip("the extra `embed` is not installed")
     model = MiniLmEmbedder()
-    money, river, nothing = model.embed_words(
+    money, river, nothing = model.embed_texts_and_words(
         ["The bank refused reimbursements", "We sat on the bank of the river", ""]
     )
     width = len(money.whole)

@@ -21,7 +21,7 @@ from starlette.testclient import TestClient
 from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist
 from memorist.page import web_server
-from memorist.page.page_access import PageAccess, restrict_to_local_address
+from memorist.page.page_access import PageAccess, restrict_redirect_to_page
 from memorist.page.web_server import MAX_BODY_BYTES, PageServer
 from memorist.views.page_rendering import name_views
 from memorist.views.view_blocks import show_untrusted
@@ -206,8 +206,8 @@ def test_secrets_are_masked_and_texts_bounded() -> None:
 )
 def test_a_change_leads_back_into_the_page(back: str) -> None:
     """No form makes the page send a browser elsewhere."""
-    assert restrict_to_local_address(back) == "/now"
-    assert restrict_to_local_address("/inbox?project=p") == "/inbox?project=p"
+    assert restrict_redirect_to_page(back) == "/now"
+    assert restrict_redirect_to_page("/inbox?project=p") == "/inbox?project=p"
 
 
 def test_the_page_reads_through_the_library() -> None:

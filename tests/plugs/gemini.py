@@ -31,7 +31,7 @@ class GeminiGateway(ScriptedServer):
         self._behind = urlsplit(behind.openai_url)
         self.bodies: list[JsonObject] = []
 
-    def answer_request(self, request: ReceivedRequest) -> tuple[int, OutgoingReply]:
+    def record_and_choose_reply(self, request: ReceivedRequest) -> tuple[int, OutgoingReply]:
         """Record a request and say what to send for it."""
         self.requests.append(replace(request, number=len(self.requests) + 1))
         self.bodies.append(request.body)

@@ -53,7 +53,7 @@ from agent_framework.openai import OpenAIChatClient, OpenAIChatCompletionClient
 
 from memorist.adapters import agent_framework as adapter
 from memorist.adapters.agent_framework import MemoristCompaction, MemoristProvider
-from memorist.adapters.agent_framework_messages import decode_messages, map_messages
+from memorist.adapters.agent_framework_messages import decode_wire_items, map_messages
 from memorist.adapters.engine_thread import EngineThread
 from memorist.core.messages import JsonObject
 from memorist.testing.provider_server import ScriptedServer
@@ -238,7 +238,7 @@ def test_whatever_is_left_alone_comes_back_as_the_frameworks_own_object(
     """
     mapped = map_messages(history)
 
-    assert [id(message) for message in mapped.restore(mapped.items, decode_messages)] == [
+    assert [id(message) for message in mapped.restore(mapped.items, decode_wire_items)] == [
         id(message) for message in history
     ]
 
@@ -264,7 +264,7 @@ def test_a_result_that_was_cut_keeps_its_call() -> None:
             {**item, "content": "cut"} if item["content"] == "first" else item
             for item in mapped.items
         ],
-        decode_messages,
+        decode_wire_items,
     )
 
     assert back[1] is calls

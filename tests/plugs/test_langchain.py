@@ -64,7 +64,11 @@ from pydantic import BaseModel, SecretStr
 from memorist.adapters.conversation import HostConversation as Ground
 from memorist.adapters.engine_thread import EngineThread
 from memorist.adapters.langchain import MemoristMiddleware
-from memorist.adapters.langchain_messages import decode_messages, encode_message, encode_reply
+from memorist.adapters.langchain_messages import (
+    decode_wire_items,
+    encode_message,
+    encode_wire_reply,
+)
 from memorist.engine.fetch_tool import FETCH_TOOL_NAME
 from memorist.formats.codec_registry import find_codec
 from memorist.ports import Request
@@ -390,7 +394,7 @@ def test_a_result_that_was_made_smaller_keeps_what_langchain_knows_of_it() -> No
         "long " * 1_000, tool_call_id="c1", name="look", artifact=[1], id="t1", status="error"
     )
 
-    (made,) = decode_messages([{"role": "tool", "tool_call_id": "c1", "content": "short"}], [own])
+    (made,) = decode_wire_items([{"role": "tool", "tool_call_id": "c1", "content": "short"}], [own])
 
     assert isinstance(made, ToolMessage)
     assert (made.content, made.id, made.name, made.artifact, made.status) == (
@@ -660,10 +664,10 @@ def test_every_message_has_a_wire_form_and_a_way_back(message: BaseMessage) -> N
     if not item.get("tool_calls") or all(
         call["function"]["arguments"].startswith("{") for call in item["tool_calls"]
     ):
-        (back,) = decode_messages([item], [])
+        (back,) = decode_wire_items([item], [])
         assert (encode_message(back).get("content") or "") == (item.get("content") or "")
     if isinstance(message, AIMessage):
         assert (
-            find_codec("openai_chat").decode_reply(encode_reply(message)).messages[0].blocks
+            find_codec("openai_chat").decode_reply(encode_wire_reply(message)).messages[0].blocks
             == read.blocks
         )

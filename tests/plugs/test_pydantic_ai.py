@@ -68,7 +68,7 @@ from memorist.adapters.message_map import MessageMap
 from memorist.adapters.pydantic_ai import MemoristCapability
 from memorist.adapters.pydantic_ai_messages import (
     MessagePiece,
-    decode_pieces,
+    build_pieces_from_items,
     encode_pieces,
     join_pieces,
 )
@@ -240,7 +240,7 @@ def back(messages: list[ModelMessage], changed: Any) -> list[ModelMessage]:
     originals: MessageMap[MessagePiece] = MessageMap(encode_pieces(messages))
     return join_pieces(
         originals.restore(
-            changed(originals.items), lambda run: decode_pieces(run, originals.messages)
+            changed(originals.items), lambda run: build_pieces_from_items(run, originals.messages)
         )
     )
 

@@ -363,11 +363,11 @@ def test_the_end_of_a_stream_is_found_however_it_is_cut(
     parts = [data[start:end] for start, end in itertools.pairwise(edges)]
 
     ending = ReplyEndDetector(None)
-    reached = [ending.is_reached(part) for part in parts]
+    reached = [ending.append_and_check_end(part) for part in parts]
 
     assert reached.index(True) == len(parts) - 1
     whole = ReplyEndDetector(len(data))
-    assert [whole.is_reached(part) for part in parts].index(True) == len(parts) - 1
+    assert [whole.append_and_check_end(part) for part in parts].index(True) == len(parts) - 1
 
 
 @pytest.mark.parametrize(

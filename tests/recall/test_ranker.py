@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.errors import DamagedIndex, ModelRefused, StoreError
-from memorist.recall.lexical_score import EntryPosition, SearchEntry, render_embedding_text
+from memorist.recall.lexical_score import PositionInGroup, SearchEntry, render_embedding_text
 from memorist.recall.ranker import Ranker
 
 MEMORIES = [
@@ -66,7 +66,7 @@ TALK = [
 def talk() -> list[SearchEntry]:
     return [
         SearchEntry(
-            id=f"t{at}", body=text, author=author, position=EntryPosition("one", at, "8 May 2023")
+            id=f"t{at}", body=text, author=author, position=PositionInGroup("one", at, "8 May 2023")
         )
         for at, (author, text) in enumerate(TALK)
     ]
@@ -187,7 +187,7 @@ def test_the_heading_of_a_group_is_never_an_answer(tmp_path: Path) -> None:
     two = [
         *talk(),
         *(
-            SearchEntry(id=f"u{at}", body=text, position=EntryPosition("two", at, "9 June 2024"))
+            SearchEntry(id=f"u{at}", body=text, position=PositionInGroup("two", at, "9 June 2024"))
             for at, (_, text) in enumerate(TALK)
         ),
     ]
@@ -235,7 +235,7 @@ ENTRIES = st.lists(
             title=" ".join(title),
             body=" ".join(body),
             author=author,
-            position=EntryPosition(*place) if place else None,
+            position=PositionInGroup(*place) if place else None,
         ),
         st.sampled_from("abcdefgh"),
         st.lists(WORDS, max_size=3),
@@ -342,7 +342,7 @@ def test_no_entry_is_an_error(rows: list[tuple[str, str, str]]) -> None:
     with TemporaryDirectory() as folder, Ranker(Path(folder) / "i") as ranker:
         entries = [
             SearchEntry(
-                id=id, title=text, body=text, author=author, position=EntryPosition(author, 1, id)
+                id=id, title=text, body=text, author=author, position=PositionInGroup(author, 1, id)
             )
             for id, text, author in rows
         ]

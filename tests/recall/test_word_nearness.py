@@ -26,9 +26,9 @@ class WordToy:
     name = "words:1"
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
-        return [each.whole for each in self.embed_words(texts)]
+        return [each.whole for each in self.embed_texts_and_words(texts)]
 
-    def embed_words(self, texts: Sequence[str]) -> list[WordVectors]:
+    def embed_texts_and_words(self, texts: Sequence[str]) -> list[WordVectors]:
         return [self._embed(text.lower().split()) for text in texts]
 
     def _embed(self, words: Sequence[str]) -> WordVectors:

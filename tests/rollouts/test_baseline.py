@@ -12,7 +12,7 @@ from memorist.errors import StoreError, WriteConflict
 from memorist.rollouts.folder_baseline import FolderBaseline
 from memorist.rollouts.folder_changes import compare_folders, render_difference
 from memorist.rollouts.folder_swap import FolderSwap, apply_recorded_swap, forget_swap, record_swap
-from memorist.rollouts.rollout_folder import read_memory_folder, write_note
+from memorist.rollouts.rollout_folder import read_memory_folder, write_user_note
 from memorist.store.disk_files import DiskFiles
 
 FILES = {
@@ -168,7 +168,9 @@ def test_only_markdown_of_a_sane_size_is_read(tmp_path: Path) -> None:
 def test_notes_of_the_same_moment_do_not_overwrite_each_other(tmp_path: Path) -> None:
     """Each has a file of its own."""
     names = [
-        write_note(DISK, tmp_path, "use pnpm", now="2025-11-22T10:00:00Z", group_title="everywhere")
+        write_user_note(
+            DISK, tmp_path, "use pnpm", now="2025-11-22T10:00:00Z", group_title="everywhere"
+        )
         for _ in range(3)
     ]
 

@@ -17,7 +17,7 @@ from memorist.errors import ModelUnavailable, StoreError, WriteConflict
 from memorist.forks.fork_spec import ForkLimits, ForkOutcome, ForkRefusal, ForkSpec, Receipt
 from memorist.ports import Request
 from memorist.rollouts.handbook_parser import parse_handbook
-from memorist.rollouts.rollout_folder import read_memory_folder, write_note
+from memorist.rollouts.rollout_folder import read_memory_folder, write_user_note
 from memorist.rollouts.stage_two import (
     ConsolidationResult,
     consolidate_folder,
@@ -444,7 +444,7 @@ async def test_notes_are_merged_and_a_damaged_state_is_told(tmp_path: Path) -> N
     """A note taken before the run is in the handbook after it. With the accepted state torn the run
     goes on and says so.
     """
-    write_note(
+    write_user_note(
         DISK,
         tmp_path / "memories",
         "Never deploy on Fridays",

@@ -25,7 +25,7 @@ from memorist.rollouts.session_evidence import (
     EvidenceRow,
     EvidenceRows,
     EvidenceTier,
-    calibrate_factor,
+    calibrate_token_factor,
     evidence_token_budget,
     max_row_bytes,
     shrink_budget,
@@ -259,9 +259,9 @@ def test_the_budget_follows_the_window_and_the_providers_count() -> None:
     assert evidence_token_budget(200_000, reserved=20_000) == 132_999
     assert evidence_token_budget(8_000, reserved=4_000) == 4_000
     assert evidence_token_budget(0, reserved=1) == 150_000
-    assert calibrate_factor(1.2, estimated=1_000, counted=1_500) == pytest.approx(1.8)
-    assert calibrate_factor(1.2, estimated=1_000, counted=0) == 1.2
-    assert calibrate_factor(1.2, estimated=1, counted=10**9) == 4.0
+    assert calibrate_token_factor(1.2, estimated=1_000, counted=1_500) == pytest.approx(1.8)
+    assert calibrate_token_factor(1.2, estimated=1_000, counted=0) == 1.2
+    assert calibrate_token_factor(1.2, estimated=1, counted=10**9) == 4.0
     assert estimate_text_tokens("x" * tokens_to_bytes(1_000, 1.8), 1.8) <= 1_000
 
 

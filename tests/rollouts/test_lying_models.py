@@ -15,7 +15,7 @@ from memorist.core.prompt_templates import load_prompt
 from memorist.rollouts.raw_memory import SECTION_TITLES, RawMemory, parse_raw_memory
 from memorist.rollouts.stage_one import extract_session
 from memorist.rollouts.stage_one_answer import StageOneAnswer
-from memorist.rollouts.stage_one_review import AnswerReviewBasis, judge_answer
+from memorist.rollouts.stage_one_review import AnswerReviewBasis, merge_answer_with_proven
 from memorist.rollouts.structural_stage_one import StageOneResult
 from memorist.runtime import Runtime
 from memorist.store.rollout_rows import Rollout
@@ -176,7 +176,7 @@ def test_no_answer_takes_a_proved_entry_away(lines: list[str], summary: str) -> 
     )
     said = StageOneAnswer("### Task 1\n\ntask: Mend\n\n" + "\n".join(lines), summary, None)
 
-    judged = judge_answer(said, session)
+    judged = merge_answer_with_proven(said, session)
 
     assert found(proven) <= found(judged.stage.memory)
     assert not any(

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from memorist.errors import ModelUnavailable, StoreError
-from memorist.rollouts.job_worker import JobEvent, JobFinished, JobNotClaimed, WorkerPace
+from memorist.rollouts.job_worker import JobEvent, JobFinished, JobNotClaimed, SharedWorkerIntervals
 from memorist.rollouts.shared_worker import run_shared_worker
 from memorist.store.dead_workers import release_dead_leases
 from memorist.store.extract_rows import (
@@ -28,7 +28,7 @@ from memorist.store.job_claims import (
     finish_consolidation,
     finish_extraction,
     list_exhausted_jobs,
-    list_failures,
+    list_failed_attempts,
     list_jobs,
     retry_jobs,
 )
@@ -96,8 +96,8 @@ def test_the_same_promises_hold_on_postgresql(address: str) -> None:
     assert whys == ["running", "up to date", "backoff", "backoff", "exhausted"]
     assert (
         [job.key for job in list_exhausted_jobs(state)],
-        len(list_failures(state, "b")),
-        len(list_failures(state)),
+        len(list_failed_attempts(state, "b")),
+        len(list_failed_attempts(state)),
     ) == (["b"], 3, 3)
     assert (retry_jobs(state, TERMS, ["b"]), claim(state, "b").attempt) == (1, 4)
     assert (
@@ -168,8 +168,10 @@ def test_two_workers_share_the_work_and_one_is_killed_in_the_middle(
     assert (sorted(ended), sorted(set(begun))) == (ids, ids)
     assert 1 <= len(begun) - len(ids) <= 2
     assert {each[0] for each in lines() if each[1] == "begin"} == {dead, living}
-    assert {each.key for each in list_failures(state)} == {id for id in ids if begun.count(id) > 1}
-    assert all("no sign of life" in each.reason for each in list_failures(state))
+    assert {each.key for each in list_failed_attempts(state)} == {
+        id for id in ids if begun.count(id) > 1
+    }
+    assert all("no sign of life" in each.reason for each in list_failed_attempts(state))
     assert {job.status for job in list_jobs(state)} == {"done"}
     state.close()
 
@@ -240,7 +242,7 @@ async def test_what_fails_comes_again_later_and_what_is_exhausted_does_not(addre
             means(state, scripted, told, settings),
             address,
             stop,
-            pace=WorkerPace(stalled=5, sweep=0.2, settle=0.1),
+            pace=SharedWorkerIntervals(stalled=5, sweep=0.2, settle=0.1),
             at_once=2,
         )
     )
@@ -284,7 +286,7 @@ async def test_once_ends_when_all_that_can_be_begun_is_done(address: str) -> Non
             means(state, scripted, told),
             address,
             asyncio.Event(),
-            pace=WorkerPace(),
+            pace=SharedWorkerIntervals(),
             at_once=2,
             once=True,
         )

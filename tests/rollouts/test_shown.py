@@ -21,8 +21,8 @@ from memorist.rollouts.summary_composition import (
     MemorySummary,
     SummaryGroup,
     SummaryTopic,
+    drop_summary_entries_to_fit,
     find_summary_problem,
-    fit_summary,
     parse_memory_summary,
     render_memory_summary,
 )
@@ -280,7 +280,7 @@ def test_fitting_never_makes_an_entry_up_or_cuts_one(
     """What is left are whole entries of it, in their order, and within the limit wherever anything
     can be.
     """
-    cut = fit_summary(given_summary, limit, len)
+    cut = drop_summary_entries_to_fit(given_summary, limit, len)
     whole = [
         entry
         for part in (*given_summary.preferences, *given_summary.tips)

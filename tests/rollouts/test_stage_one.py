@@ -26,7 +26,11 @@ from memorist.rollouts.stage_one_prompt import (
     build_part_instruction,
     render_part_material,
 )
-from memorist.rollouts.stage_one_review import AnswerReviewBasis, JudgedAnswer, judge_answer
+from memorist.rollouts.stage_one_review import (
+    AnswerReviewBasis,
+    JudgedAnswer,
+    merge_answer_with_proven,
+)
 from memorist.rollouts.structural_stage_one import StageOneResult
 from memorist.store.rollout_rows import Rollout
 
@@ -114,7 +118,9 @@ def answer(
 def verdict(given_answer: StageOneAnswer, known: RawMemory | None = None) -> JudgedAnswer:
     shown = "\n".join([*(text for _, text in SAID.user_messages), *SAID.outside_texts, SHOWN])
     proven = StageOneResult(known or RawMemory())
-    return judge_answer(given_answer, AnswerReviewBasis(THREAD, proven, SAID, shown, TEXTS.task))
+    return merge_answer_with_proven(
+        given_answer, AnswerReviewBasis(THREAD, proven, SAID, shown, TEXTS.task)
+    )
 
 
 def only(found: JudgedAnswer) -> RawMemoryTask:

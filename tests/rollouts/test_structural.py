@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from memorist.core.token_count import estimate_text_tokens
 from memorist.formats.transcript_format import TurnRollback
 from memorist.rollouts.folder_draft import DraftInput, build_draft
-from memorist.rollouts.message_effects import MessageEffect, classify_message
+from memorist.rollouts.message_effects import MessageTaskEffect, classify_effect_on_task
 from memorist.rollouts.raw_memory import RawMemoryTask, parse_raw_memory
 from memorist.rollouts.session_scan import scan_transcript
 from memorist.rollouts.skill_procedures import draft_procedures
@@ -57,30 +57,30 @@ def first(talk: Talk) -> RawMemoryTask:
 @pytest.mark.parametrize(
     ("text", "act"),
     [
-        ("/clear", MessageEffect.COMMAND),
-        ("!git switch main", MessageEffect.COMMAND),
-        ("ok, commit and continue", MessageEffect.ACCEPTS),
-        ("Thanks, that works!", MessageEffect.ACCEPTS),
-        ("works but the tests fail", MessageEffect.CORRECTS),
-        ("yes please", MessageEffect.GOES_ON),
-        ("what's the source for `edit`?", MessageEffect.GOES_ON),
-        ("oops, please fix the name of the shortcut", MessageEffect.CORRECTS),
-        ("No, use Decimal instead of float here", MessageEffect.CORRECTS),
-        ("That's not what I asked you to do.", MessageEffect.CORRECTS),
+        ("/clear", MessageTaskEffect.COMMAND),
+        ("!git switch main", MessageTaskEffect.COMMAND),
+        ("ok, commit and continue", MessageTaskEffect.ACCEPTS),
+        ("Thanks, that works!", MessageTaskEffect.ACCEPTS),
+        ("works but the tests fail", MessageTaskEffect.CORRECTS),
+        ("yes please", MessageTaskEffect.GOES_ON),
+        ("what's the source for `edit`?", MessageTaskEffect.GOES_ON),
+        ("oops, please fix the name of the shortcut", MessageTaskEffect.CORRECTS),
+        ("No, use Decimal instead of float here", MessageTaskEffect.CORRECTS),
+        ("That's not what I asked you to do.", MessageTaskEffect.CORRECTS),
         (
             "You've just updated the search section. That's not the right place",
-            MessageEffect.CORRECTS,
+            MessageTaskEffect.CORRECTS,
         ),
-        ("还是不行", MessageEffect.CORRECTS),
-        ("add a page that lists the orders of the last week by customer", MessageEffect.BEGINS),
-        ("the build fails in CI https://ci.example/runs/1", MessageEffect.BEGINS),
+        ("还是不行", MessageTaskEffect.CORRECTS),
+        ("add a page that lists the orders of the last week by customer", MessageTaskEffect.BEGINS),
+        ("the build fails in CI https://ci.example/runs/1", MessageTaskEffect.BEGINS),
     ],
 )
-def test_what_a_message_does(text: str, act: MessageEffect) -> None:
+def test_what_a_message_does(text: str, act: MessageTaskEffect) -> None:
     """A message is told by its words: a command, leave to go on, thanks, a correction, or something
     new.
     """
-    assert classify_message(text, first=False) is act
+    assert classify_effect_on_task(text, first=False) is act
 
 
 @pytest.mark.covers("RO-4")

@@ -24,7 +24,7 @@ from memorist.rollouts.job_worker import (
 from memorist.settings import RolloutsSettings
 from memorist.store.extract_rows import list_enabled_extracts
 from memorist.store.job_claim_rules import LeasePolicy
-from memorist.store.job_claims import list_exhausted_jobs, list_failures, list_jobs
+from memorist.store.job_claims import list_exhausted_jobs, list_failed_attempts, list_jobs
 from memorist.store.rollout_rows import save_rollouts
 from rollouts.stages import Scripted, means
 from store.claiming import DAY, NOW, claim, opened, thread
@@ -129,7 +129,7 @@ async def test_a_failed_consolidation_waits_and_says_why(tmp_path: Path) -> None
         "backoff",
         "consolidated",
     ]
-    assert [each.reason for each in list_failures(state)] == ["no model"]
+    assert [each.reason for each in list_failed_attempts(state)] == ["no model"]
 
 
 @pytest.mark.covers("RO-2")
@@ -221,7 +221,7 @@ async def test_what_the_budget_does_not_allow_waits_and_costs_no_attempt(tmp_pat
     await run_round(given, "worker")
 
     assert waited == [("released", "the cap of the day is reached")] * 10
-    assert (list_failures(state), outcomes(told)[-2], sure.done) == ([], ("t", "kept"), [])
+    assert (list_failed_attempts(state), outcomes(told)[-2], sure.done) == ([], ("t", "kept"), [])
 
 
 @pytest.mark.covers("SG-1", "RO-1")
@@ -313,7 +313,7 @@ async def test_what_a_killed_process_of_this_machine_held_is_started_again_at_on
         "container": "running",
         "older": "running",
     }
-    assert {each.key: "no sign of life" in each.reason for each in list_failures(state)} == {
+    assert {each.key: "no sign of life" in each.reason for each in list_failed_attempts(state)} == {
         "killed": True,
         "recycled": True,
         "restarted": True,

@@ -9,12 +9,12 @@ import signal
 import sys
 from pathlib import Path
 
-from memorist.rollouts.job_worker import WorkerPace
+from memorist.rollouts.job_worker import SharedWorkerIntervals
 from memorist.rollouts.shared_worker import run_shared_worker
 from memorist.store.postgres import PostgresState
 from rollouts.stages import SETTINGS, Scripted, means
 
-PACE = WorkerPace(stalled=4.0, sweep=0.5, lease=8, settle=0.2)
+PACE = SharedWorkerIntervals(stalled=4.0, sweep=0.5, lease=8, settle=0.2)
 """A worker that lives must give its signs in that time on a machine that is busy with other work
 too.
 """

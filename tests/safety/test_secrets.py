@@ -23,8 +23,8 @@ from memorist.safety.secret_keys import find_key_kind
 from memorist.safety.secret_patterns import (
     HOLE_CLASSES,
     has_checksum,
+    list_named_token_shapes,
     load_token_formats,
-    parse_token_shape_table,
 )
 from memorist.safety.secret_providers import load_named_providers
 from memorist.safety.secrets import (
@@ -77,7 +77,7 @@ def draw(shape: str, random: Random) -> str:
 
 
 SHAPES = [
-    (name, shape) for name, shape in parse_token_shape_table() if name not in {"private-key", "jwt"}
+    (name, shape) for name, shape in list_named_token_shapes() if name not in {"private-key", "jwt"}
 ]
 
 

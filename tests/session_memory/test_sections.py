@@ -11,9 +11,9 @@ from memorist.session_memory.notes_template import (
     STRUCTURAL_MARK,
     compose_notes,
     is_empty_notes,
-    merge_structural_notes,
     parse_section_bodies,
     repair_notes,
+    replace_structural_notes,
     template_sections,
 )
 
@@ -124,8 +124,8 @@ def test_whatever_comes_back_the_frame_is_whole(lines: list[str]) -> None:
 def test_what_structure_proved_stands_apart_and_is_replaced_next_time() -> None:
     """The mark tells the two apart; a model's text is never touched by a structural update."""
     written = compose_notes(TEMPLATE, {"Learnings": "a model's words"})
-    once = merge_structural_notes(written, TEMPLATE, {"Learnings": "first", "Worklog": "step 1"})
-    twice = merge_structural_notes(once, TEMPLATE, {"Learnings": "second"})
+    once = replace_structural_notes(written, TEMPLATE, {"Learnings": "first", "Worklog": "step 1"})
+    twice = replace_structural_notes(once, TEMPLATE, {"Learnings": "second"})
 
     assert (
         parse_section_bodies(twice, TEMPLATE)["Learnings"]
@@ -139,7 +139,7 @@ def test_what_structure_proved_stands_apart_and_is_replaced_next_time() -> None:
 def test_an_own_template_rules_the_frame() -> None:
     """Other sections, with or without hints, are kept as the user wrote them."""
     own = "# Status\n_where it stands_\n\n# Open\n"
-    text = merge_structural_notes(
+    text = replace_structural_notes(
         own, own, {"Status": "here", "Current State": "not in this template"}
     )
 

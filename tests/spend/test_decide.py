@@ -17,18 +17,18 @@ from memorist.budget.budget_caps import (
     BudgetRequest,
     BudgetScope,
     BudgetUsage,
-    compute_largest_fork_use,
+    convert_fork_limits_to_amount,
     decide_budget,
 )
 from memorist.budget.work_priority import CAP_SHARES, UNKNOWN_WORK_SHARE, budget_cap_share
 from memorist.forks.fork_spec import ForkLimits
 from memorist.settings import SpendSettings
-from memorist.store.spend_rows import ProviderHold, ResourceAmount
+from memorist.store.spend_rows import ModelHold, ResourceAmount
 
 NOW = 1_700_000_000.0
 """22:13:20 UTC."""
 PLAIN = SpendSettings()
-HOLD = ProviderHold(
+HOLD = ModelHold(
     model="m",
     cause="refused",
     noted=NOW,
@@ -84,7 +84,7 @@ def test_a_fork_that_uses_all_it_was_granted_stays_below_every_cap(
     found = decide_budget(BudgetRequest(label=label, limits=own), standing, PLAIN)
     if isinstance(found, BudgetRefused):
         return
-    granted = compute_largest_fork_use(found.limits)
+    granted = convert_fork_limits_to_amount(found.limits)
     for scope, used in (
         ("day", standing.day + standing.day_reserved),
         ("session", standing.session + standing.session_reserved),
@@ -92,7 +92,7 @@ def test_a_fork_that_uses_all_it_was_granted_stays_below_every_cap(
         for measure in MEASURES:
             total = getattr(used + granted, measure)
             assert total <= getattr(PLAIN, f"{scope}_{measure}") * budget_cap_share(label) + 1e-6
-            assert getattr(granted, measure) <= getattr(compute_largest_fork_use(own), measure)
+            assert getattr(granted, measure) <= getattr(convert_fork_limits_to_amount(own), measure)
     assert found.limits.requests >= 1
 
 

@@ -21,7 +21,7 @@ from memorist.store.job_claims import (
     finish_consolidation,
     finish_extraction,
     list_exhausted_jobs,
-    list_failures,
+    list_failed_attempts,
     list_jobs,
     renew_lease,
 )
@@ -114,7 +114,7 @@ def main(base: Path) -> None:
                 for each in list_enabled_extracts(state)
             },
             "jobs": {job.key: job.status for job in list_jobs(state) if job.key != "gone"},
-            "failures": [each.reason for each in list_failures(state)],
+            "failures": [each.reason for each in list_failed_attempts(state)],
             "exhausted": len(list_exhausted_jobs(state)),
         }
         state.close()

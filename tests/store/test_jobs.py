@@ -18,7 +18,7 @@ from memorist.store.job_claims import (
     finish_consolidation,
     finish_extraction,
     list_exhausted_jobs,
-    list_failures,
+    list_failed_attempts,
     list_jobs,
     postpone_job,
     release_job,
@@ -69,7 +69,7 @@ def test_a_dead_worker_holds_its_claim_no_longer_than_the_lease(tmp_path: Path) 
         False,
     )
     assert (list_enabled_extracts(state), second.attempt) == ([], 2)
-    assert [("one" in each.reason, each.attempt) for each in list_failures(state, "t")] == [
+    assert [("one" in each.reason, each.attempt) for each in list_failed_attempts(state, "t")] == [
         (True, 1)
     ]
 
@@ -103,7 +103,7 @@ def test_what_fails_waits_and_after_three_times_is_listed_with_its_reason(tmp_pa
     assert [(job.key, job.last_error, job.attempts) for job in list_exhausted_jobs(state)] == [
         ("t", "broken JSON, 2", 3)
     ]
-    assert [each.reason for each in list_failures(state)] == [
+    assert [each.reason for each in list_failed_attempts(state)] == [
         f"broken JSON, {number}" for number in range(3)
     ]
     assert (retry_jobs(state, TERMS), list_exhausted_jobs(state), claim(state).attempt) == (
@@ -161,7 +161,7 @@ def test_a_claim_that_is_given_back_costs_no_attempt(tmp_path: Path) -> None:
         back,
         release_job(state, first),
         claim(state, worker="two").attempt,
-        list_failures(state),
+        list_failed_attempts(state),
     ) == (True, False, 1, [])
     assert list_jobs(state)[0].retries_left == 3
 
@@ -182,7 +182,7 @@ def test_what_may_not_be_done_now_waits_and_costs_no_attempt(tmp_path: Path) -> 
     lifted = retry_jobs(state, TERMS, ["t"])
 
     assert (waits.why, waits.reason, late) == ("backoff", "the cap of the day is reached", False)
-    assert (list_failures(state), list_exhausted_jobs(state), lifted) == ([], [], 1)
+    assert (list_failed_attempts(state), list_exhausted_jobs(state), lifted) == ([], [], 1)
     assert claim(state, worker="two").attempt == 1
 
 

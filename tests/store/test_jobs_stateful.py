@@ -28,7 +28,7 @@ from memorist.store.job_claims import (
     fail_job,
     finish_extraction,
     list_exhausted_jobs,
-    list_failures,
+    list_failed_attempts,
     list_jobs,
     postpone_job,
     release_job,
@@ -126,9 +126,9 @@ class Claims(RuleBasedStateMachine):
 
     @rule(claim=consumes(held))
     def a_worker_fails(self, claim: JobClaim) -> None:
-        before, owned = len(list_failures(self.state)), self._owned(claim)
+        before, owned = len(list_failed_attempts(self.state)), self._owned(claim)
         assert fail_job(self.state, claim, "it failed", TERMS) is owned
-        assert len(list_failures(self.state)) == before + owned
+        assert len(list_failed_attempts(self.state)) == before + owned
         self._over(claim)
 
     @rule(claim=consumes(held), later=st.booleans())

@@ -10,7 +10,7 @@ from pathlib import Path
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
 from memorist.auto_memory.memory_file import MemoryKind
-from memorist.cli.search_command import sync_session_index
+from memorist.cli.search_command import open_synced_session_index
 from memorist.core.messages import Usage
 from memorist.engine.engine import Memorist
 from memorist.forks.fork_spec import ForkOutcome, Receipt
@@ -21,7 +21,7 @@ from memorist.rollouts.raw_memory import (
     render_raw_memory,
 )
 from memorist.store.database import open_database
-from memorist.store.extract_rows import RolloutExtract, save_extract
+from memorist.store.extract_rows import RolloutExtract, save_extract_if_newest
 from memorist.store.memory_uses import MemoryUse, record_uses
 from memorist.store.receipt_rows import record_receipt
 from memorist.store.rollout_rows import Rollout, save_rollouts
@@ -94,7 +94,7 @@ def make_home(project: Path) -> None:
     _write_memories(memory)
     _record_work(engine, memory)
     asyncio.run(engine.close())
-    sync_session_index(everywhere=True).close()
+    open_synced_session_index(everywhere=True).close()
 
 
 def _write_memories(memory: AutoMemory) -> None:
@@ -169,7 +169,7 @@ def _record_work(engine: Memorist, memory: AutoMemory) -> None:
         ),
         rollout_summary=f"Which database? {HOSTILE}",
     )
-    save_extract(SqliteState(database, SystemClock().now), extract)
+    save_extract_if_newest(SqliteState(database, SystemClock().now), extract)
 
 
 def _topic(path: str, kind: str, text: str) -> MemoryChange:

@@ -27,7 +27,7 @@ from memorist.errors import (
 from memorist.safety.server_access import LOOPBACK_NAMES, parse_host_name
 from memorist.team.shared_file import text_checksum
 from memorist.team.team_client import ServerAccess, ServerRemote
-from memorist.team.team_protocol import MAX_REQUEST_BYTES, team_space_name
+from memorist.team.team_protocol import MAX_REQUEST_BYTES, derive_space_name_from_remote
 from memorist.team.team_remote import RemoteChange, RemoteState
 from memorist.team.team_server import (
     FORWARDED_HEADERS,
@@ -134,7 +134,7 @@ def test_an_answer_has_a_limit_and_the_client_asks_for_the_rest(
     """Large memories come in several answers; one request for all of them gets the first ones."""
     remote = client(port)
     big = {f"m{number}.md": f"{number} {'x' * 190_000}\n" for number in range(8)}
-    seen = RemoteState(id=store.read_snapshot("shop").id, version="0")
+    seen = RemoteState(id=store.read_or_create_snapshot("shop").id, version="0")
     for key, text in big.items():
         seen = remote.push_changes({key: RemoteChange(text, "")}, seen)
 
@@ -157,7 +157,7 @@ def test_puts_are_conditional_and_whole(port: int, store: TeamStore) -> None:
     remote = client(port)
     seen = remote.push_changes(
         {"a.md": RemoteChange(note("A."), "")},
-        RemoteState(id=store.read_snapshot("shop").id, version="0"),
+        RemoteState(id=store.read_or_create_snapshot("shop").id, version="0"),
     )
     with pytest.raises(RemoteChanged):
         remote.push_changes(
@@ -168,7 +168,7 @@ def test_puts_are_conditional_and_whole(port: int, store: TeamStore) -> None:
     assert status == 412
     assert seen.version == "1"
     assert seen.tag
-    assert set(store.read_snapshot("shop").entries) == {"a.md"}
+    assert set(store.read_or_create_snapshot("shop").entries) == {"a.md"}
     assert (
         ask(port, "PUT", "/v1/team/shop", change("b.md", "B\n"), {"if-match": seen.tag})[0] == 200
     )
@@ -195,7 +195,7 @@ def test_many_writers_of_one_memory_are_served_one_after_the_other(
         thread.join(60)
 
     assert sorted(found) == ["done", *["moved"] * 9]
-    assert store.read_snapshot("shop").version == 1
+    assert store.read_or_create_snapshot("shop").version == 1
 
 
 @pytest.mark.covers("TM-2", "TM-3", "TM-4", "SF-6")
@@ -252,7 +252,7 @@ def test_what_a_hostile_client_sends_is_refused_and_nothing_is_kept(
 
     assert found == status
     assert TOKEN not in str(told)
-    assert store.read_snapshot("shop").entries == {}
+    assert store.read_or_create_snapshot("shop").entries == {}
     assert ask(port, "GET", "/healthz")[0] == 200
 
 
@@ -326,7 +326,7 @@ def test_a_token_opens_what_it_is_for(store: TeamStore, port: int, tmp_path: Pat
     assert client(port, token=reading).fetch_listing(RemoteState()) is not None
     with pytest.raises(RemoteRefused, match="403"):
         client(port, token=reading).push_changes({"a.md": RemoteChange("a\n", "")}, RemoteState())
-    store.revoke_token("every")
+    store.revoke_tokens("every")
     with pytest.raises(RemoteRefused, match="401"):
         client(port, token=every).fetch_listing(RemoteState())
     assert one.encode() not in b"".join(path.read_bytes() for path in tmp_path.glob("team.sqlite*"))
@@ -478,7 +478,7 @@ def test_what_is_to_be_sent_outlives_a_server_that_is_away(
         a.sync = type(a.sync)(a.memory, client(again), files=a.files, settings=a.settings)
         assert a.sync.push().sent == ("two.md",)
 
-    assert set(store.read_snapshot("shop").entries) == {"one.md", "two.md"}
+    assert set(store.read_or_create_snapshot("shop").entries) == {"one.md", "two.md"}
 
 
 @pytest.mark.covers("TM-2", "SF-6")
@@ -641,7 +641,7 @@ def test_a_project_has_one_name_however_it_was_cloned() -> None:
         "https://jo@git.example/Team/Shop/",
     ]
 
-    assert len({team_space_name(form) for form in forms}) == 1
+    assert len({derive_space_name_from_remote(form) for form in forms}) == 1
     assert text_checksum("a") != text_checksum("b")
 
 
@@ -671,7 +671,7 @@ def test_deletions_never_grow_a_team_beyond_what_a_client_reads(
     never = {f"never{number}.md": {"text": None} for number in range(500)}
 
     assert ask(port, "PUT", "/v1/team/shop", json.dumps({"changes": never}).encode())[0] == 200
-    assert store.read_snapshot("shop").version == 0
+    assert store.read_or_create_snapshot("shop").version == 0
     for number in range(5):
         assert ask(port, "PUT", "/v1/team/shop", change(f"k{number}.md", "x\n"))[0] == 200
         was = text_checksum("x\n")
@@ -679,7 +679,7 @@ def test_deletions_never_grow_a_team_beyond_what_a_client_reads(
 
     listing = client(port).fetch_listing(RemoteState())
 
-    assert store.read_snapshot("shop").deleted == ("k2.md", "k3.md", "k4.md")
+    assert store.read_or_create_snapshot("shop").deleted == ("k2.md", "k3.md", "k4.md")
     assert listing is not None
     assert listing.deleted == {"k2.md", "k3.md", "k4.md"}
 
@@ -711,11 +711,11 @@ def test_both_databases_keep_the_same(kind: str, tmp_path: Path) -> None:
             == {}
         )
         token = store.add_token("jo", space="shop", writes=False)
-        found = store.read_snapshot("shop")
+        found = store.read_or_create_snapshot("shop")
         store.close()
         again = open_team_store(place, most=2)
 
-        assert again.read_snapshot("shop") == found
+        assert again.read_or_create_snapshot("shop") == found
         assert (found.version, found.entries, found.deleted) == (
             2,
             {"a.md": (one.hash, 4)},
@@ -732,11 +732,11 @@ def test_both_databases_keep_the_same(kind: str, tmp_path: Path) -> None:
             ("b.md", 1, "jo", False),
         ]
         assert [each.version for each in again.list_revisions("shop", "b.md", most=9)] == [2, 1]
-        assert again.find_id_and_version("shop") == (found.id, 2)
+        assert again.find_team_id_and_version("shop") == (found.id, 2)
         assert again.read_texts("shop", ["a.md", "b.md", "c.md"], most=100) == {"a.md": "one\n"}
-        assert again.read_snapshot("other").id != found.id
+        assert again.read_or_create_snapshot("other").id != found.id
         assert again.find_token(token) == TeamToken("jo", "shop", writes=False)
         assert again.find_token("x") is None
-        assert again.revoke_token("jo") == 1
+        assert again.revoke_tokens("jo") == 1
         assert again.list_tokens() == []
         again.close()

@@ -131,7 +131,7 @@ async def test_a_forks_request_is_a_cache_read_of_its_parents() -> None:
     fork = await model.send(
         Request(
             format="anthropic",
-            body=wire.extend_request(
+            body=wire.append_reply_and_messages(
                 body, parent.body, wire.build_user_messages("update the notes")
             ),
         )

@@ -29,7 +29,11 @@ from agent_framework import (
 )
 from agent_framework.exceptions import ChatClientException
 
-from memorist.adapters.agent_framework_messages import decode_messages, encode_reply, map_messages
+from memorist.adapters.agent_framework_messages import (
+    decode_wire_items,
+    encode_wire_reply,
+    map_messages,
+)
 from memorist.adapters.chat_messages import FORMAT
 from memorist.adapters.conversation import HostConversation
 from memorist.adapters.engine_thread import EngineArguments, EngineThread, open_engine_thread
@@ -173,7 +177,7 @@ class _MemoristChatMiddleware(ChatMiddleware):
 
     async def _observe(self, response: ChatResponse) -> None:
         if response.messages:
-            await self._conversation.aobserve_mapped(lambda: encode_reply(response))
+            await self._conversation.aobserve_mapped(lambda: encode_wire_reply(response))
 
 
 def _remove_own_name(messages: Sequence[Message], author: str) -> list[Message]:
@@ -217,7 +221,7 @@ class _FrameworkRequest:
 
     def decode(self, sent: JsonObject) -> list[Message]:
         """Return the messages to send."""
-        shown = self._message_map.restore(sent["messages"], decode_messages)
+        shown = self._message_map.restore(sent["messages"], decode_wire_items)
         return _remove_own_name(shown, self._author)
 
 
@@ -268,7 +272,7 @@ class MemoristCompaction:
             return {"model": self._model, "messages": given.items}
 
         shown = await self._conversation.aprepare_mapped(
-            make, lambda sent: given.restore(sent["messages"], decode_messages), hosts
+            make, lambda sent: given.restore(sent["messages"], decode_wire_items), hosts
         )
         return _apply_view(messages, hosts, shown)
 

@@ -88,7 +88,7 @@ def _encode_result(content: Content) -> str | list[JsonObject]:
     return str(items[0]["text"]) if items else content.exception or ""
 
 
-def decode_messages(items: Sequence[Any]) -> list[Message]:
+def decode_wire_items(items: Sequence[Any]) -> list[Message]:
     """Decode items into new messages."""
     return [_decode_message(item) for item in items]
 
@@ -108,7 +108,7 @@ def _decode_message(item: JsonObject) -> Message:
     return Message(str(item.get("role")), contents)
 
 
-def encode_reply(response: ChatResponse) -> JsonObject:
+def encode_wire_reply(response: ChatResponse) -> JsonObject:
     """Encode a reply."""
     items = [item for message in response.messages for item in encode_message(message)]
     used: Mapping[str, Any] = response.usage_details or {}

@@ -17,13 +17,13 @@ from memorist.compaction.compaction_request import CompactionOutcome
 from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.context.assembly import HostContext
 from memorist.core.messages import JsonObject
-from memorist.engine.disk_pause import DiskPause
+from memorist.engine.disk_pause import DiskFailurePauses
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.errors import MemoristError, StoreError
 from memorist.events import AdapterFailed, EventListener
 from memorist.ports import HostInfo
-from memorist.store.database import is_disk_failure
+from memorist.store.database import is_storage_failure
 
 Result = TypeVar("Result")
 
@@ -53,7 +53,7 @@ class EngineRunner(Protocol):
     """What a conversation needs of its engine; implemented by `bridge.EngineThread`."""
 
     listener: EventListener | None
-    disk_pause: DiskPause
+    disk_pause: DiskFailurePauses
 
     @property
     def engine(self) -> Memorist:
@@ -394,7 +394,7 @@ class HostConversation:
 
     def _report_failure(self, point: str, error: BaseException) -> None:
         """Report a failure once for each call and kind of error."""
-        is_disk = isinstance(error, StoreError) or is_disk_failure(error)
+        is_disk = isinstance(error, StoreError) or is_storage_failure(error)
         mark = ("disk" if is_disk else point, type(error).__name__)
         if mark in self._reported_failures:
             return

@@ -23,7 +23,7 @@ from memorist.adapters.conversation import (
 )
 from memorist.core.lru_cache import LruCache
 from memorist.engine.blocking_engine import LoopThread
-from memorist.engine.disk_pause import DiskPause
+from memorist.engine.disk_pause import DiskFailurePauses
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.engine.session_pool import PoolLimits, SessionPool
@@ -106,7 +106,7 @@ class EngineThread:
         )
         self._sessions.is_wanted = lambda session: session.is_wanted
         self._arguments = engine
-        self.disk_pause = DiskPause(engine.get("clock") or SystemClock())
+        self.disk_pause = DiskFailurePauses(engine.get("clock") or SystemClock())
         """The pauses after the disk refused."""
         self._users: Tenants | None = None
         """The homes of users; touched in the engine's thread only."""

@@ -27,7 +27,7 @@ from memorist.adapters.conversation import HostConversation
 from memorist.adapters.engine_thread import EngineArguments, EngineThread
 from memorist.adapters.hermes_state import HermesState, encode_message, find_texts_added_by_memorist
 from memorist.adapters.message_map import MessageMap
-from memorist.compaction.thresholds import compute_model_thresholds
+from memorist.compaction.thresholds import compute_request_thresholds
 from memorist.core.messages import JsonObject
 from memorist.core.tool_pairs import holds_same_objects
 from memorist.engine.fetch_tool import FETCH_TOOL_NAME, build_fetch_tool
@@ -169,7 +169,7 @@ class MemoristMemoryProvider(MemoryProvider):
         """End the session: write everything and release its files."""
         if self.session:
             self._conversation("").close()
-            self.shared.end_session(self.session)
+            self.shared.drop_session_state(self.session)
 
     def _conversation(self, session_id: str) -> HostConversation:
         return self.shared.conversation(session_id or self.session)
@@ -213,7 +213,9 @@ class MemoristEngine(ContextEngine):
         del base_url, api_key, provider, api_mode
         self.shared.model = model
         self.context_length = context_length
-        own = compute_model_thresholds({"model": model}, self.shared.attached.engine.settings).auto
+        own = compute_request_thresholds(
+            {"model": model}, self.shared.attached.engine.settings
+        ).auto
         self.threshold_tokens = min(own, int(context_length * _ENGINE_SHARE))
 
     def update_from_response(self, usage: dict[str, Any]) -> None:
@@ -352,7 +354,7 @@ def plugin(
                 take(make(shared))
         hook = getattr(context, "register_hook", None)
         if hook is not None:
-            hook("pre_llm_call", shared.on_llm_call)
+            hook("pre_llm_call", shared.on_pre_llm_call)
             hook("pre_api_request", shared.on_api_request)
             hook("post_api_request", shared.on_api_response)
 

@@ -70,7 +70,7 @@ class HermesState:
         """
         self._owners[session] = user, home if self._project is None else str(self._project)
 
-    def end_session(self, session: str) -> None:
+    def drop_session_state(self, session: str) -> None:
         """Drop a session that is over from memory."""
         self._histories.pop(session, None)
         self._hooked_sessions.discard(session)
@@ -101,7 +101,7 @@ class HermesState:
         """Whether hooks report the model calls of this session."""
         return session in self._hooked_sessions
 
-    def on_llm_call(
+    def on_pre_llm_call(
         self,
         *,
         session_id: str = "",

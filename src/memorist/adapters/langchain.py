@@ -21,7 +21,11 @@ from langgraph.runtime import Runtime
 
 from memorist.adapters.conversation import HostConversation
 from memorist.adapters.engine_thread import EngineArguments, EngineThread, open_engine_thread
-from memorist.adapters.langchain_messages import decode_messages, encode_message, encode_reply
+from memorist.adapters.langchain_messages import (
+    decode_wire_items,
+    encode_message,
+    encode_wire_reply,
+)
 from memorist.adapters.message_map import MessageMap
 from memorist.adapters.run_identity import (
     RunOwnerResolver,
@@ -174,7 +178,7 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             if again is None:
                 raise
             response = handler(again)
-        talk.observe_mapped(lambda: encode_reply(_model_message(response)))
+        talk.observe_mapped(lambda: encode_wire_reply(_model_message(response)))
         return response
 
     async def awrap_model_call(
@@ -192,7 +196,7 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             if again is None:
                 raise
             response = await handler(again)
-        await talk.aobserve_mapped(lambda: encode_reply(_model_message(response)))
+        await talk.aobserve_mapped(lambda: encode_wire_reply(_model_message(response)))
         return response
 
     def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
@@ -305,7 +309,7 @@ class LangChainRequest:
         """Return the request to send; the same object when nothing was changed."""
         hosts = self._request.messages
         messages = self._message_map.restore(
-            body["messages"], lambda run: decode_messages(run, hosts)
+            body["messages"], lambda run: decode_wire_items(run, hosts)
         )
         if len(messages) == len(hosts) and all(
             one is other for one, other in zip(messages, hosts, strict=True)

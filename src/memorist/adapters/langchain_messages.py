@@ -24,10 +24,10 @@ from langchain_core.messages import (
 from langchain_core.messages.tool import tool_call
 
 from memorist.core.messages import JsonObject
-from memorist.core.text_analysis import word_set
+from memorist.core.text_analysis import parse_word_list
 
 _TEXT_TYPES = frozenset({"text", "output_text", "input_text"})
-_OMITTED_TYPES = word_set(
+_OMITTED_TYPES = parse_word_list(
     """
          thinking redacted_thinking reasoning reasoning_content tool_use tool_call tool_call_chunk
     function_call
@@ -117,7 +117,9 @@ def _picture_url(part: dict[str, Any]) -> str | None:
     return f"data:{kind};base64,{data}" if isinstance(data, str) else None
 
 
-def decode_messages(items: Iterable[JsonObject], hosts: Iterable[BaseMessage]) -> list[AnyMessage]:
+def decode_wire_items(
+    items: Iterable[JsonObject], hosts: Iterable[BaseMessage]
+) -> list[AnyMessage]:
     """Decode items that memorist added or changed.
 
     A changed tool result keeps the id, name and artifact of the host's.
@@ -156,7 +158,7 @@ def _decode_call(call: JsonObject) -> ToolCall:
     )
 
 
-def encode_reply(message: AIMessage) -> JsonObject:
+def encode_wire_reply(message: AIMessage) -> JsonObject:
     """Encode a reply, with its usage where the provider reported it."""
     facts = message.response_metadata
     body: JsonObject = {

@@ -26,7 +26,7 @@ from memorist.auto_memory.memory_index import MemoryIndex
 from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.auto_memory.team_memory import TEAM_PREFIX
 from memorist.auto_memory.write_evidence import WriteEvidence, collect_write_evidence
-from memorist.auto_memory.write_gate import RefusedChange, judge_change, merge_reasons
+from memorist.auto_memory.write_gate import RefusedChange, collect_unaccepted_reasons, judge_change
 from memorist.auto_memory.write_result import WriteResult
 from memorist.core.front_matter import MarkdownDocument, join_front_matter
 from memorist.core.messages import Message
@@ -358,7 +358,7 @@ class MemoryToolCommands:
             session=case.evidence.session,
         )
         reasons = (
-            *merge_reasons(verdicts),
+            *collect_unaccepted_reasons(verdicts),
             *(("the policy is review",) if self._memory.settings.policy == "review" else ()),
         )
         if reasons:

@@ -194,7 +194,7 @@ class SessionRunHooks(RunHooks[Any]):
         self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse
     ) -> None:
         """Observe a reply."""
-        await self._session.conversation.aobserve_mapped(lambda: encode_reply(response))
+        await self._session.conversation.aobserve_mapped(lambda: encode_wire_reply(response))
         await self._host_hooks.on_llm_end(context, agent, response)
 
     async def on_agent_end(
@@ -250,7 +250,7 @@ def _keep_items(items: Iterable[JsonObject]) -> Iterable[Any]:
     return items
 
 
-def encode_reply(response: ModelResponse) -> JsonObject:
+def encode_wire_reply(response: ModelResponse) -> JsonObject:
     """Encode a reply as the Responses API returns it."""
     usage = response.usage
     details = usage.input_tokens_details

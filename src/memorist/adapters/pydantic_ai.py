@@ -23,9 +23,9 @@ from memorist.adapters.engine_thread import EngineArguments, EngineThread, open_
 from memorist.adapters.message_map import MessageMap
 from memorist.adapters.pydantic_ai_messages import (
     MessagePiece,
-    decode_pieces,
+    build_pieces_from_items,
     encode_pieces,
-    encode_reply,
+    encode_wire_reply,
     join_pieces,
 )
 from memorist.adapters.run_identity import (
@@ -117,7 +117,7 @@ class MemoristCapability(AbstractCapability[Any]):
     ) -> ModelResponse:
         """Observe a reply."""
         del request_context
-        await self._run_conversation(ctx).aobserve_mapped(lambda: encode_reply(response))
+        await self._run_conversation(ctx).aobserve_mapped(lambda: encode_wire_reply(response))
         return response
 
     async def after_run(
@@ -182,7 +182,9 @@ class PydanticAIRequest:
     def decode(self, body: JsonObject) -> ModelRequestContext:
         """Return the request to send; the same object when nothing was changed."""
         pieces = self._message_map.messages
-        back = self._message_map.restore(body["messages"], lambda run: decode_pieces(run, pieces))
+        back = self._message_map.restore(
+            body["messages"], lambda run: build_pieces_from_items(run, pieces)
+        )
         if back == pieces:
             return self._request
         return replace(self._request, messages=join_pieces(back))

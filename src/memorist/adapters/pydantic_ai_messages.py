@@ -150,7 +150,7 @@ def encode_model_response(message: ModelResponse) -> JsonObject:
     )
 
 
-def decode_pieces(
+def build_pieces_from_items(
     items: Iterable[JsonObject], pieces: Iterable[MessagePiece]
 ) -> Iterator[MessagePiece]:
     """Decode items that memorist added or changed.
@@ -243,7 +243,7 @@ def join_pieces(pieces: Iterable[MessagePiece]) -> list[ModelMessage]:
     return messages
 
 
-def encode_reply(message: ModelResponse) -> JsonObject:
+def encode_wire_reply(message: ModelResponse) -> JsonObject:
     """Encode a reply, with its usage."""
     usage = message.usage
     return {

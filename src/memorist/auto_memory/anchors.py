@@ -79,7 +79,7 @@ class AnchorChanges(Struct, frozen=True, kw_only=True):
         return bool(self.missing) and not self.changed and not self.kept
 
 
-def find_named_paths(text: str) -> tuple[str, ...]:
+def find_path_candidates(text: str) -> tuple[str, ...]:
     """What may be paths of files in a text, each once: words with a slash or an ending, and such
     ones with spaces.
     """

@@ -306,7 +306,7 @@ class AutoMemory:
         after = encode_file_text(with_anchors(topic, anchors).text())
         return replace(accepted, change=replace(change, after=after))
 
-    def mute(self, path: str, *, muted: bool) -> WriteResult:
+    def set_muted(self, path: str, *, muted: bool) -> WriteResult:
         """Leave a memory out of all that models are shown, or let it in again, for the user. Raises
         InputError for a path that is no memory's, StoreError.
         """
@@ -541,7 +541,9 @@ class AutoMemory:
         if self.folder.is_known_clean(topic):
             return topic, ()
         return topic, find_reasons_to_withhold_memory(
-            topic, self.reviewed_digests(), Trust.UNKNOWN if self.folder.is_foreign(path) else None
+            topic,
+            self.reviewed_digests(),
+            Trust.UNKNOWN if self.folder.has_untrusted_origin(path) else None,
         )
 
     def find_path(self, name: str) -> str:
@@ -699,7 +701,7 @@ class AutoMemory:
         recorded = find_change_to_undo(self.folder.history, id_prefix)
         if dry_run:
             return recorded
-        changes = plan_undo(self.folder.history, recorded, self.read_present)
+        changes = plan_undo(self.folder.history, recorded, self.read_present_bytes)
         why = ChangeReason(actor="undo", what=render_headline("undo", recorded.why.what))
         self.folder.apply_changes(changes, why, undoes=recorded.id)
         return recorded
@@ -715,7 +717,7 @@ class AutoMemory:
                 newest[each] = find_change_to_undo(each.folder.history, id_prefix).at
         return max(newest, key=newest.__getitem__, default=self)
 
-    def read_present(self, path: str) -> bytes | None:
+    def read_present_bytes(self, path: str) -> bytes | None:
         """What the folder holds under a path; None for no file. Raises StoreError."""
         return read_if_exists(self._files, self.layout.folder / path)
 
@@ -745,7 +747,7 @@ class AutoMemory:
         owner, given = self.find_proposal(id_prefix)
         if owner is not self:
             return owner.accept(given.id, text)
-        now = self.read_present(given.path)
+        now = self.read_present_bytes(given.path)
         change = given.to_change(now, text)
         if is_already_applied(change, now):
             self.inbox.remove(given)

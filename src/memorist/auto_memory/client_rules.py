@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.contradiction import Agreement, compare_statement, expand_statement_words
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import word_set
+from memorist.core.text_analysis import parse_word_list
 
 MAX_RULES = 2_000
 """Rules of all files that are compared. Our choice."""
@@ -29,7 +29,7 @@ index need. What comes after them is taken to be in no file. Our choice.
 """
 _MAX_LINE_CHARS = 1_000
 """Longest line that is read; a longer one counts as one that limits what follows it."""
-PLAIN_HEADINGS = word_set(
+PLAIN_HEADINGS = parse_word_list(
     """
              a agent agents also always and answer answers architecture assistant basics behavior
     behaviour build building claude claude.md agents.md code coding collaboration command

@@ -33,10 +33,10 @@ from memorist.auto_memory.stances import (
     ONE_WORD_FOR,
     SWITCHES,
     Marks,
-    OpposedClause,
+    OpposedClauseCriteria,
     Stance,
     find_word_alternatives,
-    holds_marks,
+    holds_mark_from_every_group,
     may_agree_or_oppose,
     read_stances,
     stem_word,
@@ -527,7 +527,7 @@ class RelatedStatementSearch:
             found
             for word in marks[0]
             for found in self._find(word)
-            if holds_marks(found.folded, marks[1:])
+            if holds_mark_from_every_group(found.folded, marks[1:])
         }
 
     def _find(self, word: str) -> Iterator[_Saying]:
@@ -543,14 +543,14 @@ def _fold_sayings(header: MemoryHeader) -> str:
     return f"{header.saying}\t{header.description}".casefold()
 
 
-def _describe_opposed(stance: Stance) -> OpposedClause:
+def _describe_opposed(stance: Stance) -> OpposedClauseCriteria:
     """What a clause that says the same as this one or the opposite holds: its words, for its choice
     an alternative, and nothing for its value.
     """
     chosen, rest = _split_choice(stance)
     words = [word for word in rest if not (stance.value_length and re.search(r"\d", word))]
     group = (find_word_alternatives(chosen) or frozenset((chosen,))) if chosen else frozenset()
-    return OpposedClause(
+    return OpposedClauseCriteria(
         _list_marks(map(_cut_ending, words), group),
         denies=stance.positive and not chosen and not stance.value_length,
     )
@@ -575,7 +575,7 @@ articles, politeness and negations count for nothing there.
 class _AgreementLimits(Struct, frozen=True):
     """What a text has to be like that says what a statement does, or otherwise."""
 
-    opposed: Sequence[OpposedClause]
+    opposed: Sequence[OpposedClauseCriteria]
     """What a clause is like that says the opposite of one of the statement's."""
     words: frozenset[str]
     """Content words of what agrees with a clause of the statement, or says the opposite."""
@@ -588,7 +588,7 @@ class _AgreementLimits(Struct, frozen=True):
 
 
 def _measure_limits(
-    said: str, opposed: Sequence[OpposedClause], corrected: Sequence[Marks]
+    said: str, opposed: Sequence[OpposedClauseCriteria], corrected: Sequence[Marks]
 ) -> _AgreementLimits:
     stances = read_stances(said)
     words = {word for each in stances for word in each.words}
@@ -613,16 +613,16 @@ def _is_related(said: str, known: str, limits: _AgreementLimits) -> bool:
     of the time that it takes.
     """
     folded = known.casefold()
-    if any(holds_marks(folded, marks) for marks in limits.given_up) or may_agree_or_oppose(
-        folded, limits.opposed, limits.words
-    ):
+    if any(
+        holds_mark_from_every_group(folded, marks) for marks in limits.given_up
+    ) or may_agree_or_oppose(folded, limits.opposed, limits.words):
         return compare_statement(said, known) is not Agreement.UNRELATED
     if len(known.split()) <= limits.text_words and is_same_rule(said, known):
         return True
     # No clause says the same or the opposite: only a value can be corrected.
     return (
         len(known) <= MAX_CORRECTION_CHARS
-        and any(holds_marks(folded, marks) for marks in limits.corrected)
+        and any(holds_mark_from_every_group(folded, marks) for marks in limits.corrected)
         and corrects_value(said, known)
     )
 

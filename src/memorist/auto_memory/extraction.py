@@ -39,7 +39,7 @@ from memorist.auto_memory.statement_changes import (
     AddMemory,
     PlannedChange,
     RemoveMemories,
-    build_removal_filter,
+    build_removal_prefilter,
     plan_addition,
     plan_removal,
 )
@@ -47,7 +47,7 @@ from memorist.auto_memory.statements.bare_corrections import find_bare_correctio
 from memorist.auto_memory.statements.statement_parser import Statement, find_statements
 from memorist.auto_memory.statements.user_prose import (
     announces_text_in_next_message,
-    extract_user_text,
+    extract_redacted_user_text,
 )
 from memorist.auto_memory.statements.waiting_statements import find_waiting_statements
 from memorist.auto_memory.write_evidence import (
@@ -79,9 +79,9 @@ from memorist.ports import Model
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
 from memorist.session_memory.notes_brief import get_spoken_text, render_conversation_brief
-from memorist.store.database import is_disk_failure
+from memorist.store.database import is_storage_failure
 from memorist.store.overlay_files import OverlayFiles
-from memorist.transcript.answer_check import CoveredLines
+from memorist.transcript.answer_check import LineCoverage
 from memorist.transcript.answer_source import build_line_check
 from memorist.transcript.typed_replies import TypedReplyReader
 
@@ -287,7 +287,7 @@ class MemoryExtraction:
                 self._retractable.on_written(message.id, written)
                 self._is_disk_refusing = False
             except (StoreError, InputError) as error:
-                refuses = is_disk_failure(error)
+                refuses = is_storage_failure(error)
                 if not (refuses and self._is_disk_refusing):
                     self._runtime.emit(MemoryRefused("", (str(error),)))
                 self._is_disk_refusing = refuses
@@ -375,7 +375,10 @@ class MemoryExtraction:
                 statement, headers, session=self._context.id, timestamp=at
             )
         plans = [
-            (memory, plan_removal(statement, memory.read_topics(build_removal_filter(statement))))
+            (
+                memory,
+                plan_removal(statement, memory.read_topics(build_removal_prefilter(statement))),
+            )
             for memory in (self._memory, self._memory.everywhere)
             if memory is not None
         ]
@@ -402,7 +405,7 @@ class MemoryExtraction:
             self._runtime.model is None
             or not settings.enabled
             or settings.policy == "off"
-            or not any(extract_user_text(message) for message in self._new_messages)
+            or not any(extract_redacted_user_text(message) for message in self._new_messages)
         ):
             return False
         if has_written_memory(self._new_messages, self._memory.layout.folder):
@@ -450,7 +453,7 @@ class MemoryExtraction:
             self._runtime,
             replace(self._build_fork_spec(model, parent, messages), requested_by_user=asked),
         )
-        receipt = await runtime.run_fork_on_copy(spec, model, overlay)
+        receipt = await runtime.run_fork_for_review(spec, model, overlay)
         if receipt.outcome is ForkOutcome.BLOCKED or self._is_stopped:
             return  # the cursor stays, so the next run sees these messages
         if receipt.outcome not in (ForkOutcome.CHANGED, ForkOutcome.UNCHANGED):
@@ -506,7 +509,7 @@ class MemoryExtraction:
             [form.material if form else spec.material, quoted],
             form.instruction if form else spec.instruction,
         )
-        find_fault = check.find_fault if form else check.find_echo
+        find_fault = check.find_fault if form else check.find_prompt_echo
         found = (
             (change.path, find_added_line_fault(change.before, change.after, find_fault))
             for change in changes
@@ -587,7 +590,7 @@ def repeats_statement(topic: Topic, statements: Sequence[Statement]) -> bool:
     for statement in statements:
         said = normalize_for_comparison(statement.quote)
         same = len(split_script_words(quote)) >= MIN_QUOTE_WORDS and quote in said
-        if same or CoveredLines(statement.quote).covers(topic.body, share=1.0):
+        if same or LineCoverage(statement.quote).covers(topic.body, share=1.0):
             return True
     return False
 

@@ -38,10 +38,10 @@ from memorist.auto_memory.memory_scan import (
     FolderScan,
     ScanDifference,
     ScannedFile,
+    build_scan_entry,
     compare_scan,
     find_trusted_paths,
     raises_trust,
-    scan_file,
     update_scan_entry,
 )
 from memorist.auto_memory.scan_file import ScanFile
@@ -57,7 +57,7 @@ from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.ports import Clock, FileInfo, FileSystem
 from memorist.safety.secrets import redact_bytes
 from memorist.settings import AutoMemorySettings
-from memorist.store.database import PAUSE_SECONDS, is_disk_failure
+from memorist.store.database import PAUSE_SECONDS, is_storage_failure
 from memorist.store.disk_files import (
     is_write_forbidden,
     read_if_exists,
@@ -188,7 +188,7 @@ class MemoryFolderReader:
                     self._apply_difference(self._loaded_scan(), found)
             self._recorded_from = 0.0
         except StoreError as error:
-            if not is_disk_failure(error):
+            if not is_storage_failure(error):
                 raise
             self._recorded_from = self._clock.monotonic() + PAUSE_SECONDS
             self._judge(self._loaded_scan(), self.compare_with_last_scan())
@@ -282,7 +282,7 @@ class MemoryFolderReader:
                 if not done:
                     self._scan = None  # may be ahead of what was recorded: reload from disk
 
-    def is_foreign(self, path: str) -> bool:
+    def has_untrusted_origin(self, path: str) -> bool:
         """Whether its claim of origin is not believed; see `ScannedFile.foreign`."""
         return self._loaded_scan().files.get(path, ABSENT_FILE).foreign
 
@@ -383,7 +383,7 @@ class MemoryFolderReader:
                 and (before.blob, before.foreign) == (blob, foreign)
             ):
                 return update_scan_entry(before, facts), data
-        return scan_file(
+        return build_scan_entry(
             path, facts, data, blob=blob, lines=self._settings.scan_lines, foreign=foreign
         ), data
 

@@ -66,7 +66,7 @@ class FolderScan(Struct, frozen=True):
     """Whether all files were scanned; False after an incremental scan that stopped early."""
 
 
-def scan_file(
+def build_scan_entry(
     path: str, facts: FileInfo, data: bytes, *, blob: str, lines: int, foreign: bool = False
 ) -> ScannedFile:
     """Build a file's scan entry from its facts and bytes (its first bytes where it is too

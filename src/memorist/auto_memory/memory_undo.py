@@ -28,19 +28,21 @@ def find_change_to_undo(history: FolderHistory, id_prefix: str = "") -> Recorded
 
 
 def plan_undo(
-    history: FolderHistory, recorded: RecordedChange, read_present: Callable[[str], bytes | None]
+    history: FolderHistory,
+    recorded: RecordedChange,
+    read_present_bytes: Callable[[str], bytes | None],
 ) -> list[MemoryChange]:
     """The changes that give each file of a recorded change what it held before.
 
-    `read_present` returns what a path holds now, None for no file. Raises WriteConflict when a file
-    was changed again since.
+    `read_present_bytes` returns what a path holds now, None for no file. Raises WriteConflict when
+    a file was changed again since.
     """
     before = history.find_parent_id(recorded.id)
     changes = []
     for path in recorded.paths:
         if is_index_file(path):
             continue
-        now, then = read_present(path), history.read_file(path, recorded.id)
+        now, then = read_present_bytes(path), history.read_file(path, recorded.id)
         if (now and redact_bytes(now)) != then:
             raise WriteConflict(
                 f"{path} was changed again since; undo the later change first, or edit the file"

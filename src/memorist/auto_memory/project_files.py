@@ -23,7 +23,7 @@ from memorist.auto_memory.anchors import (
     AnchorChanges,
     MemoryAnchor,
     find_named_commands,
-    find_named_paths,
+    find_path_candidates,
     is_generated,
 )
 from memorist.core.lazy import lazy_module
@@ -75,7 +75,7 @@ class ProjectFiles:
         if self._root is None:
             return ()
         found: dict[str, MemoryAnchor] = {}
-        for name in find_named_paths(text):
+        for name in find_path_candidates(text):
             path = self._resolve(name)
             digest = self._digest(path) if path and not is_generated(path) else ""
             if digest and digest != UNREADABLE:

@@ -21,13 +21,13 @@ from memorist.auto_memory.statements.user_prose import find_sentence_ends, mask_
 from memorist.auto_memory.write_evidence import (
     MIN_QUOTE_WORDS,
     WriteEvidence,
-    extract_typed_part,
+    extract_message_before_others_words,
     normalize_for_comparison,
     split_script_words,
 )
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message
-from memorist.core.text_analysis import word_set
+from memorist.core.text_analysis import parse_word_list
 from memorist.core.word_stems import stem_word
 
 MAX_PROVING_SENTENCES = 8
@@ -64,7 +64,7 @@ _POLITE_END = lazy_pattern(
 )
 _SHORT_NOT = lazy_pattern(r"\b(?:(ca)n|(wo)n|(\w+)n)['’]t\b", re.IGNORECASE)
 _SHORT_VERB = lazy_pattern(r"(?<=\w)['’](?:m|re|s|ve|d|ll)\b", re.IGNORECASE)
-_EMPTY_WORDS = word_set(
+_EMPTY_WORDS = parse_word_list(
     """
          a an the i me my mine you your he she it its they them their user users am is are was
     were be     been being has have had do does did will would shall please just also really very
@@ -85,7 +85,7 @@ def keep_typed_statements(
     statements: Sequence[Statement], message: Message
 ) -> tuple[Statement, ...]:
     """Those statements whose quote is before the words of others begin."""
-    typed = extract_typed_part(message) if statements else ""
+    typed = extract_message_before_others_words(message) if statements else ""
     return tuple(each for each in statements if each.quote in typed)
 
 
@@ -229,7 +229,7 @@ def _restrict_body(body: str, covered: Sequence[str]) -> tuple[str, tuple[str, .
     return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip("\n"), tuple(left_out)
 
 
-_PLAIN_NAMES = word_set(
+_PLAIN_NAMES = parse_word_list(
     """
          note memory rule user feedback project reference md about how why
     """

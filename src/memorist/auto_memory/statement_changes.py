@@ -106,7 +106,7 @@ def find_free_name(plain_name: str, used_paths: set[str]) -> str:
     return path
 
 
-def build_removal_filter(statement: Statement) -> Callable[[str], bool]:
+def build_removal_prefilter(statement: Statement) -> Callable[[str], bool]:
     """What tells whether a memory's text may have enough words of the statement to be what is to be
     forgotten: whether they stand in it at all, in a hundredth of the time that splitting it takes.
     """
@@ -126,7 +126,7 @@ def plan_removal(statement: Statement, topics: Sequence[Topic]) -> RemoveMemorie
     Where there are none, those that contain most of the words, for the user to decide.
     """
     wanted = _significant_stems(statement.text)
-    may_be_meant = build_removal_filter(statement)
+    may_be_meant = build_removal_prefilter(statement)
     shares = [
         (len(wanted & _significant_stems(text)) / len(wanted), topic)
         for topic in topics

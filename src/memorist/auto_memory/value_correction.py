@@ -16,7 +16,7 @@ from msgspec import Struct
 from memorist.auto_memory.stances import SWITCHES, find_word_alternatives, list_content_stems
 from memorist.auto_memory.statements.statement_patterns import VERB
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import word_set
+from memorist.core.text_analysis import parse_word_list
 
 MAX_CORRECTION_CHARS = 200
 """Characters of the longest text that is read as a correction, and of the longest corrected one."""
@@ -119,7 +119,7 @@ _DENIES = lazy_pattern(
     re.IGNORECASE,
 )
 """Rules a thing out, or is an order for one case."""
-_LOOSE_WORDS = word_set(
+_LOOSE_WORDS = parse_word_list(
     """
          change changed chang upgrade upgrad upgraded update updat updated move mov moved switch switched migrate migrat
     migrated bump bumped rename renam replac replace strict lax long short high low old wrong happen run host live liv work keep

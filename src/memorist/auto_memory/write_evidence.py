@@ -13,7 +13,7 @@ from memorist.auto_memory.statements.shown_lines import find_shown_lines
 from memorist.auto_memory.statements.statement_filters import is_reported_speech
 from memorist.auto_memory.statements.user_prose import (
     extract_prose_lines,
-    extract_user_text,
+    extract_redacted_user_text,
     find_quotations,
     find_sentence_ends,
     mask_quotations,
@@ -296,7 +296,7 @@ def collect_write_evidence(session: str, messages: Iterable[Message]) -> WriteEv
         if message.origin in _OUTSIDE_ORIGINS:
             outside.append(message.text)
         elif message.origin is Origin.USER:
-            typed = extract_user_text(message)
+            typed = extract_redacted_user_text(message)
             own = extract_own_words(typed) if message.is_typed else ""
             if own:
                 user.append((message.id, own))
@@ -347,13 +347,13 @@ def collect_typed_evidence(session: str, message: Message) -> WriteEvidence:
     """Collect the evidence for statements found by code in one message: what the user typed up to
     where the words of others begin. The code that found them has told quotations apart.
     """
-    typed = extract_typed_part(message) if message.is_typed else ""
+    typed = extract_message_before_others_words(message) if message.is_typed else ""
     return WriteEvidence(session=session, user_messages=((message.id, typed),))
 
 
-def extract_typed_part(message: Message) -> str:
+def extract_message_before_others_words(message: Message) -> str:
     """What is in a user's message before the words of others begin, wrapped text taken out."""
-    return cut_others_words(extract_user_text(message))
+    return cut_others_words(extract_redacted_user_text(message))
 
 
 @lru_cache(maxsize=2)  # several ask about the newest message, which may be of megabytes

@@ -32,7 +32,7 @@ from memorist.auto_memory.quotation_proof import (
     restrict_memory_to_quotation,
     split_sentences,
 )
-from memorist.auto_memory.statements.task_requests import repeats_task
+from memorist.auto_memory.statements.task_requests import repeats_only_task_requests
 from memorist.auto_memory.team_memory import (
     TeamMemoryText,
     find_contradiction,
@@ -241,7 +241,7 @@ def _find_repeated_task(topic: Topic, change: MemoryChange, case: GateContext) -
     if case.actor != "extraction" or change.before is not None:
         return ""
     said = [each for _, text in case.evidence.user_messages for each in split_sentences(text)]
-    if not repeats_task(tuple(split_sentences(topic.body)), said):
+    if not repeats_only_task_requests(tuple(split_sentences(topic.body)), said):
         return ""
     return "it only repeats a request of this turn, which holds for no later session"
 
@@ -533,7 +533,7 @@ def find_reasons_to_withhold_memory(
     return () if found and compute_content_digest(topic) in reviewed_digests else found
 
 
-def merge_reasons(verdicts: Sequence[GateVerdict]) -> tuple[str, ...]:
+def collect_unaccepted_reasons(verdicts: Sequence[GateVerdict]) -> tuple[str, ...]:
     """Collect the reasons of all verdicts that are not acceptance, each once, in order."""
     found = [
         reason

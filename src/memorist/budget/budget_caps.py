@@ -12,7 +12,7 @@ from memorist.budget.work_priority import budget_cap_share
 from memorist.core.utc_time import format_utc_day, to_utc_datetime
 from memorist.forks.fork_spec import ForkLimits
 from memorist.settings import SpendSettings
-from memorist.store.spend_rows import DAY_SECONDS, ProviderHold, ResourceAmount, epoch_day
+from memorist.store.spend_rows import DAY_SECONDS, ModelHold, ResourceAmount, epoch_day
 
 # Render times for the user. Pure.
 
@@ -66,7 +66,7 @@ class BudgetUsage(Struct, frozen=True, kw_only=True):
     day_reserved: ResourceAmount = ResourceAmount()
     session_reserved: ResourceAmount = ResourceAmount()
     """What running forks may still use."""
-    holds: tuple[ProviderHold, ...] = ()
+    holds: tuple[ModelHold, ...] = ()
     """Holds on the fork's model."""
     fruitless: int = 0
     """Runs of this kind with this model that today ended in a row without anything that stood."""
@@ -158,7 +158,7 @@ def _lower_limit(limits: ForkLimits, measure: BudgetMeasure, left: float) -> For
             return replace(limits, seconds=min(limits.seconds, left))
 
 
-def compute_largest_fork_use(limits: ForkLimits) -> ResourceAmount:
+def convert_fork_limits_to_amount(limits: ForkLimits) -> ResourceAmount:
     """The most that a fork with these limits may use."""
     return ResourceAmount(
         requests=limits.requests,
@@ -231,6 +231,6 @@ def _refuse_fruitless(label: str, usage: BudgetUsage) -> BudgetRefused:
     return BudgetRefused(cause=f"fruitless {label}", why=why, until=until)
 
 
-def _refuse_for_hold(hold: ProviderHold, now: float) -> BudgetRefused:
+def _refuse_for_hold(hold: ModelHold, now: float) -> BudgetRefused:
     why = f"{hold.said}; background work waits until {format_clock_time(hold.until, now)}."
     return BudgetRefused(cause=f"hold {hold.cause}", why=why, until=hold.until)

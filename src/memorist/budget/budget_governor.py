@@ -16,7 +16,7 @@ from memorist.budget.budget_caps import (
     BudgetRefused,
     BudgetRequest,
     BudgetUsage,
-    compute_largest_fork_use,
+    convert_fork_limits_to_amount,
     decide_budget,
 )
 from memorist.budget.fruitless_runs import count_fruitless_runs
@@ -119,7 +119,7 @@ class BudgetGovernor:
                     self._database,
                     self._session,
                     work.label,
-                    compute_largest_fork_use(limits),
+                    convert_fork_limits_to_amount(limits),
                     reserved=now,
                     expires=expires,
                 )

@@ -29,7 +29,7 @@ from memorist.core.messages import Usage
 from memorist.core.utc_time import format_utc_day
 from memorist.forks.fork_spec import ForkLimits
 from memorist.settings import SpendSettings
-from memorist.store.spend_rows import BlockedWork, ProviderHold, WorkKindUsage
+from memorist.store.spend_rows import BlockedWork, ModelHold, WorkKindUsage
 
 MIN_JUDGED_RUNS = 3
 """Runs from which on it is said that nothing of them stood. Our choice: one or two are chance."""
@@ -92,7 +92,7 @@ class BudgetStatus(Struct, frozen=True, kw_only=True):
     """Kinds of work that may not run now. `times` is how often each was blocked in these days."""
     blocked: tuple[StopReason, ...]
     failed: tuple[StopReason, ...]
-    holds: tuple[ProviderHold, ...]
+    holds: tuple[ModelHold, ...]
     due: tuple[DueWork, ...]
 
 
@@ -263,7 +263,7 @@ def _format_until(reason: StopReason, now: float) -> str:
     return "" if reason.until is None else f" ({format_time_left(reason.until, now)})"
 
 
-def _render_hold(hold: ProviderHold, now: float) -> str:
+def _render_hold(hold: ModelHold, now: float) -> str:
     return (
         f"{hold.model}: {hold.said}; until {format_clock_time(hold.until, now)}, "
         f"{format_time_left(hold.until, now)}"

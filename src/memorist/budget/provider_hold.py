@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from memorist.models.rate_limits import RateLimitReport
 from memorist.settings import SpendSettings
-from memorist.store.spend_rows import DAY_SECONDS, ProviderHold
+from memorist.store.spend_rows import DAY_SECONDS, ModelHold
 
 MAX_HOLD_SECONDS = float(DAY_SECONDS)
 """Longest hold: a provider's statement is trusted for a day, then retried, so that one wrong header
@@ -14,9 +14,7 @@ cannot end background work for good.
 """
 
 
-def decide_hold(
-    report: RateLimitReport, settings: SpendSettings, now: float
-) -> ProviderHold | None:
+def decide_hold(report: RateLimitReport, settings: SpendSettings, now: float) -> ModelHold | None:
     """The hold that a rate limit report calls for; None where enough is left, or nothing is known.
     `now` in seconds since the epoch.
     """
@@ -31,7 +29,7 @@ def decide_hold(
             else reset
         )
         said = f"the provider of {report.model} refused a request (status {report.status})"
-        return ProviderHold(
+        return ModelHold(
             model=report.model, cause="refused", noted=now, until=now + _bound_wait(wait), said=said
         )
     if not low:
@@ -42,7 +40,7 @@ def decide_hold(
         f"{report.model},"
         f" and the last {settings.remaining_percent} % are the host's"
     )
-    return ProviderHold(
+    return ModelHold(
         model=report.model, cause="share", noted=now, until=now + _bound_wait(reset), said=said
     )
 

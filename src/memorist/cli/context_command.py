@@ -29,7 +29,7 @@ from memorist.context.recorded_context import CONVERSATION_PARTS
 from memorist.engine.context_listing import (
     ContextListing,
     list_first_context,
-    list_recorded_context,
+    list_recorded_context_at_turn,
 )
 from memorist.errors import UsageError
 from memorist.settings import Family
@@ -140,7 +140,7 @@ def _list_session(call: ContextOptions) -> ContextListing:
             "--approval and --sandbox are for the first context of a folder; a recorded "
             "session has its own"
         )
-    return list_recorded_context(
+    return list_recorded_context_at_turn(
         call.path,
         default_family=load_project_settings().context.family,
         family=call.family,

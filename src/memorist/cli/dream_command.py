@@ -19,7 +19,7 @@ from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings
 from memorist.cli.command_group import words_argument
 from memorist.cli.install_command import find_launch_command
-from memorist.cli.memory.memory_commands import confirm
+from memorist.cli.memory.memory_commands import confirm_or_abort
 from memorist.dream.daily_log import DailyLogs
 from memorist.dream.dream import Dream
 from memorist.dream.dream_archive import list_archived
@@ -150,7 +150,7 @@ def dream_undo_command(yes: bool, as_json: bool) -> None:
         if found is None:
             raise NothingToDo("there is no dream to take back")
         paths = [path for path in found.paths if path != INDEX_NAME]
-        confirm(f"Take back “{found.why.what}” ({', '.join(paths)})?", yes=yes)
+        confirm_or_abort(f"Take back “{found.why.what}” ({', '.join(paths)})?", yes=yes)
         memory.undo(found.id)
     if as_json:
         output.print_json({"change": found.id, "what": found.why.what, "paths": paths})

@@ -86,7 +86,7 @@ def import_sessions_command(
         chosen = [
             *paths,
             *click.get_current_context().meta[_NAMED],
-            *(each for name in agents for each in past.list_session_folders(name)),
+            *(each for name in agents for each in past.copy_and_list_session_folders(name)),
         ]
         plan = past.plan_sync(chosen, ANY_AGE_DAYS if max_age_days is None else max_age_days)
         if not as_json:

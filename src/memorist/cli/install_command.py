@@ -21,13 +21,13 @@ from memorist.hooks.agent_programs import (
     AGENTS,
     AgentName,
     find_joined_agents,
-    find_settings_files,
+    find_settings_targets,
 )
 from memorist.hooks.hook_entries import INSTALLED_EVENTS, TOOL_EVENT, build_hook_entries
 from memorist.hooks.hook_install import HookInstaller, InstallTarget, SettingsChange
 from memorist.hooks.hook_time_limits import find_time_limit
 from memorist.hooks.install_scope import LaunchCommand, SettingsScope
-from memorist.hooks.user_commands import find_command_files, find_retired_files
+from memorist.hooks.user_commands import find_command_targets, find_retired_command_targets
 from memorist.store.disk_files import DiskFiles
 
 TRUST_HINTS: dict[AgentName, str] = {
@@ -137,11 +137,14 @@ def plan_join(
         )
     )
     scope = build_settings_scope(user=request.user)
-    targets = find_settings_files(name, scope, program, hooks, mcp=request.mcp)
-    targets += find_command_files(name, scope, program) if request.mcp else []
+    targets = find_settings_targets(name, scope, program, hooks, mcp=request.mcp)
+    targets += find_command_targets(name, scope, program) if request.mcp else []
     return [
         *((target, installer.plan_install(target)) for target in targets),
-        *((each, installer.plan_uninstall(each)) for each in find_retired_files(name, scope)),
+        *(
+            (each, installer.plan_uninstall(each))
+            for each in find_retired_command_targets(name, scope)
+        ),
     ]
 
 
@@ -168,8 +171,11 @@ def uninstall_command(
         raise NothingToDo("no coding agent is joined here")
     found: list[InstallTarget] = []
     for client in dict.fromkeys(named):
-        found += find_settings_files(client, scope, program, {}, mcp=mcp is not False)
-        found += [*find_command_files(client, scope, program), *find_retired_files(client, scope)]
+        found += find_settings_targets(client, scope, program, {}, mcp=mcp is not False)
+        found += [
+            *find_command_targets(client, scope, program),
+            *find_retired_command_targets(client, scope),
+        ]
     changes, refused = [], []
     for target in found:
         try:

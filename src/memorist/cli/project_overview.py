@@ -85,7 +85,7 @@ def describe_other_projects(root: str) -> str:
     )
 
 
-def find_project_facts(root: str) -> list[ProjectFact]:
+def collect_top_project_facts(root: str) -> list[ProjectFact]:
     """Up to three things that are known about a project: what the user said, what past sessions
     prove, and where those are few, what its files show. None where nothing is known.
     """
@@ -153,7 +153,7 @@ def print_project_facts() -> None:
     """Print what is known about the project in the working folder, or that nothing is yet."""
     root = find_repository_root(str(Path.cwd()))
     sessions = count_project_sessions(root)
-    facts = find_project_facts(root)
+    facts = collect_top_project_facts(root)
     source = f"{sessions:,} past session{'' if sessions == 1 else 's'}"
     if not facts:
         click.echo(f"\n{NOTHING_KNOWN.format(project=Path(root).name, source=source)}")
@@ -189,6 +189,6 @@ def print_overview() -> None:
         click.echo(
             f"            {shorten_to_one_line(head.description, 90)}  ({head.age_days(now)} d)"
         )
-    for fact in find_project_facts(root) if not heads else ():
+    for fact in collect_top_project_facts(root) if not heads else ():
         click.echo(f"            {fact.text}")
     click.echo("\nmemorist sessions · notes · memory list · doctor · --help")

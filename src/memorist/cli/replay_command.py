@@ -92,7 +92,7 @@ def demo_command(samples: Path | None, out: Path) -> None:
 
     Example: memorist demo --out replayed
     """
-    own = find_client_sessions(Path.home(), read_environment())
+    own = find_all_client_sessions(Path.home(), read_environment())
     files = own[:1] or _find_samples(samples or Path("examples/sessions"))
     if not files:
         raise UnreadableSession(
@@ -117,7 +117,7 @@ def _find_samples(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.jsonl")) or sorted(Path(replay.__file__).parent.glob("*.jsonl"))
 
 
-def find_client_sessions(home: Path, environment: Mapping[str, str]) -> list[Path]:
+def find_all_client_sessions(home: Path, environment: Mapping[str, str]) -> list[Path]:
     """The user's recorded sessions where the clients store them, newest first, without
     side chains.
     """

@@ -22,7 +22,7 @@ from memorist.recall.passages import PassageMatch, excerpt_around, format_day
 from memorist.recall.search_query import parse_query
 from memorist.recall.session_index import SessionIndex
 from memorist.rollouts.session_sources import find_repository_root
-from memorist.store.database import is_disk_failure
+from memorist.store.database import is_storage_failure
 from memorist.store.rollout_rows import list_rollouts
 
 EXCERPT_CHARS = 200
@@ -32,7 +32,7 @@ EMBEDDING_SECONDS = 8.0
 """Longest wait of a search for vectors; the sessions that follow make the rest."""
 
 
-def sync_session_index(*, everywhere: bool = False) -> SessionIndex:
+def open_synced_session_index(*, everywhere: bool = False) -> SessionIndex:
     """Find the sessions of this machine, bring the index up to date, and return it open. Where the
     disk or the database refuses, it is left as it is, which is said.
     """
@@ -45,7 +45,7 @@ def sync_session_index(*, everywhere: bool = False) -> SessionIndex:
         past.find_sessions()
         index.sync(list_rollouts(past.state), first=root)
     except StoreError as error:
-        if not is_disk_failure(error):
+        if not is_storage_failure(error):
             raise
         click.echo(f"not searched: what is new since the last search ({error})", err=True)
     past.state.close()
@@ -80,7 +80,7 @@ def search_command(
     """
     root = "" if everywhere else find_repository_root(str(Path.cwd()))
     with (
-        closing(sync_session_index(everywhere=everywhere)) as index,
+        closing(open_synced_session_index(everywhere=everywhere)) as index,
         open_project_memory() as (engine, memory),
         closing(
             open_memory_search(memory, engine.settings.recall, wait_for_embeddings=True)

@@ -40,7 +40,7 @@ from memorist.hooks.agent_programs import (
     find_present_agents,
     has_plugin,
 )
-from memorist.hooks.hook_entries import find_hook_commands
+from memorist.hooks.hook_entries import find_own_hook_commands
 from memorist.hooks.hook_install import HookInstaller, InstallTarget, SettingsChange
 from memorist.hooks.hook_probe import probe_hook, probe_server
 from memorist.hooks.install_scope import HOME_VARIABLE
@@ -222,7 +222,7 @@ def _prove(target: InstallTarget, home: Path) -> bool:
     """Whether what stands in the file now brings an answer."""
     cwd = str(Path.cwd())
     if target.purpose == "hooks":
-        commands = find_hook_commands(read_regular_text(target.path))
+        commands = find_own_hook_commands(read_regular_text(target.path))
         return bool(commands) and probe_hook(commands["SessionStart"], cwd)
     words = (*find_launch_command(home).arguments, "mcp")
     return probe_server(words, {**os.environ, HOME_VARIABLE: str(home)}, cwd)

@@ -19,7 +19,7 @@ from memorist.cli.command_environment import load_project_settings
 from memorist.cli.doctor.hook_check import format_hook_failures
 from memorist.cli.install_command import build_settings_scope
 from memorist.cli.memory.memory_commands import open_project_memory
-from memorist.engine.background_status import read_background_status
+from memorist.engine.background_status import read_background_budget_status
 from memorist.engine.effect_report import EffectReport, measure_memory_effect
 from memorist.engine.memory_effect import EffectEstimate
 from memorist.engine.memory_status import ProjectMemoryStatus, read_memory_status
@@ -55,7 +55,7 @@ def status_command(days: int, effect: bool, as_json: bool) -> None:
             folder = locate_memory(layout, str(Path.cwd()), settings.auto_memory).folder
             _print_effect(measure_memory_effect(layout, database, folder), as_json=as_json)
             return
-        found = read_background_status(database, settings, SystemClock().now(), days)
+        found = read_background_budget_status(database, settings, SystemClock().now(), days)
         joined = tuple(each.title for each in find_joined_agents(build_settings_scope(user=True)))
         with open_project_memory() as (engine, project):
             memory = read_memory_status(engine, project, database, joined)

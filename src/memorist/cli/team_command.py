@@ -24,8 +24,8 @@ from memorist.errors import InputError, NothingToDo
 from memorist.store.disk_files import DiskFiles
 from memorist.team.remote_location import (
     RemoteLocation,
-    normalize_remote_address,
     open_remote,
+    prefix_git_only_address,
     read_remote_location,
     save_remote_location,
 )
@@ -95,7 +95,7 @@ def team_init_command(remote: str, branch: str, folder: str | None, space: str) 
     """
     with open_project_memory() as (engine, memory):
         location = RemoteLocation(
-            remote=normalize_remote_address(remote), branch=branch, folder=folder, space=space
+            remote=prefix_git_only_address(remote), branch=branch, folder=folder, space=space
         )
         found = open_remote(
             memory.layout.team, location, Path.cwd(), engine.settings.team, read_environment()

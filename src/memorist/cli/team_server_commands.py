@@ -122,7 +122,7 @@ def team_token_command(
                 )
         elif not revoke:
             click.echo(kept.add_token(name, space=space, writes=not read_only))
-        elif dropped := kept.revoke_token(name):
+        elif dropped := kept.revoke_tokens(name):
             click.echo(f"{dropped} taken back")
         else:
             raise InputError(

@@ -17,7 +17,7 @@ from memorist.platforms import processes
 from memorist.rollouts.job_worker import (
     JobEvent,
     JobFinished,
-    WorkerPace,
+    SharedWorkerIntervals,
     build_claim_terms,
     run_worker,
 )
@@ -98,7 +98,7 @@ async def _run_worker(
 async def _work_until_stopped(
     past: RolloutPipeline, on_event: Callable[[JobEvent], None], *, once: bool, at_once: int | None
 ) -> None:
-    stop, pace = asyncio.Event(), WorkerPace()
+    stop, pace = asyncio.Event(), SharedWorkerIntervals()
     processes.call_on_end_signals(asyncio.get_running_loop(), stop.set)
     rollouts, many = past.settings.rollouts, is_shared(past.settings.state)
     dependencies = past.worker_dependencies(

@@ -39,7 +39,7 @@ class ClearedResults(Struct, frozen=True, kw_only=True):
     """Total tokens cleared by the provider, as last reported."""
 
 
-class ClearingBoundary(Struct, frozen=True):
+class ConfirmedClearing(Struct, frozen=True):
     """The provider confirmed that these results were cleared, and how many tokens that frees.
     Written to the transcript.
     """
@@ -113,14 +113,14 @@ def add_clearing_edit(
 
 def confirm_clearing(
     clearing: ClearedResults, reply: JsonObject
-) -> tuple[ClearedResults, ClearingBoundary | None]:
+) -> tuple[ClearedResults, ConfirmedClearing | None]:
     """Process the reply to a request made by `add_clearing_edit`. The boundary is present only when
     the reply reports more cleared tokens than before.
     """
     total = sum(edit.tokens for edit in read_applied_edits(reply) if edit.kind == CLEAR_EDIT)
     if total <= clearing.tokens or not clearing.waiting:
         return clearing, None
-    return replace(clearing, waiting=(), tokens=total), ClearingBoundary(
+    return replace(clearing, waiting=(), tokens=total), ConfirmedClearing(
         clearing.waiting, total - clearing.tokens
     )
 

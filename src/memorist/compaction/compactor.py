@@ -64,10 +64,10 @@ from memorist.compaction.newest_messages import (
     keep_unanswered,
     raise_limit_for_newest_round,
 )
-from memorist.compaction.oldest_rounds import ensure_user_first, opening_message
+from memorist.compaction.oldest_rounds import build_dropped_beginning_message, ensure_user_first
 from memorist.compaction.profitable_edits import (
     CostState,
-    ReplaceableHistory,
+    HistoryReplaceableByNotes,
     find_profitable_edit,
     is_price_check_due,
 )
@@ -90,7 +90,7 @@ from memorist.compaction.thresholds import CompactionThresholds, edits_by_price
 from memorist.compaction.tool_result_budget import (
     OffloadDecisions,
     apply_result_budget,
-    keep_results_as_shown,
+    build_keep_all_decisions,
 )
 from memorist.compaction.user_words import estimate_words_tokens
 from memorist.core.messages import Message, Usage
@@ -226,17 +226,17 @@ class Compactor(SessionExtension):
         self._cached_tokens = reply.usage.cache_read + reply.usage.cache_write
         self._first_request_tokens = self._first_request_tokens or self._tracker.tokens
 
-    def opening_message(self) -> Message:
+    def build_opening_message(self) -> Message:
         """The user message put first where the beginning was dropped and the assistant would speak
         first.
         """
-        return opening_message(self._prompts.cut_marker)
+        return build_dropped_beginning_message(self._prompts.cut_marker)
 
     def keep_shown_results(self, messages: Sequence[Message]) -> None:
         """Memorist was attached to a running conversation: everything shown in full so far stays
         so, or the provider's cache would be lost.
         """
-        self._decisions = keep_results_as_shown(messages)
+        self._decisions = build_keep_all_decisions(messages)
 
     def offload_results(self, recent: Sequence[Message]) -> tuple[Message, ...] | None:
         """Apply the tool result budget to the messages since the last reply; returns the messages
@@ -419,13 +419,15 @@ class Compactor(SessionExtension):
             measured.messages, paying.ids, factor=measured.factor, sizes=measured.sizes
         )
 
-    def _replaceable_history(self, measured: MeasuredConversation) -> ReplaceableHistory | None:
+    def _replaceable_history(
+        self, measured: MeasuredConversation
+    ) -> HistoryReplaceableByNotes | None:
         """The history that the notes, or the extractive summary, could replace now."""
         if self._session_memory.way is None:
             return None
         if not self._has_model_notes():
             budget = min(measured.tokens // 2, self._settings.keep_maximum_tokens)
-            return ReplaceableHistory(len(measured.messages) - 1, budget)
+            return HistoryReplaceableByNotes(len(measured.messages) - 1, budget)
         text, cursor = self._session_memory.read_notes(), self._session_memory.read_cursor()
         if text is None or cursor is None:
             return None
@@ -433,7 +435,7 @@ class Compactor(SessionExtension):
         if isinstance(start, UnchangedHistory) or start >= len(measured.messages):
             return None
         said = sum(estimate_text_tokens(words, measured.factor) for words in self._user_texts)
-        return ReplaceableHistory(
+        return HistoryReplaceableByNotes(
             start,
             estimate_text_tokens(text, measured.factor)
             + min(said, self._settings.inline_user_tokens),
@@ -444,7 +446,10 @@ class Compactor(SessionExtension):
         extractive summary is made from the same transcript as structural notes and carries far more
         at every size (docs/decisions/0005).
         """
-        return self._session_memory.are_written and self._session_memory.read_notes() is not None
+        return (
+            self._session_memory.has_model_or_user_notes
+            and self._session_memory.read_notes() is not None
+        )
 
     def _cost_state(self, price: ModelPrice, now: float) -> CostState:
         rates = derive_token_rates(price)
@@ -554,7 +559,7 @@ class Compactor(SessionExtension):
     async def _compact_with_notes(
         self, measured: MeasuredConversation, terms: RewriteOptions
     ) -> CompactionResult:
-        await self._session_memory.wait_until_current()
+        await self._session_memory.wait_for_running_update()
         text, cursor = self._session_memory.read_notes(), self._session_memory.read_cursor()
         if text is None:
             return UnchangedHistory("There are no notes yet.")
@@ -601,7 +606,7 @@ class Compactor(SessionExtension):
         if isinstance(reviewed, UnusableSummary):
             return UnchangedHistory(reviewed.why)
         rewrite = (
-            inline_compaction.compact_inline
+            inline_compaction.compact_with_hand_over
             if strategy == "inline"
             else full_compaction.compact_with_summary
         )
@@ -671,7 +676,7 @@ class Compactor(SessionExtension):
             factor=measured.factor,
         )
         return (
-            compacted.with_original_messages(measured.messages)
+            compacted.restore_message_objects(measured.messages)
             if compacted.tokens_after < measured.tokens
             else UnchangedHistory("The result would not be smaller than what it replaces.")
         )

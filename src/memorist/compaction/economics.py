@@ -221,7 +221,7 @@ def _later_saving(
     return saved * carried / expected
 
 
-def price_edits(
+def price_edits_together(
     edits: Sequence[HistoryEdit], state: RequestCacheState, rest: ExpectedRest, rates: TokenRates
 ) -> EditVerdict:
     """Price of making all these edits before this request, with one reset at the first changed
@@ -257,7 +257,7 @@ def choose_edits(
     free = tuple(edit for edit in given if not edit.only_forced and edit.tokens_freed > 0)
     best = NO_EDITS
     for group in _group_edits(free, state, rest, rates):
-        verdict = price_edits(group, state, rest, rates)
+        verdict = price_edits_together(group, state, rest, rates)
         if verdict.pays and verdict.gain > best.verdict.gain:
             best = EditChoice(group, verdict)
     return best
@@ -332,7 +332,7 @@ def _choose_forced(
         )
     else:
         best = min(groups, key=lambda group: _tokens_after(group, state))
-    return EditChoice(best, price_edits(best, state, rest, rates))
+    return EditChoice(best, price_edits_together(best, state, rest, rates))
 
 
 def _tokens_after(edits: Sequence[HistoryEdit], state: RequestCacheState) -> int:

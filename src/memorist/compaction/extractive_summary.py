@@ -30,7 +30,12 @@ from memorist.compaction.history_extracts import (
     SourceBlock,
     collect_source_blocks,
 )
-from memorist.compaction.identifiers import NameUsage, collect_names, rank_names, render_names
+from memorist.compaction.identifiers import (
+    NameUsage,
+    collect_names,
+    rank_names,
+    render_unknown_names,
+)
 from memorist.compaction.measured_history import measure_conversation
 from memorist.compaction.newest_messages import (
     NewestMessages,
@@ -44,7 +49,7 @@ from memorist.compaction.user_words import (
     SummaryUtterance,
     collect_utterances,
     estimate_least_tokens,
-    find_earlier_utterances,
+    find_utterances_not_in_messages,
     fit_utterances,
     render_utterances,
 )
@@ -372,7 +377,7 @@ def _gather_material(
     quoted = list_quoted_user_words((each for each in messages if each.id not in shown), user_texts)
     return _SummaryMaterial(
         utterances=[
-            *find_earlier_utterances([*quoted, *user_texts], utterances),
+            *find_utterances_not_in_messages([*quoted, *user_texts], utterances),
             *(each for each in utterances if messages[each.step - 1].id not in shown),
         ],
         blocks=[
@@ -504,7 +509,7 @@ def _render_missing_names(
 ) -> str:
     """The names that are neither in `present` nor in the extracts."""
     extracted = NamePresence(extracts)
-    return render_names(names, lambda name: present[name] or extracted[name], room)
+    return render_unknown_names(names, lambda name: present[name] or extracted[name], room)
 
 
 def _render_changed_files(ledger: TranscriptLedger, room: int) -> str:

@@ -38,7 +38,7 @@ from memorist.compaction.restored_content import (
     RestoredItem,
     build_restored_items,
 )
-from memorist.compaction.summary_parser import drop_forbidden_text
+from memorist.compaction.summary_parser import drop_prompt_text_and_false_quotes
 from memorist.core.messages import (
     REINJECTED_ID_PREFIXES,
     Message,
@@ -79,7 +79,7 @@ def is_restored(message: Message) -> bool:
     )
 
 
-def render_user_texts(
+def render_older_user_texts(
     conversation: MeasuredConversation, shown: int, tokens: int, texts: CompactionPrompts
 ) -> str:
     """Render the user's messages of the whole session except the newest `shown`, as far as they fit
@@ -148,7 +148,7 @@ def assemble_history(
     if start == unanswered and estimate_messages_tokens(kept, conversation.factor) > room:
         least_room = room - options.limit // USER_TEXTS_PART
         kept = keep_unanswered(conversation.messages, start, least_room, conversation.factor)
-    words = render_user_texts(
+    words = render_older_user_texts(
         conversation,
         sum(1 for message in kept if user_text(message)),
         min(
@@ -218,7 +218,9 @@ def compact_with_summary(
     conversation: MeasuredConversation, summary: str, options: RewriteOptions
 ) -> CompactionResult:
     """Rewrite the conversation with a model's summary, as returned by `parse_summary`."""
-    clean = drop_forbidden_text(summary, conversation.user_texts, (options.texts.full,))
+    clean = drop_prompt_text_and_false_quotes(
+        summary, conversation.user_texts, (options.texts.full,)
+    )
     if not clean.text:
         return UnchangedHistory("Nothing of the summary could be believed.")
     values = {

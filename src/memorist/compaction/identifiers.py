@@ -127,7 +127,9 @@ def _value(name: NameUsage, history: HistoryStatistics) -> float:
     )
 
 
-def render_names(names: Iterable[NameUsage], is_known: Callable[[str], bool], room: int) -> str:
+def render_unknown_names(
+    names: Iterable[NameUsage], is_known: Callable[[str], bool], room: int
+) -> str:
     """Render the names that are not known, in the given order, in `room` tokens: those seen in a
     listed file after its path, the others on one line. A part of a listed name is not listed.
     """

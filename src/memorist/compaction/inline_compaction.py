@@ -34,7 +34,7 @@ from memorist.compaction.newest_messages import (
     find_unanswered_start,
     keep_unanswered,
 )
-from memorist.compaction.summary_parser import drop_forbidden_text
+from memorist.compaction.summary_parser import drop_prompt_text_and_false_quotes
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.core.token_count import estimate_message_tokens, estimate_messages_tokens
 from memorist.core.tool_pairs import align_to_cut_point
@@ -80,7 +80,7 @@ def _find_earlier_texts(conversation: MeasuredConversation) -> list[str]:
     return [text for text in conversation.user_texts if text[:_COMPARED_CHARACTERS] not in shown]
 
 
-def compact_inline(
+def compact_with_hand_over(
     conversation: MeasuredConversation, summary: str, options: RewriteOptions
 ) -> CompactionResult:
     """Rewrite the conversation with a hand-over, `summary` as returned by `parse_summary`. The
@@ -93,7 +93,7 @@ def compact_inline(
     texts, limit, messages = options.texts, options.limit, conversation.messages
     if align_to_cut_point(messages, len(messages)) < len(messages):
         return UnchangedHistory("A tool call still waits for its result.")
-    clean = drop_forbidden_text(summary, conversation.user_texts, (texts.inline,))
+    clean = drop_prompt_text_and_false_quotes(summary, conversation.user_texts, (texts.inline,))
     if not clean.text:
         return UnchangedHistory("Nothing of the hand-over could be believed.")
     text = f"{texts.inline_prefix}\n{clean.text}\n\n{options.addition}".rstrip()

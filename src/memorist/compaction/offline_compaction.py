@@ -39,7 +39,7 @@ from memorist.compaction.session_memory_compaction import SessionNotes
 from memorist.compaction.window_at_message import RecordedWindow
 from memorist.core.messages import Message
 from memorist.core.token_count import estimate_messages_tokens, token_factor
-from memorist.session_memory.notes_template import merge_structural_notes
+from memorist.session_memory.notes_template import replace_structural_notes
 from memorist.session_memory.structural_notes import NotesBudget, render_structural_notes
 from memorist.settings import CompactionSettings
 from memorist.transcript.transcript_ledger import TranscriptLedger
@@ -193,7 +193,7 @@ def _rewrite_spoken(
                 measured, options.summary or _build_notes(recorded, options), terms
             )
         case "inline":
-            return inline_compaction.compact_inline(
+            return inline_compaction.compact_with_hand_over(
                 measured, options.summary or _build_notes(recorded, options), terms
             )
         case "structural":
@@ -226,7 +226,7 @@ def build_structural_notes(recorded: RecordedWindow, template: str, budget: Note
     )
     for message in recorded.all_messages:
         ledger.add(message)
-    return merge_structural_notes(template, template, render_structural_notes(ledger, budget))
+    return replace_structural_notes(template, template, render_structural_notes(ledger, budget))
 
 
 def find_newest_model_factor(messages: Sequence[Message]) -> float:

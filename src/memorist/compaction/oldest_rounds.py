@@ -76,7 +76,7 @@ def drop_oldest_rounds(
     start = _find_first_kept(starts, sizes, excess, len(found) * settings.too_long_share)
     kept, kept_sizes = tuple(messages[start:]), tuple(sizes[start:])
     if kept[0].role == "assistant":
-        kept, kept_sizes = (opening_message(marker), *kept), (0, *kept_sizes)
+        kept, kept_sizes = (build_dropped_beginning_message(marker), *kept), (0, *kept_sizes)
     return ShortenedHistory(kept, kept_sizes, start)
 
 
@@ -90,7 +90,7 @@ def _find_first_kept(
     return next((start for start in starts if removed_sizes[start] >= excess), starts[-1])
 
 
-def opening_message(marker: str) -> Message:
+def build_dropped_beginning_message(marker: str) -> Message:
     """The user message put first where the beginning was dropped."""
     return Message(id=MARKER_ID, role="user", blocks=(TextBlock(marker),), origin=Origin.INJECTED)
 
@@ -103,7 +103,7 @@ def ensure_user_first(
     """
     if not history.messages or history.messages[0].role != "assistant":
         return history
-    lead = opening_message(marker)
+    lead = build_dropped_beginning_message(marker)
     return replace(
         history,
         messages=(lead, *history.messages),

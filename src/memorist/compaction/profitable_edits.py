@@ -77,7 +77,7 @@ class CostState(Struct, frozen=True, kw_only=True):
     """Tokens of the first request."""
 
 
-class ReplaceableHistory(Struct, frozen=True):
+class HistoryReplaceableByNotes(Struct, frozen=True):
     """History that notes could replace: the messages before `start`, replaced by `tokens` of
     notes.
     """
@@ -103,7 +103,7 @@ def find_profitable_edit(
     used: int,
     limits: CompactionThresholds,
     settings: CompactionSettings,
-    replaceable: ReplaceableHistory | None = None,
+    replaceable: HistoryReplaceableByNotes | None = None,
 ) -> ProfitableEdit | None:
     """The edit to make before this request because it saves money; None when nothing pays.
 
@@ -162,7 +162,7 @@ def _build_cache_state(cost: CostState, used: int) -> RequestCacheState:
 
 def _build_notes_edit(
     conversation: MeasuredConversation,
-    replaceable: ReplaceableHistory,
+    replaceable: HistoryReplaceableByNotes,
     starts: Sequence[int],
     calls: Sequence[int],
     refetch_usd: float,

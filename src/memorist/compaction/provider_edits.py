@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from memorist.compaction.cached_microcompact import (
     ClearedResults,
-    ClearingBoundary,
+    ConfirmedClearing,
     add_clearing_edit,
     confirm_clearing,
     drop_stale_results,
@@ -91,7 +91,7 @@ class ProviderEdits:
 
     def read_reply(
         self, reply: JsonObject
-    ) -> tuple[ClearingBoundary | None, ProviderSummary | UnusableSummary | None]:
+    ) -> tuple[ConfirmedClearing | None, ProviderSummary | UnusableSummary | None]:
         """Return what the reply confirms: cleared tool results, and a compaction."""
         if not self.is_compaction_enabled and not self._clears:
             return None, None

@@ -21,7 +21,7 @@ from memorist.compaction.compaction_result import (
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import SKILL_ID_PREFIX, Message, Origin, TextBlock
 from memorist.core.prompt_templates import render_template
-from memorist.core.text_analysis import word_set
+from memorist.core.text_analysis import parse_word_list
 from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens
 from memorist.core.truncation import truncate_end
 from memorist.errors import StoreError
@@ -37,7 +37,7 @@ ANNOUNCED = "what was announced before"
 RESTORED_ANNOUNCEMENT = f"{RESTORED_PREFIX} {ANNOUNCED}.\n"
 """Prefix of a restored announcement."""
 
-INSTRUCTION_FILES = word_set(
+INSTRUCTION_FILES = parse_word_list(
     """
          claude.md claude.local.md agents.md agents.override.md gemini.md memory.md
     memory_summary.md     summary.md

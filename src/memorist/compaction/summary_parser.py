@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from memorist.core.json_answer import find_json_object
+from memorist.core.json_answer import find_largest_json_object
 from memorist.core.lazy import lazy_pattern
 from memorist.formats.request_codec import CUT_OFF_REASONS, FINISHED_REASONS
 
@@ -170,7 +170,7 @@ def _unwrap_json(text: str) -> str:
     """
     if not _WHOLE_OBJECT.fullmatch(text):
         return text
-    found = find_json_object(text) or {}
+    found = find_largest_json_object(text) or {}
     texts = {key: value.strip() for key, value in found.items() if isinstance(value, str)}
     if not texts or len(texts) < len(found):
         return text
@@ -188,7 +188,7 @@ class CheckedSummary(Struct, frozen=True):
     dropped: tuple[str, ...] = ()
 
 
-def drop_forbidden_text(
+def drop_prompt_text_and_false_quotes(
     summary: str, user_texts: Sequence[str], orders: Sequence[str] = ()
 ) -> CheckedSummary:
     """Remove what the summary must not contain.

@@ -33,7 +33,11 @@ from memorist.core.messages import (
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens, token_factor
 from memorist.errors import ContextTooLong
-from memorist.forks.fork_request import extract_model_id, fork_output_limit, is_parent_model
+from memorist.forks.fork_request import (
+    extract_id_from_model_string,
+    is_parent_model,
+    raise_fork_output_limit,
+)
 from memorist.forks.fork_spec import (
     EditMethod,
     ForkOutcome,
@@ -62,7 +66,7 @@ file's frame.
 """
 
 
-def render_compact_instructions(request: Request) -> str:
+def extract_compact_instructions(request: Request) -> str:
     """The sections "Compact Instructions" of the instruction files that a request shows, as an
     addition to the request for a summary; empty where there are none.
 
@@ -227,7 +231,7 @@ async def request_summary(
             return found
     await discover_window(runtime.model)
     if parent is not None:  # the instruction files stand in its request, not in the history
-        text = request.text + render_compact_instructions(parent.request)
+        text = request.text + extract_compact_instructions(parent.request)
         request = replace(request, text=text)
     history = _FittedHistory(request, model, parent, marker, settings)
     for _ in range(settings.too_long_retries + 1):
@@ -298,7 +302,7 @@ def _parent_limit(parent: ParentCall) -> int:
     given = [parent.request.body.get(key) for key in OUTPUT_LIMIT_KEYS]
     limits = [each for each in given if isinstance(each, int)]
     wanted = MAX_SUMMARY_TOKENS
-    grown = [fork_output_limit(parent.request.format, each, wanted) for each in limits]
+    grown = [raise_fork_output_limit(parent.request.format, each, wanted) for each in limits]
     return min([wanted, *grown])
 
 
@@ -328,7 +332,7 @@ def _build_request(
     where the format is the same.
     """
     wire = find_codec(model.format)
-    name = extract_model_id(model.name)
+    name = extract_id_from_model_string(model.name)
     body: JsonObject = wire.build_request(name, system="", text="", max_output=_answer_limit(model))
     if parent is not None and parent.request.format == model.format:
         body = {**parent.request.body, "model": name}

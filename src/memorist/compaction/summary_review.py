@@ -90,7 +90,7 @@ def check_summary_against_history(
     outcomes = ProvenOutcomes(read_ledger(messages, cwd).work_record)
     check = LineCheck(render_source_text(messages), "", disprove=outcomes.find_contradiction)
     reviewed = drop_false_lines(summary, check)
-    lost = find_identifier_loss(
+    lost = reject_if_identifiers_lost(
         reviewed.text,
         "\n".join(each.text for each in extract.messages if each.origin is Origin.SUMMARY),
     )
@@ -229,7 +229,7 @@ NAMED_TITLE = "Also named in the conversation, as a program found:"
 """Begins the line of identifiers that a model's summary left out."""
 
 
-def find_identifier_loss(summary: str, extract: str) -> UnusableSummary | None:
+def reject_if_identifiers_lost(summary: str, extract: str) -> UnusableSummary | None:
     """Why an extractive summary is better than a model's: it holds identifiers of which the model
     lost most; None where it is not.
     """

@@ -93,7 +93,7 @@ DEFAULT_OUTPUT = 8_192
 """Output tokens of a model about which nothing is known."""
 
 
-def compute_model_thresholds(
+def compute_request_thresholds(
     request: JsonObject, settings: Settings, learned: int | None = None
 ) -> CompactionThresholds:
     """Return the thresholds for a request's model, from its window and its output limit; `learned`

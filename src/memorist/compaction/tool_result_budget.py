@@ -38,7 +38,7 @@ class OffloadDecisions(Struct, frozen=True):
     replaced: Mapping[str, str] = {}
 
 
-class StoredResult(Struct, frozen=True):
+class ResultToStore(Struct, frozen=True):
     """A result to store: the id that fetches it back, the file's name, its full text."""
 
     id: str
@@ -53,11 +53,11 @@ class BudgetedMessages(Struct, frozen=True, kw_only=True):
 
     messages: tuple[Message, ...]
     decisions: OffloadDecisions
-    payloads: tuple[StoredResult, ...] = ()
+    payloads: tuple[ResultToStore, ...] = ()
     cut: tuple[RemovedItem, ...] = ()
 
 
-def keep_results_as_shown(messages: Sequence[Message]) -> OffloadDecisions:
+def build_keep_all_decisions(messages: Sequence[Message]) -> OffloadDecisions:
     """The decisions for a conversation that began before memorist was attached: everything shown so
     far stays shown.
     """
@@ -123,7 +123,7 @@ def apply_result_budget(
         messages=tuple(_replace_results(message, replaced) for message in messages),
         decisions=OffloadDecisions(shown, replaced),
         payloads=tuple(
-            StoredResult(each.tool_use_id, result_file_name(each.tool_use_id), each.text)
+            ResultToStore(each.tool_use_id, result_file_name(each.tool_use_id), each.text)
             for each in stored
         ),
         cut=tuple(cut),

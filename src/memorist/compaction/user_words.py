@@ -22,7 +22,7 @@ USER_WORDS_TITLE = "What the user said"
 EARLIER_LABEL = "earlier"
 """Label of words that stand in none of the messages."""
 
-STATES_NOTICE = "The assistant answered each numbered one in its time, unless marked otherwise."
+STATES_NOTICE = "The assistant has answered each numbered one, unless marked otherwise."
 """First line above the user's words: a request that stands here is not an open task."""
 
 INTERRUPTED_MARK = "interrupted"
@@ -98,7 +98,7 @@ def collect_utterances(messages: Sequence[Message]) -> list[SummaryUtterance]:
     return list(found.values())
 
 
-def find_earlier_utterances(
+def find_utterances_not_in_messages(
     user_texts: Sequence[str], utterances: Sequence[SummaryUtterance]
 ) -> list[SummaryUtterance]:
     """What the user typed before these utterances: the texts that none of them holds."""
@@ -120,7 +120,7 @@ def estimate_least_tokens(utterances: Iterable[SummaryUtterance]) -> tuple[int, 
 
 def estimate_words_tokens(user_texts: Sequence[str]) -> int:
     """Tokens of a summary of nothing but what the user typed; 0 where there is nothing."""
-    short, long = estimate_least_tokens(find_earlier_utterances(user_texts, ()))
+    short, long = estimate_least_tokens(find_utterances_not_in_messages(user_texts, ()))
     return short + long + _FRAME_TOKENS if user_texts else 0
 
 

@@ -40,7 +40,7 @@ from memorist.context.git_state import render_git_state
 from memorist.context.host_permissions import (
     UNSPECIFIED_PERMISSIONS,
     HostPermissions,
-    apply_permissions,
+    add_permissions_to_environment,
     build_permissions_sections,
 )
 from memorist.context.instructions import InstructionReport
@@ -358,7 +358,7 @@ def assemble_first_context(
     told about approval, sandbox and the like.
     """
     seen = read_folder_context(folder, family, runtime)
-    seen = replace(seen, environment=apply_permissions(permissions, seen.environment))
+    seen = replace(seen, environment=add_permissions_to_environment(permissions, seen.environment))
     return build_first_context(
         seen,
         [*build_permissions_sections(permissions, family, host_sections), *host_sections],

@@ -56,7 +56,7 @@ DEFAULT_PERMISSIONS = HostPermissions(
 """Codex CLI's defaults in a project under version control."""
 
 
-def apply_permissions(
+def add_permissions_to_environment(
     permissions: HostPermissions, environment: SessionEnvironment
 ) -> SessionEnvironment:
     """Return the environment with the host's permissions filled in."""

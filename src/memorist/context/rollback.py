@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from memorist.core.messages import Message, Origin
-from memorist.formats.codex_rollout_records import TurnTracker
+from memorist.formats.codex_rollout_records import TurnRollbackTracker
 from memorist.formats.transcript_format import (
     CompactionBoundary,
     TranscriptEntry,
@@ -38,16 +38,18 @@ def starts_turn(message: Message) -> bool:
     return message.role == "user" and message.origin in (Origin.USER, Origin.AGENT)
 
 
-def _read_turns(entries: Iterable[TranscriptEntry]) -> tuple[list[TranscriptEntry], TurnTracker]:
+def _read_turns(
+    entries: Iterable[TranscriptEntry],
+) -> tuple[list[TranscriptEntry], TurnRollbackTracker]:
     kept = list(entries)
     return kept, _track_turns(kept)
 
 
-def _track_turns(entries: Iterable[TranscriptEntry]) -> TurnTracker:
+def _track_turns(entries: Iterable[TranscriptEntry]) -> TurnRollbackTracker:
     """Markers whose messages were already left out by the reader (`kept` is false) have no
     effect.
     """
-    turns = TurnTracker()
+    turns = TurnRollbackTracker()
     for index, entry in enumerate(entries):
         match entry:
             case Message():

@@ -139,7 +139,7 @@ class WorldSection(Struct, frozen=True):
     """
 
 
-class WorldState(Struct, frozen=True):
+class SentWorldState(Struct, frozen=True):
     """What the model was told: snapshots by section id, and their bytes for comparison.
 
     `unknown` means that something was sent, but not what.
@@ -165,7 +165,7 @@ class WorldStateUpdate(Struct, frozen=True):
     Without a change, `record` is None.
     """
 
-    state: WorldState
+    state: SentWorldState
     changes: tuple[WorldChange, ...] = ()
     record: WorldStateRecord | None = None
 
@@ -173,22 +173,22 @@ class WorldStateUpdate(Struct, frozen=True):
 class RestoredWorldState(Struct, frozen=True):
     """The state at the end of a transcript, and what could not be read, in one clause each."""
 
-    state: WorldState
+    state: SentWorldState
     problems: tuple[str, ...] = ()
 
 
-EMPTY_WORLD_STATE = WorldState({}, {})
+EMPTY_WORLD_STATE = SentWorldState({}, {})
 """The state of a session to which nothing was sent."""
 
 
-UNKNOWN_WORLD_STATE = WorldState({}, {}, unknown=True)
+UNKNOWN_WORLD_STATE = SentWorldState({}, {}, unknown=True)
 """The state after a snapshot that could not be read: everything is sent again."""
 
 
-def state_from_values(values: JsonObject) -> WorldState:
+def state_from_values(values: JsonObject) -> SentWorldState:
     """Return the state in which the model was told these values."""
     clean = to_patchable_object(values)
-    return WorldState(clean, {key: encode_canonical(value) for key, value in clean.items()})
+    return SentWorldState(clean, {key: encode_canonical(value) for key, value in clean.items()})
 
 
 def hash_text(text: str) -> str:
@@ -198,7 +198,7 @@ def hash_text(text: str) -> str:
     ).hexdigest()
 
 
-def diff_state(state: WorldState, sections: Sequence[WorldSection]) -> WorldStateUpdate:
+def diff_state(state: SentWorldState, sections: Sequence[WorldSection]) -> WorldStateUpdate:
     """Compare the sections with what was last sent.
 
     A section that was sent and is not among them is gone. Of two with one id the later counts. The
@@ -213,7 +213,7 @@ def diff_state(state: WorldState, sections: Sequence[WorldSection]) -> WorldStat
         marks[section.id] = encode_canonical(value)
     if marks == state.marks and not state.unknown:
         return WorldStateUpdate(state)
-    now = WorldState(values, marks)
+    now = SentWorldState(values, marks)
     latest = {section.id: section for section in sections}
     changes = [
         _build_change(section, values.get(section.id), state)
@@ -232,7 +232,7 @@ def diff_state(state: WorldState, sections: Sequence[WorldSection]) -> WorldStat
     return WorldStateUpdate(now, tuple(change for change in changes if change.text), record)
 
 
-def _build_change(section: WorldSection, value: object, state: WorldState) -> WorldChange:
+def _build_change(section: WorldSection, value: object, state: SentWorldState) -> WorldChange:
     before = PriorValue("unknown") if state.unknown else PriorValue()
     if section.id in state.values:
         before = PriorValue("known", state.values[section.id])

@@ -14,7 +14,7 @@ MAX_BRACES = 200
 """Opening braces of one text at which an object is looked for."""
 
 
-def find_json_object(text: str) -> JsonObject | None:
+def find_largest_json_object(text: str) -> JsonObject | None:
     """The largest JSON object in a text, with a fence, words or other braces around it; of one that
     was cut off, what was complete. Comments, trailing commas, single quotes and the constants of
     Python are read as what they mean. None where there is none.
@@ -35,7 +35,7 @@ def find_json_object_or_list(text: str) -> JsonObject | None:
     if bracket and "{" in items and "{" not in before:
         end = items.rfind("]") + 1
         text = f'{{"items": [{items[:end] if end else items}}}'
-    return find_json_object(text)
+    return find_largest_json_object(text)
 
 
 def find_object_with_any_key(value: object, *keys: str) -> JsonObject | None:
@@ -69,7 +69,7 @@ def _list_nested(value: object) -> list[object]:
         case list():
             return value
         case str() if "{" in value:
-            return [find_json_object(value)]
+            return [find_largest_json_object(value)]
         case _:
             return []
 

@@ -18,13 +18,13 @@ from memorist.core.languages import (
     stem_in_language,
 )
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import word_set
+from memorist.core.text_analysis import parse_word_list
 from memorist.core.word_stems import STEM_CACHE_SIZE, stem_word
 
 # English words that the ranker treats specially.
 
 
-QUERY_STOP_WORDS = word_set(
+QUERY_STOP_WORDS = parse_word_list(
     """
     a about after all also an and any are as at be been before being but by can could d did do
     does doing done down during each for from had has have having he her here hers him his how i

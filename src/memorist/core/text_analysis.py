@@ -12,7 +12,7 @@ from msgspec import Struct
 from memorist.core.lazy import lazy_pattern
 
 
-def word_set(text: str) -> frozenset[str]:
+def parse_word_list(text: str) -> frozenset[str]:
     """The words of a list that is written as running text."""
     return frozenset(text.split())
 
@@ -20,7 +20,7 @@ def word_set(text: str) -> frozenset[str]:
 STEM_LENGTH = 6
 """Letters of a word that count: inflections of a word coincide, without a stemmer."""
 
-NOTES_STOP_WORDS = word_set(
+NOTES_STOP_WORDS = parse_word_list(
     """
              about after again against already also although always another because been before
     being below between both came cannot comes         could does doing done down during each
@@ -36,7 +36,7 @@ NOTES_STOP_WORDS = word_set(
 )
 """Words without content in an account of work; words of three letters or fewer never count."""
 
-CUE_WORDS = word_set(
+CUE_WORDS = parse_word_list(
     """
              because since cause caused causes causing reason root problem issue bug turns means
     instead rather but however only never         always must require requires required need needs
@@ -50,7 +50,7 @@ CUE_WORDS = word_set(
 NAME_LENGTH = 200
 """Characters of one word that are searched for names."""
 
-DOUBT_WORDS = word_set(
+DOUBT_WORDS = parse_word_list(
     """
          might maybe possibly probably perhaps seems seem suspect wonder guess unsure hmm
     """

@@ -22,10 +22,10 @@ from memorist.core.utc_time import format_utc_day
 from memorist.dream.daily_log import DailyLogs
 from memorist.dream.dream_form import build_dream_form
 from memorist.dream.dream_gates import (
+    DreamSessionConditions,
     GateClosed,
     GateFacts,
     GateOpen,
-    HostConditions,
     NeedsScan,
     judge_gates,
     select_new_sessions,
@@ -41,13 +41,13 @@ from memorist.dream.dream_model_task import (
 )
 from memorist.dream.dream_review import ReviewedChanges, max_retired_memories, review_model_changes
 from memorist.dream.dream_workspace import (
-    DreamWorkspace,
+    DreamDependencies,
     PreparedDream,
     append_journal,
     apply_dream,
     prepare_dream,
 )
-from memorist.dream.past_evidence import PastSessionFolder, list_session_files
+from memorist.dream.past_evidence import PastSessionLocation, list_session_write_times
 from memorist.errors import MemoristError, StoreError
 from memorist.events import DreamFailed, DreamFinished, Event
 from memorist.extensions import SessionExtension
@@ -95,7 +95,7 @@ class Dream(SessionExtension):
         context: SessionContext,
         layout: MemoryLayout,
         *,
-        past_sessions: Callable[[], Sequence[PastSessionFolder]],
+        past_sessions: Callable[[], Sequence[PastSessionLocation]],
         uses: Callable[[], Mapping[str, MemoryUsage]] = dict,
     ) -> None:
         self._context = context
@@ -109,7 +109,7 @@ class Dream(SessionExtension):
         self._past_sessions = past_sessions
         """Returns all sessions of the project."""
         self._uses = uses
-        self._host = HostConditions(
+        self._host = DreamSessionConditions(
             is_remote=context.host.remote,
             is_interactive=context.host.interactive,
             is_main_session=context.host.main,
@@ -123,9 +123,9 @@ class Dream(SessionExtension):
         """The current settings: a flag may change them during a session."""
         return self._runtime.flags.apply_to(self._runtime.settings.dream)
 
-    def _workspace(self) -> DreamWorkspace:
+    def _workspace(self) -> DreamDependencies:
         runtime = self._runtime
-        return DreamWorkspace(
+        return DreamDependencies(
             layout=self._layout,
             project=self._context.project,
             files=runtime.files,
@@ -183,7 +183,7 @@ class Dream(SessionExtension):
 
     async def _new_sessions(self, since: float) -> tuple[str, ...]:
         past = self._past_sessions()
-        seen = await asyncio.to_thread(list_session_files, past, self._runtime.files)
+        seen = await asyncio.to_thread(list_session_write_times, past, self._runtime.files)
         return select_new_sessions(seen, current=self._context.id, since=since)
 
     async def has_new_material(self) -> bool:
@@ -323,7 +323,7 @@ class Dream(SessionExtension):
         if should_use_answer_form(model, runtime.settings.models, shares=False):
             form = await self._build_form(model, known, material)
             spec = replace(spec, form=form, history_summary=None)
-        receipt = await runtime.run_fork_on_copy(spec, model, overlay)
+        receipt = await runtime.run_fork_for_review(spec, model, overlay)
         if receipt.outcome is ForkOutcome.BLOCKED:
             return _DreamForkResult(failed=receipt.said, is_reportable=False)
         if receipt.outcome not in COMPLETED_OUTCOMES:

@@ -25,10 +25,10 @@ from memorist.dream.dream_model_task import DreamMaterial, FittedMaterial, UserU
 from memorist.dream.dream_review import says_all
 from memorist.forks.answer_form import (
     AnswerForm,
-    build_list_schema,
+    build_object_list_schema,
     build_object_schema,
     list_answer_objects,
-    read_numbers,
+    read_numbers_up_to,
 )
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement, WriteFileCall
 from memorist.forks.text_edits import TextEdits
@@ -97,9 +97,9 @@ def _build_schema(*, corrects: bool) -> JsonObject:
     number: JsonObject = {"type": "integer"}
 
     numbers: JsonObject = {"type": "array", "maxItems": 6, "items": number}
-    properties: JsonObject = {"same": build_list_schema(MAX_GROUPS, {"numbers": numbers})}
+    properties: JsonObject = {"same": build_object_list_schema(MAX_GROUPS, {"numbers": numbers})}
     if corrects:
-        properties["corrections"] = build_list_schema(
+        properties["corrections"] = build_object_list_schema(
             MAX_CORRECTIONS, {"number": number, "saying": number, "old": text, "new": text}
         )
     return build_object_schema(properties)
@@ -147,7 +147,7 @@ def _retire_repeats(
     """Retire each memory of a group all of which another one of it says."""
     retired: set[str] = set()
     for group in list_answer_objects(given)[:MAX_GROUPS]:
-        numbers = read_numbers(group.get("numbers"), len(shown.topics))
+        numbers = read_numbers_up_to(group.get("numbers"), len(shown.topics))
         topics = [shown.topics[number - 1] for number in numbers]
         for topic in reversed(topics):
             others = [each for each in topics if each is not topic and each.path not in retired]
@@ -165,8 +165,8 @@ def _correct_sentences(
 ) -> Iterator[EditFileCall]:
     """Replace each sentence that a saying about its memory proves wrong."""
     for each in list_answer_objects(given)[:MAX_CORRECTIONS]:
-        numbers = read_numbers(each.get("number"), len(shown.topics))
-        sayings = read_numbers(each.get("saying"), len(shown.sayings))
+        numbers = read_numbers_up_to(each.get("number"), len(shown.topics))
+        sayings = read_numbers_up_to(each.get("saying"), len(shown.sayings))
         old, new = (str(each.get(key) or "").strip() for key in ("old", "new"))
         fault = _find_correction_fault(shown, numbers, sayings, old, new)
         if fault:

@@ -26,7 +26,7 @@ Gate = Literal["on", "time", "scan", "sessions"]
 _HOUR, _MINUTE = 3_600.0, 60.0
 
 
-class HostConditions(Struct, frozen=True, kw_only=True):
+class DreamSessionConditions(Struct, frozen=True, kw_only=True):
     """What is known of the session without I/O; each of these can close the first gate
     (claude-code.md section 9.1).
     """
@@ -54,7 +54,7 @@ class GateFacts(Struct, frozen=True, kw_only=True):
     """The facts known so far. Times are seconds since the epoch."""
 
     now: float
-    host: HostConditions = HostConditions()
+    host: DreamSessionConditions = DreamSessionConditions()
     scanned: float | None = None
     """When this process last scanned for sessions; None for never."""
     last: float | UnsetType | None = UNSET
@@ -122,7 +122,7 @@ def judge_gates(known: GateFacts, settings: DreamSettings) -> GateOpen | GateClo
     return _judge_sessions(known.sessions, last, known.now, settings)
 
 
-def _reason_off(host: HostConditions, settings: DreamSettings) -> str:
+def _reason_off(host: DreamSessionConditions, settings: DreamSettings) -> str:
     """Return why the first gate is closed; empty if it is open."""
     reasons = {
         "consolidation is switched off (dream.enabled)": not settings.enabled,

@@ -15,7 +15,7 @@ MAX_ASKED_MARKS = 5_000
 _ASKED_FILE = "asked.json"
 
 
-class DreamQuestion(Struct, frozen=True, kw_only=True):
+class MemoryRemovalQuestion(Struct, frozen=True, kw_only=True):
     """A memory that perhaps should be removed, and why; the user decides."""
 
     path: str
@@ -27,16 +27,16 @@ class DreamQuestion(Struct, frozen=True, kw_only=True):
 
 
 def choose_questions(
-    found: Iterable[DreamQuestion],
+    found: Iterable[MemoryRemovalQuestion],
     *,
     asked: Collection[str],
     waiting: Collection[str],
     limit: int,
-) -> tuple[DreamQuestion, ...]:
+) -> tuple[MemoryRemovalQuestion, ...]:
     """Choose at most `limit` of the questions found (`dream.questions`), one for each memory: none
     whose mark was `asked` before, and none of a path that the user is asked about already.
     """
-    chosen: dict[str, DreamQuestion] = {}
+    chosen: dict[str, MemoryRemovalQuestion] = {}
     for each in found:
         if each.mark not in asked and not {each.path, each.other_path} & set(waiting):
             chosen.setdefault(each.path, each)

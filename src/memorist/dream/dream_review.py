@@ -26,10 +26,10 @@ from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
 from memorist.core.front_matter import join_front_matter, split_front_matter
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import NOTES_STOP_WORDS, STEM_LENGTH, word_set
+from memorist.core.text_analysis import NOTES_STOP_WORDS, STEM_LENGTH, parse_word_list
 from memorist.dream.structural_dream import DreamAct
 from memorist.settings import DreamSettings
-from memorist.transcript.answer_check import CoveredLines, LineCheck
+from memorist.transcript.answer_check import LineCheck, LineCoverage
 from memorist.transcript.name_search import NamePresence, find_recognizable_names
 
 RETIRED_MARK = re.compile(r"\s*retired:\s*(?P<why>\S[^\n]{0,300})\s*", re.IGNORECASE)
@@ -172,7 +172,7 @@ def _holds_words(text: str, wanted: Sequence[str]) -> bool:
 
 
 _WORD = lazy_pattern(r"\w+")
-_FUNCTION_WORDS = NOTES_STOP_WORDS | word_set(
+_FUNCTION_WORDS = NOTES_STOP_WORDS | parse_word_list(
     "a an and are as at be by do for has he her his if in is it its of on or our she so the they"
     " to too was we who you"
 )
@@ -211,7 +211,7 @@ def says_all(text: str, body: str) -> bool:
     """
     denied = count_negations(body)
     return any(
-        CoveredLines(part).covers(body, share=1.0)
+        LineCoverage(part).covers(body, share=1.0)
         and count_negations(part) == denied
         and all(keeps_denials_and_order(part, each) for each in split_sentences(body))
         for part in (text, *text.splitlines())

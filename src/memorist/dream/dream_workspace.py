@@ -19,7 +19,12 @@ from memorist.auto_memory.memory_index import MemoryUsage, parse_pointer_target
 from memorist.auto_memory.project_files import ProjectFiles
 from memorist.auto_memory.stale_memories import StaleMemory, find_stale_memories
 from memorist.auto_memory.write_evidence import WriteEvidence
-from memorist.auto_memory.write_gate import AcceptedChange, NeedsReview, judge_change, merge_reasons
+from memorist.auto_memory.write_gate import (
+    AcceptedChange,
+    NeedsReview,
+    collect_unaccepted_reasons,
+    judge_change,
+)
 from memorist.auto_memory.write_result import WriteResult
 from memorist.dream.daily_log import DailyLogs
 from memorist.dream.dream_journal import (
@@ -36,7 +41,7 @@ from memorist.dream.memory_conflicts import DreamRemark, InstructionSource
 from memorist.dream.memory_snapshot import MemorySnapshot, snapshot_memory
 from memorist.dream.past_evidence import (
     PastEvidence,
-    PastSessionFolder,
+    PastSessionLocation,
     read_instruction_sources,
     read_past_evidence,
 )
@@ -53,7 +58,7 @@ MAX_WRITE_TRIES = 3
 """How often a dream starts over because a file changed meanwhile."""
 
 
-class DreamWorkspace(Struct, frozen=True, kw_only=True):
+class DreamDependencies(Struct, frozen=True, kw_only=True):
     """The folder and the dependencies for working on it."""
 
     layout: MemoryLayout
@@ -93,7 +98,7 @@ class PreparedDream(Struct, frozen=True, kw_only=True):
 
 
 @contextlib.contextmanager
-def open_dream_memory(workspace: DreamWorkspace) -> Iterator[AutoMemory]:
+def open_dream_memory(workspace: DreamDependencies) -> Iterator[AutoMemory]:
     """Open the memory for the calling thread."""
     memory = AutoMemory(
         workspace.layout,
@@ -110,7 +115,9 @@ def open_dream_memory(workspace: DreamWorkspace) -> Iterator[AutoMemory]:
 
 
 def prepare_dream(
-    workspace: DreamWorkspace, past: Sequence[PastSessionFolder] = (), chosen: Sequence[str] = ()
+    workspace: DreamDependencies,
+    past: Sequence[PastSessionLocation] = (),
+    chosen: Sequence[str] = (),
 ) -> PreparedDream:
     """Read the folder and work out what rules prove; for a model, also what it may learn from the
     `chosen` sessions. Raises StoreError.
@@ -148,7 +155,7 @@ def prepare_dream(
 
 
 def apply_dream(
-    workspace: DreamWorkspace,
+    workspace: DreamDependencies,
     model: ReviewedChanges,
     evidence: WriteEvidence,
     *,
@@ -177,7 +184,7 @@ def apply_dream(
 class _DreamWriter:
     def __init__(
         self,
-        workspace: DreamWorkspace,
+        workspace: DreamDependencies,
         memory: AutoMemory,
         model: ReviewedChanges,
         behind: WriteEvidence,
@@ -312,7 +319,7 @@ class _DreamWriter:
         blocked += [(each.path, each.why) for each in rules.questions]
         blocked += [(change.path, why) for change, why in self._model.questions]
         refused = [
-            (each.path, merge_reasons([each]))
+            (each.path, collect_unaccepted_reasons([each]))
             for each in verdicts
             if not isinstance(each, AcceptedChange | NeedsReview)
         ]
@@ -334,7 +341,7 @@ def _stale_mark(stale: StaleMemory) -> str:
     return f"{stale.path}: {_tell_stale(stale)}"
 
 
-def append_journal(workspace: DreamWorkspace, report: DreamReport) -> None:
+def append_journal(workspace: DreamDependencies, report: DreamReport) -> None:
     """Append a dream to the journal.
 
     If the disk refuses, only the entry is lost: the history has the change.

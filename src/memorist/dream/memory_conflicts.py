@@ -14,7 +14,7 @@ from memorist.auto_memory.memory_file import Topic, Trust
 from memorist.auto_memory.statements.statement_similarity import rule_text_key
 from memorist.core.text_analysis import encode_file_text
 from memorist.core.utc_time import format_utc_day
-from memorist.dream.dream_questions import DreamQuestion
+from memorist.dream.dream_questions import MemoryRemovalQuestion
 
 MAX_STATEMENT_CHARACTERS = 300
 """Longest statement in characters that is compared; longer ones say more than one thing."""
@@ -111,7 +111,9 @@ def _compare_statements(one: _MemoryStatement, other: _MemoryStatement) -> str:
     return ""
 
 
-def find_conflicts(memories: Sequence[DatedMemory]) -> Iterator[DreamQuestion]:
+def find_conflicts_and_duplicates(
+    memories: Sequence[DatedMemory],
+) -> Iterator[MemoryRemovalQuestion]:
     """Yield pairs of memories that contradict each other, or may say the same, with the one
     proposed for removal.
     """
@@ -148,7 +150,7 @@ def _is_single_statement(one: DatedMemory, other: DatedMemory) -> bool:
     )
 
 
-def _build_question(one: DatedMemory, other: DatedMemory, how: str) -> DreamQuestion:
+def _build_question(one: DatedMemory, other: DatedMemory, how: str) -> MemoryRemovalQuestion:
     loser, winner = sorted(
         (one, other),
         key=lambda each: (
@@ -167,7 +169,7 @@ def _build_question(one: DatedMemory, other: DatedMemory, how: str) -> DreamQues
         f"it {how if how == 'contradicts' else 'seems to say the same as'} "
         f"{winner.topic.path} ({format_utc_day(winner.at)}), which is {better}"
     )
-    return DreamQuestion(
+    return MemoryRemovalQuestion(
         path=loser.topic.path,
         why=why,
         other_path=winner.topic.path,
@@ -185,7 +187,7 @@ def _question_mark(topic: Topic, other: bytes) -> str:
 
 def compare_with_instructions(
     memories: Sequence[DatedMemory], instructions: Sequence[InstructionSource]
-) -> Iterator[DreamQuestion | DreamRemark]:
+) -> Iterator[MemoryRemovalQuestion | DreamRemark]:
     """Compare memories with the lines of the instruction files: what is already stated there, and
     which of two contradicting texts is stale.
     """
@@ -221,13 +223,13 @@ def compare_with_instructions(
 
 def _compare_line(
     each: DatedMemory, mine: _MemoryStatement, row: tuple[InstructionSource, int, _MemoryStatement]
-) -> DreamQuestion | DreamRemark | None:
+) -> MemoryRemovalQuestion | DreamRemark | None:
     file, number, theirs = row
     how = _compare_statements(mine, theirs)
     where = f"{file.path}:{number}"
     mark = _question_mark(each.topic, theirs.text.encode("utf-8", "replace"))
     if how == "contradicts" and file.at > each.at:
-        return DreamQuestion(
+        return MemoryRemovalQuestion(
             path=each.topic.path,
             why=f"it contradicts {where} and is the stale one: that file changed later",
             mark=mark,
@@ -239,5 +241,7 @@ def _compare_line(
             f"otherwise, and is newer",
         )
     if how and len([line for line in each.topic.body.splitlines() if line.strip()]) == 1:
-        return DreamQuestion(path=each.topic.path, why=f"{where} says it already", mark=mark)
+        return MemoryRemovalQuestion(
+            path=each.topic.path, why=f"{where} says it already", mark=mark
+        )
     return None

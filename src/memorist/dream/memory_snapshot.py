@@ -71,7 +71,7 @@ def snapshot_memory(
     for each in log:
         for path in each.paths if each.why.actor not in _NON_AUTHORS else ():
             newest.setdefault(path, each.at)
-    foreign = frozenset(path for path in data if memory.folder.is_foreign(path))
+    foreign = frozenset(path for path in data if memory.folder.has_untrusted_origin(path))
     return MemorySnapshot(
         topics=topics,
         data=data,
@@ -79,7 +79,9 @@ def snapshot_memory(
         foreign=foreign,
         kept=_undone_paths(memory, data, log),
         ever=frozenset(path for each in log for path in each.paths if path != INDEX_NAME),
-        times={path: _line_times(memory, path, log) for path in paths_needing_times(topics)},
+        times={
+            path: _line_times(memory, path, log) for path in list_paths_with_relative_dates(topics)
+        },
         instructions=tuple(instructions),
         asked=asked,
         waiting=frozenset(
@@ -123,7 +125,7 @@ def _line_times(memory: AutoMemory, path: str, log: Sequence[RecordedChange]) ->
     )
 
 
-def paths_needing_times(topics: Sequence[Topic]) -> tuple[str, ...]:
+def list_paths_with_relative_dates(topics: Sequence[Topic]) -> tuple[str, ...]:
     """Return paths of the memories in which a date could be made absolute if its lines' times were
     known.
     """

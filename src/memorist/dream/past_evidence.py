@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.statements.user_prose import extract_user_text
+from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
 from memorist.auto_memory.write_evidence import (
     WriteEvidence,
     collect_write_evidence,
@@ -45,7 +45,7 @@ INSTRUCTION_BYTES = 100_000
 """Bytes read of one instruction file."""
 
 
-class PastSessionFolder(Struct, frozen=True):
+class PastSessionLocation(Struct, frozen=True):
     """A session of the project, and where its files are."""
 
     id: str
@@ -59,8 +59,8 @@ class PastEvidence(Struct, frozen=True, kw_only=True):
     evidence: WriteEvidence = WriteEvidence()
 
 
-def list_session_files(
-    past: Iterable[PastSessionFolder], files: FileSystem
+def list_session_write_times(
+    past: Iterable[PastSessionLocation], files: FileSystem
 ) -> list[SessionFileInfo]:
     """Return when each session was last written to; those without a transcript are left out.
 
@@ -102,7 +102,7 @@ def read_instruction_sources(
 
 
 def read_past_evidence(
-    past: Sequence[PastSessionFolder], chosen: Collection[str], files: FileSystem
+    past: Sequence[PastSessionLocation], chosen: Collection[str], files: FileSystem
 ) -> PastEvidence:
     """Read what the user said in the newest of these sessions, and what came from elsewhere.
 
@@ -110,7 +110,7 @@ def read_past_evidence(
     """
     seen = {
         each.id: each.changed
-        for each in list_session_files((each for each in past if each.id in chosen), files)
+        for each in list_session_write_times((each for each in past if each.id in chosen), files)
     }
     newest = sorted((each for each in past if each.id in seen), key=lambda each: -seen[each.id])[
         :MAX_PAST_SESSIONS
@@ -136,7 +136,9 @@ def _add_session_evidence(
             session=session, message=message.id, text=own[message.id], at=message.timestamp or at
         )
         for message in messages
-        if message.origin is Origin.USER and message.id in own and extract_user_text(message)
+        if message.origin is Origin.USER
+        and message.id in own
+        and extract_redacted_user_text(message)
     ]
     outside = list(evidence.evidence.outside_texts)
     room = MAX_OUTSIDE_CHARACTERS - sum(map(len, outside))

@@ -11,7 +11,7 @@ from memorist.auto_memory.memory_changes import RecordedChange
 from memorist.auto_memory.memory_index import MemoryUsage
 from memorist.auto_memory.memory_location import locate_memory
 from memorist.dream.dream import Dream
-from memorist.dream.past_evidence import PastSessionFolder
+from memorist.dream.past_evidence import PastSessionLocation
 from memorist.errors import MemoristError
 from memorist.runtime import Runtime, SessionContext
 from memorist.store.memory_uses import total_uses
@@ -23,10 +23,10 @@ def open_dream(memory: AutoMemory, context: SessionContext) -> Dream:
     runtime, where = context.runtime, memory.layout
     folders: dict[str, Path | None] = {}
 
-    def past() -> list[PastSessionFolder]:
+    def past() -> list[PastSessionLocation]:
         rows = list_sessions(runtime.open_database())
         return [
-            PastSessionFolder(id, Path(folder))
+            PastSessionLocation(id, Path(folder))
             for id, project, folder in rows
             if _memory_folder(project, runtime, folders) == where.folder
         ]

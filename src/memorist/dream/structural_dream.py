@@ -16,14 +16,14 @@ from memorist.auto_memory.memory_file import Topic, Trust, with_body, with_heade
 from memorist.auto_memory.visible_memory import find_suspicions
 from memorist.core.text_analysis import encode_file_text
 from memorist.dream.date_repair import date_description, date_lines
-from memorist.dream.dream_questions import DreamQuestion, choose_questions
+from memorist.dream.dream_questions import MemoryRemovalQuestion, choose_questions
 from memorist.dream.duplicate_memories import is_equal, memory_merge_key, unnumbered_path
 from memorist.dream.link_repair import LinkTargets, repair_links
 from memorist.dream.memory_conflicts import (
     DatedMemory,
     DreamRemark,
     compare_with_instructions,
-    find_conflicts,
+    find_conflicts_and_duplicates,
 )
 from memorist.dream.memory_snapshot import MemorySnapshot
 
@@ -45,7 +45,7 @@ class DreamPlan(Struct, frozen=True, kw_only=True):
     changes: tuple[MemoryChange, ...] = ()
     """Removals come last: a dream that is killed half-way has lost nothing."""
     acts: tuple[DreamAct, ...] = ()
-    questions: tuple[DreamQuestion, ...] = ()
+    questions: tuple[MemoryRemovalQuestion, ...] = ()
     remarks: tuple[DreamRemark, ...] = ()
 
 
@@ -82,12 +82,15 @@ def plan_dream(snapshot: MemorySnapshot, *, max_questions: int) -> DreamPlan:
         for path, topic in sorted(now.items())
         if topic.provenance.status == "active"
     ]
-    found = [*compare_with_instructions(known, snapshot.instructions), *find_conflicts(known)]
+    found = [
+        *compare_with_instructions(known, snapshot.instructions),
+        *find_conflicts_and_duplicates(known),
+    ]
     return DreamPlan(
         changes=(*real, *removals),
         acts=tuple(dict.fromkeys(act for act in acts if act.did == "merged" or act.path in now)),
         questions=choose_questions(
-            (each for each in found if isinstance(each, DreamQuestion)),
+            (each for each in found if isinstance(each, MemoryRemovalQuestion)),
             asked=snapshot.asked,
             waiting=snapshot.waiting,
             limit=max_questions,

@@ -25,15 +25,15 @@ from memorist.budget.budget_status import (
     build_budget_status,
 )
 from memorist.dream.dream_gates import (
+    DreamSessionConditions,
     GateFacts,
     GateOpen,
-    HostConditions,
     NeedsScan,
     judge_gates,
     select_new_sessions,
 )
 from memorist.dream.dream_lock import DreamLock
-from memorist.dream.past_evidence import PastSessionFolder, list_session_files
+from memorist.dream.past_evidence import PastSessionLocation, list_session_write_times
 from memorist.errors import StoreError
 from memorist.ports import Clock, FileSystem, Model
 from memorist.rollouts.job_worker import build_claim_terms
@@ -48,9 +48,9 @@ from memorist.store.rollout_rows import list_extraction_progress
 from memorist.store.session_rows import list_sessions
 from memorist.store.spend_rows import (
     DAY_SECONDS,
+    count_failed_runs_since,
     epoch_day,
     list_blocked_since,
-    list_failures_since,
     usage_by_kind,
 )
 from memorist.store.state_database import SqliteState, StateDatabase, is_shared, open_state
@@ -70,7 +70,7 @@ class DueContext(Struct, frozen=True, kw_only=True):
     now: float
 
 
-def find_due_rollouts(context: DueContext) -> list[DueWork]:
+def find_due_rollout_work(context: DueContext) -> list[DueWork]:
     """Due sessions, the next consolidation, and jobs out of retries.
 
     Raises StoreError, SettingsError for an invalid `state`.
@@ -160,10 +160,10 @@ def find_due_dreams(context: DueContext) -> list[DueWork]:
     settings = context.settings
     if not settings.uses_auto_memory:
         return []
-    past: dict[str, list[PastSessionFolder]] = {}
+    past: dict[str, list[PastSessionLocation]] = {}
     for id, project, folder in list_sessions(context.database):
-        past.setdefault(project, []).append(PastSessionFolder(id, Path(folder)))
-    memories: dict[Path, tuple[MemoryLayout, list[PastSessionFolder]]] = {}
+        past.setdefault(project, []).append(PastSessionLocation(id, Path(folder)))
+    memories: dict[Path, tuple[MemoryLayout, list[PastSessionLocation]]] = {}
     for project, sessions in past.items():
         if project:
             where = locate_memory(context.layout, project, settings.auto_memory)
@@ -188,16 +188,16 @@ def find_due_dreams(context: DueContext) -> list[DueWork]:
 
 
 def _open_gate(
-    context: DueContext, where: MemoryLayout, sessions: Sequence[PastSessionFolder]
+    context: DueContext, where: MemoryLayout, sessions: Sequence[PastSessionLocation]
 ) -> GateOpen | None:
     known = GateFacts(
         now=context.now,
-        host=HostConditions(),
+        host=DreamSessionConditions(),
         last=DreamLock(where, SystemClock()).last_dream_time(),
     )
     verdict = judge_gates(known, context.settings.dream)
     if isinstance(verdict, NeedsScan):
-        seen = list_session_files(sessions, DiskFiles())
+        seen = list_session_write_times(sessions, DiskFiles())
         verdict = judge_gates(
             replace(known, sessions=select_new_sessions(seen, current="", since=verdict.since)),
             context.settings.dream,
@@ -206,13 +206,13 @@ def _open_gate(
 
 
 DUE_SOURCES: tuple[Callable[[DueContext], Sequence[DueWork]], ...] = (
-    find_due_rollouts,
+    find_due_rollout_work,
     find_due_dreams,
 )
 """Sources of due work, in the order shown. A subsystem that works on its own adds its source."""
 
 
-def read_background_status(
+def read_background_budget_status(
     database: sqlite3.Connection | None, settings: Settings, now: float, days: int = 1
 ) -> BudgetStatus:
     """What background work of a home used in the last days, what is left, due and on hold;
@@ -229,7 +229,7 @@ def read_background_status(
         history = BudgetHistory(
             kinds=tuple(usage_by_kind(database, span)),
             blocked=tuple(list_blocked_since(database, span.start)),
-            failures=tuple(list_failures_since(database, float(span.start * DAY_SECONDS))),
+            failures=tuple(count_failed_runs_since(database, float(span.start * DAY_SECONDS))),
         )
         context = DueContext(
             layout=Layout(Path(settings.home).expanduser()),

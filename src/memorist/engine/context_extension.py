@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from memorist.auto_memory.statements.user_prose import extract_user_text
+from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
 from memorist.context.assembly import (
     FolderContext,
     HostContext,
@@ -34,14 +34,17 @@ from memorist.context.context_snapshot import (
 )
 from memorist.context.environment import SessionEnvironment
 from memorist.context.git_state import GitState
-from memorist.context.host_permissions import apply_permissions, build_permissions_sections
+from memorist.context.host_permissions import (
+    add_permissions_to_environment,
+    build_permissions_sections,
+)
 from memorist.context.instruction_scope import TouchedFiles, find_touched_paths
 from memorist.context.message_normalization import IncrementalNormalizer
-from memorist.context.watched_files import WatchedFiles
+from memorist.context.watched_files import ChangeDetectingFileReader
 from memorist.context.world_state import (
     EMPTY_WORLD_STATE,
+    SentWorldState,
     WorldSection,
-    WorldState,
     changes_to_messages,
     diff_state,
     restore_state,
@@ -93,8 +96,8 @@ class ContextExtension(SessionExtension):
         self.pieces: tuple[ContextPiece, ...] = ()
         """The first context as it is shown."""
         """What was looked up but is not in the context, or only in part."""
-        self._world_state: WorldState = EMPTY_WORLD_STATE
-        self._first_state: WorldState = EMPTY_WORLD_STATE
+        self._world_state: SentWorldState = EMPTY_WORLD_STATE
+        self._first_state: SentWorldState = EMPTY_WORLD_STATE
         """The world state that the first context told."""
         self._last_snapshot: WorldSnapshot | None = None
         self._sections: tuple[WorldSection, ...] = ()
@@ -103,7 +106,7 @@ class ContextExtension(SessionExtension):
         self._is_shown = self._is_stale = False
         self._is_first_request = True
         """Whether this process has shown nothing yet."""
-        self._watched_files = WatchedFiles(log.runtime.files)
+        self._watched_files = ChangeDetectingFileReader(log.runtime.files)
         self._first_git_state: GitState | None = None
         """The repository as it was first looked up: its text stays, and so its place in the
         provider's cache.
@@ -180,11 +183,11 @@ class ContextExtension(SessionExtension):
         if self._normalizer.needs_normalizing(
             new_messages, [call.id for call in self._log.tracker.open_calls.calls]
         ):
-            view.repair_messages(self._normalizer.normalize)
+            view.apply_repair(self._normalizer.normalize)
         if not view.accepts_messages:
             return
         if asked is not None:
-            await self._show_called_skills(view, extract_user_text(asked))
+            await self._show_called_skills(view, extract_redacted_user_text(asked))
         self._show_differences(view, model, asked)
 
     def _has_changes(self) -> bool:
@@ -225,7 +228,7 @@ class ContextExtension(SessionExtension):
             self._memory.index_message()
         return True
 
-    def _read_world_state(self) -> WorldState:
+    def _read_world_state(self) -> SentWorldState:
         return restore_state(
             transcript_format.read_session(LineFile(self._log.context.layout.transcript))
         ).state
@@ -269,7 +272,7 @@ class ContextExtension(SessionExtension):
     async def _look_up(self, model: str, window: int | None, *, git: bool = False) -> None:
         """Look everything up again, in a thread, and build the sections from it."""
         self._skills_found = await self._find_skills()
-        watched = WatchedFiles(self._runtime.files)
+        watched = ChangeDetectingFileReader(self._runtime.files)
         seen = await asyncio.to_thread(
             read_folder_context,
             Path(self._host.folder),
@@ -294,7 +297,7 @@ class ContextExtension(SessionExtension):
         if shown is not None:
             given.append(shown)
         self._first_git_state = seen.environment.git or self._first_git_state
-        around = apply_permissions(
+        around = add_permissions_to_environment(
             allowed, replace(seen.environment, model=model, git=self._first_git_state)
         )
         self._last_snapshot = WorldSnapshot(

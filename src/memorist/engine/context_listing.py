@@ -165,7 +165,7 @@ def _list_memories(engine: Memorist, folder: Path, family: Family) -> Iterator[C
             yield build_memory_section(shown.text, str(memory.layout.index), family)
 
 
-def list_recorded_context(
+def list_recorded_context_at_turn(
     path: Path,
     *,
     default_family: Family,
@@ -181,7 +181,7 @@ def list_recorded_context(
     model is by default the one that the recording names. With `compares` the pieces of the turn
     before are given too. Raises InputError for a turn that the session has not, and StoreError.
     """
-    entries = read_shown_entries(path)
+    entries = read_entries_shown_to_model(path)
     number, at = find_turn(AttachmentReader().insert_attachments(entries), turn)
     attachments = AttachmentReader()
     recorded = read_recorded_window(attachments.insert_attachments(entries), at)
@@ -213,7 +213,7 @@ def _turn_before(
     )
 
 
-def read_shown_entries(path: Path) -> list[TranscriptEntry]:
+def read_entries_shown_to_model(path: Path) -> list[TranscriptEntry]:
     """The entries of a recording without rolled-back turns; for memorist's own transcripts, with
     the messages that memorist injected.
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from memorist.errors import StoreError
 from memorist.ports import Clock
-from memorist.store.database import PAUSE_SECONDS, is_disk_failure
+from memorist.store.database import PAUSE_SECONDS, is_storage_failure
 
 
-class DiskPause:
+class DiskFailurePauses:
     """The pauses of the homes and sessions of one process."""
 
     def __init__(self, clock: Clock) -> None:
@@ -24,7 +24,7 @@ class DiskPause:
 
     def pause_after(self, error: BaseException, *, home: str, session: str) -> None:
         """Pause the home after a failure of its disk, the session after one of its own files."""
-        if is_disk_failure(error):
+        if is_storage_failure(error):
             self._pause(home)
         elif isinstance(error, StoreError):
             self._pause(session)

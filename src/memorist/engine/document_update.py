@@ -14,8 +14,12 @@ from memorist.errors import InputError
 from memorist.events import Event, MagicDocFound, MagicDocUnchanged, MagicDocUpdated
 from memorist.forks.fork_spec import Receipt
 from memorist.formats.format_detection import read_session
-from memorist.magic_docs.document_files import DocumentRegistry, DocumentScope, inspect_document
-from memorist.magic_docs.document_mentions import ConversationReader
+from memorist.magic_docs.document_files import (
+    DocumentScope,
+    SessionDocumentRegistry,
+    find_document_at_path,
+)
+from memorist.magic_docs.document_mentions import ConversationDocumentTracker
 from memorist.magic_docs.magic_docs import MagicDocs
 from memorist.ports import Model
 from memorist.runtime import SessionContext
@@ -53,14 +57,14 @@ async def update_documents(
     """
     conversation = _read_conversation(recording)
     for path in documents:
-        document = inspect_document(scope, str(path.absolute()))
+        document = find_document_at_path(scope, str(path.absolute()))
         if document is None or document.why:
             unknown = "it cannot be read, or has no line `# MAGIC DOC: title`"
             raise InputError(f"{path} is not kept: {unknown if document is None else document.why}")
         conversation.on_file_read(str(document.path))
     events, receipts = list[Event](), list[Receipt]()
     database = open_database(Layout(scope.home).database)
-    registry = DocumentRegistry(scope.files, None)  # nothing is saved
+    registry = SessionDocumentRegistry(scope.files, None)  # nothing is saved
     try:
         with open_background_runtime(
             settings, database, model, session=session, files=scope.files
@@ -79,9 +83,9 @@ async def update_documents(
     return _collect_result(events, [receipt.cost_usd for receipt in receipts])
 
 
-def _read_conversation(recording: Path) -> ConversationReader:
+def _read_conversation(recording: Path) -> ConversationDocumentTracker:
     """Read the conversation without the files it read: only the named files are updated."""
-    conversation = ConversationReader()
+    conversation = ConversationDocumentTracker()
     for entry in read_session(LineFile(recording)):
         if isinstance(entry, Message):
             conversation.on_message(entry)

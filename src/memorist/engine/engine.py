@@ -54,7 +54,7 @@ from memorist.engine.session import Session
 from memorist.engine.session_log import SessionLog
 from memorist.engine.session_pins import PinnedTextExtension
 from memorist.engine.session_share import SharedSessionLease, open_shared_sessions
-from memorist.engine.unsaved_sessions import UnsavedSessions
+from memorist.engine.unsaved_sessions import TemporarySessionFolders
 from memorist.engine.worker_process import (
     end_worker,
     has_exited,
@@ -85,7 +85,12 @@ from memorist.safety.secrets import redact_id
 from memorist.session_memory.session_notes import SessionMemory, load_notes_prompts
 from memorist.settings import Family, RecallSettings, Settings
 from memorist.skills.skill_discovery import SkillDiscovery, find_skill_base_folders
-from memorist.store.database import PAUSE_SECONDS, UnsavedConnection, is_disk_failure, open_database
+from memorist.store.database import (
+    PAUSE_SECONDS,
+    UnsavedConnection,
+    is_storage_failure,
+    open_database,
+)
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout, SessionLayout
 from memorist.store.memory_mode import note_memory_off_session, read_memory_off_sessions
@@ -195,7 +200,7 @@ class Memorist:
         self._skill_searches: LruCache[SkillDiscovery] = LruCache()
         self._state: StateDatabase | None = None
         self._blocking: BlockingMemorist | None = None
-        self._unsaved = UnsavedSessions()
+        self._unsaved = TemporarySessionFolders()
         self._worker_process: int | None = None
         """Process id of the last started worker."""
 
@@ -265,7 +270,7 @@ class Memorist:
         try:
             log, memory = await self._open_in_turn(lambda: open_at(folder))
         except StoreError as error:
-            if folder is not None or not is_disk_failure(error):
+            if folder is not None or not is_storage_failure(error):
                 raise
             log, memory = await open_at(self._unsaved.make_folder(home, error))
         opened = Session(

@@ -15,10 +15,10 @@ from statistics import NormalDist, fmean, variance
 
 from msgspec import Struct
 
-from memorist.auto_memory.statements.user_prose import extract_user_text
+from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
 from memorist.core.messages import Message
 from memorist.formats.transcript_format import TranscriptEntry
-from memorist.rollouts.message_effects import MessageEffect, classify_message
+from memorist.rollouts.message_effects import MessageTaskEffect, classify_effect_on_task
 from memorist.transcript.call_outcome import (
     find_error_line,
     parse_call_outcome,
@@ -77,10 +77,12 @@ def measure_session(entries: Iterable[TranscriptEntry]) -> SessionMeasures:
     for entry in entries:
         if not isinstance(entry, Message):
             continue
-        typed = extract_user_text(entry)
-        act = classify_message(typed, first=not turns) if typed else MessageEffect.COMMAND
-        turns += act is not MessageEffect.COMMAND
-        corrections += act is MessageEffect.CORRECTS
+        typed = extract_redacted_user_text(entry)
+        act = (
+            classify_effect_on_task(typed, first=not turns) if typed else MessageTaskEffect.COMMAND
+        )
+        turns += act is not MessageTaskEffect.COMMAND
+        corrections += act is MessageTaskEffect.CORRECTS
         tokens += entry.usage.context if entry.usage is not None else 0
         failures.add(entry)
     return SessionMeasures(

@@ -17,7 +17,7 @@ from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.client_rules import ClientRule
 from memorist.auto_memory.extraction import MemoryExtraction
 from memorist.auto_memory.statements.statement_parser import compile_statement_patterns
-from memorist.auto_memory.statements.user_prose import extract_user_text
+from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
 from memorist.auto_memory.statements.waiting_statements import compile_waiting_patterns
 from memorist.core.lazy import precompile_lazy_patterns
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, ToolUse
@@ -30,7 +30,7 @@ from memorist.recall.recall import MemoryRecall, RecallSearcher
 from memorist.runtime import SessionContext
 from memorist.team.team_watcher import TeamWatcher
 from memorist.transcript.tool_actions import ChangeAction, CommandAction, parse_tool_action
-from memorist.transcript.written_files import list_files_written_by
+from memorist.transcript.written_files import list_files_written_by_command
 
 MAX_SCAN_WAIT_SECONDS = 60.0
 """Longest wait at close, in seconds, for the initial scan when a memory is still to be written
@@ -206,7 +206,7 @@ class MemoryExtension(SessionExtension):
         asked, self._pending_query = self._pending_query, None
         if asked is not None:
             with contextlib.suppress(StoreError):
-                recall.begin_turn(extract_user_text(asked), asked.id, self._recent_tools)
+                recall.begin_turn(extract_redacted_user_text(asked), asked.id, self._recent_tools)
 
     def recall_for_replay(self, message: Message) -> list[RecalledText]:
         """Return what a live session would have been shown before this message is answered.
@@ -315,7 +315,9 @@ def _list_changed_files(call: ToolUse) -> tuple[str, ...]:
     action = parse_tool_action(call)
     if isinstance(action, ChangeAction | CommandAction) and action.changes:
         return tuple(each.path for each in action.changes)
-    return list_files_written_by(action.command) if isinstance(action, CommandAction) else ()
+    return (
+        list_files_written_by_command(action.command) if isinstance(action, CommandAction) else ()
+    )
 
 
 def _last_user_message(messages: Sequence[Message]) -> Message | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from memorist.auto_memory.statements.session_wishes import wants_no_memory
+from memorist.auto_memory.statements.session_wishes import is_typed_no_memory_request
 from memorist.core.messages import Message
 from memorist.extensions import SessionExtension
 
@@ -18,5 +18,5 @@ class MemoryOffExtension(SessionExtension):
     def on_message(self, message: Message, *, replayed: bool = False) -> None:
         """Turn memory off where the message asks for it; also when the session is opened again."""
         del replayed
-        if wants_no_memory(message):
+        if is_typed_no_memory_request(message):
             self._turn_off()

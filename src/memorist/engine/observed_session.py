@@ -145,7 +145,7 @@ class ObservedSession:
         window = self._log.window_messages
         kept = [message for message in window if message.id in here]
         if len(kept) < len(window):
-            self._log.record_replacement(
+            self._log.record_external_replacement(
                 CompactionBoundary(id="", line=0, trigger="host", kept=len(kept)), kept
             )
 
@@ -208,7 +208,7 @@ class ObservedSession:
     async def update_notes(self, why: str) -> None:
         """Update the notes and wait for it. `why` is recorded as the reason."""
         if self._log.session_memory.is_kept and self.message_count:
-            await self._log.session_memory.wait_until_current()
+            await self._log.session_memory.wait_for_running_update()
             await self._log.session_memory.update_if_due(
                 NotesDue(why=why, tokens=self._log.tracker.tokens)
             )

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import closing
 
-from memorist.auto_memory.statements.user_prose import extract_user_text
+from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, TextBlock, ToolUse
 from memorist.core.prompt_templates import load_prompt
 from memorist.engine.history_search import HistorySearch, SearchResults
@@ -155,7 +155,7 @@ class PastSessionRecall(SessionExtension):
         )
         if asked is None or not view.accepts_messages:
             return
-        text = self.recall(extract_user_text(asked))
+        text = self.recall(extract_redacted_user_text(asked))
         if text and text not in view.injected_texts(RECALL_ID_PREFIX):
             view.insert(
                 Message(

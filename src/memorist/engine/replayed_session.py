@@ -78,7 +78,7 @@ class ReplayedSession:
             self._log.compactor.on_reply(
                 SessionReply(messages=(entry,), usage=entry.usage or NO_USAGE, at=now)
             )
-        elif self._log.compaction_enabled and self._log.compactor.is_due(now, limits):
+        elif self._log.is_auto_compaction_enabled and self._log.compactor.is_due(now, limits):
             done = await self._log.compactor.compact(
                 CompactionRequest(
                     skills=self._log.invoked_skills.list_invoked(),

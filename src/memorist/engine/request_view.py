@@ -164,7 +164,7 @@ class RequestView:
         ):
             # A manual compaction kept nothing, so the reply before it would be the first message
             # shown.
-            self._show_messages([self._compactor.opening_message(), *self._window.messages])
+            self._show_messages([self._compactor.build_opening_message(), *self._window.messages])
 
     def _offload_results(self, entries: Sequence[HostEntry]) -> None:
         recent = [message for entry in entries for message in entry.messages]
@@ -208,7 +208,7 @@ class RequestView:
             # lost.
             self._saved = []
 
-    def repair_messages(self, repair: Callable[[tuple[Message, ...]], tuple[Message, ...]]) -> None:
+    def apply_repair(self, repair: Callable[[tuple[Message, ...]], tuple[Message, ...]]) -> None:
         """Replace the shown messages by `repair(messages)`, if that changes any of them."""
         now = self._window.messages
         new = repair(now)

@@ -46,7 +46,7 @@ from memorist.rollouts.rollout_sync_report import (
     split_finished_and_waiting,
     structural_fallback_remarks,
 )
-from memorist.rollouts.session_eligibility import is_excluded_by_content, judge_thread
+from memorist.rollouts.session_eligibility import is_excluded_by_outside_content, judge_thread
 from memorist.rollouts.session_sources import (
     SkippedFile,
     SourceFolder,
@@ -179,7 +179,7 @@ class RolloutPipeline(RolloutStore):
                 save_skipped_files(self._files, passed, found.skipped)
         return found
 
-    def list_session_folders(self, agent: str) -> list[Path]:
+    def copy_and_list_session_folders(self, agent: str) -> list[Path]:
         """Where one of `sources.AGENTS` keeps its sessions; those that it keeps in a database are
         copied first.
 
@@ -274,7 +274,7 @@ class RolloutPipeline(RolloutStore):
         with self._open_runtime(rollouts, model) as runtime:
             parent = await asyncio.to_thread(find_parent_session, self.state, thread, counts)
             outcome = await extract_session(thread, runtime, final=final, parent=parent)
-        if is_excluded_by_content(rollouts, outside=outcome.outside):
+        if is_excluded_by_outside_content(rollouts, outside=outcome.outside):
             set_memory_mode(self.state, thread.id, "polluted", self.claim_terms)
         return outcome
 

@@ -17,7 +17,7 @@ from memorist.rollouts.summary_composition import SUMMARY_FILE
 from memorist.store.disk_files import DiskFiles, read_if_exists
 from memorist.store.extract_rows import find_extract, list_enabled_extracts
 from memorist.store.job_claim_rules import Job, is_future_within
-from memorist.store.job_claims import list_exhausted_jobs, list_failures, list_jobs
+from memorist.store.job_claims import list_exhausted_jobs, list_failed_attempts, list_jobs
 from memorist.store.rollout_rows import (
     Rollout,
     find_extraction_progress,
@@ -106,7 +106,7 @@ def read_rollout_status(store: RolloutStore) -> RolloutStatus:
         ),
         failures=tuple(
             JobProblem(thread=each.key, why=each.reason, at=format_utc_timestamp(each.at))
-            for each in list_failures(state)[-MAX_FAILURES:]
+            for each in list_failed_attempts(state)[-MAX_FAILURES:]
         ),
         without_model=tuple(
             JobProblem(thread=each.extracted.thread, why=each.extracted.problem)

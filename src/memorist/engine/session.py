@@ -11,7 +11,7 @@ from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.compaction.provider_edit_format import ProviderSummary
 from memorist.compaction.provider_edits import ProviderEdits
 from memorist.compaction.summary_parser import UnusableSummary
-from memorist.compaction.thresholds import compute_model_thresholds
+from memorist.compaction.thresholds import compute_request_thresholds
 from memorist.context.assembly import HostContext
 from memorist.context.context_pieces import ContextPiece
 from memorist.core.messages import JsonObject, Message, ToolUse
@@ -41,7 +41,7 @@ from memorist.events import (
     WindowLearned,
 )
 from memorist.extensions import SessionReply
-from memorist.forks.fork_request import extract_model_id
+from memorist.forks.fork_request import extract_id_from_model_string
 from memorist.forks.fork_spec import ParentCall, Receipt
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.request_codec import OUTPUT_LIMIT_KEYS
@@ -109,7 +109,7 @@ class Session:
         self._provider_edits = ProviderEdits(
             self._format, log.runtime.settings.compaction, is_main=log.context.host.main
         )
-        self._limits = compute_model_thresholds({}, log.runtime.settings)
+        self._limits = compute_request_thresholds({}, log.runtime.settings)
         self._price: ModelPrice | None = None
 
     @property
@@ -207,7 +207,7 @@ class Session:
                 for message in entry.messages
                 if message not in entry.new
             )
-            self._log.record_replacement(
+            self._log.record_external_replacement(
                 CompactionBoundary(id="", line=0, trigger="host", kept=len(kept)), kept
             )
             self._extensions.on_history_replaced("rewritten")
@@ -219,13 +219,13 @@ class Session:
             self._extensions.on_history_replaced("rolled back")
             self._log.flush()
         if not self._resumed:
-            self._log.correct_window(self._view.messages())
+            self._log.recount_if_more_is_shown(self._view.messages())
         if back is not None or not self._resumed:
             self._resumed = True
             self._extensions.on_resume(self._view)
         self._update_limits(request)
         self._recovery_tried = False
-        if self._log.compaction_enabled and self._log.compactor.is_due(
+        if self._log.is_auto_compaction_enabled and self._log.compactor.is_due(
             self._log.runtime.clock.now(), self._limits
         ):
             await self._compact()
@@ -273,7 +273,7 @@ class Session:
         )
         if about != self._limits_key:
             self._limits_key = about
-            self._limits = compute_model_thresholds(request, self._log.runtime.settings, learned)
+            self._limits = compute_request_thresholds(request, self._log.runtime.settings, learned)
             self._price = find_request_price(request, self._log.runtime.settings.models.prices)
 
     def _find_learned_window(self, request: JsonObject) -> int | None:
@@ -288,7 +288,7 @@ class Session:
         if (
             known is None
             and runtime.model is not None
-            and extract_model_id(runtime.model.name) == name
+            and extract_id_from_model_string(runtime.model.name) == name
         ):
             return runtime.model.window
         return None
@@ -317,7 +317,7 @@ class Session:
         return items
 
     def _build_request(self, request: JsonObject, *, rewritten: bool = False) -> JsonObject:
-        marks = self._format == "anthropic" and self._log.compaction_enabled
+        marks = self._format == "anthropic" and self._log.is_auto_compaction_enabled
         self._request, self._reply = request, None
         if self._context is not None:
             request = self._context.add_system_prompt(request)
@@ -468,7 +468,11 @@ class Session:
 
         Once for each prepared request; None when nothing more can be done.
         """
-        if self._request is None or self._recovery_tried or not self._log.compaction_enabled:
+        if (
+            self._request is None
+            or self._recovery_tried
+            or not self._log.is_auto_compaction_enabled
+        ):
             return None
         self._recovery_tried = True
         assumed = resolve_window(
@@ -477,7 +481,7 @@ class Session:
             self._find_learned_window(self._request),
         )
         self._learn_window(
-            self._window_observer.on_refusal(self.tracker.tokens, assumed), "refused"
+            self._window_observer.infer_window_from_refusal(self.tracker.tokens, assumed), "refused"
         )
         done = await self._compact(forced=True)
         if done is None or done.result is None:
@@ -522,7 +526,7 @@ class Session:
         last = (self._last_sent or {}).get("model")
         if not isinstance(last, str) or not self._limits_key or last == self._limits_key[0]:
             return ""
-        before = compute_model_thresholds({"model": last}, self._log.runtime.settings)
+        before = compute_request_thresholds({"model": last}, self._log.runtime.settings)
         return last if before.effective > self._limits.effective else ""
 
     def fetch(self, id: str) -> str | None:

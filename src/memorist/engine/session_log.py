@@ -91,7 +91,7 @@ class SessionLog:
         self.context = context = replace(
             context,
             runtime=self.runtime,
-            host=replace(context.host, auto_compact=self.compaction_enabled),
+            host=replace(context.host, auto_compact=self.is_auto_compaction_enabled),
         )
         self.tracker = ConversationTracker(self._session_memory_settings)
         self._transcript = TranscriptWriter(
@@ -192,7 +192,7 @@ class SessionLog:
             case Message():
                 self.add_message(entry)
             case CompactionBoundary():
-                self.record_replacement(entry)
+                self.record_external_replacement(entry)
             case _:
                 self._transcript.append(entry)
                 self._track(entry)
@@ -220,7 +220,7 @@ class SessionLog:
         self.window_messages = [*boundary.replacement, *kept_messages]
         self.tracker.on_history_replaced(tuple(self.window_messages))
 
-    def record_replacement(
+    def record_external_replacement(
         self, boundary: CompactionBoundary, kept_messages: Sequence[Message] | None = None
     ) -> None:
         """Record that the host or the recorded agent replaced its history.
@@ -239,7 +239,7 @@ class SessionLog:
             )
         )
 
-    def correct_window(self, shown: Sequence[Message]) -> None:
+    def recount_if_more_is_shown(self, shown: Sequence[Message]) -> None:
         """Count what the model is shown where that is more than the transcript tells: the host's
         history, of which a former process had compacted a part, and the view of it is lost.
         """
@@ -346,7 +346,7 @@ class SessionLog:
         )
 
     @property
-    def compaction_enabled(self) -> bool:
+    def is_auto_compaction_enabled(self) -> bool:
         """Whether the conversation is compacted automatically, as the flags have it now."""
         settings = self.runtime.flags.apply_to(self.runtime.settings.compaction)
         return self._auto_compact and settings.enabled

@@ -78,7 +78,7 @@ def build_object_schema(properties: JsonObject) -> JsonObject:
     }
 
 
-def build_list_schema(most: int, properties: JsonObject) -> JsonObject:
+def build_object_list_schema(most: int, properties: JsonObject) -> JsonObject:
     """The JSON schema of a list of at most so many of such objects."""
     return {"type": "array", "maxItems": most, "items": build_object_schema(properties)}
 
@@ -100,7 +100,7 @@ def list_answer_texts(value: object) -> list[str]:
     return list(dict.fromkeys(filter(None, texts)))
 
 
-def read_numbers(given: object, most: int) -> tuple[int, ...]:
+def read_numbers_up_to(given: object, most: int) -> tuple[int, ...]:
     """Numbers from 1 to `most`, in whatever writing; each once."""
     values = given if isinstance(given, list) else [given]
     texts = [str(each) for each in values if isinstance(each, int | str | float)]

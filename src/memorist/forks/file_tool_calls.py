@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from memorist.core.apply_patch import FilePatch, PatchRejection, parse_file_patches
 from memorist.core.messages import JsonObject, ToolUse
-from memorist.core.text_analysis import word_set
+from memorist.core.text_analysis import parse_word_list
 from memorist.errors import FormatError
 
 
@@ -139,7 +139,7 @@ def parse_tool_call(use: ToolUse) -> ForkToolCall:
         return MisformedCall(use.name, str(problem))
 
 
-def can_edit(names: Iterable[str]) -> bool:
+def has_edit_tool(names: Iterable[str]) -> bool:
     """Whether one of these tools can change part of a file."""
     return any(
         _normalize_tool_name(name) in _EDIT_TOOLS for name in names if not name.startswith("mcp__")
@@ -354,7 +354,7 @@ _CALL_PARSERS: dict[str, Callable[[ToolUse], ForkToolCall]] = {
     "strreplacebasededittool": _parse_text_editor,
     "strreplaceeditor": _parse_text_editor,
 }
-_EDIT_TOOLS = word_set(
+_EDIT_TOOLS = parse_word_list(
     """
          edit editfile replace multiedit applypatch strreplacebasededittool strreplaceeditor
     """

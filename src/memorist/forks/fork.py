@@ -21,10 +21,10 @@ from memorist.forks.fork_request import (
     ForkPrompts,
     build_first_request,
     choose_edit_method,
-    extract_model_id,
+    extract_id_from_model_string,
     fit_later_turn,
     fit_spec_to_window,
-    is_fork,
+    is_fork_request,
     is_parent_model,
     measure_parent_call,
 )
@@ -180,7 +180,7 @@ class _ForkRun:
         try:
             if nested or (
                 spec.parent is not None
-                and is_fork(find_codec(self._model.format), spec.parent.request.body)
+                and is_fork_request(find_codec(self._model.format), spec.parent.request.body)
             ):
                 return self._fail("A fork may not fork.")
             executor = self._executor = ToolExecutor(spec.permission, self._files, spec.known_files)
@@ -207,7 +207,7 @@ class _ForkRun:
         texts = load_fork_prompts()
         way = choose_edit_method(spec, wire)
         first = build_first_request(
-            spec, way, texts, codec=wire, model=extract_model_id(self._model.name)
+            spec, way, texts, codec=wire, model=extract_id_from_model_string(self._model.name)
         )
         seen: Counter[tuple[str, str]] = Counter()
         body = (
@@ -246,7 +246,9 @@ class _ForkRun:
                 if report
                 else _merge_results(turn.tool_results)
             )
-            body = self._fit_turn(wire.extend_request(body, reply.body, tail), reply.usage, tail)
+            body = self._fit_turn(
+                wire.append_reply_and_messages(body, reply.body, tail), reply.usage, tail
+            )
         return ForkOutcome.OVER_LIMIT
 
     def _fit_turn(
@@ -347,7 +349,7 @@ async def _apply_reply(
             results.append(result)
             keys.add((_call_key(use), result.text))
             answers.append(
-                wire.build_tool_result(
+                wire.build_tool_result_message(
                     use.id,
                     result.text,
                     is_error=result.is_error,

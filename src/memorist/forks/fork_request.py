@@ -15,7 +15,7 @@ from memorist.core.prompt_templates import render_template
 from memorist.core.token_count import estimate_messages_tokens, estimate_text_tokens
 from memorist.core.tool_pairs import OpenToolCalls
 from memorist.core.truncation import truncate_middle
-from memorist.forks.file_tool_calls import can_edit
+from memorist.forks.file_tool_calls import has_edit_tool
 from memorist.forks.fork_spec import EditMethod, ForkSpec, ParentCall
 from memorist.formats.request_codec import OUTPUT_LIMIT_KEYS, Codec, is_custom_call
 
@@ -38,7 +38,7 @@ class ForkPrompts(Struct, frozen=True, kw_only=True):
     report: str
 
 
-def extract_model_id(name: str) -> str:
+def extract_id_from_model_string(name: str) -> str:
     """The model's name in a request body, from the string it was chosen by:
     `anthropic:NAME@ADDRESS` gives NAME.
     """
@@ -50,10 +50,14 @@ def is_parent_model(name: str, wire_format: str, parent: ParentCall) -> bool:
     its cache holds the prefix (FK-7).
     """
     wanted = parent.request.body.get("model")
-    return wire_format == parent.request.format and wanted in (None, "", extract_model_id(name))
+    return wire_format == parent.request.format and wanted in (
+        None,
+        "",
+        extract_id_from_model_string(name),
+    )
 
 
-def is_fork(codec: Codec, body: JsonObject) -> bool:
+def is_fork_request(codec: Codec, body: JsonObject) -> bool:
     """Whether the request already belongs to a fork: a user text in its history begins with the
     boundary text.
     """
@@ -89,7 +93,7 @@ def choose_edit_method(spec: ForkSpec, codec: Codec) -> EditMethod:
         return EditMethod.TEXT
     return (
         EditMethod.TOOLS
-        if can_edit(_tool_names(codec, spec.parent.request.body))
+        if has_edit_tool(_tool_names(codec, spec.parent.request.body))
         else EditMethod.TEXT
     )
 
@@ -243,7 +247,7 @@ def build_first_request(
     # only then does the provider's cache serve the prefix.
     text = _join_parts(_boundary_text(spec, method, prompts), task, form.material if form else "")
     results = build_placeholder_results(codec, spec.parent.reply, prompts.placeholder.strip())
-    body = codec.extend_request(
+    body = codec.append_reply_and_messages(
         spec.parent.request.body, spec.parent.reply, codec.build_user_messages(text, results)
     )
     return _free_answer(body, spec, method, codec)
@@ -258,7 +262,7 @@ provider's cache key.
 """
 
 
-def fork_output_limit(wire_format: str, given: int, wanted: int) -> int:
+def raise_fork_output_limit(wire_format: str, given: int, wanted: int) -> int:
     """Output tokens of a fork of a request that asks for `given`: a host that wants short answers
     would cut every fork. No provider caches by the limit. A server of Chat Completions takes any;
     elsewhere a limit above the model's own is an error, so that it grows to a sure one.
@@ -273,7 +277,7 @@ def _free_answer(body: JsonObject, spec: ForkSpec, method: EditMethod, codec: Co
     the cache, and without them the fork could not answer at all.
     """
     limits = {
-        key: fork_output_limit(codec.name, limit, spec.limits.output)
+        key: raise_fork_output_limit(codec.name, limit, spec.limits.output)
         for key in OUTPUT_LIMIT_KEYS
         if isinstance(limit := body.get(key), int)
     }
@@ -321,5 +325,6 @@ def build_placeholder_results(codec: Codec, reply: JsonObject | None, text: str)
         if is_custom_call(use, message.wire)
     }
     return [
-        codec.build_tool_result(use.id, text, custom=use.id in custom) for use in still_open.calls
+        codec.build_tool_result_message(use.id, text, custom=use.id in custom)
+        for use in still_open.calls
     ]

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from memorist.core.text_analysis import word_set
+from memorist.core.text_analysis import parse_word_list
 
 
 class CommandRules(Struct, frozen=True, kw_only=True):
@@ -31,33 +31,37 @@ class CommandRules(Struct, frozen=True, kw_only=True):
 COMMAND_RULES = {
     "ls": CommandRules(
         flags="1AaBCcdFfGghHiklLmNnopqQrRsStTuUvwxXZ",
-        long=word_set("all almost-all human-readable recursive reverse directory size full-time"),
+        long=parse_word_list(
+            "all almost-all human-readable recursive reverse directory size full-time"
+        ),
     ),
     "cat": CommandRules(
         flags="AbeEnstTuv",
-        long=word_set("number number-nonblank squeeze-blank show-all show-ends show-tabs"),
+        long=parse_word_list("number number-nonblank squeeze-blank show-all show-ends show-tabs"),
     ),
     "tac": CommandRules(),
     "nl": CommandRules(flags="p", valued="bdfhilnsvw"),
     "head": CommandRules(
         flags="qvz",
         valued="nc",
-        long=word_set("quiet verbose"),
-        long_valued=word_set("lines bytes"),
+        long=parse_word_list("quiet verbose"),
+        long_valued=parse_word_list("lines bytes"),
         takes_number_flag=True,
     ),
     "tail": CommandRules(
         flags="qvz",
         valued="nc",
-        long=word_set("quiet verbose"),
-        long_valued=word_set("lines bytes"),
+        long=parse_word_list("quiet verbose"),
+        long_valued=parse_word_list("lines bytes"),
         takes_number_flag=True,
     ),
-    "wc": CommandRules(flags="clLmw", long=word_set("bytes chars lines words max-line-length")),
+    "wc": CommandRules(
+        flags="clLmw", long=parse_word_list("bytes chars lines words max-line-length")
+    ),
     "grep": CommandRules(
         flags="EFGPivwxcLlqshHnobTrRaI",
         valued="eABCmd",
-        long=word_set(
+        long=parse_word_list(
             "extended-regexp fixed-strings basic-regexp perl-regexp ignore-case no-ignore-case "
             "invert-match word-regexp line-regexp count "
             "files-with-matches files-without-match quiet silent no-messages with-filename "
@@ -65,7 +69,7 @@ COMMAND_RULES = {
             "byte-offset "
             "recursive text null color"
         ),
-        long_valued=word_set(
+        long_valued=parse_word_list(
             "regexp after-context before-context context max-count include exclude exclude-dir "
             "color label binary-files"
         ),
@@ -74,7 +78,7 @@ COMMAND_RULES = {
     "rg": CommandRules(
         flags="FivwxclnNoHIPsSUu0aqLp.",
         valued="eABCmgtTMdjr",
-        long=word_set(
+        long=parse_word_list(
             "fixed-strings ignore-case smart-case case-sensitive invert-match word-regexp "
             "line-regexp count count-matches "
             "files-with-matches "
@@ -83,7 +87,7 @@ COMMAND_RULES = {
             "no-heading "
             "heading files json stats quiet null text trim vimgrep type-list no-config column"
         ),
-        long_valued=word_set(
+        long_valued=parse_word_list(
             "regexp after-context before-context context max-count glob iglob type type-not "
             "max-columns max-depth maxdepth max-filesize "
             "color "
@@ -93,57 +97,57 @@ COMMAND_RULES = {
     "stat": CommandRules(
         flags="Lft",
         valued="c",
-        long=word_set("dereference file-system terse"),
-        long_valued=word_set("format printf"),
+        long=parse_word_list("dereference file-system terse"),
+        long_valued=parse_word_list("format printf"),
     ),
     "file": CommandRules(
         flags="bhikLNr0",
-        long=word_set("brief mime mime-type mime-encoding dereference no-dereference"),
+        long=parse_word_list("brief mime mime-type mime-encoding dereference no-dereference"),
     ),
     "du": CommandRules(
         flags="0abcDhHklLmsSx",
         valued="dBt",
-        long=word_set("all bytes total human-readable summarize apparent-size"),
-        long_valued=word_set("max-depth exclude"),
+        long=parse_word_list("all bytes total human-readable summarize apparent-size"),
+        long_valued=parse_word_list("max-depth exclude"),
     ),
     "pwd": CommandRules(flags="LP", max_operands=0),
     "echo": CommandRules(takes_any_words=True),
     "sort": CommandRules(
         flags="bdfghiMnRrVsuzcCm",
         valued="kt",
-        long=word_set(
+        long=parse_word_list(
             "ignore-case numeric-sort human-numeric-sort reverse unique version-sort stable "
             "general-numeric-sort month-sort"
         ),
-        long_valued=word_set("key field-separator"),
+        long_valued=parse_word_list("key field-separator"),
     ),
     "uniq": CommandRules(
         flags="cdDiuz",
         valued="fsw",
-        long=word_set("count repeated unique ignore-case"),
+        long=parse_word_list("count repeated unique ignore-case"),
         max_operands=1,
     ),
     "cut": CommandRules(
         flags="nsz",
         valued="bcdf",
-        long=word_set("only-delimited complement"),
-        long_valued=word_set("bytes characters fields delimiter output-delimiter"),
+        long=parse_word_list("only-delimited complement"),
+        long_valued=parse_word_list("bytes characters fields delimiter output-delimiter"),
     ),
     "tr": CommandRules(
         flags="cCdst",
-        long=word_set("complement delete squeeze-repeats truncate-set1"),
+        long=parse_word_list("complement delete squeeze-repeats truncate-set1"),
         max_operands=2,
     ),
     "diff": CommandRules(
         flags="qsruNwbBiyaEtdTpcen",
         valued="UCWxI",
-        long=word_set(
+        long=parse_word_list(
             "brief recursive unified new-file ignore-case ignore-all-space ignore-space-change "
             "ignore-blank-lines side-by-side minimal text"
         ),
-        long_valued=word_set("unified context width exclude color label"),
+        long_valued=parse_word_list("unified context width exclude color label"),
     ),
-    "cmp": CommandRules(flags="bls", long=word_set("verbose silent quiet print-bytes")),
+    "cmp": CommandRules(flags="bls", long=parse_word_list("verbose silent quiet print-bytes")),
     "basename": CommandRules(flags="az", valued="s"),
     "dirname": CommandRules(flags="z"),
     "realpath": CommandRules(flags="ePLmqsz"),
@@ -153,8 +157,8 @@ COMMAND_RULES = {
     "date": CommandRules(
         flags="uRI",
         valued="dr",
-        long=word_set("utc universal rfc-email iso-8601"),
-        long_valued=word_set("date reference iso-8601 rfc-3339"),
+        long=parse_word_list("utc universal rfc-email iso-8601"),
+        long_valued=parse_word_list("date reference iso-8601 rfc-3339"),
     ),
     "true": CommandRules(max_operands=0),
     "false": CommandRules(max_operands=0),
@@ -164,14 +168,14 @@ the read-only flags.
 """
 
 
-FIND_TESTS = word_set(
+FIND_TESTS = parse_word_list(
     "-empty -readable -writable -executable -true -false -print -print0 -ls -prune -quit -not "
     "-and -a -or -o -depth -mount -xdev -follow "
     "-daystart -nouser -nogroup"
 )
 
 
-FIND_VALUE_TESTS = word_set(
+FIND_VALUE_TESTS = parse_word_list(
     "-name -iname -path -ipath -wholename -iwholename -regex -iregex -regextype -type -xtype "
     "-size -mtime -mmin -atime -amin -ctime -cmin "
     "-newer "
@@ -180,13 +184,13 @@ FIND_VALUE_TESTS = word_set(
 )
 
 
-FIND_OPTIONS = word_set("-H -L -P")
+FIND_OPTIONS = parse_word_list("-H -L -P")
 
 
 _GIT_LOG_RULES = CommandRules(
     flags="pucsizwbMCE",
     valued="SGnLU",
-    long=word_set(
+    long=parse_word_list(
         "oneline stat shortstat numstat name-only name-status summary patch no-patch graph all "
         "branches tags remotes reverse follow "
         "merges no-merges "
@@ -201,7 +205,7 @@ _GIT_LOG_RULES = CommandRules(
         "pickaxe-regex pickaxe-all regexp-ignore-case extended-regexp fixed-strings all-match "
         "invert-grep quiet exit-code root"
     ),
-    long_valued=word_set(
+    long_valued=parse_word_list(
         "format pretty date since until after before author committer grep max-count skip "
         "abbrev diff-filter decorate-refs unified color "
         "stat word-diff "
@@ -218,27 +222,27 @@ GIT_COMMANDS = {
     "diff": _GIT_LOG_RULES,
     "status": CommandRules(
         flags="sbuvz",
-        long=word_set(
+        long=parse_word_list(
             "short branch porcelain long show-stash untracked-files ignored null no-renames"
         ),
-        long_valued=word_set("porcelain untracked-files"),
+        long_valued=parse_word_list("porcelain untracked-files"),
     ),
     "blame": CommandRules(
         flags="lstfnewMC",
         valued="L",
-        long=word_set("porcelain line-porcelain root show-name show-number show-email"),
-        long_valued=word_set("date since abbrev"),
+        long=parse_word_list("porcelain line-porcelain root show-name show-number show-email"),
+        long_valued=parse_word_list("date since abbrev"),
     ),
     "ls-files": CommandRules(
         flags="cdmoiskutvz",
         valued="x",
-        long=word_set(
+        long=parse_word_list(
             "cached deleted modified others stage unmerged exclude-standard full-name error-unmatch"
         ),
-        long_valued=word_set("exclude"),
+        long_valued=parse_word_list("exclude"),
     ),
     "rev-parse": CommandRules(
-        long=word_set("show-toplevel abbrev-ref short verify git-dir is-inside-work-tree")
+        long=parse_word_list("show-toplevel abbrev-ref short verify git-dir is-inside-work-tree")
     ),
 }
 """The `git` commands that inspect the history and the working tree."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from memorist.core.json_answer import find_json_object, find_json_object_or_list
+from memorist.core.json_answer import find_json_object_or_list, find_largest_json_object
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import ToolUse
 from memorist.forks.file_tool_calls import (
@@ -181,13 +181,13 @@ def parse_written_calls(text: str) -> TextEdits:
 
 
 def _parse_written_call(text: str) -> ForkToolCall | None:
-    given = find_json_object(text) or {}
+    given = find_largest_json_object(text) or {}
     name = given.get("name")
     arguments = next(
         (given[key] for key in ("arguments", "parameters", "input") if key in given), None
     )
     if isinstance(arguments, str):
-        arguments = find_json_object(arguments)
+        arguments = find_largest_json_object(arguments)
     if not isinstance(name, str) or not isinstance(arguments, dict):
         return None
     return parse_tool_call(ToolUse("", name, arguments))

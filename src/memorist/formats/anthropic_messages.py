@@ -434,7 +434,7 @@ class AnthropicCodec(BaseCodec):
                     written += _join_entry(entry)
         return written
 
-    def read_system(self, value: object) -> tuple[Message, ...]:
+    def read_system_value(self, value: object) -> tuple[Message, ...]:
         """`system`, as text or as a list of blocks: one message."""
         if isinstance(value, str):
             return (
@@ -458,7 +458,7 @@ class AnthropicCodec(BaseCodec):
             )
         return ()
 
-    def write_system(self, messages: Sequence[Message]) -> str | list[object]:
+    def write_system_value(self, messages: Sequence[Message]) -> str | list[object]:
         """Text when it was text; otherwise a list of blocks."""
         if len(messages) == 1 and messages[0].wire == _PLAIN_WIRE:
             return join_texts(messages[0].blocks)
@@ -518,7 +518,7 @@ class AnthropicCodec(BaseCodec):
         )
         return Reply(format=FORMAT, body=body, messages=(message,), usage=usage, stop_reason=stop)
 
-    def build_tool_result(
+    def build_tool_result_message(
         self, tool_use_id: str, text: str, *, is_error: bool = False, custom: bool = False
     ) -> Message:
         """A user message with one tool result. `custom` has no effect here. The id is empty: the

@@ -28,7 +28,7 @@ from memorist.formats.transcript_format import (
 NO_RAW = Raw()
 
 
-class MessageIdentity(Struct, gc=False):
+class ReplyIdentity(Struct, gc=False):
     """The id that distinguishes replies, and the model that wrote the reply."""
 
     id: str | None = None
@@ -44,7 +44,7 @@ class TreeFields(Struct, gc=False, rename="camel"):
     is_sidechain: bool | None = None
     is_meta: bool | None = None
     team_name: str | None = None
-    message: MessageIdentity | None = None
+    message: ReplyIdentity | None = None
     tool_use_result: Raw = NO_RAW
     """Only its presence matters."""
 

@@ -120,7 +120,7 @@ class SessionTreeIndex:
         """Number of records in the tree."""
         return len(self.line_numbers)
 
-    def number_of(self, uuid: str) -> int:
+    def find_record_number(self, uuid: str) -> int:
         """The number of the record with a uuid, or MISSING."""
         return self.numbers_by_uuid.get(hash(uuid), MISSING)
 
@@ -382,7 +382,7 @@ class _RecordTree:
             self._add_segment(
                 boundary,
                 *(
-                    index.number_of(uuid)
+                    index.find_record_number(uuid)
                     for uuid in (segment.head_uuid, segment.anchor_uuid, segment.tail_uuid)
                 ),
             )

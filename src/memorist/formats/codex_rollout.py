@@ -25,7 +25,7 @@ from memorist.formats.codex_rollout_records import (
     TokenCounts,
     TurnContextLine,
     TurnContextPayload,
-    TurnTracker,
+    TurnRollbackTracker,
     UndatedHistoryItemLine,
     UtteranceLine,
     WorldStateLine,
@@ -34,13 +34,13 @@ from memorist.formats.codex_rollout_records import (
     read_call_output,
     read_reasoning,
 )
-from memorist.formats.host_markup import detect_origin, is_program_element
+from memorist.formats.host_markup import detect_origin, is_wholly_in_program_tag
 from memorist.formats.openai_responses import (
     CALL_ITEMS,
     MESSAGE_KINDS,
     OUTPUT_ITEMS,
+    read_codex_recorded_origins,
     read_item,
-    read_recorded_origins,
 )
 from memorist.formats.transcript_format import (
     FAILURES,
@@ -188,7 +188,7 @@ class RolloutIndex:
         """The first lines of the file."""
         self.is_fully_cached = False
         """Whether those are all lines."""
-        self.turns = TurnTracker()
+        self.turns = TurnRollbackTracker()
         self.rollbacks: dict[int, tuple[int, int]] = {}
         """For the line of a rollback marker, the numbers of turns and messages that it removed."""
         self.meta: SessionMetaLine | None = None
@@ -369,9 +369,9 @@ def _read_recorded_item(item: object, name: str) -> Message:
     unless Codex recorded that the user wrote it.
     """
     message = read_item(item, name)
-    if message.origin is not Origin.USER or not is_program_element(message.text):
+    if message.origin is not Origin.USER or not is_wholly_in_program_tag(message.text):
         return message
-    if isinstance(item, dict) and read_recorded_origins(item, message.blocks) is not None:
+    if isinstance(item, dict) and read_codex_recorded_origins(item, message.blocks) is not None:
         return message
     return replace(message, origin=Origin.INJECTED)
 

@@ -427,7 +427,7 @@ class _CutMark(Struct, frozen=True):
     messages: int
 
 
-class TurnTracker:
+class TurnRollbackTracker:
     """The turns of a rollout so far, and the line ranges that were rolled back."""
 
     def __init__(self) -> None:

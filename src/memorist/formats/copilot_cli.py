@@ -18,7 +18,7 @@ from memorist.core.messages import (
 )
 from memorist.formats.json_records import (
     JsonRecord,
-    MessageBuilder,
+    RecordMessageBuilder,
     get_count,
     get_object,
     get_objects,
@@ -80,7 +80,7 @@ def _read_head(lines: RecordedLines) -> SessionHead:
 def _read_event(record: JsonRecord) -> tuple[TranscriptEntry, ...]:
     line, event = record
     kind, data = get_text(event, "type"), get_object(event, "data")
-    messages = MessageBuilder(
+    messages = RecordMessageBuilder(
         get_text(event, "id") or f"line-{line}", line, get_time(event, "timestamp")
     )
     found: tuple[TranscriptEntry, ...] = ()
@@ -102,7 +102,7 @@ def _read_event(record: JsonRecord) -> tuple[TranscriptEntry, ...]:
     return found or (make_side_record(kind or "unknown", line, event),)
 
 
-def _read_user(data: JsonObject, messages: MessageBuilder) -> tuple[Message, ...]:
+def _read_user(data: JsonObject, messages: RecordMessageBuilder) -> tuple[Message, ...]:
     text = get_text(data, "content")
     if not text.strip():
         return ()
@@ -115,7 +115,7 @@ def _read_user(data: JsonObject, messages: MessageBuilder) -> tuple[Message, ...
     )
 
 
-def _read_assistant(data: JsonObject, messages: MessageBuilder) -> tuple[Message, ...]:
+def _read_assistant(data: JsonObject, messages: RecordMessageBuilder) -> tuple[Message, ...]:
     blocks: list[Block] = []
     if get_text(data, "reasoningText"):
         blocks.append(ThinkingBlock(get_text(data, "reasoningText")))
@@ -137,7 +137,9 @@ def _read_assistant(data: JsonObject, messages: MessageBuilder) -> tuple[Message
     )
 
 
-def _read_compaction(data: JsonObject, messages: MessageBuilder) -> tuple[TranscriptEntry, ...]:
+def _read_compaction(
+    data: JsonObject, messages: RecordMessageBuilder
+) -> tuple[TranscriptEntry, ...]:
     boundary = messages.build_boundary(get_count(data, "preCompactionTokens"))
     summary = get_text(data, "summaryContent")
     return (boundary, messages.build_summary(summary)) if summary else (boundary,)

@@ -20,7 +20,7 @@ from memorist.core.messages import (
 from memorist.formats.json_records import (
     ChatDocument,
     JsonRecord,
-    MessageBuilder,
+    RecordMessageBuilder,
     get_object,
     get_text,
     get_time,
@@ -51,7 +51,7 @@ def read_chat(document: ChatDocument, cwd: str) -> Iterator[TranscriptEntry]:
 
 def _read_bubble(record: JsonRecord) -> tuple[TranscriptEntry, ...]:
     line, data = record
-    messages = MessageBuilder(
+    messages = RecordMessageBuilder(
         get_text(data, "bubbleId") or f"line-{line}", line, get_time(data, "createdAt")
     )
     text = get_text(data, "text")

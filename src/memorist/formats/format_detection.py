@@ -8,7 +8,7 @@ from itertools import islice
 import msgspec
 from msgspec import Struct
 
-from memorist.core.text_analysis import word_set
+from memorist.core.text_analysis import parse_word_list
 from memorist.errors import UnreadableSession
 from memorist.formats import (
     claude_code,
@@ -34,13 +34,13 @@ _MAX_LINES = 10_000
 _CODEX_RECORDS = frozenset(
     {"session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state"}
 )
-_CODEX_ITEMS = word_set(
+_CODEX_ITEMS = parse_word_list(
     """
          message reasoning function_call function_call_output local_shell_call custom_tool_call
     """
 )
 _CLAUDE_RECORDS = frozenset({"user", "assistant", "attachment", "system", "progress"})
-_CLAUDE_SIDE_RECORDS = word_set(
+_CLAUDE_SIDE_RECORDS = parse_word_list(
     """
          summary file-history-snapshot queue-operation custom-title ai-title last-prompt mode
     """
@@ -121,7 +121,7 @@ def _detect_document(lines: Sequence[RawTranscriptLine]) -> str:
     document = read_document(lines) if lines and lines[0].data.lstrip()[:1] == b"{" else None
     if document is None:
         return ""
-    if gemini_cli.is_session_record(document.fields):
+    if gemini_cli.is_session_head(document.fields):
         return "gemini_cli"
     return "opencode" if opencode.is_session_info(document.fields.get("info")) else ""
 

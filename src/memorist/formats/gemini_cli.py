@@ -19,7 +19,7 @@ from memorist.core.messages import (
 )
 from memorist.formats.json_records import (
     JsonRecord,
-    MessageBuilder,
+    RecordMessageBuilder,
     get_count,
     get_object,
     get_objects,
@@ -38,7 +38,7 @@ _CONTEXT_STARTS = ("<session_context>", "This is the Gemini CLI.")
 """How the messages begin by which the client tells the model of the project."""
 
 
-def is_session_record(record: JsonObject) -> bool:
+def is_session_head(record: JsonObject) -> bool:
     """Whether an object is the beginning of a chat."""
     return isinstance(record.get("sessionId"), str) and isinstance(record.get("projectHash"), str)
 
@@ -70,7 +70,7 @@ def _read_chat(
 ) -> tuple[JsonObject, list[JsonRecord], list[TranscriptEntry]]:
     """Metadata, messages, and remarks on what could not be read."""
     document = read_document(lines)
-    if document is not None and is_session_record(document.fields) and document.messages:
+    if document is not None and is_session_head(document.fields) and document.messages:
         return document.fields, list(document.messages), list(document.remarks)
     return _replay_lines(lines)
 
@@ -111,7 +111,7 @@ def _rewind(standing: dict[str, JsonRecord], id: str) -> None:
 
 def _read_message(record: JsonRecord) -> tuple[TranscriptEntry, ...]:
     line, data = record
-    messages = MessageBuilder(
+    messages = RecordMessageBuilder(
         get_text(data, "id") or f"line-{line}", line, get_time(data, "timestamp")
     )
     kind = get_text(data, "type")
@@ -147,7 +147,7 @@ def _read_user_parts(data: JsonObject) -> list[Block]:
     return blocks
 
 
-def _read_reply(data: JsonObject, messages: MessageBuilder) -> tuple[Message, ...]:
+def _read_reply(data: JsonObject, messages: RecordMessageBuilder) -> tuple[Message, ...]:
     blocks: list[Block] = [
         ThinkingBlock(f"{get_text(each, 'subject')}\n{get_text(each, 'description')}".strip())
         for each in get_objects(data, "thoughts")

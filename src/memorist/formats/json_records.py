@@ -206,7 +206,7 @@ def get_time(record: JsonObject, key: str) -> float | None:
     return None
 
 
-class MessageBuilder(NamedTuple):
+class RecordMessageBuilder(NamedTuple):
     """Builds the messages of one record: what they share is its id, its line and its time."""
 
     id: str

@@ -31,7 +31,7 @@ from memorist.core.messages import (
     Usage,
     WireInfo,
 )
-from memorist.core.text_analysis import word_set
+from memorist.core.text_analysis import parse_word_list
 from memorist.errors import FormatError
 from memorist.formats import media_links
 from memorist.formats.request_codec import (
@@ -149,7 +149,7 @@ def _read_user(item: JsonObject, name: str) -> Message | None:
 
 _NAME_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 """A word of a name, which may be written in one (`reviewBot`)."""
-_NO_PERSON = word_set(
+_NO_PERSON = parse_word_list(
     """
     tool tools function functions result results output agent subagent assistant bot system search
     retriever retrieval browser context document documents memory
@@ -563,7 +563,7 @@ class OpenAIChatCodec(BaseCodec):
         )
         return structs.replace(prompt, system=messages[:size], messages=messages[size:])
 
-    def read_system(self, value: object) -> tuple[Message, ...]:
+    def read_system_value(self, value: object) -> tuple[Message, ...]:
         """Nothing: this format has no key for it."""
         del value
         return ()
@@ -604,7 +604,7 @@ class OpenAIChatCodec(BaseCodec):
         )
         return Reply(format=FORMAT, body=body, messages=(message,), usage=usage, stop_reason=stop)
 
-    def build_tool_result(
+    def build_tool_result_message(
         self, tool_use_id: str, text: str, *, is_error: bool = False, custom: bool = False
     ) -> Message:
         """A tool message. The wire has no error flag; the core block has. The id is empty: the

@@ -172,7 +172,7 @@ def _text_part(text: str, usual: str) -> JsonObject | None:
     return {"type": usual, "text": text} if text else None
 
 
-def read_recorded_origins(
+def read_codex_recorded_origins(
     item: JsonObject, blocks: tuple[Block, ...]
 ) -> tuple[Origin, tuple[Block, ...]] | None:
     """Origins from Codex's own record of who wrote each part (`content_item_kinds`, clients.md
@@ -307,7 +307,7 @@ def _read_message(item: JsonObject, kind: str, name: str) -> Message | None:
     blocks = read_content(content, role)
     origin = Origin.AGENT if agent else Origin.MODEL if role == "assistant" else Origin.INJECTED
     if role == "user" and not agent:
-        kinds = read_recorded_origins(item, blocks)
+        kinds = read_codex_recorded_origins(item, blocks)
         origin, blocks = detect_user_origin(blocks) if kinds is None else kinds
     kind = kind or "easy_message"
     wire = _WIRES[kind, plain]
@@ -628,7 +628,7 @@ class OpenAIResponsesCodec(BaseCodec):
             body[self.body_key] = first.text
         return body
 
-    def read_system(self, value: object) -> tuple[Message, ...]:
+    def read_system_value(self, value: object) -> tuple[Message, ...]:
         """`instructions`, when it is text."""
         if not isinstance(value, str):
             return ()
@@ -697,7 +697,7 @@ class OpenAIResponsesCodec(BaseCodec):
         )
         return Reply(format=FORMAT, body=body, messages=messages, usage=usage, stop_reason=stop)
 
-    def build_tool_result(
+    def build_tool_result_message(
         self, tool_use_id: str, text: str, *, is_error: bool = False, custom: bool = False
     ) -> Message:
         """One output item. The wire has no error flag; the core block has. The id is empty: the

@@ -22,7 +22,7 @@ from memorist.core.messages import (
 from memorist.formats.json_records import (
     ChatDocument,
     JsonRecord,
-    MessageBuilder,
+    RecordMessageBuilder,
     get_count,
     get_object,
     get_objects,
@@ -86,7 +86,7 @@ def _is_unnamed(title: str) -> bool:
 def _read_message(record: JsonRecord, *, is_subagent: bool) -> tuple[TranscriptEntry, ...]:
     line, data = record
     info = get_object(data, "info")
-    messages = MessageBuilder(
+    messages = RecordMessageBuilder(
         get_text(info, "id") or f"line-{line}",
         line,
         get_time(get_object(info, "time"), "created"),
@@ -101,7 +101,7 @@ def _read_message(record: JsonRecord, *, is_subagent: bool) -> tuple[TranscriptE
 
 
 def _read_user(
-    parts: list[JsonObject], messages: MessageBuilder, *, is_typed: bool
+    parts: list[JsonObject], messages: RecordMessageBuilder, *, is_typed: bool
 ) -> tuple[TranscriptEntry, ...]:
     """A user's message: of a subagent's session another agent wrote it, and what the client or a
     plugin put into it (`synthetic`, `ignored`) nobody typed.
@@ -123,7 +123,7 @@ def _is_inserted(part: JsonObject) -> bool:
 
 
 def _read_assistant(
-    info: JsonObject, parts: list[JsonObject], messages: MessageBuilder
+    info: JsonObject, parts: list[JsonObject], messages: RecordMessageBuilder
 ) -> tuple[Message, ...]:
     blocks: list[Block] = []
     results: list[ToolResult] = []

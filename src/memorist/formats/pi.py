@@ -23,7 +23,7 @@ from memorist.core.messages import (
 )
 from memorist.formats.json_records import (
     JsonRecord,
-    MessageBuilder,
+    RecordMessageBuilder,
     get_count,
     get_object,
     get_objects,
@@ -101,7 +101,7 @@ def _read_entry(record: JsonRecord, live: set[str]) -> tuple[TranscriptEntry, ..
     kind, id = get_text(data, "type"), get_text(data, "id")
     if id and id not in live:
         return (make_side_record("branch", line, data),)
-    messages = MessageBuilder(id or f"line-{line}", line, get_time(data, "timestamp"))
+    messages = RecordMessageBuilder(id or f"line-{line}", line, get_time(data, "timestamp"))
     found: tuple[TranscriptEntry, ...] = ()
     if kind == "message":
         found = _read_message(get_object(data, "message"), messages)
@@ -114,7 +114,7 @@ def _read_entry(record: JsonRecord, live: set[str]) -> tuple[TranscriptEntry, ..
     return found or (make_side_record(kind or "unknown", line, data),)
 
 
-def _read_message(message: JsonObject, messages: MessageBuilder) -> tuple[Message, ...]:
+def _read_message(message: JsonObject, messages: RecordMessageBuilder) -> tuple[Message, ...]:
     role = get_text(message, "role")
     if role == "user":
         return messages.build_user_message(_read_texts(message))
@@ -142,7 +142,7 @@ def _read_texts(message: JsonObject) -> list[TextBlock]:
     return [TextBlock(text) for text in texts if text]
 
 
-def _read_assistant(message: JsonObject, messages: MessageBuilder) -> tuple[Message, ...]:
+def _read_assistant(message: JsonObject, messages: RecordMessageBuilder) -> tuple[Message, ...]:
     blocks: list[Block] = []
     for part in get_objects(message, "content"):
         kind = get_text(part, "type")

@@ -93,7 +93,7 @@ class Codec(Protocol):
         """Read a whole (not streamed) reply; `cost_usd` is None."""
         ...
 
-    def extend_request(
+    def append_reply_and_messages(
         self, body: JsonObject, reply: JsonObject | None, tail: Sequence[Message]
     ) -> JsonObject:
         """The same request with the reply to it and then `tail` at the end of its history.
@@ -104,7 +104,7 @@ class Codec(Protocol):
         """
         ...
 
-    def build_tool_result(
+    def build_tool_result_message(
         self, tool_use_id: str, text: str, *, is_error: bool = False, custom: bool = False
     ) -> Message:
         """Build a message with one tool result in this format."""
@@ -431,10 +431,10 @@ class BaseCodec(ABC):
         """Write messages as entries of the history."""
 
     @abstractmethod
-    def read_system(self, value: object) -> tuple[Message, ...]:
+    def read_system_value(self, value: object) -> tuple[Message, ...]:
         """Read the system prompt from its own key of the body; empty for an unknown shape."""
 
-    def write_system(self, messages: Sequence[Message]) -> object:
+    def write_system_value(self, messages: Sequence[Message]) -> object:
         """The value of the body's system key: all texts, joined by blank lines."""
         return "\n\n".join(join_texts(message.blocks) for message in messages)
 
@@ -504,7 +504,7 @@ class BaseCodec(ABC):
         messages = [
             self.read_item(item, f"m{index}") for index, item in enumerate(self.history(body))
         ]
-        system = self.read_system(body[self.system_key]) if self.system_key in body else ()
+        system = self.read_system_value(body[self.system_key]) if self.system_key in body else ()
         tools = read_tools(body.get("tools"), self.read_tool)
         read_keys = {
             self.body_key,
@@ -526,14 +526,14 @@ class BaseCodec(ABC):
         native = prompt.wire.format == self.name
         body = dict(prompt.params)
         if prompt.system and self.system_key:
-            body[self.system_key] = self.write_system(prompt.system)
+            body[self.system_key] = self.write_system_value(prompt.system)
         if prompt.tools:
             body["tools"] = [tool.raw if native else self.write_tool(tool) for tool in prompt.tools]
         lead = () if self.system_key else prompt.system
         body[self.body_key] = self.encode_messages([*lead, *prompt.messages])
         return body
 
-    def extend_request(
+    def append_reply_and_messages(
         self, body: JsonObject, reply: JsonObject | None, tail: Sequence[Message]
     ) -> JsonObject:
         """The same request with the reply and `tail` appended: every old entry is the identical

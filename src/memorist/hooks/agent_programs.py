@@ -54,7 +54,7 @@ class AgentProgram(Struct, frozen=True, kw_only=True):
     """Its name in hook events; None for an agent that is joined by the MCP server alone."""
     servers: str = ""
     """Its file of MCP servers below the user's home, and with `.` for `~` in a project; empty where
-    `find_settings_files` knows better.
+    `find_settings_targets` knows better.
     """
 
 
@@ -124,7 +124,7 @@ def find_joined_agents(scope: SettingsScope) -> list[AgentProgram]:
         agent
         for agent in AGENTS.values()
         if has_plugin(agent, scope)
-        or any(map(_holds_own, find_settings_files(agent.name, scope, program, {}, mcp=True)))
+        or any(map(_holds_own, find_settings_targets(agent.name, scope, program, {}, mcp=True)))
     ]
 
 
@@ -158,7 +158,7 @@ def find_user_folder(agent: AgentProgram, scope: SettingsScope) -> Path:
             return scope.home / agent.folder
 
 
-def find_settings_files(
+def find_settings_targets(
     name: AgentName,
     scope: SettingsScope,
     program: LaunchCommand,

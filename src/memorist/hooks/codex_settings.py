@@ -75,7 +75,7 @@ def find_codex_server_target(scope: SettingsScope, program: LaunchCommand) -> In
 
 def _list_trusted(hooks: Path) -> list[str]:
     with contextlib.suppress(OSError, UnicodeDecodeError, InputError):
-        return list_trust_keys(hooks, read_regular_text(hooks))
+        return list_own_hook_trust_keys(hooks, read_regular_text(hooks))
     return []
 
 
@@ -142,7 +142,7 @@ def remove_toml_server(text: str, _: Sequence[str] = ()) -> str:
     )
 
 
-def list_trust_keys(path: Path, text: str) -> list[str]:
+def list_own_hook_trust_keys(path: Path, text: str) -> list[str]:
     """The names under which Codex keeps that the user trusts memorist's entries of a hooks file:
     file, event, and the places of group and entry. Raises InputError.
     """

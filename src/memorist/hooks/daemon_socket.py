@@ -48,7 +48,7 @@ class DaemonSocket:
         except OSError:
             return False
 
-    def stop_listening(self) -> None:
+    def remove_socket_file(self) -> None:
         """Take the socket's file away, so that the next hook starts another process. The listener
         itself is the server's to close. May be called twice.
         """
@@ -60,7 +60,7 @@ class DaemonSocket:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.stop_listening()
+        self.remove_socket_file()
         self.listener.close()
         with contextlib.suppress(OSError):
             os.close(self._lock)

@@ -74,7 +74,7 @@ def _read_time_limits(folder: str) -> dict[str, float]:
     """The time limits of the settings, as the daemon wrote them to the limits file."""
     try:
         with open(f"{folder}/{hook_protocol.LIMITS}", encoding="utf-8") as file:
-            return hook_time_limits.parse_time_limits(file.read(4_096))
+            return hook_time_limits.parse_time_limits_file(file.read(4_096))
     except (OSError, ValueError):
         return {}
 

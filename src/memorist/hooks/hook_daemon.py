@@ -116,7 +116,7 @@ class HookDaemon:
             while not self._end.is_set():
                 await self._check_idle()
         finally:
-            self._listening.stop_listening()
+            self._listening.remove_socket_file()
             server.close()
             if self._answers:
                 await asyncio.wait(self._answers)
@@ -186,7 +186,7 @@ class HookDaemon:
                     )
                 )
             elif question == hook_protocol.MOVED:
-                self._listening.stop_listening()
+                self._listening.remove_socket_file()
                 self._end.set()
                 writer.write(hook_protocol.encode_hook_response(hook_protocol.MOVED))
             await writer.drain()

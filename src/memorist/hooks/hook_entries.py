@@ -103,7 +103,7 @@ def remove_hooks(text: str, keep: Sequence[str] = ()) -> str:
     return text
 
 
-def find_hook_commands(text: str) -> dict[str, str]:
+def find_own_hook_commands(text: str) -> dict[str, str]:
     """Memorist's hook commands by event. Raises InputError."""
     return {event: command for event, command, *_ in find_own_hooks(text)}
 

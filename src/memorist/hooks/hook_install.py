@@ -81,7 +81,7 @@ class InstallRecord(Struct, frozen=True, kw_only=True):
     blank: str = ""
     """The original content, if it was only blanks and a pair of braces."""
     kept: tuple[str, ...] = ()
-    """Containers that existed before (`find_containers`); they stay when
+    """Containers that existed before (`find_settings_containers`); they stay when
     they become empty.
     """
 
@@ -209,7 +209,7 @@ class HookInstaller:
         self._files.write(self._path, msgspec.json.encode(list(records.values())))
 
 
-def find_containers(text: str) -> tuple[str, ...]:
+def find_settings_containers(text: str) -> tuple[str, ...]:
     """Existing containers of memorist's entries, such as `hooks`, `hooks.Stop` and `mcpServers`.
 
     Raises InputError.
@@ -234,7 +234,9 @@ def _is_client_folder(folder: Path) -> bool:
 def _new_record(change: SettingsChange, after: bytes) -> InstallRecord:
     text = (change.before or b"").decode("utf-8", "replace")
     blank = text if "".join(text.split()) in ("", "{}") else ""
-    kept = () if blank or change.path.suffix != ".json" or not text else find_containers(text)
+    kept = (
+        () if blank or change.path.suffix != ".json" or not text else find_settings_containers(text)
+    )
     return InstallRecord(
         path=str(change.path),
         before=_checksum(change.before or b""),

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.statements.session_wishes import (
     asks_for_no_memory,
-    may_ask_for_no_memory,
+    contains_no_memory_request,
     read_pinned_text,
 )
 from memorist.core.messages import Message, ToolUse
@@ -170,7 +170,9 @@ class HookSession:
             render_waiting_notice(self._session.count_waiting()) if begins else "",
             render_memory_notice(events),
             render_pin_notice(pinned) if pinned else "",
-            render_memory_stays_on_notice(self._client) if may_ask_for_no_memory(typed) else "",
+            render_memory_stays_on_notice(self._client)
+            if contains_no_memory_request(typed)
+            else "",
         )
         return " · ".join(filter(None, notices))
 

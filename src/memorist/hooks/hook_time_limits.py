@@ -18,7 +18,7 @@ OTHER_EVENTS = "*"
 """Stands for every other event in the limits file."""
 
 
-def parse_time_limits(text: str) -> dict[str, float]:
+def parse_time_limits_file(text: str) -> dict[str, float]:
     """Parse the limits file: seconds by event; invalid lines are skipped."""
     found: dict[str, float] = {}
     for line in text.splitlines():

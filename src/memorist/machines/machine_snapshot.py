@@ -17,7 +17,7 @@ MAX_FORMER = 50
 """Former texts of a memory that are known by their checksums. Our choice."""
 
 
-class MemoryEntry(Struct, frozen=True):
+class VersionedMemory(Struct, frozen=True):
     """One memory: its text (None: deleted), how often it was changed anywhere, and the checksums of
     its former texts.
     """
@@ -27,7 +27,7 @@ class MemoryEntry(Struct, frozen=True):
     former: tuple[str, ...] = ()
 
 
-ProjectEntries = dict[str, MemoryEntry]
+ProjectEntries = dict[str, VersionedMemory]
 """Path below the memory folder to what is known of it."""
 
 
@@ -43,36 +43,40 @@ def compute_checksum(text: str | None) -> str:
     return "" if text is None else hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def record_local_changes(last: Mapping[str, MemoryEntry], now: Mapping[str, str]) -> ProjectEntries:
+def build_local_entries(
+    last: Mapping[str, VersionedMemory], now: Mapping[str, str]
+) -> ProjectEntries:
     """The entries of this machine, from those it last published and the texts that it has now."""
     found = dict(last)
     for path in {*last, *now}:
         old, text = last.get(path), now.get(path)
         if old is None:
-            found[path] = MemoryEntry(text)
+            found[path] = VersionedMemory(text)
         elif old.text != text:
             found[path] = _succeed(text, old)
     return found
 
 
-def _succeed(text: str | None, *replaced: MemoryEntry) -> MemoryEntry:
+def _succeed(text: str | None, *replaced: VersionedMemory) -> VersionedMemory:
     """An entry that stands for all that were replaced."""
     former = [each for entry in replaced for each in entry.former]
     former += [compute_checksum(entry.text) for entry in replaced]
     kept = [each for each in dict.fromkeys(former) if each != compute_checksum(text)]
-    return MemoryEntry(text, max(each.changes for each in replaced) + 1, tuple(kept[-MAX_FORMER:]))
+    return VersionedMemory(
+        text, max(each.changes for each in replaced) + 1, tuple(kept[-MAX_FORMER:])
+    )
 
 
-def _join_histories(own: MemoryEntry, other: MemoryEntry) -> MemoryEntry:
+def _join_histories(own: VersionedMemory, other: VersionedMemory) -> VersionedMemory:
     """One entry for the same text on two machines: what either of them knows it to have replaced,
     or an older text of a third one would count as a change of its own.
     """
     first, second = sorted((own, other), key=lambda each: (each.changes, each.former))
     former = tuple(dict.fromkeys((*first.former, *second.former)))[-MAX_FORMER:]
-    return MemoryEntry(own.text, second.changes, former)
+    return VersionedMemory(own.text, second.changes, former)
 
 
-def _follows(later: MemoryEntry, earlier: MemoryEntry) -> bool:
+def _follows(later: VersionedMemory, earlier: VersionedMemory) -> bool:
     """Whether an entry replaced the other one; where each was once the other's, by the count."""
     if compute_checksum(earlier.text) not in later.former:
         return False
@@ -80,10 +84,10 @@ def _follows(later: MemoryEntry, earlier: MemoryEntry) -> bool:
     return not back or later.changes > earlier.changes
 
 
-def merge_snapshots(
-    published: Mapping[str, MemoryEntry],
+def merge_project_entries(
+    published: Mapping[str, VersionedMemory],
     here: Mapping[str, str],
-    others: Sequence[Mapping[str, MemoryEntry]],
+    others: Sequence[Mapping[str, VersionedMemory]],
 ) -> ProjectEntries:
     """The entries of this machine after it has taken in the others'; `published` are its own of the
     last time, `here` are its texts.
@@ -94,14 +98,14 @@ def merge_snapshots(
     theirs: ProjectEntries = {}
     for other in others:
         theirs = _merge(theirs, other, {}, ())
-    mine = record_local_changes(published, here)
+    mine = build_local_entries(published, here)
     return _merge(mine, theirs, published, {path for path in mine if path not in published})
 
 
 def _merge(
-    mine: Mapping[str, MemoryEntry],
-    theirs: Mapping[str, MemoryEntry],
-    published: Mapping[str, MemoryEntry],
+    mine: Mapping[str, VersionedMemory],
+    theirs: Mapping[str, VersionedMemory],
+    published: Mapping[str, VersionedMemory],
     new: Collection[str],
 ) -> ProjectEntries:
     """What is `new` here is no old text that came back, though another machine had it once."""
@@ -118,7 +122,7 @@ def _merge(
 
 
 def _resolve(
-    path: str, own: MemoryEntry, other: MemoryEntry, base: MemoryEntry | None
+    path: str, own: VersionedMemory, other: VersionedMemory, base: VersionedMemory | None
 ) -> ProjectEntries:
     """Both were changed. A change wins over a deletion."""
     if own.text is None or other.text is None:
@@ -129,4 +133,4 @@ def _resolve(
         return {path: _succeed(merged, own, other)}
     first, second = sorted((own.text, other.text), key=compute_checksum)
     second_path = f"{path.removesuffix('.md')}-{compute_checksum(second)[:6]}.md"
-    return {path: _succeed(first, own, other), second_path: MemoryEntry(second)}
+    return {path: _succeed(first, own, other), second_path: VersionedMemory(second)}

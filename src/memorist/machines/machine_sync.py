@@ -20,12 +20,16 @@ from memorist.auto_memory.team_memory import TEAM_PREFIX
 from memorist.errors import InputError
 from memorist.machines.machine_identity import MachineIdentity, load_identity
 from memorist.machines.machine_remote import open_machine_remote, random_bytes
-from memorist.machines.machine_snapshot import MachineSnapshot, ProjectEntries, merge_snapshots
+from memorist.machines.machine_snapshot import (
+    MachineSnapshot,
+    ProjectEntries,
+    merge_project_entries,
+)
 from memorist.machines.snapshot_cipher import NONCE_BYTES, decrypt_snapshot, encrypt_snapshot
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
 from memorist.store.process_lock import hold_lock
-from memorist.team.team_protocol import team_space_name
+from memorist.team.team_protocol import derive_space_name_from_remote
 
 
 class MachineSyncReport(Struct, frozen=True, kw_only=True):
@@ -46,7 +50,7 @@ def name_project(root: Path) -> str:
     memory, else by its folder's name.
     """
     remotes = read_remote_identity(root).split()
-    return team_space_name(remotes[0]) if remotes else f"folder:{root.name}"
+    return derive_space_name_from_remote(remotes[0]) if remotes else f"folder:{root.name}"
 
 
 def sync_machines(layout: Layout, memories: Mapping[str, AutoMemory]) -> MachineSyncReport:
@@ -98,7 +102,7 @@ def _merge_project(
         {path: each for path, each in other.items() if not find_path_problem(path)}
         for other in others
     ]
-    entries = merge_snapshots(published, here, usable)
+    entries = merge_project_entries(published, here, usable)
     changes = [
         MemoryChange(path=path, before=_encode(here.get(path)), after=_encode(entry.text))
         for path, entry in sorted(entries.items())

@@ -264,7 +264,7 @@ def find_unsupported_name_changes(
     )
     check = LineCheck(f"{conversation}\n{before}", "")
     added, _ = find_added_and_removed_lines(before, after)
-    invented = filter(None, map(check.find_invented, added.splitlines()))
+    invented = filter(None, map(check.find_invented_name, added.splitlines()))
     return (
         *(f"it would take out {name}, of which the conversation says nothing" for name in lost),
         *(f"it would name {name}, which stands nowhere in the conversation" for name in invented),

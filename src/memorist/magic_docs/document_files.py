@@ -89,7 +89,7 @@ def resolve_document(scope: DocumentScope, path: str) -> Path | str:
     return next((why for found, why in checks if found), real)
 
 
-def inspect_document(scope: DocumentScope, path: str) -> FoundDocument | None:
+def find_document_at_path(scope: DocumentScope, path: str) -> FoundDocument | None:
     """Return the Magic Doc at a path that was read; None for any other or unreadable file."""
     if path_problem(path):
         return None
@@ -120,7 +120,9 @@ def find_documents(scope: DocumentScope) -> list[FoundDocument]:
         for name, _ in scope.files.scan(root, limit=MAX_FILES_LISTED)
         if is_markdown(name) and not _THIRD_PARTY_FOLDERS & set(name.split("/"))
     ]
-    return [document for name in names if (document := inspect_document(scope, name)) is not None]
+    return [
+        document for name in names if (document := find_document_at_path(scope, name)) is not None
+    ]
 
 
 def load_magic_doc_prompts(files: FileSystem, layout: Layout) -> MagicDocPrompts:
@@ -150,7 +152,7 @@ doctor`.
 """
 
 
-class DocumentRegistry:
+class SessionDocumentRegistry:
     """The list of one session; without a path nothing is saved.
 
     If the disk refuses, the list is lost, but no turn fails.

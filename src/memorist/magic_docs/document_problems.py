@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from memorist.magic_docs.document_check import find_new_paths, read_document
-from memorist.magic_docs.document_files import DocumentScope, find_documents, inspect_document
+from memorist.magic_docs.document_files import DocumentScope, find_document_at_path, find_documents
 from memorist.magic_docs.document_header import find_header
 from memorist.safety.hidden_characters import find_hidden_characters
 from memorist.safety.prompt_injection import find_injection_rules
@@ -57,7 +57,7 @@ def _check_document(scope: DocumentScope, path: Path) -> DocumentReport:
         data = scope.files.read(path)
     except FileNotFoundError:
         return DocumentReport(path=str(path), problems=("it is not there",))
-    document = inspect_document(scope, str(path))
+    document = find_document_at_path(scope, str(path))
     missing = find_new_missing_paths(scope, path, "", data.decode("utf-8", "replace"))
     problems = (
         document.why if document is not None else "",

@@ -39,16 +39,16 @@ from memorist.magic_docs.document_check import (
     read_document,
 )
 from memorist.magic_docs.document_files import (
-    DocumentRegistry,
     DocumentScope,
-    inspect_document,
+    SessionDocumentRegistry,
+    find_document_at_path,
     load_magic_doc_prompts,
     open_document_scope,
     resolve_document,
 )
 from memorist.magic_docs.document_form import build_document_form
 from memorist.magic_docs.document_header import is_markdown
-from memorist.magic_docs.document_mentions import ConversationReader
+from memorist.magic_docs.document_mentions import ConversationDocumentTracker
 from memorist.magic_docs.document_problems import find_new_missing_paths
 from memorist.magic_docs.document_prompt import build_update_prompt
 from memorist.models.answer_schema import should_use_answer_form
@@ -93,11 +93,11 @@ class MagicDocs(SessionExtension):
         context: SessionContext,
         *,
         tracker: ConversationTracker | None = None,
-        conversation: ConversationReader | None = None,
-        registry: DocumentRegistry | None = None,
+        conversation: ConversationDocumentTracker | None = None,
+        registry: SessionDocumentRegistry | None = None,
     ) -> None:
-        conversation = conversation or ConversationReader()
-        registry = registry or DocumentRegistry(
+        conversation = conversation or ConversationDocumentTracker()
+        registry = registry or SessionDocumentRegistry(
             context.runtime.files, context.layout.magic_docs if context.project else None
         )
         self._tracker = tracker
@@ -189,7 +189,7 @@ class MagicDocs(SessionExtension):
         """Inspect the files read since the last time, in a thread."""
         read_files, most = self._conversation.take_read_files(), self._settings.documents
         for document in await asyncio.to_thread(
-            lambda: [inspect_document(scope, asked) for asked in read_files]
+            lambda: [find_document_at_path(scope, asked) for asked in read_files]
         ):
             if document is None or document.path in self._known:
                 continue
@@ -254,7 +254,7 @@ class MagicDocs(SessionExtension):
             return
         overlay = OverlayFiles(scope.files)
         spec = self._build_fork_spec(runtime.model, path, document, parent, kept.refused)
-        receipt = await runtime.run_fork_on_copy(spec, runtime.model, overlay)
+        receipt = await runtime.run_fork_for_review(spec, runtime.model, overlay)
         if receipt.outcome is ForkOutcome.BLOCKED:
             self._report_skipped(path, (receipt.said,))
             return  # what was heard is looked at by the next update

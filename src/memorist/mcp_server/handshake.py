@@ -31,7 +31,7 @@ END_MARK = b"\0"
 """Behind the last answer; no answer holds it."""
 
 
-class EarlyHandshake(Struct, frozen=True):
+class ReceivedHandshake(Struct, frozen=True):
     """What was read before the SDK is needed."""
 
     replay: bytes
@@ -73,7 +73,7 @@ def describe_tools() -> list[dict[str, Any]]:
     ]
 
 
-def answer_first_requests() -> EarlyHandshake | None:
+def answer_first_requests() -> ReceivedHandshake | None:
     """Answer on standard output what constants can answer, until another request comes; None when
     the client leaves before.
     """
@@ -96,7 +96,7 @@ def answer_first_requests() -> EarlyHandshake | None:
         if method == "initialize" or result is None:
             received += line + b"\n"
         if result is None and method != "notifications/initialized":
-            return EarlyHandshake(received + rest, answered)
+            return ReceivedHandshake(received + rest, answered)
 
 
 def _decode(line: bytes) -> dict[str, Any]:
@@ -133,7 +133,7 @@ def _write(target: int, data: bytes) -> None:
 
 
 @contextmanager
-def replay_handshake(handshake: EarlyHandshake) -> Iterator[None]:
+def replay_handshake(handshake: ReceivedHandshake) -> Iterator[None]:
     """Put pipes in the place of standard input and output: what was held comes first, and the
     second answer to `initialize` is dropped.
     """

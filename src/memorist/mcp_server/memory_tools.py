@@ -24,7 +24,7 @@ from memorist.auto_memory.memory_file import (
     with_provenance,
 )
 from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
-from memorist.auto_memory.statement_changes import build_removal_filter, plan_removal
+from memorist.auto_memory.statement_changes import build_removal_prefilter, plan_removal
 from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.visible_memory import is_order_when_joined
 from memorist.auto_memory.write_evidence import WriteEvidence
@@ -32,7 +32,7 @@ from memorist.auto_memory.write_result import WriteResult, merge_everywhere_resu
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.core.text_analysis import encode_file_text
 from memorist.errors import InputError, StoreError, WriteConflict
-from memorist.mcp_server.project_sessions import QuoteSource
+from memorist.mcp_server.project_sessions import FoundUserQuote
 from memorist.mcp_server.result_rendering import (
     FRAME_CHARS,
     MAX_ANSWER_CHARS,
@@ -85,7 +85,7 @@ class MemoryToolDependencies(Struct, frozen=True, kw_only=True):
     clock: Clock
     settings: RecallSettings
     search: MemorySearcher
-    find_quote: Callable[[str, str], QuoteSource | None]
+    find_quote: Callable[[str, str], FoundUserQuote | None]
     """Finds where the user said a quotation, by quotation and session id."""
     record_uses: Callable[[Sequence[MemoryUse]], None]
     """Adds to the recall ledger."""
@@ -275,7 +275,7 @@ class MemoryTools:
         return answer
 
     @staticmethod
-    def _add_quote_remark(text: str, quote: str, source: QuoteSource | None) -> str:
+    def _add_quote_remark(text: str, quote: str, source: FoundUserQuote | None) -> str:
         if not quote.strip() or source is not None:
             return text
         return (
@@ -283,7 +283,7 @@ class MemoryTools:
             f"that memorist recorded, so it counts for nothing)"
         )
 
-    def _add(self, arguments: MemoryWriteArguments, source: QuoteSource | None) -> WriteResult:
+    def _add(self, arguments: MemoryWriteArguments, source: FoundUserQuote | None) -> WriteResult:
         first = " ".join(arguments.text.split())
         description = " ".join(arguments.description.split()) or first[:150]
         for _ in range(MAX_NAME_ATTEMPTS):
@@ -307,7 +307,9 @@ class MemoryTools:
             f"{MAX_NAME_ATTEMPTS} names for the memory were taken by others meanwhile; try again"
         )
 
-    def _change(self, arguments: MemoryWriteArguments, source: QuoteSource | None) -> WriteResult:
+    def _change(
+        self, arguments: MemoryWriteArguments, source: FoundUserQuote | None
+    ) -> WriteResult:
         before = self.read_topic(arguments.path)
         memory, _ = self._memory.locate(arguments.path.removeprefix(f"{MEMORY_URI}/"))
         if arguments.version != topic_version(before):
@@ -346,7 +348,7 @@ class MemoryTools:
         memory: AutoMemory,
         change: MemoryChange,
         arguments: MemoryWriteArguments,
-        source: QuoteSource | None,
+        source: FoundUserQuote | None,
     ) -> WriteResult:
         """Write through the gate.
 
@@ -405,7 +407,7 @@ class MemoryTools:
         """
         asked = [statement for statement in statements if statement.act == "forget"]
         dropped = [
-            plan_removal(statement, memory.read_topics(build_removal_filter(statement)))
+            plan_removal(statement, memory.read_topics(build_removal_prefilter(statement)))
             for statement in asked
         ]
         return any(

@@ -47,7 +47,7 @@ class ProjectSession(Struct, frozen=True):
     """Seconds since the epoch."""
 
 
-class QuoteSource(Struct, frozen=True):
+class FoundUserQuote(Struct, frozen=True):
     """Where the user said a quotation: the session, and the messages' own words by id."""
 
     session: str
@@ -137,7 +137,7 @@ class ProjectSessions:
             f"conversation, or name the session"
         )
 
-    def find_quote(self, quote: str, id_prefix: str) -> QuoteSource | None:
+    def find_quote(self, quote: str, id_prefix: str) -> FoundUserQuote | None:
         """Return the newest session in which the user typed these words; None when there is none.
 
         Raises InputError, StoreError.
@@ -161,7 +161,7 @@ class ProjectSessions:
                     if message.id in ids
                     for statement in find_typed_statements(message)
                 ]
-                return QuoteSource(
+                return FoundUserQuote(
                     each.id,
                     tuple(pair for pair in evidence.user_messages if pair[0] in ids),
                     tuple(statements),

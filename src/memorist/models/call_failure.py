@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject
-from memorist.core.text_analysis import word_set
+from memorist.core.text_analysis import parse_word_list
 from memorist.errors import ContextTooLong, ModelError, ModelRefused, ModelUnavailable
 from memorist.models.context_window import RequestSize, read_refused_size
 
@@ -47,7 +47,7 @@ _STATUS_BY_CODE = {
 pages).
 """
 
-_TOO_LONG_CODES = word_set(
+_TOO_LONG_CODES = parse_word_list(
     """
          context_length_exceeded exceed_context_size_error request_too_large
     string_above_max_length model_max_prompt_tokens_exceeded

@@ -143,7 +143,7 @@ class MiniLmEmbedder:
             return [self._embed_question(texts[0]).whole]
         return self._embed_texts(texts, self._average_tokens)
 
-    def embed_words(self, texts: Sequence[str]) -> list[WordVectors]:
+    def embed_texts_and_words(self, texts: Sequence[str]) -> list[WordVectors]:
         """The vectors of each text and of its words. Raises ModelRefused when the runtime fails."""
         if len(texts) == 1:
             return [self._embed_question(texts[0])]

@@ -74,7 +74,7 @@ def _overlay(price: ModelPrice, base: ModelPrice) -> ModelPrice:
     return msgspec.structs.replace(base, **given)
 
 
-def bare_model_name(model: str) -> str:
+def strip_provider_from_model_name(model: str) -> str:
     """The model's name as tables know it: without a provider's path or region in front, in lower
     case.
     """
@@ -100,7 +100,7 @@ def match_model_price(model: str, table: PriceTable) -> ModelPrice | None:
     `gpt-5-2025-08-07`), but not a later version (`gpt-5.4`), which may have another price. An entry
     that ends with `*` serves everything that begins with it.
     """
-    for name in (model.lower(), bare_model_name(model)):
+    for name in (model.lower(), strip_provider_from_model_name(model)):
         matches = [entry for entry in table if _is_entry_for(entry, name)]
         if matches:
             return table[max(matches, key=len)]

@@ -7,7 +7,7 @@ from memorist.formats.request_codec import OUTPUT_LIMIT_KEYS
 from memorist.models.model_settings import ModelSettings
 
 
-def limit_output(body: JsonObject, settings: ModelSettings) -> JsonObject:
+def cap_output_limit(body: JsonObject, settings: ModelSettings) -> JsonObject:
     """The body with an output limit of at most `models.max_output`; itself where that is not set or
     not exceeded.
     """

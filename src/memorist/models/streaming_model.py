@@ -26,7 +26,7 @@ from memorist.models.model_pricing import (
     shipped_prices,
 )
 from memorist.models.model_settings import ModelSettings
-from memorist.models.output_limit import limit_output
+from memorist.models.output_limit import cap_output_limit
 from memorist.models.rate_limits import (
     RateLimitListener,
     RateLimitReport,
@@ -136,7 +136,7 @@ class StreamingModel(ABC):
         """One attempt; a rate limit is reported at once, because other processes may be waiting as
         well.
         """
-        body = limit_output(body, self._settings)
+        body = cap_output_limit(body, self._settings)
         if not self._takes_schemas:
             body = remove_schema(self._format, body)
         outcome = await self._attempt(body)

@@ -49,7 +49,7 @@ class WindowObserver:
         self._uncounted += expected - before
         return counted if self._uncounted >= first * GROWTH else None
 
-    def on_refusal(self, sent: int, assumed: int) -> int | None:
+    def infer_window_from_refusal(self, sent: int, assumed: int) -> int | None:
         """The window after a refusal of `sent` tokens; None where that many exceed the assumed
         window anyway.
         """

@@ -16,7 +16,12 @@ from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
 from memorist.auto_memory.stale_memories import find_stale_memories
 from memorist.engine.past_session_recall import find_past_session_passages
 from memorist.errors import InputError
-from memorist.page.page_context import PAGE_ROWS, PageContext, address_of, build_pagination_links
+from memorist.page.page_context import (
+    PAGE_ROWS,
+    PageContext,
+    build_pagination_links,
+    build_view_address,
+)
 from memorist.recall.memory_search import FolderSearch
 from memorist.recall.passages import describe_outcome, quote_user_words
 from memorist.recall.recall_explanation import explain_recall
@@ -72,7 +77,7 @@ def build_memories(context: PageContext, query: str, page: int) -> PageView:
         if page == 1 and (found := _find_heads(each, query)[:PAGE_ROWS])
     ]
     if not query and len(heads) <= CHECKED:
-        blocks += build_problems(context)
+        blocks += build_problem_blocks(context)
     return PageView(
         name="memories",
         title=say("Memories"),
@@ -106,7 +111,7 @@ def _list_memories(
     )
 
 
-def build_problems(context: PageContext, path: str = "") -> list[PageBlock]:
+def build_problem_blocks(context: PageContext, path: str = "") -> list[PageBlock]:
     """What `memorist memory check` finds, in all memories or in one."""
     rows = _list_problems(context)
     if path:
@@ -174,7 +179,7 @@ def build_memory(context: PageContext, name: str, at: int) -> PageView:
         blocks += [
             ProseBlock(heading=say("Why no model is shown it"), text="\n".join(doubts))
         ] * bool(doubts)
-        blocks += build_problems(of_project, context.prefix + path)
+        blocks += build_problem_blocks(of_project, context.prefix + path)
     else:
         text = ""
         blocks.append(
@@ -294,7 +299,7 @@ def _build_blame(
                     PageCell(why.actor, quiet=format_time(by_id[id].at)[:10]),
                     PageCell(
                         f"“{why.quote}”" if why.quote else why.what,
-                        address_of("session", id=why.session) if why.session else "",
+                        build_view_address("session", id=why.session) if why.session else "",
                         quiet=say(
                             "session {session}, message {message}",
                             session=why.session[:12],
@@ -344,7 +349,7 @@ def _build_uses(context: PageContext, path: str) -> TableBlock:
                 cells=[
                     PageCell(format_time(each.at)),
                     PageCell(each.what),
-                    PageCell(each.session[:12], address_of("session", id=each.session)),
+                    PageCell(each.session[:12], build_view_address("session", id=each.session)),
                     PageCell(each.why or "—"),
                 ]
             )
@@ -354,7 +359,7 @@ def _build_uses(context: PageContext, path: str) -> TableBlock:
     )
 
 
-def build_why(context: PageContext, message: str) -> PageView:
+def build_recall_trial(context: PageContext, message: str) -> PageView:
     """What a message would show an agent, what not, and why."""
     blocks: list[PageBlock] = [
         FormBlock(
@@ -428,10 +433,10 @@ def _list_past_words(context: PageContext, message: str) -> TableBlock:
                 cells=[
                     PageCell(
                         quote_user_words(message, each),
-                        address_of("message", id=each.session, line=each.passage.line),
+                        build_view_address("message", id=each.session, line=each.passage.line),
                     ),
                     PageCell(describe_outcome(message, each.passage)),
-                    PageCell(each.title, address_of("session", id=each.session)),
+                    PageCell(each.title, build_view_address("session", id=each.session)),
                 ]
             )
             for each in found

@@ -8,7 +8,7 @@ from memorist.cli.command_environment import find_home
 from memorist.core.sentences import shorten_to_one_line
 from memorist.engine.session_list import SessionEntry, list_known_sessions, read_kept_notes
 from memorist.errors import MemoristError
-from memorist.page.page_context import PageContext, address_of
+from memorist.page.page_context import PageContext, build_view_address
 from memorist.page.session_views import (
     build_session_table,
     build_uses,
@@ -77,7 +77,7 @@ def _link_inbox(context: PageContext, count: int) -> LinkBlock:
 def _follow_session(context: PageContext, entry: SessionEntry, *, runs: bool) -> list[PageBlock]:
     """One session as far as it got: its window as it grows, what it was shown, its notes."""
     title = shorten_to_one_line(" ".join((entry.title or entry.id).split()), 90)
-    address = address_of("session", id=entry.id)
+    address = build_view_address("session", id=entry.id)
     blocks: list[PageBlock] = [
         build_session_table(
             [entry],
@@ -107,9 +107,9 @@ def _follow_session(context: PageContext, entry: SessionEntry, *, runs: bool) ->
     if notes:
         blocks.append(ProseBlock(heading=say("Notes as they stand"), text=notes))
     ways = [(say("The whole session"), address, False)]
-    ways += [(say("Notes turn by turn"), address_of("session-notes", id=entry.id), False)] * bool(
-        course.turns
-    )
+    ways += [
+        (say("Notes turn by turn"), build_view_address("session-notes", id=entry.id), False)
+    ] * bool(course.turns)
     return [
         *blocks,
         LinkBlock(

@@ -84,7 +84,7 @@ class PageAccess:
         return is_same_token(fields.get("csrf", ""), self.csrf)
 
 
-def restrict_to_local_address(address: str) -> str:
+def restrict_redirect_to_page(address: str) -> str:
     """The address when it stays on this page, `/now` otherwise."""
     plain = address.startswith("/") and not address.startswith(("//", "/\\"))
     return address if plain and address.isprintable() else "/now"

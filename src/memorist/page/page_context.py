@@ -17,7 +17,7 @@ PAGE_ROWS = 100
 """Rows of one page of a long list. Our choice."""
 
 
-def address_of(view: str, /, **query: object) -> str:
+def build_view_address(view: str, /, **query: object) -> str:
     """An address of this page."""
     given = {name: value for name, value in query.items() if value not in {"", None}}
     return f"/{view}?{urlencode(given)}" if given else f"/{view}"
@@ -29,13 +29,13 @@ def build_pagination_links(
     """Links to the pages before and after; none where there is one page."""
     last = max(1, -(-total // PAGE_ROWS))
     links = [
-        (word, address_of(view, **query, page=number), False)
+        (word, build_view_address(view, **query, page=number), False)
         for word, number in ((say("Newer"), page - 1), (say("Older"), page + 1))
         if 1 <= number <= last
     ]
     here = (
         say("Page {page:,} of {last:,}", page=page, last=last),
-        address_of(view, **query, page=page),
+        build_view_address(view, **query, page=page),
         True,
     )
     return (LinkBlock(label=say("Pages"), links=[here, *links]),) if last > 1 else ()
@@ -69,7 +69,7 @@ class PageContext:
 
     def address(self, view: str, /, **query: object) -> str:
         """An address of a view of this project."""
-        return address_of(view, project=self.project, **query)
+        return build_view_address(view, project=self.project, **query)
 
     def action(
         self, label: str, action: str, *, key: str = "", danger: bool = False, **fields: str
@@ -99,7 +99,7 @@ def project_links(view: str, projects: Sequence[str], chosen: str) -> LinkBlock:
         links=[
             (
                 each.rstrip("/").rpartition("/")[2] or each,
-                address_of(view, project=each),
+                build_view_address(view, project=each),
                 each == chosen,
             )
             for each in projects

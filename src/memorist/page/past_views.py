@@ -6,7 +6,7 @@ from memorist.cli.rollouts.rollouts_group import run_with_rollout_store
 from memorist.core.sentences import shorten_to_one_line
 from memorist.engine.rollout_store import RolloutStore
 from memorist.errors import InputError
-from memorist.page.page_context import PAGE_ROWS, address_of, build_pagination_links
+from memorist.page.page_context import PAGE_ROWS, build_pagination_links, build_view_address
 from memorist.page.session_views import outcome_cell
 from memorist.rollouts.raw_memory import MemoryBullet, RawMemoryTask, parse_raw_memory
 from memorist.store.extract_rows import StoredExtract, list_enabled_extracts
@@ -105,7 +105,7 @@ def build_past_session(id: str) -> PageView:
         ),
         LinkBlock(
             label=say("Ways on"),
-            links=[(say("The whole session"), address_of("session", id=id), False)],
+            links=[(say("The whole session"), build_view_address("session", id=id), False)],
         ),
     ]
     blocks += [_build_task(each, id) for each in raw.tasks]
@@ -147,7 +147,7 @@ def _build_task(task: RawMemoryTask, id: str) -> TableBlock:
 
 def _bullet_address(bullet: MemoryBullet, id: str) -> str:
     line = bullet.evidence.removeprefix("line ")
-    return address_of("message", id=id, line=line) if line.isdigit() else ""
+    return build_view_address("message", id=id, line=line) if line.isdigit() else ""
 
 
 def _past_row(each: Rollout, extract: StoredExtract | None) -> PageRow:
@@ -157,7 +157,7 @@ def _past_row(each: Rollout, extract: StoredExtract | None) -> PageRow:
     if extract is not None and extract.extracted.is_empty:
         state = PageCell(say("nothing worth keeping"))
     elif extract is not None:
-        state = PageCell(say("yes"), address_of("past-session", id=each.id))
+        state = PageCell(say("yes"), build_view_address("past-session", id=each.id))
         raw = parse_raw_memory(extract.extracted.raw_memory)
         outcome = outcome_cell(raw.outcome)
     if each.mode != "enabled":
@@ -166,7 +166,8 @@ def _past_row(each: Rollout, extract: StoredExtract | None) -> PageRow:
         cells=[
             PageCell(format_time(each.updated).removesuffix(" UTC")),
             PageCell(
-                shorten_to_one_line(each.first_words or "—", 140), address_of("session", id=each.id)
+                shorten_to_one_line(each.first_words or "—", 140),
+                build_view_address("session", id=each.id),
             ),
             PageCell(base_name(each.repository or each.cwd) or "—"),
             outcome,

@@ -9,12 +9,12 @@ from functools import lru_cache
 from pathlib import Path
 
 from memorist.cli.command_environment import find_home
-from memorist.cli.search_command import sync_session_index
+from memorist.cli.search_command import open_synced_session_index
 from memorist.context.context_pieces import ContextPiece
 from memorist.context.recorded_context import starts_user_turn
 from memorist.core.messages import Message
 from memorist.core.sentences import shorten_to_one_line
-from memorist.engine.context_listing import ContextListing, list_recorded_context
+from memorist.engine.context_listing import ContextListing, list_recorded_context_at_turn
 from memorist.engine.engine import Memorist
 from memorist.engine.session_list import (
     SessionEntry,
@@ -25,7 +25,7 @@ from memorist.engine.session_list import (
     read_recording_size,
 )
 from memorist.errors import InputError
-from memorist.page.page_context import PAGE_ROWS, address_of, build_pagination_links
+from memorist.page.page_context import PAGE_ROWS, build_pagination_links, build_view_address
 from memorist.page.session_course import (
     BESIDE,
     SessionCourse,
@@ -75,7 +75,7 @@ def build_sessions(query: str, page: int) -> PageView:
         )
     ]
     if query:
-        with closing(sync_session_index(everywhere=True)) as index:
+        with closing(open_synced_session_index(everywhere=True)) as index:
             passages = index.search(query, 20)
         blocks.append(_build_passages(passages))
     shown = found[(page - 1) * PAGE_ROWS : page * PAGE_ROWS]
@@ -125,7 +125,7 @@ def _session_row(each: SessionEntry, outcome: str) -> PageRow:
             PageCell(format_time(each.updated).removesuffix(" UTC")),
             PageCell(
                 shorten_to_one_line(each.title or say("(nothing was asked)"), PIECE_CHARS),
-                address_of("session", id=each.id),
+                build_view_address("session", id=each.id),
             ),
             PageCell(base_name(each.project) or "—"),
             PageCell(each.agent, quiet=say("with notes") if each.notes else ""),
@@ -147,11 +147,12 @@ def _build_passages(found: Sequence[PassageMatch]) -> TableBlock:
                 PageCell(format_time(each.passage.at or None).removesuffix(" UTC")),
                 PageCell(
                     shorten_to_one_line(each.passage.said or say("(no words)"), 240),
-                    address_of("message", id=each.session, line=each.passage.line),
+                    build_view_address("message", id=each.session, line=each.passage.line),
                     quiet=shorten_to_one_line(each.passage.answered, 240),
                 ),
                 PageCell(
-                    shorten_to_one_line(each.title, 80), address_of("session", id=each.session)
+                    shorten_to_one_line(each.title, 80),
+                    build_view_address("session", id=each.session),
                 ),
             ]
         )
@@ -188,7 +189,7 @@ def build_session(engine: Memorist, id: str, turn: int | None) -> PageView:
     """One session as its model saw it when a turn began; without a turn at its end."""
     entry = find_session_entry(id)
     course = read_course(entry)
-    listing = list_recorded_context(
+    listing = list_recorded_context_at_turn(
         Path(entry.file),
         default_family=engine.settings.context.family,
         turn=turn,
@@ -255,13 +256,13 @@ def _session_numbers(
 
 
 def _turn_address(id: str, turn: int) -> str:
-    return address_of("session", id=id, turn=turn)
+    return build_view_address("session", id=id, turn=turn)
 
 
 def _turn_forms(id: str, turn: int, course: SessionCourse) -> list[PageBlock]:
     if len(course.turns) < 2:
         return []
-    end = (say("The end"), address_of("session", id=id), False)
+    end = (say("The end"), build_view_address("session", id=id), False)
     return _choose_turn("session", id, turn, len(course.turns), end)
 
 
@@ -286,7 +287,7 @@ def _choose_turn(
             label=say("Turns"),
             links=[
                 *(
-                    (words, address_of(view, id=id, turn=n), False)
+                    (words, build_view_address(view, id=id, turn=n), False)
                     for words, n in near
                     if 1 <= n <= count
                 ),
@@ -360,7 +361,7 @@ def _build_pieces(listing: ContextListing, id: str) -> TableBlock:
 
 def _piece_cells(piece: ContextPiece, id: str) -> list[PageCell]:
     line = piece.source.removeprefix("line ")
-    href = address_of("message", id=id, line=line) if line.isdigit() else ""
+    href = build_view_address("message", id=id, line=line) if line.isdigit() else ""
     text = shorten_to_one_line(" ".join(piece.text.split()), PIECE_CHARS)
     return [
         PageCell(piece.tag),
@@ -382,7 +383,7 @@ def _build_dearest(course: SessionCourse, id: str) -> TableBlock:
                     PageCell(f"{each.context:,}"),
                     PageCell(
                         shorten_to_one_line(" ".join(each.said.split()), PIECE_CHARS),
-                        address_of("message", id=id, line=each.line),
+                        build_view_address("message", id=id, line=each.line),
                     ),
                 ]
             )
@@ -419,7 +420,9 @@ def _build_marks(course: SessionCourse, id: str) -> list[PageBlock]:
             PageRow(
                 cells=[
                     PageCell(str(each.turn), _turn_address(id, each.turn)),
-                    PageCell(f"{each.tokens:,}", address_of("message", id=id, line=each.line)),
+                    PageCell(
+                        f"{each.tokens:,}", build_view_address("message", id=id, line=each.line)
+                    ),
                     PageCell(format_dollars(each.cost) if each.cost else say("not known")),
                 ]
             )
@@ -554,7 +557,7 @@ def _build_notes(entry: SessionEntry, turns: int) -> list[PageBlock]:
 
 
 def _notes_address(id: str, turn: int) -> str:
-    return address_of("session-notes", id=id, turn=turn)
+    return build_view_address("session-notes", id=id, turn=turn)
 
 
 def build_session_notes(id: str, turn: int | None) -> PageView:
@@ -629,10 +632,10 @@ def build_message(id: str, line: int) -> PageView:
     back = LinkBlock(
         label=say("Ways on"),
         links=[
-            (say("The whole session"), address_of("session", id=id), False),
+            (say("The whole session"), build_view_address("session", id=id), False),
             (
                 say("Messages after these"),
-                address_of("message", id=id, line=_next_line(found)),
+                build_view_address("message", id=id, line=_next_line(found)),
                 False,
             ),
         ],

@@ -11,11 +11,11 @@ from msgspec import Struct
 from memorist.budget.budget_caps import format_amount
 from memorist.budget.budget_status import BudgetStatus, render_budget_status
 from memorist.core.sentences import shorten_to_one_line
-from memorist.engine.background_status import read_background_status
-from memorist.forks.fork_request import extract_model_id
+from memorist.engine.background_status import read_background_budget_status
+from memorist.forks.fork_request import extract_id_from_model_string
 from memorist.forks.fork_spec import ForkOutcome, Receipt
 from memorist.models.model_pricing import PriceTable, cache_saving_usd, merge_prices, shipped_prices
-from memorist.page.page_context import PAGE_ROWS, PageContext, address_of
+from memorist.page.page_context import PAGE_ROWS, PageContext, build_view_address
 from memorist.store.receipt_rows import list_newest_receipts
 from memorist.views.page_texts import say, say_each
 from memorist.views.view_blocks import (
@@ -56,7 +56,10 @@ class SpendTotal(Struct, frozen=True, kw_only=True):
 def total_receipts(receipts: Sequence[Receipt], prices: PriceTable) -> SpendTotal:
     """Add up receipts. `prices` are the user's own, before the shipped ones."""
     table = merge_prices(shipped_prices(), prices)
-    saved = (cache_saving_usd(extract_model_id(each.model), each.usage, table) for each in receipts)
+    saved = (
+        cache_saving_usd(extract_id_from_model_string(each.model), each.usage, table)
+        for each in receipts
+    )
     return SpendTotal(
         runs=sum(bool(each.requests) for each in receipts),
         cost=sum(each.cost_usd or 0.0 for each in receipts),
@@ -78,7 +81,7 @@ def list_spend_figures(spent: SpendTotal) -> list[tuple[str, str]]:
 def build_spend(context: PageContext) -> PageView:
     """What background work did and cost in the last week, and what is left of the caps."""
     settings, database = context.engine.settings, context.engine.database()
-    found = read_background_status(database, settings, context.now, DAYS)
+    found = read_background_budget_status(database, settings, context.now, DAYS)
     newest = list_newest_receipts(database, MAX_ADDED)
     recent = [each for _, each in newest if each.started > context.now - DAYS * 86_400]
     spent = total_receipts(recent, settings.models.prices)
@@ -164,5 +167,7 @@ def _receipt_row(each: Receipt, session: str, *, named: bool) -> PageRow:
         PageCell(say("not known") if each.cost_usd is None else format_dollars(each.cost_usd)),
         PageCell(", ".join(change.path for change in each.files) or "—"),
     ]
-    link = PageCell(session[:12] or "—", address_of("session", id=session) if session else "")
+    link = PageCell(
+        session[:12] or "—", build_view_address("session", id=session) if session else ""
+    )
     return PageRow(cells=[*cells, link] if named else cells)

@@ -33,8 +33,8 @@ from memorist.page import (
     spend_view,
 )
 from memorist.page.memory_actions import perform_memory_action
-from memorist.page.page_access import SECURITY_HEADERS, PageAccess, restrict_to_local_address
-from memorist.page.page_context import PageContext, address_of, project_links
+from memorist.page.page_access import SECURITY_HEADERS, PageAccess, restrict_redirect_to_page
+from memorist.page.page_context import PageContext, build_view_address, project_links
 from memorist.store.disk_files import DiskFiles
 from memorist.uvicorn_server import BoundedConfig
 from memorist.views.page_rendering import PageFrame, read_asset, render_blocks, render_page
@@ -94,7 +94,7 @@ def _build_memory_view(name: str, context: PageContext, query: Query, page: int)
         "memory": lambda: memory_views.build_memory(
             context, query.get("path", ""), int(query.get("at", "0"))
         ),
-        "why": lambda: memory_views.build_why(context, query.get("message", "").strip()),
+        "why": lambda: memory_views.build_recall_trial(context, query.get("message", "").strip()),
         "inbox": lambda: inbox_views.build_inbox(context),
         "dreams": lambda: inbox_views.build_dreams(context, query.get("change", "")),
         "spend": lambda: spend_view.build_spend(context),
@@ -226,9 +226,9 @@ class PageServer:
                 return PlainTextResponse("The form lacks a field.", 400)
             except MemoristError as error:
                 self._said = say("Not done: {error}", error=error)
-        back = restrict_to_local_address(fields.get("back", ""))
+        back = restrict_redirect_to_page(fields.get("back", ""))
         if request.path_params["action"].startswith("forget"):
-            back = address_of("memories", project=fields.get("project", ""))
+            back = build_view_address("memories", project=fields.get("project", ""))
         return RedirectResponse(back, 303)
 
     async def stream_now(self, request: Request) -> Response:

@@ -113,7 +113,7 @@ def kill_group(process: int) -> None:
             os.kill(process, signal.SIGTERM)
 
 
-def end_with_parent() -> None:
+def end_this_process_with_parent() -> None:
     """Let this process end as soon as the one that spawned it is gone, also by a kill."""
     parent = multiprocessing.parent_process()
     if parent is None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Mapping
 
-from memorist.core.text_analysis import word_set
+from memorist.core.text_analysis import parse_word_list
 from memorist.proxy.tenant_lookup import Tenancy
 from memorist.safety.server_access import LOOPBACK_NAMES, is_host_allowed, is_same_token
 
-_HOP_HEADERS = word_set(
+_HOP_HEADERS = parse_word_list(
     """
          connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer
     transfer-encoding upgrade

@@ -72,7 +72,9 @@ class HeavyProcess:
             if self._pool is None:
                 spawning = multiprocessing.get_context("spawn")
                 self._pool = ProcessPoolExecutor(
-                    max_workers=1, mp_context=spawning, initializer=processes.end_with_parent
+                    max_workers=1,
+                    mp_context=spawning,
+                    initializer=processes.end_this_process_with_parent,
                 )
             loop = asyncio.get_running_loop()
             packed = [await _pack(each) for each in given]

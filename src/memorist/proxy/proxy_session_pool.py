@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from memorist.core.messages import JsonObject, Message
-from memorist.engine.disk_pause import DiskPause
+from memorist.engine.disk_pause import DiskFailurePauses
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.engine.session_pool import PoolLimits, SessionPool
@@ -28,7 +28,7 @@ from memorist.proxy.conversation_matching import (
     ProxyConversation,
 )
 from memorist.settings import ProxySettings
-from memorist.store.database import is_disk_failure
+from memorist.store.database import is_storage_failure
 from memorist.store.home_layout import BESIDE_HOOKS, make_folder_name, make_unique_folder_name
 from memorist.system import SystemClock
 
@@ -104,7 +104,7 @@ class ProxySessionPool:
         self._pool.is_wanted = lambda session: session.is_wanted
         self._failures: dict[_ConversationKey, _ConversationFailures] = {}
         """Of the conversations that failed last time."""
-        self._disk_pause = DiskPause(SystemClock())
+        self._disk_pause = DiskFailurePauses(SystemClock())
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def __len__(self) -> int:
@@ -215,7 +215,7 @@ class ProxySessionPool:
         try:
             return task.result()
         except (MemoristError, OSError, sqlite3.Error) as error:
-            if is_disk_failure(error):
+            if is_storage_failure(error):
                 self._disk_pause.pause_after(error, home=conversation.tenant, session="")
             raise self._on_failure(conversation, f"{type(error).__name__}: {error}") from error
         except Exception as error:

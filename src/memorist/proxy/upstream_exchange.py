@@ -289,7 +289,7 @@ class ReplyEndDetector:
         self._before = b""
         self._is_last_event = False
 
-    def is_reached(self, part: bytes) -> bool:
+    def append_and_check_end(self, part: bytes) -> bool:
         """Whether the reply is complete with this part, the next one."""
         if self._left is not None:
             self._left -= len(part)
@@ -329,7 +329,7 @@ class ReplyRecorder:
             self._call, self._parts = None, []
             return
         self._parts.append(part)
-        if self._ending.is_reached(part):
+        if self._ending.append_and_check_end(part):
             self.finish()
 
     def finish(self) -> None:

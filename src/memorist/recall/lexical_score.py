@@ -29,7 +29,7 @@ from memorist.recall.word_index import IndexRow, StoredIndexRow
 # The ranker's input and output types. Pure.
 
 
-class EntryPosition(Struct, frozen=True):
+class PositionInGroup(Struct, frozen=True):
     """An entry's position among others: turns of a conversation, parts of a page."""
 
     group: str
@@ -56,7 +56,7 @@ class SearchEntry(Struct, frozen=True, kw_only=True):
     """Who said it, by the name a query would use (not a role such as `user`, which queries use for
     other things).
     """
-    position: EntryPosition | None = None
+    position: PositionInGroup | None = None
     """None for entries without an order, such as memory files."""
     fingerprint: str = ""
     """Changes when the entry does (a hash, or time and size of a file). Empty: computed from the
@@ -220,7 +220,7 @@ def _clean_entry(entry: SearchEntry) -> SearchEntry:
         and not (entry.title or entry.description or entry.body or entry.author)
     ):
         return entry  # one that the index has already, by its fingerprint
-    position = entry.position and EntryPosition(
+    position = entry.position and PositionInGroup(
         _storable_text(entry.position.group),
         entry.position.number,
         _storable_text(entry.position.heading),
@@ -472,7 +472,7 @@ def score_by_words(
     }
 
 
-def adjust_scores(
+def apply_score_bonuses_and_penalties(
     scores: Mapping[int, float],
     collection: EntryColumns,
     *,

@@ -155,7 +155,7 @@ def _cut_to_limits(text: str, settings: RecallSettings) -> tuple[str, bool]:
     return kept, len(kept) < len(text.strip("\n"))
 
 
-def render_client_conflict(found: ClientRuleMatch) -> str:
+def render_client_rule_conflict(found: ClientRuleMatch) -> str:
     """What is said of a memory of the user that an agent's own files contradict; empty for none."""
     if found.otherwise is None:
         return ""

@@ -72,7 +72,7 @@ class FolderSearch:
     def _rebuild_index(self, ranker: Ranker) -> Ranker:
         """Rebuild the index from the files, after damage a search meets and a sync does not."""
         self._stop_embedding()
-        ranker.reset_index()
+        ranker.replace_damaged_index()
         self._opened_file = identify_file(self._folder.layout.recall_index)
         self._synced_marks = None
         return self.sync_index()

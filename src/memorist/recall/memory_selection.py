@@ -18,7 +18,7 @@ from memorist.auto_memory.memory_manifest import MemoryHeader
 from memorist.core.messages import Message, Origin
 from memorist.core.search_words import count_unspaced_letters
 from memorist.recall.project_question import is_question_without_request
-from memorist.recall.word_chance import contains_name_or_term, is_rare
+from memorist.recall.word_chance import contains_name_or_term, is_hardly_ever_typed
 from memorist.settings import RecallSettings
 
 MIN_QUERY_WORDS = 2
@@ -245,7 +245,7 @@ def is_searchable(query: str) -> bool:
     words = query.split()
     return (
         len(words) >= MIN_QUERY_WORDS
-        or any(contains_name_or_term(word) or is_rare(word) for word in words)
+        or any(contains_name_or_term(word) or is_hardly_ever_typed(word) for word in words)
         or count_unspaced_letters(query) >= MIN_QUERY_WORDS
     )
 

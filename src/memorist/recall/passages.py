@@ -211,7 +211,7 @@ MAX_CHANGED_FILES = 3
 """Of what came of a passage: characters of the agent's sentence, and files that are named."""
 
 
-def measure_passage(query_words: Collection[str], keys: Sequence[str]) -> float:
+def measure_text_evidence(query_words: Collection[str], keys: Sequence[str]) -> float:
     """Measure how much a query's words say for a passage beyond chance, in nats."""
     return measure_evidence(query_words, frozenset(keys) & frozenset(query_words), len(keys))
 

@@ -32,7 +32,7 @@ from memorist.recall.lexical_score import (
     RankedEntry,
     RankingWeights,
     SearchEntry,
-    adjust_scores,
+    apply_score_bonuses_and_penalties,
     build_columns,
     build_index_row,
     is_heading_id,
@@ -155,7 +155,9 @@ def embed_cohort(embedder: Embedder) -> CohortVectors:
     with _COHORT_LOCK:
         if embedder.name not in _COHORT_VECTORS:
             words = (
-                embedder.embed_words(COHORT_MEMORIES) if isinstance(embedder, WordEmbedder) else ()
+                embedder.embed_texts_and_words(COHORT_MEMORIES)
+                if isinstance(embedder, WordEmbedder)
+                else ()
             )
             _COHORT_VECTORS[embedder.name] = CohortVectors(
                 embedder.embed(COHORT_MESSAGES),
@@ -449,15 +451,15 @@ class Ranker:
             try:
                 return self._sync(entries)
             except DamagedIndex:
-                self.reset_index()
+                self.replace_damaged_index()
                 return self._sync(entries)
             except StoreError as error:
-                if not self._index.use_memory_copy(error):
+                if not self._index.use_copy_if_locked(error):
                     raise
                 self._version = None
                 return self._sync(entries)
 
-    def reset_index(self) -> None:
+    def replace_damaged_index(self) -> None:
         """Move a damaged file aside and create an empty one, to be filled by `sync`."""
         with self._lock:
             self._index.reset()
@@ -491,7 +493,7 @@ class Ranker:
                 [build_index_row(id, *wanted[id]) for id in changed[start : start + BATCH_ENTRIES]]
             )
         if removed or changed:
-            self._index.drop_stale_vectors()
+            self._index.drop_all_orphaned_vectors()
         rebuilt, self._index.rebuilt = self._index.rebuilt, False
         own = [id for id in changed if not is_heading_id(id)]
         return IndexSyncCounts(
@@ -513,7 +515,7 @@ class Ranker:
             former = self._index.rows_of([*wanted, *removed])
             self._index.remove(list(removed))
             self._index.write([build_index_row(id, *each) for id, each in wanted.items()])
-            self._index.drop_vectors_if_unused([row.fingerprint for row in former])
+            self._index.drop_orphaned_vectors([row.fingerprint for row in former])
             columns = (
                 update_columns(self._columns, removed, self._index.rows_of(wanted.keys()))
                 if is_current
@@ -557,7 +559,7 @@ class Ranker:
     ) -> None:
         words: dict[str, bytes] = {}
         if self._compares_words and isinstance(embedder, WordEmbedder):
-            found = embedder.embed_words(texts)
+            found = embedder.embed_texts_and_words(texts)
             vectors = [each.whole for each in found]
             words = dict(zip(fingerprints, map(pack_content_word_vectors, found), strict=True))
         else:
@@ -652,7 +654,7 @@ class Ranker:
         ]
         authors = find_named_authors(question, collection.author_names)
         scores = score_by_words(postings, collection, self._weights)
-        lexical = adjust_scores(
+        lexical = apply_score_bonuses_and_penalties(
             scores,
             collection,
             authors=authors,
@@ -721,7 +723,11 @@ class Ranker:
         words = dict(question.words)
         strange = [word for word in words if word not in counts and is_maybe_mistyped(word)]
         for word in strange[:MAX_MENDED_WORDS]:
-            near = [each for each in self._index.near_words(word) if is_one_letter_off(word, each)]
+            near = [
+                each
+                for each in self._index.find_spelling_candidates(word)
+                if is_one_letter_off(word, each)
+            ]
             near.sort(key=len)
             # A word and its stem are one.
             if near and near[0] not in words and all(each.startswith(near[0]) for each in near):
@@ -808,7 +814,7 @@ class Ranker:
         above = found.above_chance
         nearest = nlargest(COMPARED_BY_WORDS, above, key=above.__getitem__)
         words = self._load_word_vectors(embedder, nearest)
-        (question,) = embedder.embed_words([query])
+        (question,) = embedder.embed_texts_and_words([query])
         if not words or not question.words:
             return found
         joined = WordNearness(embed_cohort(embedder).memory_words).combine(

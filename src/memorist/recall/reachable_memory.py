@@ -27,7 +27,7 @@ class ReachableMemory:
         """The headers of each folder, as they were last joined."""
         self._joined: Mapping[str, MemoryHeader] = {}
 
-    def list_folders(self) -> Iterator[tuple[str, AutoMemory]]:
+    def list_memories_with_prefix(self) -> Iterator[tuple[str, AutoMemory]]:
         """The memories that have a folder, each with the prefix of its paths; the project's
         first.
         """
@@ -51,7 +51,10 @@ class ReachableMemory:
 
     def headers(self) -> Mapping[str, MemoryHeader]:
         """The header of each memory, by path; the same mapping while nothing changes."""
-        found = [(prefix, memory.headers_by_path()) for prefix, memory in self.list_folders()]
+        found = [
+            (prefix, memory.headers_by_path())
+            for prefix, memory in self.list_memories_with_prefix()
+        ]
         known = [id(heads) for _, heads in self._found]
         if [id(heads) for _, heads in found] != known:
             self._found = found
@@ -62,7 +65,7 @@ class ReachableMemory:
         """The headers that a model may see, by path."""
         return {
             prefix + head.path: _with_prefix(head, prefix)
-            for prefix, memory in self.list_folders()
+            for prefix, memory in self.list_memories_with_prefix()
             for head in memory.visible_headers()
         }
 
@@ -70,7 +73,7 @@ class ReachableMemory:
         """Paths of the memories that an agent has as one of these rules of its own."""
         return frozenset(
             prefix + path
-            for prefix, memory in self.list_folders()
+            for prefix, memory in self.list_memories_with_prefix()
             for path, each in memory.compare_with_client_rules(rules).items()
             if each.is_repeated
         )

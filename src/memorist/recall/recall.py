@@ -457,7 +457,7 @@ class MemoryRecall:
         if not path.endswith(".md"):
             return ""
         found = PurePosixPath(path)
-        for prefix, memory in self._reachable.list_folders():
+        for prefix, memory in self._reachable.list_memories_with_prefix():
             folder = memory.layout.folder
             if found.is_relative_to(folder):
                 return prefix + found.relative_to(folder).as_posix()

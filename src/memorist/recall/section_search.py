@@ -10,7 +10,7 @@ from heapq import nlargest
 
 from msgspec import Struct
 
-from memorist.recall.passages import list_search_keys, measure_passage
+from memorist.recall.passages import list_search_keys, measure_text_evidence
 from memorist.recall.search_query import parse_query
 
 MIN_SECTION_EVIDENCE = 3.0
@@ -55,7 +55,7 @@ def search_sections(
             document=document,
             line=line,
             text=text,
-            evidence=measure_passage(words.keys(), list_search_keys(text)),
+            evidence=measure_text_evidence(words.keys(), list_search_keys(text)),
         )
         for document in documents
         for line, text in _split_sections(document.text)

@@ -23,7 +23,7 @@ from memorist.core.messages import Message
 from memorist.errors import StoreError, UnreadableSession
 from memorist.formats.format_detection import read_session
 from memorist.ports import Embedder
-from memorist.recall.lexical_score import EntryPosition, SearchEntry
+from memorist.recall.lexical_score import PositionInGroup, SearchEntry
 from memorist.recall.passages import (
     ANSWER_PART_CHARS,
     MAX_ANSWER_PARTS,
@@ -284,7 +284,7 @@ class SessionIndex:
             SearchEntry(
                 id=f"{session}#{line}#{part}",
                 body=text,
-                position=EntryPosition(session, LINE_POSITIONS * line + at),
+                position=PositionInGroup(session, LINE_POSITIONS * line + at),
                 fingerprint=f"{session}#{line}#{mark}#{part}",
             )
             for at, (part, text) in enumerate(

@@ -15,7 +15,7 @@ from memorist.auto_memory.memory_manifest import MemoryHeader
 from memorist.recall.memory_rendering import (
     RecallPrompts,
     UserIndex,
-    render_client_conflict,
+    render_client_rule_conflict,
     render_index,
 )
 
@@ -100,7 +100,7 @@ def _mirror_index(
         listed=tuple(path for path in index.listed if path not in left_out),
         repeated=tuple(sorted(repeated)),
         headers=memory.headers(),
-        remarks={path: render_client_conflict(each) for path, each in found.items()},
+        remarks={path: render_client_rule_conflict(each) for path, each in found.items()},
     )
 
 

@@ -127,7 +127,7 @@ MIN_RARE_LETTERS = 5
 """Letters of a word that can be taken for rare by itself: shorter ones are often fillers."""
 
 
-def is_rare(word: str) -> bool:
+def is_hardly_ever_typed(word: str) -> bool:
     """Whether a word alone says what a message is about: letters that hardly anybody types."""
     keys = [key for key, _ in extract_search_words(word)]
     return (

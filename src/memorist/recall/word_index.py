@@ -81,7 +81,7 @@ class WordIndex:
         self._file_due = time.monotonic() + PAUSE_SECONDS
         """When a file that a copy stands in for is tried again, by the monotonic clock."""
 
-    def use_memory_copy(self, error: StoreError) -> bool:
+    def use_copy_if_locked(self, error: StoreError) -> bool:
         """Go on with a copy in memory where another process has the file locked; False for any
         other error.
         """
@@ -164,7 +164,7 @@ class WordIndex:
                 raise ValueError("a word's entries are cut off")
             return {word: size for word, (size, _) in sizes.items()}
 
-    def near_words(self, word: str) -> list[str]:
+    def find_spelling_candidates(self, word: str) -> list[str]:
         """Words that begin like this one and are at most one letter longer or shorter."""
         with _translate_index_errors("read"):
             found = self._database.execute(
@@ -234,14 +234,14 @@ class WordIndex:
                 [(key, embedder, v) for key, v in vectors.items()],
             )
 
-    def drop_stale_vectors(self) -> None:
+    def drop_all_orphaned_vectors(self) -> None:
         """Delete the vectors of entries that no longer exist."""
         with _translate_index_errors("written"), transaction(self._database):
             self._database.execute(
                 "delete from vectors where fingerprint not in (select fingerprint from entries)"
             )
 
-    def drop_vectors_if_unused(self, fingerprints: Collection[str]) -> None:
+    def drop_orphaned_vectors(self, fingerprints: Collection[str]) -> None:
         """Delete the vectors of those of these fingerprints that no entry has any more."""
         with _translate_index_errors("written"), transaction(self._database):
             self._database.execute(

@@ -20,7 +20,7 @@ from memorist import __version__
 from memorist.compaction.thresholds import (
     DEFAULT_OUTPUT,
     CompactionThresholds,
-    compute_model_thresholds,
+    compute_request_thresholds,
     compute_thresholds,
 )
 from memorist.core.messages import Message, Usage
@@ -253,7 +253,7 @@ def _thresholds_for(head: SessionHead, options: ReplayOptions) -> CompactionThre
     """The compaction thresholds, for the window that was requested, that the file names, or that
     the price table lists.
     """
-    limits = compute_model_thresholds({"model": head.model}, options.settings)
+    limits = compute_request_thresholds({"model": head.model}, options.settings)
     window = options.window or head.window
     return (
         limits

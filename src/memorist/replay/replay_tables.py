@@ -103,7 +103,7 @@ def file_name_and_client(session: SessionRecord) -> str:
     )
 
 
-def notes_tokens(session: SessionRecord) -> int:
+def count_final_notes_tokens(session: SessionRecord) -> int:
     """The size of the notes at the end."""
     newest = session.final or (session.updates[-1] if session.updates else None)
     return newest.notes_tokens if newest else estimate_text_tokens(session.notes)
@@ -117,7 +117,7 @@ def session_key_numbers(session: SessionRecord) -> NumberBlock:
             ("turns", format_number(session.turns)),
             ("tokens at the peak", format_number(session.tokens_peak)),
             ("updates of the notes", format_number(len(session.updates))),
-            ("tokens of notes", format_number(notes_tokens(session))),
+            ("tokens of notes", format_number(count_final_notes_tokens(session))),
             ("compactions", format_number(len(session.compactions))),
             ("lines skipped", format_number(len(session.skipped))),
             ("lines mended", format_number(len(session.mended))),
@@ -388,7 +388,7 @@ def overview_table(sessions: Sequence[SessionRecord]) -> TableBlock:
                 PageCell(format_compact(each.tokens_peak)),
                 PageCell(format_number(len(each.updates))),
                 PageCell(format_number(len(each.compactions))),
-                PageCell(format_compact(notes_tokens(each))),
+                PageCell(format_compact(count_final_notes_tokens(each))),
             ]
         )
         for number, each in enumerate(sessions, 1)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from memorist.auto_memory.statements.user_prose import extract_user_text
+from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
 from memorist.auto_memory.write_evidence import extract_own_words
 from memorist.core.messages import (
     RECALL_ID_PREFIX,
@@ -137,7 +137,7 @@ class EvidenceRowBuilder:
         )
 
     def _on_other_message(self, message: Message) -> Iterator[EvidenceRow]:
-        words = extract_user_text(message)
+        words = extract_redacted_user_text(message)
         marks = _attachment_marks(message)
         if message.origin is Origin.USER and (words or marks):
             yield from self._flush_replies(EvidenceTier.FINAL)

@@ -13,7 +13,7 @@ from memorist.core.front_matter import split_front_matter
 from memorist.rollouts.hand_edits import (
     USER_PROFILE_MARK,
     HandbookAndSummary,
-    add_user_entries,
+    add_user_entries_from_summary,
     find_hand_edits,
 )
 from memorist.rollouts.handbook import (
@@ -51,7 +51,7 @@ from memorist.rollouts.summary_composition import (
     MemorySummary,
     compose_summary,
     find_summary_problem,
-    fit_summary_to_limits,
+    fit_summary_to_tokens_and_bytes,
     parse_memory_summary,
     render_memory_summary,
 )
@@ -113,7 +113,7 @@ def _compose_draft_summary(
     draft_input: DraftInput, found: ConsolidatedHandbook, kept: MemorySummary
 ) -> MemorySummary:
     """The summary of the new handbook."""
-    return fit_summary_to_limits(
+    return fit_summary_to_tokens_and_bytes(
         compose_summary(found.handbook, kept, found.changed_titles), draft_input.lean_bytes
     )
 
@@ -162,7 +162,7 @@ def build_draft(draft_input: DraftInput) -> FolderDraft:
     dropped = draft_input.dropped | (edits.dropped if edits else frozenset())
     notes = find_notes(draft_input.present_files)
     fit = tuple(NoteEntry(note.group, note.as_entry) for note in notes if not note.orders)
-    start = add_user_entries(
+    start = add_user_entries_from_summary(
         present.summary, Handbook() if draft_input.lean else present.handbook, dropped
     )
     before = {row.thread: row for row in parse_artifacts(draft_input.accepted_files)}

@@ -115,7 +115,7 @@ def _new_topics(
     return {(applies, normalize_claim(text)): HandbookEntry(text=text) for applies, text in found}
 
 
-def add_user_entries(
+def add_user_entries_from_summary(
     summary: MemorySummary, handbook: Handbook, dropped: Collection[str]
 ) -> Handbook:
     """Add the entries that the summary marks as the user's: the lean form keeps them nowhere else.

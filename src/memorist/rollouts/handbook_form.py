@@ -25,11 +25,11 @@ from memorist.core.text_analysis import to_one_line
 from memorist.core.token_count import estimate_text_tokens
 from memorist.forks.answer_form import (
     AnswerForm,
-    build_list_schema,
+    build_object_list_schema,
     build_object_schema,
     list_answer_objects,
     list_answer_texts,
-    read_numbers,
+    read_numbers_up_to,
 )
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement
 from memorist.forks.text_edits import TextEdits
@@ -59,7 +59,7 @@ from memorist.rollouts.summary_composition import (
 )
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact
-from memorist.transcript.answer_check import CoveredLines
+from memorist.transcript.answer_check import LineCoverage
 from memorist.transcript.name_search import NamePresence, find_recognizable_names
 
 MAX_FORM_TOKENS = 6_000
@@ -148,11 +148,13 @@ def _build_schema() -> JsonObject:
     number: JsonObject = {"type": "integer"}
 
     properties: JsonObject = {
-        "claims": build_list_schema(
+        "claims": build_object_list_schema(
             MAX_CLAIM_CHANGES,
             {"numbers": {"type": "array", "maxItems": 8, "items": number}, "text": text},
         ),
-        "topics": build_list_schema(MAX_TOPIC_CHANGES, {"number": number, "learnings": text}),
+        "topics": build_object_list_schema(
+            MAX_TOPIC_CHANGES, {"number": number, "learnings": text}
+        ),
         "profile": {"type": "array", "maxItems": MAX_PROFILE_SENTENCES, "items": text},
     }
     return build_object_schema(properties)
@@ -215,13 +217,13 @@ class _FormReading:
         self._draft, self._claims, self._topics = draft, claims, topics
         self._check = check
         self._requests = [
-            CoveredLines(f"{ASKED_PREFIX}{text}")
+            LineCoverage(f"{ASKED_PREFIX}{text}")
             for text in (
                 *(each.text.partition("\n")[0] for each in topics),
                 *(each.entry.text for each in claims if each.entry.text.startswith(ASKED_PREFIX)),
             )
         ]
-        self._lines = [CoveredLines(each.entry.text) for each in claims]
+        self._lines = [LineCoverage(each.entry.text) for each in claims]
         self.planted = ""
         """Why nothing of the answer may stand; empty where it may."""
 
@@ -232,7 +234,7 @@ class _FormReading:
         handbook, summary = self._draft.handbook, self._draft.summary
         changes, used = dict[_Claim, HandbookEntry | None](), set[int]()
         for given in list_answer_objects(answer.get("claims"))[:MAX_CLAIM_CHANGES]:
-            numbers = read_numbers(given.get("numbers"), len(self._claims))
+            numbers = read_numbers_up_to(given.get("numbers"), len(self._claims))
             text = _clean_line(given.get("text"))
             fault = self._find_claim_fault(numbers, text, used)
             if fault:
@@ -289,7 +291,7 @@ class _FormReading:
     def _read_topics(self, given: object, dropped: list[str]) -> tuple[SummaryTopic, ...]:
         changes = dict[SummaryTopic, SummaryTopic]()
         for each in list_answer_objects(given)[:MAX_TOPIC_CHANGES]:
-            numbers = read_numbers(each.get("number"), len(self._topics))
+            numbers = read_numbers_up_to(each.get("number"), len(self._topics))
             text = _clean_line(each.get("learnings"))
             fault = (
                 self._find_free_fault(text, MAX_LEARNINGS_WORDS)

@@ -103,7 +103,7 @@ MAX_LINE_WORDS = 400
 """Words of a line that a model may write."""
 
 
-class ModelLineReview:
+class ModelWrittenLineReview:
     """Judges what the model wrote line by line, by what the draft and the sessions say."""
 
     def __init__(

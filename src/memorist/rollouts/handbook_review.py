@@ -29,7 +29,7 @@ from memorist.rollouts.handbook import (
     HandbookGroup,
     HandbookTask,
 )
-from memorist.rollouts.handbook_line_check import ModelLineReview
+from memorist.rollouts.handbook_line_check import ModelWrittenLineReview
 from memorist.rollouts.handbook_parser import parse_handbook
 from memorist.rollouts.session_claims import MAX_LIST_ENTRIES, MAX_MERGED_KEYWORDS, limit_entries
 from memorist.rollouts.skill_procedures import SKILLS_FOLDER, review_model_skill
@@ -108,7 +108,7 @@ def review_draft(
     texts = {
         path: _read_file(path, data, dropped) for path, data in model_files.items() if path in files
     }
-    lines = ModelLineReview(draft, rows, dropped)
+    lines = ModelWrittenLineReview(draft, rows, dropped)
     summary = _review_summary(draft.summary, texts.get(SUMMARY_FILE, ""), lines)
     merging = _HandbookReview(draft.handbook, lines)
     handbook = (
@@ -167,7 +167,9 @@ def find_size_problem(path: str, before: bytes | None, after: bytes | None) -> s
     )
 
 
-def _review_summary(draft: MemorySummary, text: str, lines: ModelLineReview) -> MemorySummary:
+def _review_summary(
+    draft: MemorySummary, text: str, lines: ModelWrittenLineReview
+) -> MemorySummary:
     """Return the draft with the model's profile and its wording of topics, as far as they may
     stand.
     """
@@ -197,7 +199,9 @@ def _review_summary(draft: MemorySummary, text: str, lines: ModelLineReview) -> 
     return replace(draft, profile=profile, topics=tuple(topics))
 
 
-def _is_good_topic(topic: SummaryTopic, known: SummaryTopic | None, lines: ModelLineReview) -> bool:
+def _is_good_topic(
+    topic: SummaryTopic, known: SummaryTopic | None, lines: ModelWrittenLineReview
+) -> bool:
     """Whether each sentence of a topic may stand that the draft's does not hold."""
     if len(topic.text) > _MAX_LINE_CHARACTERS:
         lines.dropped.append("a topic in the summary is too long")
@@ -219,7 +223,7 @@ def _topic_title(topic: SummaryTopic) -> tuple[str, str]:
 class _HandbookReview:
     """Compares the model's handbook with the draft, group by group."""
 
-    def __init__(self, draft: Handbook, lines: ModelLineReview) -> None:
+    def __init__(self, draft: Handbook, lines: ModelWrittenLineReview) -> None:
         self._draft = draft
         self._lines = lines
         self._dropped = lines.dropped

@@ -78,7 +78,7 @@ class WorkerStages(Struct, frozen=True):
     """Stage one for the last attempt, so that the session is not lost; None uses `extract`."""
 
 
-class WorkerPace(Struct, frozen=True, kw_only=True):
+class SharedWorkerIntervals(Struct, frozen=True, kw_only=True):
     """Intervals of workers that share jobs over several machines, in seconds.
 
     Our choice: a dead worker's job continues within `stalled` + `sweep`.

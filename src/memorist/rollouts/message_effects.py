@@ -9,11 +9,11 @@ from enum import StrEnum
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import split_sentences
-from memorist.core.text_analysis import word_set
+from memorist.core.text_analysis import parse_word_list
 from memorist.session_memory.work_notes import CORRECTION_START
 
 
-class MessageEffect(StrEnum):
+class MessageTaskEffect(StrEnum):
     """The effect of a message."""
 
     COMMAND = "command"
@@ -39,7 +39,7 @@ _BARE_COMMAND = lazy_pattern(
     re.DOTALL,
 )
 """The last two are inserted by Claude Code in the user's name."""
-_GO_WORDS = word_set(
+_GO_WORDS = parse_word_list(
     """
     ok okay k yes yeah yep yup y sure please pls pelase then now and great good perfect nice
     cool go ahead continue proceed do it on with this that         these those them all both the a
@@ -157,21 +157,21 @@ MAX_LASTING_CHARACTERS = 160
 """Characters of a sentence that is kept as what the user said."""
 
 
-def classify_message(text: str, *, first: bool) -> MessageEffect:
+def classify_effect_on_task(text: str, *, first: bool) -> MessageTaskEffect:
     """Classify a typed message; `first` if nothing was asked before it."""
     plain = text[:MAX_READ_CHARACTERS].strip()
     if _BARE_COMMAND.fullmatch(plain):
-        return MessageEffect.COMMAND
+        return MessageTaskEffect.COMMAND
     words = _WORD.findall(_URL.sub("", plain).casefold())
     if first or not words:
-        return MessageEffect.BEGINS if words or plain else MessageEffect.COMMAND
+        return MessageTaskEffect.BEGINS if words or plain else MessageTaskEffect.COMMAND
     if _is_acceptance(plain, words):
-        return MessageEffect.ACCEPTS
+        return MessageTaskEffect.ACCEPTS
     if len(words) <= MAX_SHORT_WORDS and set(words) <= _GO_WORDS:
-        return MessageEffect.GOES_ON
+        return MessageTaskEffect.GOES_ON
     if _is_correction(plain, words):
-        return MessageEffect.CORRECTS
-    return MessageEffect.GOES_ON if _is_aside(plain, words) else MessageEffect.BEGINS
+        return MessageTaskEffect.CORRECTS
+    return MessageTaskEffect.GOES_ON if _is_aside(plain, words) else MessageTaskEffect.BEGINS
 
 
 def _is_acceptance(text: str, words: list[str]) -> bool:

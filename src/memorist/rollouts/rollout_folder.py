@@ -66,7 +66,9 @@ def check_folder_exists(files: FileSystem, folder: Path) -> bool:
     return facts is not None
 
 
-def write_note(files: FileSystem, folder: Path, text: str, *, now: str, group_title: str) -> str:
+def write_user_note(
+    files: FileSystem, folder: Path, text: str, *, now: str, group_title: str
+) -> str:
     """Write a note that the user asked for, shown from now on; return its path.
 
     `now` is RFC 3339. Raises StoreError.

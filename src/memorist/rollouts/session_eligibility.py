@@ -144,7 +144,7 @@ def _format_hours(seconds: int) -> str:
     return f"{seconds // 3_600} hours" if seconds >= 2 * 3_600 else f"{seconds // 60} minutes"
 
 
-def is_excluded_by_content(settings: RolloutsSettings, *, outside: bool) -> bool:
+def is_excluded_by_outside_content(settings: RolloutsSettings, *, outside: bool) -> bool:
     """Whether a session that took in content from the web or an MCP server (`outside`) gives no
     memory: the setting `rollouts.pollutes`.
     """

@@ -104,7 +104,7 @@ def tokens_to_bytes(tokens: int, factor: float) -> int:
     return max(1, int(tokens * BYTES_PER_TOKEN / factor))
 
 
-def calibrate_factor(factor: float, *, estimated: int, counted: int) -> float:
+def calibrate_token_factor(factor: float, *, estimated: int, counted: int) -> float:
     """Return the factor after a provider counted a request of known estimate; unchanged if it
     counted none.
     """

@@ -17,7 +17,7 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import analyze_text, estimate_o200k_tokens
 from memorist.rollouts.agent_reports import SHIPPED, build_agent_statement_lines
-from memorist.rollouts.message_effects import MessageEffect, classify_message
+from memorist.rollouts.message_effects import MessageTaskEffect, classify_effect_on_task
 from memorist.rollouts.raw_memory import REPORTED_PREFIX, SAID_PREFIX
 from memorist.rollouts.task_commands import (
     MAX_STEPS,
@@ -26,7 +26,7 @@ from memorist.rollouts.task_commands import (
     STEPS_PREFIX,
     find_workflow_commands,
     merge_check_entries,
-    names_several,
+    names_several_checks,
     render_opened_requests,
     render_reusable_commands,
 )
@@ -95,7 +95,7 @@ class Lesson(Struct, frozen=True, kw_only=True):
     section: str
     text: str
     turn: int
-    act: MessageEffect | None = None
+    act: MessageTaskEffect | None = None
     """For the user's words: what they did."""
     line: int = 0
     """Line of the session's file; 0 if unknown."""
@@ -217,7 +217,7 @@ def _count_given_tokens(tasks: Sequence[TaskRecord]) -> int:
 
 def _find_telling_requests(
     log: TaskLogBuilder, titles: Collection[str]
-) -> Iterator[tuple[int, MessageEffect]]:
+) -> Iterator[tuple[int, MessageTaskEffect]]:
     """Yield the user's messages that say something: their index and what they did; not those that
     only go on, thank or choose, nor answers and refusals, which are entries of their own.
     """
@@ -241,9 +241,9 @@ def _find_telling_requests(
             continue
         if f"{SAID_PREFIX}“{' '.join(ask.text.split())}”" in said:
             continue
-        act = classify_message(ask.text, first=at == 0)
-        if act is MessageEffect.COMMAND or (
-            act is MessageEffect.ACCEPTS and len(ask.sentences) < 2
+        act = classify_effect_on_task(ask.text, first=at == 0)
+        if act is MessageTaskEffect.COMMAND or (
+            act is MessageTaskEffect.ACCEPTS and len(ask.sentences) < 2
         ):
             continue
         if len(ask.sentences) <= 2 and _ASKS_ONLY.match(ask.text) and ask.text.endswith("?"):
@@ -257,7 +257,9 @@ def _find_telling_requests(
         is_bare = content <= _ROUTINE_STEMS or (
             len(content) < _TITLE_STEMS and ask.text.endswith("?")
         )
-        if (len(content) > 1 and not is_in_title and not is_bare) or act is MessageEffect.CORRECTS:
+        if (
+            len(content) > 1 and not is_in_title and not is_bare
+        ) or act is MessageTaskEffect.CORRECTS:
             yield at, act
 
 
@@ -291,7 +293,7 @@ def _find_repeated_requests(texts: Sequence[str]) -> set[int]:
 _WORDS = lazy_pattern(r"\w+")
 
 
-def _build_request_lines(log: TaskLogBuilder, asks: dict[int, MessageEffect]) -> list[NoteLine]:
+def _build_request_lines(log: TaskLogBuilder, asks: dict[int, MessageTaskEffect]) -> list[NoteLine]:
     """The sentences of these messages, without those that stand among the preferences."""
     kept = "\n".join(_plain_words(bullet.text) for task in log.tasks for bullet in task.preferences)
     return [
@@ -381,7 +383,7 @@ def _build_command_lines(tasks: Sequence[TaskRecord]) -> list[NoteLine]:
         ]
     found += [
         _build_entry_line(
-            COMMANDS_SECTION, text, (last, at, line), 2.0 if names_several(text) else 1.2
+            COMMANDS_SECTION, text, (last, at, line), 2.0 if names_several_checks(text) else 1.2
         )
         for at, (text, line) in enumerate(merge_check_entries(checks))
     ]

@@ -40,7 +40,7 @@ def scan_transcript(lines: RecordedLines, parent: RecordedLines | None = None) -
     """Scan a session without what it copied of its `parent`. Raises UnreadableSession."""
     task_log, row_builder = TaskLogBuilder(), EvidenceRowBuilder()
     weights = [0]
-    for entry in read_own_entries(lines, parent):
+    for entry in read_entries_not_copied_from_parent(lines, parent):
         task_log.add(entry)
         for row in row_builder.add(entry):
             if row.tier is EvidenceTier.USER and row_builder.turns > len(weights) - 1:
@@ -64,7 +64,7 @@ def collect_evidence(
         ends.append(after)
     found = [EvidenceRows(size) for _ in ends]
     row_builder, at = EvidenceRowBuilder(), 0
-    for entry in read_own_entries(lines, parent):
+    for entry in read_entries_not_copied_from_parent(lines, parent):
         for row in row_builder.add(entry):
             # The turns before the first message of the user count as one.
             while (
@@ -79,17 +79,17 @@ def collect_evidence(
     return found
 
 
-def read_own_entries(
+def read_entries_not_copied_from_parent(
     lines: RecordedLines, parent: RecordedLines | None
 ) -> Iterator[TranscriptEntry]:
     """Yield the entries of a session that are its own: a fork begins with a copy of the messages of
     its parent, which count there. Raises UnreadableSession.
     """
-    entries = read_live_entries(lines)
+    entries = read_entries_not_rolled_back(lines)
     if parent is None:
         yield from entries
         return
-    copied = (each for each in read_live_entries(parent) if isinstance(each, Message))
+    copied = (each for each in read_entries_not_rolled_back(parent) if isinstance(each, Message))
     is_copy = True
     for entry in entries:
         if is_copy and isinstance(entry, Message):
@@ -99,7 +99,7 @@ def read_own_entries(
             yield entry
 
 
-def read_live_entries(lines: RecordedLines) -> Iterator[TranscriptEntry]:
+def read_entries_not_rolled_back(lines: RecordedLines) -> Iterator[TranscriptEntry]:
     """Yield the entries of a session without rolled-back turns (CX-7). Raises UnreadableSession."""
     entries = read_session(lines)
     head = next(entries, None)

@@ -154,7 +154,7 @@ def find_rollouts(
         else:
             new.append(_inspect_file(path, found, remotes))
     same = [each for each in unchanged if isinstance(each, Rollout)]
-    kept, copies = drop_copies([each for each in new if isinstance(each, Rollout)], same)
+    kept, copies = split_off_older_copies([each for each in new if isinstance(each, Rollout)], same)
     kept = _find_repositories(kept, same, remotes)
     passed = [each for each in (*unchanged, *new) if isinstance(each, SkippedFile)]
     return SourceScan(threads=tuple(kept), skipped=(*passed, *copies), unchanged=len(unchanged))
@@ -189,7 +189,7 @@ def save_skipped_files(files: FileSystem, path: Path, skipped: Sequence[SkippedF
     files.write(path, msgspec.json.encode([each for each in skipped if each.modified_ns]))
 
 
-def drop_copies(
+def split_off_older_copies(
     threads: Sequence[Rollout], known: Sequence[Rollout]
 ) -> tuple[list[Rollout], list[SkippedFile]]:
     """Split new threads into the newest, or longest, of their id, and copies; `known` are existing

@@ -12,8 +12,8 @@ from memorist.rollouts.job_worker import (
     JobEvent,
     JobFinished,
     JobNotClaimed,
+    SharedWorkerIntervals,
     WorkerDependencies,
-    WorkerPace,
     cancel_and_wait,
     consolidate_once,
     extract_one,
@@ -35,7 +35,7 @@ async def run_shared_worker(
     address: str,
     stop: asyncio.Event,
     *,
-    pace: WorkerPace,
+    pace: SharedWorkerIntervals,
     at_once: int,
     once: bool = False,
 ) -> None:
@@ -97,7 +97,7 @@ async def enqueue_due_jobs(dependencies: WorkerDependencies, queue: JobQueue) ->
     """Enqueue what is due and what dead workers left, without duplicates. Raises StoreError."""
     dependencies.find_sessions()
     prune_extracts(dependencies.state, dependencies.settings.unused_days)
-    await queue.requeue_started_jobs(release_dead_leases(dependencies.state))
+    await queue.requeue_jobs_of_dead_worker(release_dead_leases(dependencies.state))
     await queue.requeue_stalled()
     for thread in find_eligible_threads(dependencies):
         await queue.enqueue("extract", thread.id)
@@ -105,7 +105,7 @@ async def enqueue_due_jobs(dependencies: WorkerDependencies, queue: JobQueue) ->
 
 
 async def _enqueue_periodically(
-    dependencies: WorkerDependencies, queue: JobQueue, pace: WorkerPace
+    dependencies: WorkerDependencies, queue: JobQueue, pace: SharedWorkerIntervals
 ) -> None:
     while True:
         await dependencies.clock.sleep(pace.sweep)
@@ -113,7 +113,7 @@ async def _enqueue_periodically(
 
 
 def build_job_performer(
-    dependencies: WorkerDependencies, pace: WorkerPace, worker: str
+    dependencies: WorkerDependencies, pace: SharedWorkerIntervals, worker: str
 ) -> PerformJob:
     """Build the callback with which the queue performs each of its jobs, for the worker of this
     name: the same task in another process takes over what it claimed.
@@ -146,7 +146,7 @@ def build_job_performer(
     return perform
 
 
-def _is_extraction_running(dependencies: WorkerDependencies, pace: WorkerPace) -> bool:
+def _is_extraction_running(dependencies: WorkerDependencies, pace: SharedWorkerIntervals) -> bool:
     """Tell whether an extraction is running, or was until recently: a dead worker's is restarted
     within two sweeps.
     """

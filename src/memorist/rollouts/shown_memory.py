@@ -17,7 +17,7 @@ from memorist.rollouts.summary_composition import (
     MemorySummary,
     SummaryGroup,
     SummaryTopic,
-    fit_summary,
+    drop_summary_entries_to_fit,
     parse_memory_summary,
     render_memory_summary,
 )
@@ -90,7 +90,7 @@ def render_shown_memory(
     )
     small = _drop_long_entries(fit, view.tokens // _MAX_ENTRY_SHARE)
     small = replace(small, left_out=_count_shown(fit) - _count_shown(small))
-    cut = fit_summary(small, view.tokens, _count_tokens)
+    cut = drop_summary_entries_to_fit(small, view.tokens, _count_tokens)
     if not (_count_shown(cut) or cut.profile):
         return None
     plain = _strip_empty_headings(render_memory_summary(cut))

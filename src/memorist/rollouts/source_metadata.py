@@ -11,14 +11,14 @@ from itertools import islice
 import msgspec
 from msgspec import Struct
 
-from memorist.auto_memory.statements.user_prose import extract_user_text
+from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
 from memorist.core.messages import Message
 from memorist.core.sentences import shorten_to_one_line
 from memorist.errors import UnreadableSession
 from memorist.formats import gemini_cli
 from memorist.formats.format_detection import detect_format, read_session
 from memorist.formats.transcript_format import RawTranscriptLine, SessionHead, parse_iso_timestamp
-from memorist.rollouts.message_effects import MessageEffect, classify_message
+from memorist.rollouts.message_effects import MessageTaskEffect, classify_effect_on_task
 from memorist.rollouts.raw_memory_cleaning import clean_line
 from memorist.store.rollout_rows import MemoryMode
 
@@ -103,8 +103,8 @@ def read_source_metadata(lines: Iterable[RawTranscriptLine]) -> SourceMetadata:
             head = entry
         elif (
             isinstance(entry, Message)
-            and (typed := extract_user_text(entry))
-            and classify_message(typed, first=True) is not MessageEffect.COMMAND
+            and (typed := extract_redacted_user_text(entry))
+            and classify_effect_on_task(typed, first=True) is not MessageTaskEffect.COMMAND
         ):
             words = clean_line(shorten_to_one_line(typed, MAX_FIRST_WORDS_CHARACTERS))
             break

@@ -22,7 +22,7 @@ from memorist.rollouts.session_evidence import (
     MIN_EVIDENCE_TOKENS,
     EvidenceRows,
     SelectedEvidence,
-    calibrate_factor,
+    calibrate_token_factor,
     evidence_token_budget,
     shrink_budget,
     tokens_to_bytes,
@@ -41,7 +41,11 @@ from memorist.rollouts.stage_one_prompt import (
     build_part_instruction,
     render_part_material,
 )
-from memorist.rollouts.stage_one_review import AnswerReviewBasis, JudgedAnswer, judge_answer
+from memorist.rollouts.stage_one_review import (
+    AnswerReviewBasis,
+    JudgedAnswer,
+    merge_answer_with_proven,
+)
 from memorist.rollouts.structural_stage_one import (
     StageOneResult,
     build_structural_result,
@@ -201,7 +205,9 @@ class _ModelExtraction:
             receipt = await self._ask_model(asked)
             answer = parse_answer(receipt.said)
             judged = (
-                await asyncio.to_thread(judge_answer, answer, self._judged_session(asked, chosen))
+                await asyncio.to_thread(
+                    merge_answer_with_proven, answer, self._judged_session(asked, chosen)
+                )
                 if _is_answered(receipt) and isinstance(answer, StageOneAnswer)
                 else None
             )
@@ -268,7 +274,7 @@ class _ModelExtraction:
     def _calibrate(self, asked: StageOnePart) -> None:
         """For later parts, trust the provider's token count over an estimate."""
         sent = self._instruct(asked) + render_part_material(asked)
-        factor = calibrate_factor(
+        factor = calibrate_token_factor(
             self._factor,
             estimated=estimate_text_tokens(sent, self._factor),
             counted=self._model.counted,
@@ -288,4 +294,4 @@ class _ModelExtraction:
             schema=ANSWER_SCHEMA,
         )
         runtime = self._runtime
-        return await runtime.run_fork_on_copy(spec, self._model, runtime.files)
+        return await runtime.run_fork_for_review(spec, self._model, runtime.files)

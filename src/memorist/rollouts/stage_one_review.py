@@ -48,7 +48,7 @@ from memorist.safety.permission_claims import (
 from memorist.safety.prompt_injection import find_injection_rules
 from memorist.safety.secrets import redact
 from memorist.store.rollout_rows import Rollout
-from memorist.transcript.answer_check import CoveredLines, LineCheck
+from memorist.transcript.answer_check import LineCheck, LineCoverage
 
 MAX_SUMMARY_CHARACTERS = 40_000
 """Characters of a summary that are kept."""
@@ -150,7 +150,7 @@ class AnswerReviewBasis(Struct, frozen=True):
     disprove: Callable[[str], str] | None = None
 
 
-def judge_answer(answer: StageOneAnswer, session: AnswerReviewBasis) -> JudgedAnswer:
+def merge_answer_with_proven(answer: StageOneAnswer, session: AnswerReviewBasis) -> JudgedAnswer:
     """Return what structure proves, with what may stand of a model's answer."""
     if answer.is_empty:
         return JudgedAnswer(stage=session.proven)
@@ -244,7 +244,7 @@ class _AlreadySaid:
         every = [
             each for task in tasks for field in SECTION_TITLES for each in getattr(task, field)
         ]
-        self._lines = [CoveredLines(each.text) for each in every]
+        self._lines = [LineCoverage(each.text) for each in every]
         self._said = " ".join(
             normalize_for_comparison(each.text) for each in every if each.proof == "said"
         )
@@ -365,7 +365,7 @@ class _EntryJudge:
             return True
         wanted = _USER_WANTED.match(text)
         return wanted is not None and any(
-            CoveredLines(words).covers(text[wanted.end() :]) for words in self._user.values()
+            LineCoverage(words).covers(text[wanted.end() :]) for words in self._user.values()
         )
 
     def _find_user_words(self, text: str) -> tuple[str, QuotedUserSentences | None]:
@@ -420,7 +420,7 @@ class _EntryJudge:
         """Return the summary that structure makes, and after it the lines of the model's that say
         more and may stand. Without the former all lines of the latter that may stand.
         """
-        known = CoveredLines(proven)
+        known = LineCoverage(proven)
         kept = []
         for line in redact(neutralize_markup(text[: 2 * MAX_SUMMARY_CHARACTERS])).text.split("\n"):
             frame = not line.strip() or _SUMMARY_FRAME.fullmatch(line.strip()) is not None

@@ -51,7 +51,7 @@ from memorist.rollouts.rollout_folder import (
 )
 from memorist.rollouts.rollout_summaries import format_timestamp, parse_artifacts
 from memorist.rollouts.session_claims import MAX_LIST_ENTRIES
-from memorist.rollouts.session_eligibility import is_excluded_by_content
+from memorist.rollouts.session_eligibility import is_excluded_by_outside_content
 from memorist.rollouts.stage_two_prompt import (
     USUAL_WINDOW,
     StageTwoInput,
@@ -60,7 +60,7 @@ from memorist.rollouts.stage_two_prompt import (
     render_stage_two_material,
 )
 from memorist.rollouts.structural_handbook import ConsolidationReport
-from memorist.rollouts.summary_composition import SUMMARY_FILE, fit_summary_to_limits
+from memorist.rollouts.summary_composition import SUMMARY_FILE, fit_summary_to_tokens_and_bytes
 from memorist.runtime import Runtime
 from memorist.store.disk_files import read_if_exists, remove_leftovers
 from memorist.store.extract_rows import RolloutExtract, StoredExtract
@@ -161,7 +161,7 @@ class _ConsolidationRun:
         clean = [
             row
             for row in rows
-            if not is_excluded_by_content(settings, outside=row.extracted.outside)
+            if not is_excluded_by_outside_content(settings, outside=row.extracted.outside)
         ]
         chosen = select_rollouts(
             clean, limit=settings.consolidated, unused_days=settings.unused_days, now=clock.now()
@@ -372,7 +372,7 @@ class _ConsolidationRun:
         )
         handbook = replace(verdict.files.handbook, date_line=line)
         values = HandbookAndSummary(
-            handbook, fit_summary_to_limits(verdict.files.summary, given.lean_bytes)
+            handbook, fit_summary_to_tokens_and_bytes(verdict.files.summary, given.lean_bytes)
         )
         draft = replace(draft, files=draft.files | dict(verdict.skills))
         return replace_handbook_files(draft, values, lean=given.lean), "model", "", receipt
@@ -424,7 +424,7 @@ class _ConsolidationRun:
             one_round=fills,
         )
         runtime = self._runtime
-        running = runtime.run_fork_on_copy(spec, model, overlay)
+        running = runtime.run_fork_for_review(spec, model, overlay)
         return overlay, await self._with_heartbeat(running), refused[0] if refused else ""
 
     async def _with_heartbeat(self, running: Coroutine[Any, Any, Receipt]) -> Receipt:

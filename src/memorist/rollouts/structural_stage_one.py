@@ -21,7 +21,7 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import analyze_text
 from memorist.rollouts.lesson_scope import default_scope, project_name
-from memorist.rollouts.message_effects import MessageEffect
+from memorist.rollouts.message_effects import MessageTaskEffect
 from memorist.rollouts.raw_memory import (
     ASKED_PREFIX,
     PASSED_ON_PREFIX,
@@ -68,7 +68,7 @@ def describe_steps(note: TaskRecord, cwd: str) -> list[str]:
     steps = [
         f"{_asked_prefix(each)}“{shorten_to_one_line(each.text, 300)}”{_line_mark(each.line)}"
         for each in note.requests
-        if each.act in (MessageEffect.BEGINS, MessageEffect.GOES_ON)
+        if each.act in (MessageTaskEffect.BEGINS, MessageTaskEffect.GOES_ON)
     ][:6]
     if note.edited:
         steps.append(f"Changed {render_changed_files(note, cwd)}")
@@ -401,7 +401,7 @@ def has_entries(task: RawMemoryTask) -> bool:
 
 
 def _is_correction(lesson: Lesson) -> bool:
-    return lesson.act is MessageEffect.CORRECTS
+    return lesson.act is MessageTaskEffect.CORRECTS
 
 
 def _build_lesson_bullet(lesson: Lesson, note: TaskRecord) -> MemoryBullet:
@@ -442,7 +442,7 @@ def name_task(note: TaskRecord) -> str:
         (
             each.text
             for each in note.requests
-            if each.act in (MessageEffect.BEGINS, MessageEffect.GOES_ON)
+            if each.act in (MessageTaskEffect.BEGINS, MessageTaskEffect.GOES_ON)
         ),
         note.requests[0].text,
     )

@@ -223,19 +223,23 @@ def _join_paragraphs(lines: Sequence[str]) -> list[str]:
     return found
 
 
-def fit_summary_to_limits(summary: MemorySummary, lean_bytes: int | None) -> MemorySummary:
+def fit_summary_to_tokens_and_bytes(
+    summary: MemorySummary, lean_bytes: int | None
+) -> MemorySummary:
     """Fit a summary into `MAX_SUMMARY_TOKENS`; a lean one, whose file has at most `lean_bytes`,
     into those as well.
     """
     if lean_bytes is not None:
         # The file ends with a line break that the summary does not have.
-        summary = fit_summary(
+        summary = drop_summary_entries_to_fit(
             summary, lean_bytes - 1, lambda text: len(text.encode("utf-8", "replace"))
         )
-    return fit_summary(summary, MAX_SUMMARY_TOKENS, estimate_text_tokens)
+    return drop_summary_entries_to_fit(summary, MAX_SUMMARY_TOKENS, estimate_text_tokens)
 
 
-def fit_summary(summary: MemorySummary, limit: int, size: Callable[[str], int]) -> MemorySummary:
+def drop_summary_entries_to_fit(
+    summary: MemorySummary, limit: int, size: Callable[[str], int]
+) -> MemorySummary:
     """Fit the summary into `limit`, measured by `size`, by dropping whole entries.
 
     Dropped first to last: older topics, tips, recent topics, preferences, each from the end; then

@@ -98,7 +98,7 @@ def merge_check_entries(checks: Sequence[tuple[str, CommandRuns]]) -> list[tuple
     return [(f"{CHECKS_PREFIX}{spans}", chosen[0][1].line)]
 
 
-def names_several(text: str) -> bool:
+def names_several_checks(text: str) -> bool:
     """Whether an entry names several checks: what a project asks of every change."""
     return text.startswith(CHECKS_PREFIX) or " && " in _first_span(text)
 

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from memorist.auto_memory.quotation_proof import find_typed_statements
 from memorist.auto_memory.relative_dates import make_dates_absolute
 from memorist.auto_memory.statements.statement_parser import Statement
-from memorist.auto_memory.statements.user_prose import extract_user_text
+from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
 from memorist.auto_memory.statements.waiting_statements import find_waiting_statements
 from memorist.auto_memory.write_evidence import cut_others_words
 from memorist.core.apply_patch import FileEdit
@@ -28,14 +28,14 @@ from memorist.rollouts.evidence_rows import MAX_OPEN_CALLS
 from memorist.rollouts.lesson_scope import applies_everywhere
 from memorist.rollouts.message_effects import (
     MAX_LASTING_CHARACTERS,
-    MessageEffect,
-    classify_message,
+    MessageTaskEffect,
+    classify_effect_on_task,
     find_lasting_sentences,
 )
 from memorist.rollouts.outside_content import involves_outside_content
 from memorist.rollouts.raw_memory import SAID_PREFIX, MemoryBullet
 from memorist.rollouts.session_evidence import line_pointer
-from memorist.transcript.background_work import FollowedCalls
+from memorist.transcript.background_work import BackgroundCalls
 from memorist.transcript.call_outcome import CallOutcome, parse_call_outcome, result_head_and_tail
 from memorist.transcript.command_lines import find_commit_message
 from memorist.transcript.tool_actions import (
@@ -65,7 +65,7 @@ class UserRequest(Struct, frozen=True):
     text: str
     line: int
     date: str
-    act: MessageEffect
+    act: MessageTaskEffect
     turn: int = 0
     """Its turn in the ledger."""
     own: str = ""
@@ -93,7 +93,7 @@ class ShippedWork(Struct, frozen=True):
     line: int
 
 
-class OpenedRequest(Struct):
+class OpenedPullRequestOrIssue(Struct):
     """A pull request or an issue that a command opened: its title, branch, address if known, and
     the line of the session's file.
     """
@@ -125,7 +125,7 @@ class TaskRecord(Struct):
     preferences: list[MemoryBullet] = field(default_factory=list)
     decided: list[MemoryBullet] = field(default_factory=list)
     corrected: list[MemoryBullet] = field(default_factory=list)
-    opened: list[OpenedRequest] = field(default_factory=list)
+    opened: list[OpenedPullRequestOrIssue] = field(default_factory=list)
     links: dict[str, int] = field(default_factory=dict)
     """Addresses that the user gave, and the line."""
     date: str = ""
@@ -223,7 +223,7 @@ class TaskLogBuilder:
         self.order = 0
         self._last_reply = ""
         self._open: dict[str, ToolAction] = {}
-        self._followed: FollowedCalls[ToolAction] = FollowedCalls()
+        self._followed: BackgroundCalls[ToolAction] = BackgroundCalls()
         self._count = 0
 
     @property
@@ -287,11 +287,11 @@ class TaskLogBuilder:
         self.tasks = [task for task in self.tasks if id(task) in kept]
 
     def _on_user_message(self, message: Message) -> None:
-        words = extract_user_text(message)
+        words = extract_redacted_user_text(message)
         if not words:
             return
-        act = classify_message(words, first=not any(task.requests for task in self.tasks))
-        if act is MessageEffect.COMMAND:
+        act = classify_effect_on_task(words, first=not any(task.requests for task in self.tasks))
+        if act is MessageTaskEffect.COMMAND:
             if self.tasks:
                 self.current_task.last_turn = self.ledger.turns.count
             return
@@ -302,18 +302,18 @@ class TaskLogBuilder:
         probable = _find_probable_rules(message, own) if own and not statements else []
         self.has_probable_rule |= bool(probable or find_waiting_statements(message))
         if (
-            act is MessageEffect.BEGINS
+            act is MessageTaskEffect.BEGINS
             and self.tasks
             and 2 * sum(len(statement.quote) for statement in statements) > len(words)
         ):
-            act = MessageEffect.GOES_ON  # a rule for later is no task
+            act = MessageTaskEffect.GOES_ON  # a rule for later is no task
         # Where nothing was done since the last request, this one is about the same.
         worked = bool(self.tasks) and (
             self.current_task.calls > 0 or len(self.current_task.requests) >= MAX_JOINED_REQUESTS
         )
         task = (
             self._begin_task()
-            if act is MessageEffect.BEGINS and (worked or not self.tasks)
+            if act is MessageTaskEffect.BEGINS and (worked or not self.tasks)
             else self.current_task
         )
         self._add_request(
@@ -355,9 +355,9 @@ class TaskLogBuilder:
             task.requests[-1] = asked  # the same words again, perhaps with more of them
         elif len(task.requests) < MAX_TASK_REQUESTS:
             task.requests.append(asked)
-        if asked.act is MessageEffect.ACCEPTS:
+        if asked.act is MessageTaskEffect.ACCEPTS:
             task.accept_order = self.order
-        elif asked.act is MessageEffect.CORRECTS:
+        elif asked.act is MessageTaskEffect.CORRECTS:
             task.complaint_order = self.order
 
     def _on_reply_text(self, text: str, line: int) -> None:
@@ -458,7 +458,9 @@ class TaskLogBuilder:
         title = find_commit_message(command).partition("\n")[0] if _OPENS.search(command) else ""
         branch = _HEAD_BRANCH.search(command)
         if title and len(self.current_task.opened) < MAX_OPENED_REQUESTS:
-            self.current_task.opened.append(OpenedRequest(title, branch[1] if branch else "", line))
+            self.current_task.opened.append(
+                OpenedPullRequestOrIssue(title, branch[1] if branch else "", line)
+            )
 
     def _name_opened(self, text: str) -> None:
         """The newest request without an address has the one that is shown next."""

@@ -14,14 +14,14 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import word_set
+from memorist.core.text_analysis import parse_word_list
 from memorist.safety.secret_keys import BEYOND_ASCII, find_key_kind
 from memorist.safety.secret_values import is_reference, is_typed_password
 
 MIN_LENGTH = 4
 """Characters of the shortest password taken for one. Our choice."""
 
-_STANDS_FOR_ONE = word_set(
+_STANDS_FOR_ONE = parse_word_list(
     """
          user username name login admin root guest test testing tests tester demo sample fake mock
     foo foobar bar baz qux some mine yours pass pwd passw geheim motdepasse token value text here
@@ -32,7 +32,7 @@ _STANDS_FOR_ONE = word_set(
 """What documents and templates write where the password would stand, and defaults that everybody
 knows.
 """
-_STATES = word_set(
+_STATES = parse_word_list(
     """
          true false none null undefined void empty blank unset missing required optional mandatory
     invalid valid wrong incorrect correct weak strong expired changed updated reset given hidden
@@ -48,7 +48,7 @@ _STATES = word_set(
     """
 )
 """States, ways of keeping, and types, as they stand behind the name of a password."""
-_IN_SENTENCES = word_set(
+_IN_SENTENCES = parse_word_list(
     """
          also although another because been before being between both cannot could does doing done
     during each either ever every from further have having here instead into itself just like

@@ -6,9 +6,9 @@ import re
 
 from memorist.core.languages import COMMON_WORDS, MAX_DETECTED_CHARS, detect_language
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import word_set
+from memorist.core.text_analysis import parse_word_list
 
-_VERBS = word_set(
+_VERBS = parse_word_list(
     """
          abort accept add adopt agree allow alert analyse analyze answer append apply approve ask
     assign assume attach avoid back be begin block browse build     bump call cancel change check
@@ -36,7 +36,7 @@ _VERBS = word_set(
     verify view visit wait wake     warn watch work wrap write
     """
 )
-_SKIPPED_OPENERS = word_set(
+_SKIPPED_OPENERS = parse_word_list(
     """
     please kindly just then now next first second finally also and but so instead always never
     only simply again later otherwise therefore     hereby immediately important note warning
@@ -72,7 +72,7 @@ _CLAUSE_BOUNDARY = lazy_pattern(
 )
 _CLAUSE_SCAN_LENGTH = 200
 _WORD = lazy_pattern(r"[A-Za-z][A-Za-z’'-]*")
-_NOUN_FOLLOWERS = word_set(
+_NOUN_FOLLOWERS = parse_word_list(
     """
     is are was were has have had will would can could may might does did of fails failed fail
     passes passed takes took works worked     shows showed says said time times results result
@@ -123,7 +123,7 @@ def _is_in_read_language(text: str) -> bool:
     return foreign < english if accented else foreign <= english
 
 
-_ALSO_ENGLISH = word_set(
+_ALSO_ENGLISH = parse_word_list(
     """
              a as can comment con dare des die do dove due fine for i in is it me mi nach no non
     not o of on or our per plus pour pro se         si so son sur the to van via war was we z
@@ -133,7 +133,7 @@ _ONLY_FOREIGN = tuple(
     common - _ALSO_ENGLISH for language, common in COMMON_WORDS.items() if language != "english"
 )
 """Common words of each other language that an English text does not hold but by chance."""
-_FOREIGN_ORDER_WORDS = word_set(
+_FOREIGN_ORDER_WORDS = parse_word_list(
     """
              immer nie niemals hier darf dürfen muss müssen erlaubt verboten direkt ohne toujours
     jamais doit doivent autorise autorisé         permis peut peuvent sans siempre nunca puede

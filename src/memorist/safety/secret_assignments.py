@@ -121,7 +121,7 @@ _WRAPPING = lazy_pattern(
 )
 
 
-def find_assigned_secrets(stem: str, text: str, at: int) -> Iterator[SafetyFinding]:
+def find_secrets_named_by_key(stem: str, text: str, at: int) -> Iterator[SafetyFinding]:
     """The secrets that a key names, if the stem at this place belongs to one: its value, or the
     column under it.
     """

@@ -8,14 +8,14 @@ import re
 from functools import lru_cache
 from typing import Literal
 
-from memorist.core.text_analysis import word_set
+from memorist.core.text_analysis import parse_word_list
 
 KeyKind = Literal["password", "pass", "secret", "auth", "key", ""]
 """What a key names. `pass` is the bare word, which names much else; `auth` wants a longer value,
 `key` one of three kinds of characters; empty: no secret.
 """
 
-PASSWORD_WORDS = word_set(
+PASSWORD_WORDS = parse_word_list(
     """
          password passwords passwd passwrd passord passwort passphrase passcode passkey
     passwordstr pwd     psw pswd psword pw mdp kennwort contrasena contraseña contrasenya senha
@@ -25,7 +25,7 @@ PASSWORD_WORDS = word_set(
     truststorepass bindpw rootpw     dbpw
     """
 )
-SECRET_WORDS = word_set(
+SECRET_WORDS = parse_word_list(
     """
          secret secrets token credential credentials creds segredo secreto jeton chiave schlüssel
     schluessel apikey authkey accesskey secretkey privatekey masterkey signingkey encryptionkey
@@ -35,7 +35,7 @@ SECRET_WORDS = word_set(
     """
 )
 AUTH_WORDS = frozenset(("auth",))
-KEY_QUALIFIERS = word_set(
+KEY_QUALIFIERS = parse_word_list(
     """
          api access secret private encryption encrypt signing sign signature master session client
     account auth app application service crypto hmac jwt shared deploy admin root license licence
@@ -49,7 +49,7 @@ KEY_QUALIFIERS = word_set(
     """
 )
 """What must be before `key` for it to name a secret."""
-_PASS_OWNERS = word_set(
+_PASS_OWNERS = parse_word_list(
     """
          db database smtp mail email imap pop user usr admin root my mysql mariadb sql pg postgres
     redis mongo mongodb ftp sftp ssh http https auth login bind ldap api service svc app proxy
@@ -60,7 +60,7 @@ _PASS_OWNERS = word_set(
     """
 )
 """Whose `pass` is a password: `db_pass`, and not `should_pass`."""
-_OTHER_KEYS = word_set(
+_OTHER_KEYS = parse_word_list(
     """
          primary foreign sort partition cache row object hash index dict map group hot short
     storage     lookup registry routing idempotency dedupe trace span sub super site sitemap react
@@ -70,7 +70,7 @@ _OTHER_KEYS = word_set(
     range     document record file path s3 blob data json yaml host-key public
     """
 )
-NEVER_BEFORE = word_set(
+NEVER_BEFORE = parse_word_list(
     """
          public publishable num max min count page next prev previous cursor cache sort partition
     foreign idempotency dedup dedupe trace span continuation sync resume csrf xsrf authenticity by
@@ -79,7 +79,7 @@ NEVER_BEFORE = word_set(
     """
 )
 """Words that make a token or key into something else."""
-_SUFFIXES = word_set(
+_SUFFIXES = parse_word_list(
     """
          value val string str prod production dev development staging live test testing raw plain
     text     plaintext cleartext clear b64 base64 old new admin root user db default current

@@ -300,10 +300,10 @@ class TokenFormat(Struct, frozen=True):
 @cache
 def load_token_formats() -> tuple[TokenFormat, ...]:
     """Every shape of the table, in its order."""
-    return tuple(_format(name, shape) for name, shape in parse_token_shape_table())
+    return tuple(_format(name, shape) for name, shape in list_named_token_shapes())
 
 
-def parse_token_shape_table() -> Iterator[tuple[str, str]]:
+def list_named_token_shapes() -> Iterator[tuple[str, str]]:
     """The table as pairs of a rule's name and one shape."""
     name = ""
     for line in _TABLE.strip().splitlines():

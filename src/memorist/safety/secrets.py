@@ -27,8 +27,8 @@ from memorist.safety import secret_contexts
 from memorist.safety.safety_finding import SafetyFinding, remove_overlaps
 from memorist.safety.secret_assignments import (
     STEMS,
-    find_assigned_secrets,
     find_provider_keys,
+    find_secrets_named_by_key,
 )
 from memorist.safety.secret_keys import BEYOND_ASCII
 from memorist.safety.secret_patterns import TokenFormat, has_checksum, load_token_formats
@@ -213,7 +213,7 @@ def _token_search() -> _HintSearch:
 def _name_search() -> _HintSearch:
     readers: dict[str, list[secret_contexts.SecretReader]] = {}
     for stem in STEMS:
-        readers.setdefault(stem, []).append(partial(find_assigned_secrets, stem))
+        readers.setdefault(stem, []).append(partial(find_secrets_named_by_key, stem))
     for anchor, reader in secret_contexts.READERS.items():
         readers.setdefault(anchor, []).append(reader)
     for name, provider in load_named_providers().items():
@@ -252,7 +252,7 @@ def _beyond_ascii(text: str) -> Iterator[SafetyFinding]:
     for which, start, _ in _non_ascii_search().find_matches_as_indexes(data):
         at += len(data[done:start].decode("utf-8", "surrogatepass"))
         done = start
-        yield from find_assigned_secrets(stems[which], text, at)
+        yield from find_secrets_named_by_key(stems[which], text, at)
 
 
 def _token(kind: TokenFormat, text: str, at: int) -> Iterator[SafetyFinding]:

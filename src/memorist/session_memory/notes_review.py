@@ -18,7 +18,7 @@ from memorist.session_memory.notes_template import (
     parse_authored_sections,
     parse_section_bodies,
 )
-from memorist.transcript.answer_check import CoveredLines, LineCheck
+from memorist.transcript.answer_check import LineCheck, LineCoverage
 
 _WORD = lazy_pattern(r"\w+")
 _EMPTY_ENTRY = lazy_pattern(
@@ -94,7 +94,7 @@ def review_notes(
         for title, body in parse_section_bodies(after, template).items()
     }
     new = [line for body in sections.values() for line in body if _is_new(line, old_lines)]
-    made_up = _MADE_UP if check.is_made_up(new) else ""
+    made_up = _MADE_UP if check.lacks_session_names(new) else ""
     written: dict[str, str] = {}
     dropped: list[tuple[str, str]] = []
     said: set[str] = set()
@@ -111,7 +111,7 @@ def review_notes(
                 made_up
                 or (_REPEATED if words in proved else check.find_fault(line.strip()))
                 or ("says nothing" if _EMPTY_ENTRY.match(line) else "")
-                or check.find_user_claim(line)
+                or check.find_unsupported_user_claim(line)
                 or (_SAID_TWICE if line.startswith("- ") and words in said else "")
                 or ("is more than a section holds" if size > MAX_SECTION_CHARACTERS else "")
             )
@@ -150,18 +150,18 @@ def states_nothing_new(answer: str) -> bool:
     return not any(list_answer_texts(lines) for lines in filled.values())
 
 
-def join_derived_notes(notes: str, template: str, derived: Mapping[str, str]) -> str:
+def join_uncovered_derived_notes(notes: str, template: str, derived: Mapping[str, str]) -> str:
     """The notes as they were written, with what structure derives now and they do not say."""
     written = parse_authored_sections(notes, template)
     return compose_with_structural(template, written, _drop_said(derived, written))
 
 
 def _drop_said(derived: Mapping[str, str], written: Mapping[str, str]) -> dict[str, str]:
-    said = CoveredLines("\n".join(written.values()))
+    said = LineCoverage("\n".join(written.values()))
     return {title: drop_covered_entries(body, said) for title, body in derived.items()}
 
 
-def drop_covered_entries(body: str, said: CoveredLines) -> str:
+def drop_covered_entries(body: str, said: LineCoverage) -> str:
     """Return derived text without the list entries of which a text holds every name and word; lines
     of code, tables and entries of more than one line stay together with what is around them.
     """

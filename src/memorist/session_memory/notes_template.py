@@ -156,7 +156,7 @@ def _demote_headings(body: str) -> str:
     return "\n".join(lines)
 
 
-def merge_structural_notes(text: str, template: str, derived: Mapping[str, str]) -> str:
+def replace_structural_notes(text: str, template: str, derived: Mapping[str, str]) -> str:
     """Merge newly derived section texts into the notes: what a model wrote stays, what was derived
     before is replaced (SM-13).
     """

@@ -46,7 +46,7 @@ from memorist.session_memory.notes_prompt import (
     render_update_prompt,
 )
 from memorist.session_memory.notes_review import (
-    join_derived_notes,
+    join_uncovered_derived_notes,
     review_notes,
     states_nothing_new,
 )
@@ -189,7 +189,7 @@ class SessionMemory(SessionExtension):
         return None if found is None else found.decode("utf-8", "surrogateescape")
 
     @property
-    def are_written(self) -> bool:
+    def has_model_or_user_notes(self) -> bool:
         """Whether a model (or the user) wrote what the notes say: by the last update, or, where
         the cursor is gone, by what is in the file.
         """
@@ -260,7 +260,7 @@ class SessionMemory(SessionExtension):
     def _settings(self) -> SessionMemorySettings:
         return self._runtime.flags.apply_to(self._runtime.settings.session_memory)
 
-    async def wait_until_current(self) -> None:
+    async def wait_for_running_update(self) -> None:
         """Wait for a running update, as a compaction does: at most 15 s, and not at all for one
         that began over a minute ago (SM-9).
         """
@@ -426,7 +426,9 @@ class SessionMemory(SessionExtension):
             text = before
             if settled:
                 derived = self._structural_sections()
-                text = _redact_notes(join_derived_notes(before, self._prompts.template, derived))
+                text = _redact_notes(
+                    join_uncovered_derived_notes(before, self._prompts.template, derived)
+                )
                 if states_nothing_new(receipt.said):
                     receipt = replace(receipt, outcome=ForkOutcome.CONFIRMED)
             return _ReviewedEdit(before, after, text, receipt, stands=settled)

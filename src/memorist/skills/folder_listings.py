@@ -70,7 +70,7 @@ def _scan_folder(folder: str, limit: int) -> dict[str, str]:
     return found
 
 
-def resolve_subfolders(
+def list_visible_subfolders(
     folder: str, names: Mapping[str, str], *, follow: bool
 ) -> list[tuple[str, bool]]:
     """List the real paths of a folder's visible subfolders, each with whether a link leads to

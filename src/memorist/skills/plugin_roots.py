@@ -41,7 +41,7 @@ class PluginManifests:
             self._known[folder] = _read_manifest(folder)
         return self._known[folder]
 
-    def find_plugin_name(self, folder: str) -> str:
+    def find_enclosing_plugin_name(self, folder: str) -> str:
         """Return the name of the plugin that contains a folder; empty where none does."""
         for _ in range(MAX_PARENT_FOLDERS):
             found = self.find_manifest(folder)

@@ -27,11 +27,11 @@ from memorist.skills.folder_listings import (
     FolderListings,
     SkillFileFacts,
     describe_error,
+    list_visible_subfolders,
     path_exists,
     printable_path,
     read_file_facts,
     read_limited_text,
-    resolve_subfolders,
 )
 from memorist.skills.plugin_files import MANIFEST_PATHS
 from memorist.skills.plugin_roots import PluginManifests, list_plugin_roots
@@ -185,7 +185,7 @@ class SkillDiscovery:
                 )
                 return
             for path, linked in (
-                resolve_subfolders(folder, names, follow=root.scope != "system")
+                list_visible_subfolders(folder, names, follow=root.scope != "system")
                 if depth < limits.depth
                 else ()
             ):
@@ -195,7 +195,7 @@ class SkillDiscovery:
                         (
                             path,
                             depth + 1,
-                            (self._manifests.find_plugin_name(path) or plugin)
+                            (self._manifests.find_enclosing_plugin_name(path) or plugin)
                             if linked
                             else plugin,
                         )

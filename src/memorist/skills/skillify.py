@@ -17,7 +17,7 @@ from msgspec import Struct
 from memorist.core.lazy import lazy_pattern
 from memorist.core.prompt_templates import render_template
 from memorist.core.sentences import shorten_to_one_line
-from memorist.core.text_analysis import NOTES_STOP_WORDS, word_set
+from memorist.core.text_analysis import NOTES_STOP_WORDS, parse_word_list
 from memorist.core.token_count import estimate_text_tokens
 from memorist.core.truncation import truncate_middle
 from memorist.core.yaml_text import dump_yaml
@@ -93,7 +93,7 @@ def make_skill_name(words: str) -> str:
 
 _ADDRESS = lazy_pattern(r"https?://(?:\S*/)?([\w.-]*)\S*")
 _COMMIT_TYPE = lazy_pattern(r"\A[a-z]+(?:\([^)]*\))?!?: ")
-_POLITE_WORDS = NOTES_STOP_WORDS | word_set(
+_POLITE_WORDS = NOTES_STOP_WORDS | parse_word_list(
     """
     please pls thanks thank hi hey hello ok okay can could would will you me my your let lets want
     need needs like take look help know tell show just also now again the an of on in at to for

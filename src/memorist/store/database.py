@@ -213,7 +213,7 @@ def is_unwritable(error: sqlite3.Error | OSError, path: Path) -> bool:
     )
 
 
-def is_disk_failure(error: BaseException | None) -> bool:
+def is_storage_failure(error: BaseException | None) -> bool:
     """Whether an error comes from a disk or a database that refuses everybody, rather than from
     one session that another process has open.
     """

@@ -82,7 +82,7 @@ _SAVE_EXTRACT = (
 )
 
 
-def save_extract(state: StateDatabase, extracted: RolloutExtract) -> bool:
+def save_extract_if_newest(state: StateDatabase, extracted: RolloutExtract) -> bool:
     """Store an extract, preserving its use counts and selection. False when a newer one exists,
     which is kept. To be called within a transaction.
     """
@@ -157,7 +157,7 @@ def insert_missing_extracts(state: StateDatabase, found: Sequence[StoredExtract]
         have = {row["thread"] for row in state.query("select thread from extracts")}
         missing = [each for each in found if each.extracted.thread not in have]
         for each in missing:
-            save_extract(state, each.extracted)
+            save_extract_if_newest(state, each.extracted)
             state.execute(
                 "update extracts set uses = :uses, last_use = :last_use, selected = :selected, "
                 "selected_updated = updated where thread = :thread",

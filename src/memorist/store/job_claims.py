@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from memorist.store.extract_rows import RolloutExtract, remove_extract, save_extract
+from memorist.store.extract_rows import RolloutExtract, remove_extract, save_extract_if_newest
 from memorist.store.job_claim_rules import (
     GLOBAL_KEY,
     ClaimRefused,
@@ -168,7 +168,7 @@ def finish_extraction(
             if remove_extract(state, claim.key):
                 request_consolidation(state, done, terms)
             return "nothing"
-        if not save_extract(state, extracted):
+        if not save_extract_if_newest(state, extracted):
             return "older"
         request_consolidation(state, done, terms)
         return "kept"
@@ -292,7 +292,7 @@ def list_exhausted_jobs(state: StateDatabase) -> list[Job]:
     return [_job_from_row(row) for row in rows]
 
 
-def list_failures(state: StateDatabase, key: str | None = None) -> list[JobFailure]:
+def list_failed_attempts(state: StateDatabase, key: str | None = None) -> list[JobFailure]:
     """Failed attempts, for one key or for all, oldest first. Raises StoreError."""
     rows = state.query(
         "select key, at, attempt, watermark, worker, reason from failures where key = "

@@ -53,7 +53,7 @@ class FileState(msgspec.Struct, frozen=True, array_like=True):
     """Checksum of its last bytes."""
 
 
-class FolderRecord(msgspec.Struct, frozen=True):
+class FolderSyncRecord(msgspec.Struct, frozen=True):
     """A folder as it was when it was the same as the server's copy. Written to disk."""
 
     version: int = 0
@@ -68,7 +68,9 @@ class FolderRecord(msgspec.Struct, frozen=True):
         return version == self.version + 1 and attempt == self.attempt != ""
 
 
-def replace_files(folder: Path, version: int, contents: Mapping[str, bytes | bytearray]) -> None:
+def replace_shared_files(
+    folder: Path, version: int, contents: Mapping[str, bytes | bytearray]
+) -> None:
     """Replace all shared files of a folder by these, by their paths in it, which are those of the
     server's copy of that version. A kill at any step leaves all the old ones or, after
     `finish_replacing`, all the new ones.
@@ -85,7 +87,7 @@ def replace_files(folder: Path, version: int, contents: Mapping[str, bytes | byt
         for path, data in contents.items():
             disk.write(staged / path, bytes(data))
         files = {path: read_file_state(staged / path) for path in contents}
-        write_record(staged, FolderRecord(version, files, uuid4().hex))
+        write_sync_record(staged, FolderSyncRecord(version, files, uuid4().hex))
         _move_staged(folder)
 
 
@@ -132,7 +134,7 @@ def read_file_state(path: Path) -> FileState:
         return _state_of(file)
 
 
-def read_new_content(path: Path, known: FileState | None) -> tuple[int, bytes, FileState]:
+def read_content_since(path: Path, known: FileState | None) -> tuple[int, bytes, FileState]:
     """What is new in a file and where it begins, and the file's state. Of a log that only grew it
     is what was appended, of a file that changed in another way all of it.
     """
@@ -177,14 +179,14 @@ def _end_of(file: BinaryIO, size: int) -> int:
     return zlib.crc32(file.read(min(size, _END_BYTES)))
 
 
-def read_record(folder: Path) -> FolderRecord:
+def read_record(folder: Path) -> FolderSyncRecord:
     """What was last noted of a folder; that of a new one where nothing was, or not readably."""
     data = read_if_exists(DiskFiles(), folder / _RECORD)
     with contextlib.suppress(msgspec.DecodeError):
-        return msgspec.json.decode(data or b"{}", type=FolderRecord)
-    return FolderRecord()
+        return msgspec.json.decode(data or b"{}", type=FolderSyncRecord)
+    return FolderSyncRecord()
 
 
-def write_record(folder: Path, record: FolderRecord) -> None:
+def write_sync_record(folder: Path, record: FolderSyncRecord) -> None:
     """Note the state of a folder. Raises StoreError."""
     DiskFiles(durable=False).write(folder / _RECORD, msgspec.json.encode(record))

@@ -35,14 +35,14 @@ from memorist.store.database import PAUSE_SECONDS
 from memorist.store.postgres import SCHEMA, add_schema_to_address
 from memorist.store.shared_folder import (
     FileState,
-    FolderRecord,
+    FolderSyncRecord,
     finish_replacing,
     list_files,
+    read_content_since,
     read_file_state,
-    read_new_content,
     read_record,
-    replace_files,
-    write_record,
+    replace_shared_files,
+    write_sync_record,
 )
 
 CONNECT_SECONDS = 2
@@ -174,7 +174,7 @@ class SharedSessions:
         record = read_record(folder)
         if not record.attempt:
             record = replace(record, attempt=uuid4().hex)
-            write_record(folder, record)
+            write_sync_record(folder, record)
         paths = list_files(folder)
         if sum(read_file_state(folder / path).size for path in paths) > MAX_FOLDER_BYTES:
             raise StoreError(f"it has more than {MAX_FOLDER_BYTES:,} bytes")
@@ -192,7 +192,7 @@ class SharedSessions:
             if not found.rowcount:
                 return False
             files = _save_files(connection, name, folder, paths, record.files)
-        write_record(folder, FolderRecord(saved, files, uuid4().hex))
+        write_sync_record(folder, FolderSyncRecord(saved, files, uuid4().hex))
         return True
 
     def release(self, name: str) -> None:
@@ -324,7 +324,7 @@ def _restore(
     """Bring the folder to the state of the server's copy, unless that is older."""
     record, version = read_record(folder), session["version"]
     if version < record.version:
-        write_record(folder, FolderRecord(version))
+        write_sync_record(folder, FolderSyncRecord(version))
     if version <= record.version or record.precedes_own_save(version, session["attempt"]):
         return
     contents: dict[str, bytearray] = {}
@@ -334,7 +334,7 @@ def _restore(
     )
     for row in rows:
         contents.setdefault(row["path"], bytearray()).extend(row["data"])
-    replace_files(folder, version, contents)
+    replace_shared_files(folder, version, contents)
 
 
 def _save_files(
@@ -347,7 +347,7 @@ def _save_files(
     """Save what is new in a folder; returns the state of all of its files."""
     states = {}
     for path in paths:
-        start, data, states[path] = read_new_content(folder / path, known.get(path))
+        start, data, states[path] = read_content_since(folder / path, known.get(path))
         if not start:
             _delete_file(connection, name, path)
         if data or not start:

@@ -89,7 +89,7 @@ HoldCause = Literal["refused", "share"]
 """The provider refused a request, or reported that little of its limit is left."""
 
 
-class ProviderHold(Struct, frozen=True, kw_only=True):
+class ModelHold(Struct, frozen=True, kw_only=True):
     """No background work with this model until then. Times in seconds since the epoch."""
 
     model: str
@@ -233,7 +233,7 @@ def reserved_amount(
     )
 
 
-def record_hold(database: sqlite3.Connection, hold: ProviderHold) -> None:
+def record_hold(database: sqlite3.Connection, hold: ModelHold) -> None:
     """Put background work of a model on hold; a hold for the same cause is replaced. Part of the
     caller's transaction.
     """
@@ -256,7 +256,7 @@ def lift_hold(database: sqlite3.Connection, model: str, cause: HoldCause) -> Non
 
 def list_holds(
     database: sqlite3.Connection, now: float, model: str | None = None
-) -> list[ProviderHold]:
+) -> list[ModelHold]:
     """The current holds, the longest first."""
     rows = database.execute(
         "select * from holds where until > ? and noted <= ? and (? is null or model = ?) order "
@@ -264,7 +264,7 @@ def list_holds(
         (now, now + CLOCK_LENIENCE_SECONDS, model, model),
     ).fetchall()
     return [
-        ProviderHold(
+        ModelHold(
             model=row["model"],
             cause=row["cause"],
             noted=row["noted"],
@@ -322,7 +322,9 @@ def usage_by_kind(database: sqlite3.Connection, days: range) -> list[WorkKindUsa
     ]
 
 
-def list_failures_since(database: sqlite3.Connection, start: float) -> list[tuple[str, str, int]]:
+def count_failed_runs_since(
+    database: sqlite3.Connection, start: float
+) -> list[tuple[str, str, int]]:
     """Kind of work, reason and number of the failed runs since then, the most frequent first."""
     rows = database.execute(
         "select label, said, count(*) as times from receipts where started >= ? and outcome in"

@@ -109,7 +109,7 @@ class JobQueue:
             for job in stalled:
                 await self._requeue_job(job)
 
-    async def requeue_started_jobs(self, jobs: Iterable[tuple[JobKind, str]]) -> None:
+    async def requeue_jobs_of_dead_worker(self, jobs: Iterable[tuple[JobKind, str]]) -> None:
         """Requeue those of these jobs, by kind and key, that a worker began; it is known to be
         dead.
         """

@@ -18,7 +18,7 @@ from memorist.settings import TeamSettings
 from memorist.store.home_layout import TeamLayout
 from memorist.team.git_remote import GitRemote, TeamBranch, find_project_remote
 from memorist.team.team_client import ServerAccess, ServerRemote
-from memorist.team.team_protocol import team_space_name
+from memorist.team.team_protocol import derive_space_name_from_remote
 from memorist.team.team_remote import TeamRemote
 from memorist.team.team_token import read_team_token
 
@@ -53,7 +53,7 @@ def read_remote_location(
         return RemoteLocation(remote=settings.remote) if settings.remote else None
 
 
-def normalize_remote_address(address: str) -> str:
+def prefix_git_only_address(address: str) -> str:
     """The address as it is kept: with `git:` in front of all that only Git can read (a folder, the
     name of a remote, `HOST:PATH`, an address that ends in `.git`); anything else as it is.
     """
@@ -79,7 +79,7 @@ def open_remote(
 ) -> TeamRemote:
     """Open the remote at a location. Raises SettingsError for one that cannot be used."""
     root = locate_project_root(project)
-    remote = normalize_remote_address(location.remote)
+    remote = prefix_git_only_address(location.remote)
     if remote.startswith(_GIT_PREFIX):
         address = remote.removeprefix(_GIT_PREFIX)
         plain = address.replace("-", "").replace("_", "").isalnum()
@@ -109,7 +109,7 @@ def open_remote(
 
 def _project_space(root: Path) -> str:
     try:
-        return team_space_name(find_project_remote(root, "origin"))
+        return derive_space_name_from_remote(find_project_remote(root, "origin"))
     except SettingsError as error:
         raise SettingsError(
             f"{error} to name its team by; name it: memorist team init --space NAME"

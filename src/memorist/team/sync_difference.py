@@ -107,7 +107,7 @@ def drop_lost_names(
     return {key: each for key, each in known.items() if not each.there or key in there}
 
 
-def reset_deleted_names(
+def reset_remotely_deleted_names(
     known: Mapping[str, SyncedMemory], send: Collection[str], there: Collection[str]
 ) -> dict[str, SyncedMemory]:
     """Reset names that were deleted on the remote and changed here (among `send`, and not `there`):

@@ -28,11 +28,11 @@ from memorist.errors import (
 from memorist.team.team_protocol import (
     MAX_RESPONSE_BYTES,
     SPACE_PATTERN,
-    NewTeamText,
     TeamChangesReceipt,
     TeamChangesRequest,
     TeamLog,
     TeamRefusal,
+    TeamTextChange,
     TeamTexts,
     TeamTextsRequest,
     TeamView,
@@ -226,7 +226,7 @@ class ServerRemote:
         moved, and the next listing shows them as applied.
         """
         body = TeamChangesRequest(
-            {key: NewTeamText(change.text, change.was) for key, change in changes.items()}
+            {key: TeamTextChange(change.text, change.was) for key, change in changes.items()}
         )
         answer = self._request("PUT", self._path, body)
         done = self._decode_response(answer, TeamChangesReceipt)

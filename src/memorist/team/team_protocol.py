@@ -47,7 +47,7 @@ class TeamView(Struct, frozen=True, kw_only=True):
     """Who last changed each memory, and when (seconds since the epoch by the server's clock)."""
 
 
-class TeamChange(Struct, frozen=True, kw_only=True):
+class TeamLogEntry(Struct, frozen=True, kw_only=True):
     """One change of a memory: the version of the team's state, the token's owner, and the time
     (seconds since the epoch by the server's clock).
     """
@@ -62,7 +62,7 @@ class TeamChange(Struct, frozen=True, kw_only=True):
 class TeamLog(Struct, frozen=True):
     """Changes, newest first."""
 
-    changes: list[TeamChange]
+    changes: list[TeamLogEntry]
 
 
 class TeamTextsRequest(Struct, frozen=True):
@@ -77,7 +77,7 @@ class TeamTexts(Struct, frozen=True):
     texts: dict[str, str]
 
 
-class NewTeamText(Struct, frozen=True):
+class TeamTextChange(Struct, frozen=True):
     """A change: the text (null deletes), and the checksum of what it replaces."""
 
     text: str | None
@@ -87,7 +87,7 @@ class NewTeamText(Struct, frozen=True):
 class TeamChangesRequest(Struct, frozen=True):
     """Changes by name; applied all or none."""
 
-    changes: dict[str, NewTeamText]
+    changes: dict[str, TeamTextChange]
 
 
 class TeamChangesReceipt(Struct, frozen=True, kw_only=True):
@@ -118,7 +118,7 @@ def is_checksum(text: str) -> bool:
     return _CHECKSUM.match(text) is not None
 
 
-def team_space_name(address: str) -> str:
+def derive_space_name_from_remote(address: str) -> str:
     """Return the team's name for a project, derived from the address of its Git remote: the same on
     every machine, whether cloned by SSH or by HTTPS.
     """

@@ -36,13 +36,13 @@ from memorist.team.shared_names import find_key_problem
 from memorist.team.team_protocol import (
     MAX_REQUEST_BYTES,
     SPACE_PATTERN,
-    NewTeamText,
-    TeamChange,
     TeamChangesReceipt,
     TeamChangesRequest,
     TeamEntry,
     TeamLog,
+    TeamLogEntry,
     TeamRefusal,
+    TeamTextChange,
     TeamTexts,
     TeamTextsRequest,
     TeamView,
@@ -159,10 +159,10 @@ class TeamApplication:
 
     async def _get_view(self, request: Request) -> Response:
         space, _ = await self._authorize(request, writing=False)
-        mark = await run_in_threadpool(self._store.find_id_and_version, space)
+        mark = await run_in_threadpool(self._store.find_team_id_and_version, space)
         if mark is not None and request.headers.get("if-none-match") == entity_tag(*mark):
             return Response(status_code=304, headers={"etag": entity_tag(*mark)})
-        found = await run_in_threadpool(self._store.read_snapshot, space)
+        found = await run_in_threadpool(self._store.read_or_create_snapshot, space)
         entries = {
             key: TeamEntry(checksum, size) for key, (checksum, size) in found.entries.items()
         }
@@ -197,7 +197,7 @@ class TeamApplication:
         return _json_response(
             TeamLog(
                 [
-                    TeamChange(
+                    TeamLogEntry(
                         key=each.key,
                         version=each.version,
                         by=each.author,
@@ -218,7 +218,7 @@ class TeamApplication:
         )
         version = None
         if tag := request.headers.get("if-match", ""):
-            mark = await run_in_threadpool(self._store.find_id_and_version, space)
+            mark = await run_in_threadpool(self._store.find_team_id_and_version, space)
             if mark is None or tag != entity_tag(*mark):
                 raise _build_refusal(412, "moved", "The team's memories are not as the tag says.")
             version = mark[1]
@@ -235,14 +235,14 @@ class TeamApplication:
                 "Somebody changed the same memory.",
                 {key: now for key, now in moved.items() if key},
             )
-        mark = await run_in_threadpool(self._store.find_id_and_version, space)
+        mark = await run_in_threadpool(self._store.find_team_id_and_version, space)
         return _json_response(
             TeamChangesReceipt(id=mark[0], version=mark[1])
             if mark
             else TeamChangesReceipt(id="", version=0)
         )
 
-    def _judge_change(self, key: str, change: NewTeamText) -> TeamWrite:
+    def _judge_change(self, key: str, change: TeamTextChange) -> TeamWrite:
         if problem := find_key_problem(key):
             raise _build_refusal(400, "key", problem)
         if not is_checksum(change.was):

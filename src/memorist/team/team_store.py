@@ -118,7 +118,7 @@ class TeamStore:
             for statement in _TEAM_TABLES:
                 state.execute(statement)
 
-    def read_snapshot(self, space: str) -> TeamSnapshot:
+    def read_or_create_snapshot(self, space: str) -> TeamSnapshot:
         """The current state of a team; an unknown team is created."""
         with self._transaction():
             id, version = self._ensure_space(space)
@@ -134,7 +134,7 @@ class TeamStore:
             by={row["key"]: (row["author"], row["at"]) for row in rows},
         )
 
-    def find_id_and_version(self, space: str) -> tuple[str, int] | None:
+    def find_team_id_and_version(self, space: str) -> tuple[str, int] | None:
         """Id and version of a team; None where it is unknown."""
         with self._locked():
             found = self._state.query(
@@ -278,7 +278,7 @@ class TeamStore:
             )
         return token
 
-    def revoke_token(self, name: str) -> int:
+    def revoke_tokens(self, name: str) -> int:
         """Revoke every token of that name; returns their number."""
         with self._transaction():
             return self._state.execute("delete from team_tokens where name = :name", {"name": name})

@@ -50,7 +50,7 @@ from memorist.team.sync_difference import (
     drop_lost_names,
     is_mass_deletion,
     plan_sync,
-    reset_deleted_names,
+    reset_remotely_deleted_names,
 )
 from memorist.team.sync_report import TeamSyncReport
 from memorist.team.team_remote import (
@@ -163,7 +163,9 @@ class TeamSync:
         )
         state = replace(
             state,
-            keys=reset_deleted_names(state.keys, steps.send, {*look.checksums, *look.problems}),
+            keys=reset_remotely_deleted_names(
+                state.keys, steps.send, {*look.checksums, *look.problems}
+            ),
         )
         drop = steps.drop if deletions or not is_mass_deletion(steps.drop, state.keys) else ()
         arriving = self._collect_incoming(steps, local, state, replace(look, checksums=usable))

@@ -66,7 +66,9 @@ async def _check_reply(model: Model, body: JsonObject) -> Reply:
 
 async def _check_second_turn(model: Model, body: JsonObject, reply: Reply) -> None:
     wire = find_codec(model.format)
-    longer = wire.extend_request(body, reply.body, wire.build_user_messages("And now say no."))
+    longer = wire.append_reply_and_messages(
+        body, reply.body, wire.build_user_messages("And now say no.")
+    )
     second = await _check_reply(model, longer)
     _require(
         "A longer request counts more input.",

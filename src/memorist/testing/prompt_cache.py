@@ -176,7 +176,7 @@ def _find_longest_read(
     return -1
 
 
-def account_blocks(
+def account_anthropic_blocks(
     state: PromptCacheState,
     blocks: Sequence[PrefixBlock],
     *,
@@ -302,5 +302,7 @@ def account_request(
     request begins, in seconds; with it entries expire.
     """
     if wire_format == "anthropic":
-        return account_blocks(state, split_anthropic_blocks(body), minimum=minimum, now=now)
+        return account_anthropic_blocks(
+            state, split_anthropic_blocks(body), minimum=minimum, now=now
+        )
     return _account_openai(state, body, now)

@@ -216,7 +216,7 @@ class ConnectionOwner(Protocol):
         """The client of this request disconnected before the response was complete."""
         ...
 
-    def answer_request(self, request: ReceivedRequest) -> tuple[int, OutgoingReply]:
+    def record_and_choose_reply(self, request: ReceivedRequest) -> tuple[int, OutgoingReply]:
         """Record a request; return its number and what to send."""
         ...
 
@@ -275,7 +275,7 @@ class ScriptedConnection(BaseHTTPRequestHandler):
         request = ReceivedRequest(
             method=self.command, path=self.path, headers=headers, raw=raw, body=_decode_object(raw)
         )
-        number, outgoing = self._owner.answer_request(request)
+        number, outgoing = self._owner.record_and_choose_reply(request)
         try:
             self._send(number, outgoing)
         except ConnectionError:
@@ -528,7 +528,7 @@ class ScriptedServer:
             self.left.add(number)
             self._changed.notify_all()
 
-    def answer_request(self, request: ReceivedRequest) -> tuple[int, OutgoingReply]:
+    def record_and_choose_reply(self, request: ReceivedRequest) -> tuple[int, OutgoingReply]:
         """Record a request; return its number and what to send."""
         plain = request.path.partition("?")[0].rstrip("/").removeprefix("/v1")
         spoken = _FORMATS.get(plain) if request.method == "POST" else None

@@ -79,13 +79,17 @@ class LineCheck:
 
     def find_fault(self, line: str) -> str:
         """Return why a line is worth nothing; empty where it may stand."""
-        return self.find_echo(line) or self.find_falsehood(line) or self._find_other_subject(line)
+        return (
+            self.find_prompt_echo(line)
+            or self.find_falsehood(line)
+            or self._find_other_subject(line)
+        )
 
     def find_falsehood(self, line: str) -> str:
         """Return that a line names what is nowhere in the source, or what the session proves
         against it; empty where it does neither.
         """
-        if invented := self.find_invented(line):
+        if invented := self.find_invented_name(line):
             return f"names {invented}, which stands nowhere in what the model was shown"
         return self._disprove(line) if self._disprove else ""
 
@@ -105,7 +109,7 @@ class LineCheck:
             return ""
         return "says nothing that the session shows"
 
-    def find_user_claim(self, line: str) -> str:
+    def find_unsupported_user_claim(self, line: str) -> str:
         """Return that a line tells of the user what no word of theirs bears out, as what they will
         do; empty where it does not.
         """
@@ -122,7 +126,7 @@ class LineCheck:
             return ""
         return "tells of the user what their own words do not"
 
-    def is_made_up(self, lines: Collection[str]) -> bool:
+    def lacks_session_names(self, lines: Collection[str]) -> bool:
         """Tell whether many lines together name nothing of a session that is full of names."""
         return (
             len(lines) >= MIN_NAMELESS_LINES
@@ -137,7 +141,7 @@ class LineCheck:
             each and f" {each} " in self._source for each in code
         )
 
-    def find_echo(self, line: str) -> str:
+    def find_prompt_echo(self, line: str) -> str:
         """Return that a line is the prompt's and not the session's; empty where it is not."""
         return "repeats the prompt" if self.is_echo(line) else ""
 
@@ -158,7 +162,7 @@ class LineCheck:
         run = f" {' '.join(words)} "
         return run in self._prompt and run not in self._source
 
-    def find_invented(self, line: str) -> str:
+    def find_invented_name(self, line: str) -> str:
         """Return the first file or identifier of a line that is nowhere in the source."""
         paths = [match[0].removeprefix("./") for match in _FILE.finditer(line)]
         names = [name for name in sorted(find_recognizable_names(line)) if _CODE_NAME.search(name)]
@@ -192,7 +196,7 @@ MIN_COVERED_SHARE = 0.8
 Our choice."""
 
 
-class CoveredLines:
+class LineCoverage:
     """Tells which lines a text says already, in whatever order of words."""
 
     def __init__(self, text: str) -> None:

@@ -103,7 +103,7 @@ class BackgroundWork:
                 self.running.pop(id, None)
 
 
-class FollowedCalls(Generic[CallT]):
+class BackgroundCalls(Generic[CallT]):
     """Calls that go on in the background, by the client's id: their outcome is in the result of a
     later call that asks for it. A client puts every command there that takes longer than some
     seconds, which are the tests and builds.

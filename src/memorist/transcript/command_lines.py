@@ -312,7 +312,7 @@ def classify_command(short: str) -> str:
     return next((kind for kind in _KIND_ORDER if kind in kinds), "run")
 
 
-def filters_check(command: str) -> bool:
+def filters_check_output(command: str) -> bool:
     """Whether a filter shows a part of what a check says (`npm test | grep FAIL`), so that the exit
     status is the filter's.
     """

@@ -82,7 +82,7 @@ class CommandLog:
         self.failures: list[WorkFailure] = []
         self._order = 0
 
-    def record_run(
+    def record_outcome(
         self, text: str, kind: str, outcome: CallOutcome, turn: int, *, escalated: bool = False
     ) -> CommandRecord:
         """Record the outcome of a command, given in its short form; `escalated` if it ran outside

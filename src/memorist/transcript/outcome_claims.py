@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection, Iterable
 
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import word_set
+from memorist.core.text_analysis import parse_word_list
 from memorist.transcript.command_lines import split_command
 from memorist.transcript.command_log import CommandRecord
 from memorist.transcript.touched_files import FileRecord
@@ -98,7 +98,7 @@ _ELSEWHERE = lazy_pattern(
 )
 """What a clause about work done elsewhere names; a clause that names a file is judged by it."""
 _NAME = lazy_pattern(r"[~\w@.+-]*(?:/[\w@.+-]+)*\.[A-Za-z]\w{0,9}\b")
-_LOOKS = word_set("look test lint typecheck")
+_LOOKS = parse_word_list("look test lint typecheck")
 """Kinds of commands of which nobody expects that they change a file."""
 
 

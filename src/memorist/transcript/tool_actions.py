@@ -19,10 +19,10 @@ from memorist.core.file_edits import (
 )
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject, ToolUse
-from memorist.core.text_analysis import word_set
+from memorist.core.text_analysis import parse_word_list
 from memorist.transcript.command_lines import (
     classify_command,
-    filters_check,
+    filters_check_output,
     find_printed_files,
     join_command,
     strip_command_noise,
@@ -106,7 +106,7 @@ class CommandAction(Struct, frozen=True):
     escalated: bool = False
     """It asks to run outside the client's sandbox."""
     filtered: bool = False
-    """As returned by `command_lines.filters_check`."""
+    """As returned by `command_lines.filters_check_output`."""
 
 
 class TaskItem(Struct, frozen=True):
@@ -171,25 +171,25 @@ ToolAction = (
     | OtherToolAction
 )
 
-_SHELL_TOOLS = word_set(
+_SHELL_TOOLS = parse_word_list(
     """
          bash shell shell_command exec_command local_shell local_shell_call container.exec
     powershell     run_shell_command run_terminal_cmd run_terminal_command_v2
     """
 )
-_READ_TOOLS = word_set(
+_READ_TOOLS = parse_word_list(
     """
          read notebookread view_image read_file view ls list_dir list_directory read_mcp_resource
     """
 )
-_SEARCH_TOOLS = word_set(
+_SEARCH_TOOLS = parse_word_list(
     """
          grep glob find rg multi_grep grep_files grep_search file_search codebase_search search
     websearch web_search google_web_search webfetch web_fetch toolsearch
     """
 )
 _AGENT_TOOLS = frozenset({"task", "agent", "skill", "spawn_agent"})
-_IGNORED_TOOLS = word_set(
+_IGNORED_TOOLS = parse_word_list(
     """
          write_stdin taskoutput bashoutput tasklist taskget wait sleep killshell killbash taskstop
     read_bash stop_bash report_intent
@@ -263,7 +263,7 @@ def _parse_command(inputs: JsonObject, arguments: str | None) -> ToolAction:
         changes,
         read_input_text(source.get("description"))[:120],
         is_escalated((arguments or "")[:INPUT_VALUE_LIMIT]),
-        filters_check(command),
+        filters_check_output(command),
     )
 
 

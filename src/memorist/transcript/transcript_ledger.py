@@ -18,7 +18,7 @@ from memorist.core.sentences import keep_start_and_end, shorten_to_one_line
 from memorist.core.text_analysis import find_identifiers
 from memorist.formats.host_markup import is_interruption_notice
 from memorist.safety.secrets import redact
-from memorist.transcript.background_work import BackgroundWork, FollowedCalls, is_plan_path
+from memorist.transcript.background_work import BackgroundCalls, BackgroundWork, is_plan_path
 from memorist.transcript.call_outcome import CallOutcome, parse_call_outcome, result_head_and_tail
 from memorist.transcript.command_lines import (
     find_commit_message,
@@ -110,7 +110,7 @@ class SessionActions:
         self.background = BackgroundWork()
         self.has_unseen_work = False
         """Whether a sub-agent, or a tool of which nothing is known, may have changed files."""
-        self._followed: FollowedCalls[ToolAction] = FollowedCalls()
+        self._followed: BackgroundCalls[ToolAction] = BackgroundCalls()
         self.calls: dict[str, ToolAction] = {}
 
     def on_tool_call(self, call: ToolUse) -> None:
@@ -221,7 +221,7 @@ class SessionActions:
             if not action.filtered:
                 self._turns.record_action(StepAction(action.kind, action.short, ok=None))
             return
-        self.commands.record_run(
+        self.commands.record_outcome(
             action.short,
             action.kind,
             outcome,

@@ -23,7 +23,7 @@ _SCRIPT_OPTION = re.compile(r"-[a-zA-Z0-9]*[ef]|--(?:expression|file)")
 """Options whose script is the next word."""
 
 
-def list_files_written_by(command: str) -> tuple[str, ...]:
+def list_files_written_by_command(command: str) -> tuple[str, ...]:
     """The files that a command writes, each once, as it names them; empty where its quotation marks
     do not close.
     """

@@ -42,7 +42,7 @@ _DAILY_LOG = re.compile(r"logs/\d{4}/")
 _REMARK = "<!-- memorist:"
 
 
-def is_claude_code_memory(files: Mapping[str, bytes]) -> bool:
+def are_claude_code_memory_files(files: Mapping[str, bytes]) -> bool:
     """Whether there is an index that points to files, or a file with a name, description or
     type.
     """
@@ -166,7 +166,7 @@ CLAUDE_CODE = Dialect(
     supported_traits=frozenset(MEMORY_TRAITS),
     inspected_paths=("",),
     single_file="",
-    recognise=is_claude_code_memory,
+    recognise=are_claude_code_memory_files,
     read=import_claude_code_memory,
     write=export_claude_code_memory,
 )

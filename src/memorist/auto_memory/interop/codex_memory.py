@@ -27,8 +27,8 @@ from memorist.auto_memory.interop.dialect import (
     find_losses,
     parse_bullets,
     render_bullet,
+    separate_superseded_memories,
     split_headed_sections,
-    split_superseded,
     track_used_paths,
 )
 from memorist.auto_memory.memory_file import MemoryKind, Topic, make_file_name
@@ -295,7 +295,7 @@ _FOLDER_DESCRIPTIONS = {
 }
 
 
-def is_codex_memory(files: Mapping[str, bytes]) -> bool:
+def are_codex_memory_files(files: Mapping[str, bytes]) -> bool:
     """Whether there is a versioned summary, a handbook with task groups, raw memories, session
     summaries, or notes.
     """
@@ -395,7 +395,7 @@ def export_codex_memory(
     topics: Sequence[Topic], existing_files: Mapping[str, bytes]
 ) -> DialectExport:
     """Write one note for each memory that no note contains yet."""
-    active, missing = split_superseded(topics)
+    active, missing = separate_superseded_memories(topics)
     known = {
         _stripped_text(data)
         for path, data in existing_files.items()
@@ -434,7 +434,7 @@ CODEX = Dialect(
     supported_traits=_CODEX_TRAITS,
     inspected_paths=(NOTES_FOLDER,),
     single_file="",
-    recognise=is_codex_memory,
+    recognise=are_codex_memory_files,
     read=import_codex_memory,
     write=export_codex_memory,
 )

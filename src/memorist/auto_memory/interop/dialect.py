@@ -351,7 +351,9 @@ def build_loss_records(topic: Topic, what: Sequence[str]) -> tuple[ExportLoss, .
     return (ExportLoss(topic.path, tuple(what)),) if what else ()
 
 
-def split_superseded(topics: Sequence[Topic]) -> tuple[list[Topic], tuple[ExportLoss, ...]]:
+def separate_superseded_memories(
+    topics: Sequence[Topic],
+) -> tuple[list[Topic], tuple[ExportLoss, ...]]:
     """Split memories into active and superseded: most layouts cannot mark one as superseded."""
     active = [topic for topic in topics if topic.provenance.status == "active"]
     superseded = [topic for topic in topics if topic.provenance.status != "active"]

@@ -23,8 +23,8 @@ from memorist.auto_memory.interop.dialect import (
     export_to_section,
     find_losses,
     find_section_span,
+    separate_superseded_memories,
     split_headed_sections,
-    split_superseded,
 )
 from memorist.auto_memory.memory_file import MemoryKind, Topic
 from memorist.auto_memory.memory_manifest import INDEX_NAME
@@ -35,7 +35,7 @@ _GEMINI_TRAITS: frozenset[str] = frozenset({"links"})
 _BRACKETS = str.maketrans("<>", "  ")
 
 
-def is_gemini_memory(files: Mapping[str, bytes]) -> bool:
+def are_gemini_memory_files(files: Mapping[str, bytes]) -> bool:
     """Whether there is a `GEMINI.md`, or the heading in any file."""
     return any(
         path.rsplit("/", 1)[-1] == GEMINI_FILE
@@ -91,7 +91,7 @@ def export_gemini_memory(
     topics: Sequence[Topic], existing_files: Mapping[str, bytes]
 ) -> DialectExport:
     """Add the memories that the section does not contain yet; all else in the file stays."""
-    active, missing = split_superseded(topics)
+    active, missing = separate_superseded_memories(topics)
     losses: list[ExportLoss] = [*missing]
     lines: list[str] = []
     for topic in active:
@@ -113,7 +113,7 @@ GEMINI = Dialect(
     supported_traits=_GEMINI_TRAITS,
     inspected_paths=(GEMINI_FILE,),
     single_file=GEMINI_FILE,
-    recognise=is_gemini_memory,
+    recognise=are_gemini_memory_files,
     read=import_gemini_memory,
     write=export_gemini_memory,
 )

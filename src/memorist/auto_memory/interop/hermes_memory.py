@@ -20,7 +20,7 @@ from memorist.auto_memory.interop.dialect import (
     create_entry_topic,
     decode_text,
     find_losses,
-    split_superseded,
+    separate_superseded_memories,
 )
 from memorist.auto_memory.memory_file import USER_KINDS, MemoryKind, Topic
 from memorist.auto_memory.memory_index import list_pointer_targets
@@ -43,7 +43,7 @@ def _hermes_store(path: str) -> str:
     return name if name in HERMES_LIMITS else ""
 
 
-def is_hermes_memory(files: Mapping[str, bytes]) -> bool:
+def are_hermes_memory_files(files: Mapping[str, bytes]) -> bool:
     """Whether a file has separated entries, or a `USER.md` without header is beside a
     `MEMORY.md` that is no index.
     """
@@ -87,7 +87,7 @@ def export_hermes_memory(
     topics: Sequence[Topic], existing_files: Mapping[str, bytes]
 ) -> DialectExport:
     """Add the memories that the files do not contain yet, as far as the limits allow."""
-    active, missing = split_superseded(topics)
+    active, missing = separate_superseded_memories(topics)
     stores = {
         name: split_hermes_entries(decode_text(existing_files.get(name, b"")))
         for name in HERMES_LIMITS
@@ -150,7 +150,7 @@ HERMES = Dialect(
     supported_traits=_HERMES_TRAITS,
     inspected_paths=tuple(HERMES_LIMITS),
     single_file="",
-    recognise=is_hermes_memory,
+    recognise=are_hermes_memory_files,
     read=import_hermes_memory,
     write=export_hermes_memory,
 )

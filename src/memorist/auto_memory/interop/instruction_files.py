@@ -21,10 +21,13 @@ from memorist.auto_memory.interop.dialect import (
     export_to_section,
     find_losses,
     find_section_span,
+    separate_superseded_memories,
     split_headed_sections,
-    split_superseded,
 )
-from memorist.auto_memory.interop.instruction_rules import find_instructions, strip_front_matter
+from memorist.auto_memory.interop.instruction_rules import (
+    separate_rules_from_other_lines,
+    strip_front_matter,
+)
 from memorist.auto_memory.memory_file import MemoryKind, Topic
 
 INSTRUCTION_FILE_NAMES = frozenset(
@@ -40,7 +43,7 @@ INSTRUCTION_HEADING = "## Memories"
 _INSTRUCTION_TRAITS = frozenset({"lines", "links"})
 
 
-def is_instruction_memory(files: Mapping[str, bytes]) -> bool:
+def are_instruction_memory_files(files: Mapping[str, bytes]) -> bool:
     """Whether there is a file with one of the known names."""
     names = (path.rsplit("/", 1)[-1].lower() for path in files)
     return any(
@@ -74,7 +77,7 @@ def import_instruction_memory(files: Mapping[str, bytes]) -> DialectImport:
             )
             continue
         for part in split_headed_sections(strip_front_matter(text)):
-            rules, rest = find_instructions(part.lines)
+            rules, rest = separate_rules_from_other_lines(part.lines)
             topics += [
                 create_entry_topic(rule, MemoryKind.FEEDBACK, used_names)
                 for rule in dict.fromkeys(rules)
@@ -88,7 +91,7 @@ def export_instruction_memory(
     topics: Sequence[Topic], existing_files: Mapping[str, bytes]
 ) -> DialectExport:
     """Add the memories that the section does not contain yet; all else in the file stays."""
-    active, missing = split_superseded(topics)
+    active, missing = separate_superseded_memories(topics)
     losses: list[ExportLoss] = [*missing]
     for topic in active:
         kind = () if topic.kind in (None, MemoryKind.FEEDBACK) else ("kind",)
@@ -105,7 +108,7 @@ INSTRUCTIONS = Dialect(
     supported_traits=_INSTRUCTION_TRAITS,
     inspected_paths=(INSTRUCTION_FILE,),
     single_file=INSTRUCTION_FILE,
-    recognise=is_instruction_memory,
+    recognise=are_instruction_memory_files,
     read=import_instruction_memory,
     write=export_instruction_memory,
 )

@@ -12,7 +12,10 @@ from memorist.auto_memory.statements.conversation_score import score_conversatio
 from memorist.auto_memory.statements.sentence_language import is_english
 from memorist.auto_memory.statements.statement_filters import is_question
 from memorist.auto_memory.statements.user_prose import ProseSentence, split_prose_sentences
-from memorist.auto_memory.statements.waiting_statements import is_long_enough, is_statement
+from memorist.auto_memory.statements.waiting_statements import (
+    is_long_enough,
+    matches_statement_pattern,
+)
 from memorist.auto_memory.statements.written_rule_score import score_written_rule, split_words
 from memorist.core.text_analysis import replace_surrogates
 
@@ -45,7 +48,7 @@ def strip_front_matter(text: str) -> str:
     return _COMMENT.sub("", text)
 
 
-def find_instructions(lines: Sequence[str]) -> tuple[list[str], list[str]]:
+def separate_rules_from_other_lines(lines: Sequence[str]) -> tuple[list[str], list[str]]:
     """The rules among the lines of one section, in order of kind: list entries and rows of tables,
     then sentences of prose that read as rules; and the lines that are neither.
     """
@@ -96,7 +99,7 @@ def _find_rules_in_prose(line: str) -> list[str]:
         and not _INTRODUCES.search(sentence.text)
         and not _NO_RULE.search(sentence.text)
         and not is_question(sentence.masked)
-        and (is_statement(sentence) or _reads_as_rule(sentence, plain))
+        and (matches_statement_pattern(sentence) or _reads_as_rule(sentence, plain))
     ]
 
 

@@ -189,7 +189,7 @@ class ExportPlan(Struct, frozen=True, kw_only=True):
     losses: tuple[ExportLoss, ...] = ()
 
 
-def select_exportable(
+def separate_exportable_memories(
     memory: AutoMemory, kinds: Collection[MemoryKind] = ()
 ) -> tuple[list[Topic], tuple[ExportLoss, ...]]:
     """Select the memories of these kinds (none: all), most valuable first, and those that must not

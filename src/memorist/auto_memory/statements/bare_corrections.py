@@ -19,7 +19,7 @@ from memorist.auto_memory.statements.statement_filters import (
 from memorist.auto_memory.statements.statement_kind import choose_memory_kind
 from memorist.auto_memory.statements.statement_parser import Statement, split_typed_text
 from memorist.auto_memory.statements.user_prose import (
-    extract_user_text,
+    extract_redacted_user_text,
     is_text_job,
 )
 from memorist.auto_memory.value_correction import read_value_correction
@@ -42,7 +42,7 @@ def find_bare_corrections(message: Message) -> tuple[Statement, ...]:
         return ()
     return tuple(
         Statement("correction", choose_memory_kind(text), text, quote, message.id, certain=False)
-        for text, quote in _corrections_in(extract_user_text(message))
+        for text, quote in _corrections_in(extract_redacted_user_text(message))
     )
 
 

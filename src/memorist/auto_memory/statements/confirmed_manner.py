@@ -37,7 +37,7 @@ _ONE_RESULT = lazy_pattern(
 """What came of one task, which no later one repeats."""
 
 
-def find_way_of_working(reply: str) -> str:
+def find_way_of_working_in_reply(reply: str) -> str:
     """The newest sentence at the end of a reply that says how the agent works; empty for none."""
     sentences = [one.text for one in split_prose_sentences(reply)][-MAX_SENTENCES_BACK:]
     return next(filter(_is_manner, reversed(sentences)), "")

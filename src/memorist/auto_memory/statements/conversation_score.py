@@ -23,7 +23,7 @@ from memorist.auto_memory.statements.sentence_language import is_english
 from memorist.auto_memory.statements.user_prose import ProseSentence
 from memorist.auto_memory.statements.written_rule_score import (
     list_rule_features,
-    read_weights,
+    parse_weight_table,
     score_written_rule,
     split_words,
 )
@@ -54,9 +54,9 @@ def score_conversation_sentence(sentence: ProseSentence, typed: str) -> float:
     score as a written rule, above or below the threshold: from 0 on it waits.
     """
     if is_english(split_words(sentence)):
-        weights, total = read_weights(ENGLISH_WEIGHTS), -ENGLISH_THRESHOLD
+        weights, total = parse_weight_table(ENGLISH_WEIGHTS), -ENGLISH_THRESHOLD
     else:
-        weights, total = read_weights(OTHER_WEIGHTS), -OTHER_THRESHOLD
+        weights, total = parse_weight_table(OTHER_WEIGHTS), -OTHER_THRESHOLD
         total += RULE_SCORE_WEIGHT * clamp_rule_score(score_written_rule(sentence, typed))
     total += sum(weights.get(name, 0.0) for name in list_conversation_features(sentence, typed))
     # Rounded: the words come in an order that differs from start to start.

@@ -7,7 +7,7 @@ import unicodedata
 
 from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import word_set
+from memorist.core.text_analysis import parse_word_list
 
 MAX_SLUG_CHARS = 60
 """Characters of a name at most."""
@@ -24,7 +24,7 @@ _MAX_IDEOGRAPHS = 16
 _RESERVED_NAMES = frozenset({"memory", "team", "index", "con", "prn", "aux", "nul"})
 """Names with another meaning in the folder, or that some file systems refuse."""
 
-_SLUG_STOP_WORDS = word_set(
+_SLUG_STOP_WORDS = parse_word_list(
     """
              a about after all also always am an and any anything are as at be because been before
     but by can could dear did do does         doing don dont each either ever every everything for

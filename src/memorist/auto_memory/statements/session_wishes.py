@@ -8,7 +8,7 @@ from memorist.auto_memory.statements.required_words import holds_required_word, 
 from memorist.auto_memory.statements.shown_lines import find_shown_lines
 from memorist.auto_memory.statements.user_prose import (
     ProseSentence,
-    extract_user_text,
+    extract_redacted_user_text,
     is_text_job,
     split_prose_sentences,
 )
@@ -108,7 +108,7 @@ def asks_for_no_memory(typed: str) -> bool:
     return any(_OFF.fullmatch(each.masked.strip()) for each in _split_own_sentences(typed))
 
 
-def may_ask_for_no_memory(typed: str) -> bool:
+def contains_no_memory_request(typed: str) -> bool:
     """Whether a typed text has a sentence that asks for no memory, whoever's words it is."""
     return holds_required_word(_OFF_TEXT, typed) and any(
         _OFF.fullmatch(each.masked.strip()) for each in split_prose_sentences(typed.strip())
@@ -131,9 +131,9 @@ def _split_own_sentences(typed: str) -> list[ProseSentence]:
     return own
 
 
-def wants_no_memory(message: Message) -> bool:
+def is_typed_no_memory_request(message: Message) -> bool:
     """Whether the user says in a message that nothing of this session is to be remembered."""
-    return message.is_typed and asks_for_no_memory(extract_user_text(message))
+    return message.is_typed and asks_for_no_memory(extract_redacted_user_text(message))
 
 
 def read_pinned_text(typed: str) -> str:
@@ -156,6 +156,6 @@ def read_pinned_text(typed: str) -> str:
     return ""
 
 
-def find_pinned_text(message: Message) -> str:
+def find_pinned_text_in_message(message: Message) -> str:
     """The text that the user asks to keep in sight in this session; empty for none."""
-    return read_pinned_text(extract_user_text(message)) if message.is_typed else ""
+    return read_pinned_text(extract_redacted_user_text(message)) if message.is_typed else ""

@@ -50,7 +50,7 @@ from memorist.auto_memory.statements.user_prose import (
     MAX_SENTENCE_CHARS,
     READ_TEXTS,
     ProseSentence,
-    extract_user_text,
+    extract_redacted_user_text,
     is_text_job,
     mask_quotations,
     split_prose_sentences,
@@ -181,7 +181,7 @@ def find_statements(message: Message) -> tuple[Statement, ...]:
     if message.origin is not Origin.USER or message.role not in {"user", "developer"}:
         return ()
     found: dict[tuple[str, str], Statement] = {}
-    for act, text, quote in list_certain_statements(extract_user_text(message)):
+    for act, text, quote in list_certain_statements(extract_redacted_user_text(message)):
         if len(found) < MAX_STATEMENTS:
             found.setdefault(
                 (act, text.casefold()),
@@ -276,7 +276,7 @@ def find_statement_in_sentence(sentence: ProseSentence) -> tuple[StatementAct, s
         return None
     if _REMEMBER_THAT.fullmatch(masked):
         return _statement_before(sentence)
-    statement = match_patterns(_FORGETS, sentence, start) or match_patterns(
+    statement = match_first_pattern(_FORGETS, sentence, start) or match_first_pattern(
         _REMEMBERS, sentence, start
     )
     if statement is None and sentence.in_list:
@@ -284,8 +284,8 @@ def find_statement_in_sentence(sentence: ProseSentence) -> tuple[StatementAct, s
     return (
         statement
         or _match_correction(sentence, start)
-        or match_patterns(_CORRECTIONS, sentence, start)
-        or match_patterns(_RULES, sentence, start)
+        or match_first_pattern(_CORRECTIONS, sentence, start)
+        or match_first_pattern(_RULES, sentence, start)
         or _match_refused(sentence, start)
         or _match_lasting_statement(sentence, start)
         or _match_lasting_clause(sentence, start)
@@ -295,7 +295,7 @@ def find_statement_in_sentence(sentence: ProseSentence) -> tuple[StatementAct, s
 def _match_refused(sentence: ProseSentence, start: int) -> tuple[StatementAct, str, str] | None:
     """Read a rule behind a refusal: `不对，我喜欢简短的回答`."""
     refusal = _REFUSAL.match(sentence.masked, start)
-    return None if refusal is None else match_patterns(_RULES, sentence, refusal.end())
+    return None if refusal is None else match_first_pattern(_RULES, sentence, refusal.end())
 
 
 def _match_lasting_clause(
@@ -303,7 +303,7 @@ def _match_lasting_clause(
 ) -> tuple[StatementAct, str, str] | None:
     """Read an order for later that stands behind a task in its sentence."""
     clause = find_lasting_clause_start(sentence.masked, start)
-    found = None if clause is None else match_patterns(_RULES, sentence, clause)
+    found = None if clause is None else match_first_pattern(_RULES, sentence, clause)
     if found is None or not _POINTS_BACK.search(found[1]):
         return found
     return found[0], trim_statement(sentence.text[start:]), found[2]
@@ -346,7 +346,7 @@ def _statement_before(sentence: ProseSentence) -> tuple[StatementAct, str, str] 
     return "remember", trim_statement(sentence.before[start:]), sentence.before
 
 
-def match_patterns(
+def match_first_pattern(
     sayings: StatementPatternIndex, sentence: ProseSentence, start: int
 ) -> tuple[StatementAct, str, str] | None:
     """Return the first pattern that matches at `start` and is not filtered out."""

@@ -80,7 +80,7 @@ def define_pattern(
     return StatementPattern(act, pattern, rejects_task_words, unless, after)
 
 
-def define_complaint(pattern: str) -> StatementPattern:
+def define_correction_as_question(pattern: str) -> StatementPattern:
     """Define the pattern of a correction that is put as a question."""
     return StatementPattern("correction", pattern, may_ask=True)
 

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.statements.statement_patterns import VERB
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import NOTES_STOP_WORDS, STEM_LENGTH, word_set
+from memorist.core.text_analysis import NOTES_STOP_WORDS, STEM_LENGTH, parse_word_list
 
 SIMILAR_SHARE = 0.5
 """Least Jaccard similarity of two texts' content words for one to be worth examining."""
@@ -32,14 +32,14 @@ _CJK = lazy_pattern(r"[぀-ヿ㐀-䶿一-鿿]")
 _PUNCTUATION = frozenset(",.;:!?…—–。，；：！？-")
 _POLITE_WORDS = frozenset(["please", "pls", "kindly", "请", "吧"])
 _ARTICLES = frozenset(["a", "an", "the"])
-_LETTERED_NOUNS = word_set(
+_LETTERED_NOUNS = parse_word_list(
     """
          option plan variant step version type class group team phase part point grade column
     """
 )
 _UPPERCASE_NAMES = frozenset(["US", "IT", "WHO"])
 """Names that are other words in lower case."""
-_NEGATIONS = word_set(
+_NEGATIONS = parse_word_list(
     """
          not no never nor neither without none cannot nothing nobody 不 别 没 无 勿 非
          nicht kein keine keinen keiner nie niemals ohne pas jamais sans nunca jamás não nem
@@ -59,7 +59,7 @@ _SHORT_FORMS = (
     (lazy_pattern(r"\bdont\b", re.IGNORECASE), "do not"),
     (lazy_pattern(r"\b(i|you|we|they)['’](ve|re|ll|d|m)\b", re.IGNORECASE), r"\1 '\2"),
 )
-_NOT_PLURAL = word_set(
+_NOT_PLURAL = parse_word_list(
     """
              news always this does less goods means customs arms windows analysis alias us is was
     has its yes whereas perhaps besides         sales series species
@@ -79,7 +79,7 @@ _UNJUDGED = (
     NOTES_STOP_WORDS - _ORDER_WORDS
     | _ARTICLES
     | _POLITE_WORDS
-    | word_set(
+    | parse_word_list(
         "and as at be by do for has he her his if in is it its of on or our she so they to too was we"
         " who you"
     )

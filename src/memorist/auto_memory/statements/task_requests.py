@@ -14,10 +14,10 @@ from memorist.auto_memory.statements.statement_parser import DURABLE, TASK_START
 from memorist.auto_memory.statements.statement_patterns import find_lead_in_end
 from memorist.auto_memory.statements.unconfirmed_score import CUES
 from memorist.auto_memory.statements.user_prose import ProseSentence, mask_quotations
-from memorist.auto_memory.statements.waiting_statements import is_statement
+from memorist.auto_memory.statements.waiting_statements import matches_statement_pattern
 from memorist.auto_memory.write_evidence import split_script_words
 from memorist.core.lazy import lazy_pattern
-from memorist.transcript.answer_check import CoveredLines
+from memorist.transcript.answer_check import LineCoverage
 
 MIN_SHARED = 0.7
 """Share of the words of a request and of a memory that each has of the other's. Our choice: a
@@ -112,7 +112,7 @@ def states_lasting_rule(sentence: str) -> bool:
         or _LASTING_WORDS.search(masked) is not None
         or any(CUES[name].search(masked) for name in _LASTING_CUES)
         or any(
-            is_statement(ProseSentence(clause, mask_quotations(clause)))
+            matches_statement_pattern(ProseSentence(clause, mask_quotations(clause)))
             for clause in _split_clauses(sentence)
         )
     )
@@ -132,7 +132,7 @@ def _split_clauses(sentence: str) -> Iterator[str]:
         yield sentence[start:].strip()
 
 
-def repeats_task(memory: Sequence[str], said: Sequence[str]) -> bool:
+def repeats_only_task_requests(memory: Sequence[str], said: Sequence[str]) -> bool:
     """Whether a memory's sentences say no more than requests among the user's sentences."""
     return bool(memory) and all(
         _repeats_request(_TOLD.sub("", sentence), said) for sentence in memory
@@ -142,9 +142,9 @@ def repeats_task(memory: Sequence[str], said: Sequence[str]) -> bool:
 def _repeats_request(sentence: str, said: Sequence[str]) -> bool:
     if states_lasting_rule(sentence):
         return False
-    mine, asks = CoveredLines(sentence), is_task_request(sentence)
+    mine, asks = LineCoverage(sentence), is_task_request(sentence)
     return any(
-        CoveredLines(other).covers(sentence, MIN_SHARED)
+        LineCoverage(other).covers(sentence, MIN_SHARED)
         and (asks or mine.covers(other, MIN_SHARED))
         and is_task_request(other)
         for other in said

@@ -225,7 +225,7 @@ def _is_dialogue(typed: str) -> bool:
     return any(count >= _REPEATED for each in (names, alone) for count in each.values())
 
 
-def extract_user_text(message: Message) -> str:
+def extract_redacted_user_text(message: Message) -> str:
     """Return what the user typed in a message without secrets, all its parts as one text; empty for
     a message that is not the user's.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from memorist.auto_memory.statements.confirmed_manner import find_way_of_working
+from memorist.auto_memory.statements.confirmed_manner import find_way_of_working_in_reply
 from memorist.auto_memory.statements.conversation_score import score_conversation_sentence
 from memorist.auto_memory.statements.plain_facts import classify_fact
 from memorist.auto_memory.statements.required_words import StatementPatternIndex
@@ -25,7 +25,7 @@ from memorist.auto_memory.statements.statement_parser import (
     Statement,
     find_statement_in_sentence,
     list_certain_statements,
-    match_patterns,
+    match_first_pattern,
     split_typed_text,
     trim_statement,
 )
@@ -39,7 +39,7 @@ from memorist.auto_memory.statements.unconfirmed_score import score_sentence
 from memorist.auto_memory.statements.user_prose import (
     MAX_SENTENCE_CHARS,
     ProseSentence,
-    extract_user_text,
+    extract_redacted_user_text,
     is_form,
     is_text_job,
 )
@@ -118,7 +118,7 @@ def find_waiting_statements(message: Message, reply_before: str = "") -> tuple[S
     if message.origin is not Origin.USER or message.role not in {"user", "developer"}:
         return ()
     found: dict[str, Statement] = {}
-    for act, text, quote in _waiting_in_text(extract_user_text(message), reply_before):
+    for act, text, quote in _waiting_in_text(extract_redacted_user_text(message), reply_before):
         if len(found) < MAX_STATEMENTS:
             kind = choose_memory_kind(text)
             found.setdefault(
@@ -145,7 +145,7 @@ def _waiting_in_text(typed: str, reply_before: str) -> Iterator[tuple[StatementA
     certain = [quote for _, _, quote in list_certain_statements(typed)]
     stated = [line for line in text.splitlines() if any(quote in line for quote in certain)]
     if LONE_CONFIRMATION.fullmatch(text):
-        if confirmed := find_way_of_working(reply_before):
+        if confirmed := find_way_of_working_in_reply(reply_before):
             yield "rule", confirmed, text
         return
     sentences = split_typed_text(text)
@@ -169,13 +169,13 @@ def is_long_enough(masked: str) -> bool:
     return len(masked) + len(_WIDE.findall(masked)) >= MIN_WAITING_CHARS
 
 
-def is_statement(sentence: ProseSentence) -> bool:
+def matches_statement_pattern(sentence: ProseSentence) -> bool:
     """Whether a sentence states something for later, surely or probably, by a pattern."""
     start = find_lead_in_end(sentence.masked)
     return (
         find_statement_in_sentence(sentence) is not None
         or classify_fact(sentence) is not None
-        or match_patterns(_WAITING, sentence, start) is not None
+        or match_first_pattern(_WAITING, sentence, start) is not None
     )
 
 
@@ -184,7 +184,7 @@ def _score_waiting(sentence: ProseSentence, typed: str, reply_before: str) -> fl
     start = find_lead_in_end(sentence.masked)
     if is_reported_speech(sentence.masked):
         return NEVER_WAITS
-    if match_patterns(_WAITING, sentence, start) is not None:
+    if match_first_pattern(_WAITING, sentence, start) is not None:
         return 0.0
     if classify_fact(sentence) is not None and not is_text_job(typed):
         return 0.0

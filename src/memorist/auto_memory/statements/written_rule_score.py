@@ -56,13 +56,13 @@ def score_written_rule(sentence: ProseSentence, typed: str) -> float:
     """The sum of the weights of a sentence's features, above or below the threshold: from 0 on it
     reads like a rule. The sentence is not English.
     """
-    weights = read_weights(WEIGHTS)
+    weights = parse_weight_table(WEIGHTS)
     total = sum(weights.get(name, 0.0) for name in list_rule_features(sentence, typed))
     return round(total - THRESHOLD, 6)
 
 
 @cache
-def read_weights(table: str) -> dict[str, float]:
+def parse_weight_table(table: str) -> dict[str, float]:
     """Read a table of weights: `name=weight`, with `~` for a space in a name."""
     pairs = (entry.rsplit("=", 1) for entry in table.split())
     return {name.replace("~", " "): float(weight) for name, weight in pairs}

@@ -14,9 +14,9 @@ from memorist.cli.command_environment import read_environment
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext, pluralize
 from memorist.errors import InputError
 from memorist.hooks import hook_protocol
-from memorist.hooks.agent_programs import AGENTS, find_settings_files, has_plugin
+from memorist.hooks.agent_programs import AGENTS, find_settings_targets, has_plugin
 from memorist.hooks.daemon_socket import find_daemon_process, is_daemon_responsive
-from memorist.hooks.hook_entries import INSTALLED_EVENTS, find_hook_commands
+from memorist.hooks.hook_entries import INSTALLED_EVENTS, find_own_hook_commands
 from memorist.hooks.hook_event import CLIENTS, Client
 from memorist.hooks.hook_failures import HookFailure, describe_hook_failures, parse_hook_failures
 from memorist.hooks.hook_install import HookInstaller
@@ -78,7 +78,7 @@ def _settings_files(context: DoctorContext) -> list[tuple[Client, Path]]:
     where = SettingsScope(home=Path.home(), environment=read_environment())
     found: dict[Path, Client] = {}
     for client in CLIENTS:
-        for target in find_settings_files(
+        for target in find_settings_targets(
             client, where, LaunchCommand(arguments=("memorist",)), {}, mcp=False
         ):
             found[target.path] = client
@@ -91,7 +91,7 @@ def _settings_files(context: DoctorContext) -> list[tuple[Client, Path]]:
 def _check_settings_file(client: Client, path: Path) -> Iterator[CheckResult]:
     again = f"memorist install {client}"
     try:
-        commands = find_hook_commands(read_regular_text(path))
+        commands = find_own_hook_commands(read_regular_text(path))
     except (OSError, UnicodeDecodeError, InputError) as error:
         yield CheckResult(
             "note",

@@ -10,7 +10,7 @@ from pathlib import Path
 from memorist.cli.config_command import read_flag_values
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
 from memorist.errors import MemoristError
-from memorist.flags.flag_overrides import find_flag_problems, list_active_flags
+from memorist.flags.flag_overrides import find_flag_problems, list_overriding_flags
 from memorist.magic_docs.document_files import load_magic_doc_prompts
 from memorist.session_memory.session_notes import load_notes_prompts
 from memorist.store.disk_files import DiskFiles
@@ -81,7 +81,7 @@ def check_flags(context: DoctorContext) -> Iterator[CheckResult]:
             "Nothing, if it is to come later.",
         )
     else:
-        count = len(list_active_flags(looked.values))
+        count = len(list_overriding_flags(looked.values))
         yield CheckResult(
             "good",
             f"the flags file {file} is readable and sets {count} flag{'' if count == 1 else 's'}",

@@ -17,7 +17,7 @@ from memorist.errors import StoreError
 from memorist.platforms import file_locks
 from memorist.platforms.file_descriptors import NO_LINKS, PRIVATE, read_at
 from memorist.platforms.regular_files import read_regular
-from memorist.store.database import is_disk_failure
+from memorist.store.database import is_storage_failure
 from memorist.store.process_lock import hold_lock
 
 PATIENCE_SECONDS = 2.0
@@ -65,7 +65,7 @@ def _check_stuck(path: Path) -> Iterator[CheckResult]:
         with hold_lock(path, wait_seconds=PATIENCE_SECONDS):
             return
     except StoreError as error:
-        if not is_disk_failure(error):  # what is wrong with the home is said already
+        if not is_storage_failure(error):  # what is wrong with the home is said already
             yield CheckResult("wrong", str(error), f"What holds it is shown by: fuser -v {path}")
 
 

@@ -37,7 +37,7 @@ from memorist.core.messages import (
     Usage,
 )
 from memorist.core.prompt_templates import load_prompt, render_template
-from memorist.engine.background_status import read_background_status
+from memorist.engine.background_status import read_background_budget_status
 from memorist.errors import MemoristError, ModelError, ModelTimeout, StoreError
 from memorist.forks.file_tool_calls import (
     EditFileCall,
@@ -46,7 +46,7 @@ from memorist.forks.file_tool_calls import (
     parse_tool_call,
 )
 from memorist.forks.fork import load_fork_prompts
-from memorist.forks.fork_request import edit_instructions, extract_model_id
+from memorist.forks.fork_request import edit_instructions, extract_id_from_model_string
 from memorist.forks.fork_spec import EditMethod
 from memorist.forks.text_edits import TextEdits, parse_edit_elements, parse_written_calls
 from memorist.formats.codec_registry import find_codec
@@ -240,7 +240,9 @@ async def _try_task(model: Model, task: TrialTask) -> TrialResult:
     codec = find_codec(model.format)
     task_fields: JsonObject = {"system": load_prompt("doctor/system")}
     task_fields |= task.build(load_prompt("doctor/session").strip())
-    body = codec.build_request(extract_model_id(model.name), max_output=MAX_OUTPUT, **task_fields)
+    body = codec.build_request(
+        extract_id_from_model_string(model.name), max_output=MAX_OUTPUT, **task_fields
+    )
     began = time.monotonic()
     hung = False
     try:
@@ -439,12 +441,12 @@ def check_background_model(context: DoctorContext) -> Iterator[CheckResult]:
         )
         return
     yield CheckResult("good", f"the model {name} is set up (it was not called)")
-    address = model_server(name, read_environment())
+    address = find_model_server_url(name, read_environment())
     if address and context.reach:
         yield _check_reachable(address)
 
 
-def model_server(name: str, environment: Mapping[str, str]) -> str:
+def find_model_server_url(name: str, environment: Mapping[str, str]) -> str:
     """The base URL of a model's server; empty for a model without one."""
     match parse_model_name(name):
         case AnthropicChoice(base_url=url):
@@ -480,7 +482,9 @@ def check_budgets(context: DoctorContext) -> Iterator[CheckResult]:
     if context.settings.model == "structural" or not path.exists():
         return
     with contextlib.suppress(sqlite3.Error, StoreError), open_read_only(path) as database:
-        yield from _check_paused(read_background_status(database, context.settings, context.now))
+        yield from _check_paused(
+            read_background_budget_status(database, context.settings, context.now)
+        )
 
 
 def _check_paused(found: BudgetStatus) -> Iterator[CheckResult]:

@@ -30,7 +30,7 @@ from memorist.session_memory.notes_form import build_notes_form
 from memorist.session_memory.notes_review import review_notes
 from memorist.session_memory.notes_template import parse_authored_sections
 from memorist.session_memory.structural_notes import render_structural_notes
-from memorist.transcript.answer_check import CoveredLines
+from memorist.transcript.answer_check import LineCoverage
 from memorist.transcript.answer_source import build_line_check
 from memorist.transcript.outcome_claims import ProvenOutcomes
 from memorist.transcript.transcript_ledger import SessionActions, TranscriptLedger
@@ -98,7 +98,7 @@ def judge_notes(text: str) -> str:
     count = len(lines) + len(reviewed.dropped)
     if len(lines) < MIN_STANDING_SHARE * count:
         return f"{len(lines)} of its {count} lines stand; {reviewed.remarks[0]}"
-    known = CoveredLines("\n".join(trial.derived.values()))
+    known = LineCoverage("\n".join(trial.derived.values()))
     if all(map(known.covers, lines)):
         return "it adds nothing to what is derived without a model"
     return ""

@@ -11,7 +11,7 @@ from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.cli import output
 from memorist.context.client_files import ClientRuleReader
 from memorist.engine.engine import Memorist
-from memorist.recall.memory_rendering import render_client_conflict
+from memorist.recall.memory_rendering import render_client_rule_conflict
 from memorist.settings import Family
 from memorist.store.disk_files import DiskFiles
 
@@ -44,7 +44,7 @@ def find_client_counterparts(engine: Memorist, memory: AutoMemory) -> dict[str, 
                 if found.same is not None
                 else ()
             )
-            conflict = output.make_terminal_safe_line(render_client_conflict(found))
+            conflict = output.make_terminal_safe_line(render_client_rule_conflict(found))
             counterparts[path] = ClientCounterparts(
                 tuple(dict.fromkeys((*known.also_in, *also))),
                 tuple(dict.fromkeys(filter(None, (*known.conflicts, conflict)))),

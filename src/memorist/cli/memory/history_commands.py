@@ -12,7 +12,7 @@ from memorist.auto_memory.named_memory import find_named_memory
 from memorist.cli import output
 from memorist.cli.memory.client_counterparts import ClientCounterparts, find_client_counterparts
 from memorist.cli.memory.memory_commands import (
-    confirm,
+    confirm_or_abort,
     describe_succession,
     open_project_memory,
 )
@@ -95,7 +95,7 @@ def memory_undo_command(change: str, yes: bool) -> None:
     with open_project_memory() as (_, memory):
         found = memory.undo(change, dry_run=True)
         paths = ", ".join(path for path in found.paths if path != INDEX_NAME)
-        confirm(
+        confirm_or_abort(
             f"Take back “{found.why.what}” of {format_utc_minute(found.at)} ({paths})?", yes=yes
         )
         memory.undo(found.id)

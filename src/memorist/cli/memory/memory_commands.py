@@ -83,7 +83,7 @@ def print_write_outcome(written: WriteResult, done: str) -> None:
             sys.exit(1)
 
 
-def confirm(question: str, *, yes: bool) -> None:
+def confirm_or_abort(question: str, *, yes: bool) -> None:
     """Ask on a terminal; elsewhere `--yes` is required. Aborts the command if the answer is no."""
     if yes:
         return
@@ -354,10 +354,10 @@ def memory_mute_command(path: str, undo: bool, yes: bool) -> None:
         owner, path = find_named_memory(memory, path)
         topic = owner.folder.read_topic(path)
         if not undo:
-            confirm(
+            confirm_or_abort(
                 f"Show {output.make_terminal_safe_line(topic.name)} to no model any more?", yes=yes
             )
-        owner.mute(path, muted=not undo)
+        owner.set_muted(path, muted=not undo)
     click.echo(f"shown again: {path}" if undo else f"muted: {path}; --undo lets it be shown again")
 
 
@@ -383,7 +383,9 @@ def memory_forget_command(paths: tuple[str, ...], hard: bool, yes: bool) -> None
         for owner, owned in found.items():
             named = ", ".join(owned)
             if hard:
-                confirm(f"Forget {named} for good, with every copy in the history?", yes=yes)
+                confirm_or_abort(
+                    f"Forget {named} for good, with every copy in the history?", yes=yes
+                )
                 _print_forgotten(engine, owner, owned)
                 continue
             print_write_outcome(owner.forget(owned), "forgotten")
@@ -504,6 +506,6 @@ def memory_rebind_command(old: str, yes: bool) -> None:
                 "the memory folder is set by auto_memory.directory, and does not depend on "
                 "where the repository is"
             )
-        confirm(f"Take over the memory of {old} for {Path.cwd()}?", yes=yes)
+        confirm_or_abort(f"Take over the memory of {old} for {Path.cwd()}?", yes=yes)
         target = rebind_memory(DiskFiles(), engine.layout, old, str(Path.cwd()))
     click.echo(f"the memory is now at {target.folder}")

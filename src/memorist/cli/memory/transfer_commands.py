@@ -17,7 +17,7 @@ from memorist.auto_memory.interop.memory_transfer import (
     plan_export,
     preview_import,
     read_import_source,
-    select_exportable,
+    separate_exportable_memories,
     write_export,
 )
 from memorist.auto_memory.memory_file import MemoryKind
@@ -26,7 +26,7 @@ from memorist.auto_memory.write_result import WriteResult
 from memorist.cli import output
 from memorist.cli.memory.memory_commands import (
     KIND_CHOICE,
-    confirm,
+    confirm_or_abort,
     open_project_memory,
     print_write_outcome,
 )
@@ -81,7 +81,7 @@ def memory_import_command(
             _print_import(plan)
         written = WriteResult()
         if doing and plan.items:
-            confirm(f"Import {_count_memories(len(plan.items))}?", yes=flags["yes"])
+            confirm_or_abort(f"Import {_count_memories(len(plan.items))}?", yes=flags["yes"])
             written = apply_import(memory, plan)
     if flags["as_json"]:
         output.print_json(_import_object(plan, written, dry_run=flags["dry_run"]))
@@ -176,7 +176,7 @@ def memory_export_command(
     """
     files = DiskFiles()
     with open_project_memory() as (_, memory):
-        topics, kept = select_exportable(memory, [MemoryKind(kind) for kind in kinds])
+        topics, kept = separate_exportable_memories(memory, [MemoryKind(kind) for kind in kinds])
     plan = plan_export(files, topics, target.expanduser().absolute(), dialect)
     if not flags["dry_run"]:
         write_export(files, plan, force=flags["force"])

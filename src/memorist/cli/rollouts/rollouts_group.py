@@ -24,7 +24,7 @@ from memorist.engine.rollout_status import (
 )
 from memorist.engine.rollout_store import RolloutStore, open_rollout_store
 from memorist.rollouts.handbook import EVERYWHERE
-from memorist.rollouts.rollout_folder import write_note
+from memorist.rollouts.rollout_folder import write_user_note
 from memorist.rollouts.session_sources import find_repository_root
 from memorist.settings import Settings
 from memorist.store.disk_files import DiskFiles
@@ -229,4 +229,6 @@ def rollouts_note_command(text: str, here: bool) -> None:
     applies = find_repository_root(str(Path.cwd())) if here else EVERYWHERE
     folder = Layout(Path(load_rollout_settings().home).expanduser().absolute()).rollouts
     now = format_utc_timestamp(SystemClock().now())
-    click.echo(f"noted in {write_note(DiskFiles(), folder, text, now=now, group_title=applies)}")
+    click.echo(
+        f"noted in {write_user_note(DiskFiles(), folder, text, now=now, group_title=applies)}"
+    )
