@@ -114,4 +114,4 @@ def _count_said(text: str, measured: MeasuredConversation) -> int:
 
 
 def _find_words(text: str) -> list[str]:
-    return re.findall(r"\w{7,}", text.lower())
+    return re.findall(r"\w{5,}", text.lower())

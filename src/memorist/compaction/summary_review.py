@@ -14,13 +14,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.compaction.compaction_result import CompactionResult, UnchangedHistory
-from memorist.compaction.extractive_summary import build_extractive_summary, read_ledger
+from memorist.compaction.extractive_summary import (
+    SUMMARY_OPENING,
+    build_extractive_summary,
+    read_ledger,
+)
 from memorist.compaction.full_compaction import record_dropped_lines
 from memorist.compaction.measured_history import MeasuredConversation
 from memorist.compaction.summary_parser import UnusableSummary
+from memorist.compaction.user_words import STATES_NOTICE
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
-from memorist.core.text_analysis import NOTES_STOP_WORDS, SHORT_WORD, STEM_LENGTH, find_identifiers
+from memorist.core.text_analysis import SHORT_WORD, STEM_LENGTH, find_identifiers
 from memorist.core.token_count import estimate_text_tokens
 from memorist.transcript.answer_check import LineCheck, join_texts
 from memorist.transcript.name_search import NamePresence, find_recognizable_names
@@ -98,7 +103,13 @@ def check_summary_against_history(
         return lost
     spoken = (each.text for each in replaced.messages if each.origin in _SPOKEN_ORIGINS)
     said = "\n".join((*replaced.user_texts, *spoken))
-    return replace(reviewed, extract=render_source_text(extract.messages), said=said)
+    return replace(reviewed, extract=_render_extract(extract.messages), said=said)
+
+
+def _render_extract(messages: Iterable[Message]) -> str:
+    """What an extractive summary took from the history, without the program's own sentences."""
+    text = render_source_text(messages).removeprefix(SUMMARY_OPENING)
+    return text.replace(f"\n{STATES_NOTICE}\n", "\n", 1)
 
 
 def rewrite_with_missing_content(
@@ -172,13 +183,13 @@ def find_missing_extract_parts(history: str, reviewed: SummaryReview) -> str:
 
 
 def _find_missing_lines(history: str, reviewed: SummaryReview) -> str:
-    """Lines of the extract, until history and lines hold as many of the content words that the user
+    """Lines of the extract, until history and lines hold as many of the longer words that the user
     and the model said as the extract does; each time the line with most words that are missing.
     """
-    wanted = _content_words(reviewed.said)
-    present = _content_words(history) & wanted
-    missing = len(_content_words(reviewed.extract) & wanted) + WORD_MARGIN - len(present)
-    lines = {line: _content_words(line) & wanted for line in reviewed.extract.split("\n")}
+    wanted = _longer_words(reviewed.said)
+    present = _longer_words(history) & wanted
+    missing = len(_longer_words(reviewed.extract) & wanted) + WORD_MARGIN - len(present)
+    lines = {line: _longer_words(line) & wanted for line in reviewed.extract.split("\n")}
     added = set[str]()
     while missing > 0:
         best = max(lines, key=lambda line: len(lines[line] - present))
@@ -198,12 +209,8 @@ LINES_TITLE = "Also said and done in the conversation, as a program found:"
 """Begins the lines of the extract that make up for words which a model's summary left out."""
 
 
-def _content_words(text: str) -> set[str]:
-    return {
-        word[:STEM_LENGTH]
-        for word in _WORD.findall(text.casefold())
-        if len(word) > SHORT_WORD and word not in NOTES_STOP_WORDS
-    }
+def _longer_words(text: str) -> set[str]:
+    return {word[:STEM_LENGTH] for word in _WORD.findall(text.casefold()) if len(word) > SHORT_WORD}
 
 
 def _find_missing_names(history: str, reviewed: SummaryReview) -> str:
