@@ -500,10 +500,15 @@ def test_what_stands_among_the_preferences_is_no_request_beside() -> None:
     [
         "you wrote: we should always search backwards from the date of the till. What is that?",
         "Ensure the till exists, and avoid returning a promise from the",
+        'Use "tillctl auth [command] --help" for more information about a command.',
+        "I need to use the old tills somehow, as we did with the ones of the north.",
+        "If you are ready, just ask me to do the validation quickly.",
     ],
 )
-def test_the_agents_words_and_half_a_line_are_no_preference(words: str) -> None:
-    """What the user gives back to ask about it, and what a wrapped paste broke off."""
+def test_what_is_not_the_users_own_or_only_for_now_is_no_preference(words: str) -> None:
+    """What the user gives back to ask about it, what a paste broke off or a program printed, and
+    what is needed in this session.
+    """
     log = TaskLogBuilder()
     for each in asked().agent("Done.").user(words).edit().agent("Done, too.").entries:
         log.add(each)

@@ -669,6 +669,18 @@ def test_the_steps_that_bring_work_in_are_one_entry() -> None:
 
 @pytest.mark.covers("RO-4")
 @pytest.mark.parametrize(
+    ("step", "stays"), [("git merge --ff-only origin/stable", True), ("git push origin x", False)]
+)
+def test_a_single_step_tells_something_by_its_options(step: str, *, stays: bool) -> None:
+    """Any session pushes; how a branch is brought up to date here, not any does."""
+    talk = Talk().user("Bring the till's branch up to date for the review.").edit()
+    found = told(talk.run(step, "Updating 1..2").agent("The branch of the till is up to date."))
+
+    assert any(step in each for each in found) is stays
+
+
+@pytest.mark.covers("RO-4")
+@pytest.mark.parametrize(
     ("command", "answer", "line"),
     [
         (

@@ -395,7 +395,7 @@ def _build_command_lines(tasks: Sequence[TaskRecord]) -> list[NoteLine]:
         for at, (text, line) in enumerate(render_opened_requests(task))
     ]
     steps = {step: (task, run) for task in tasks for step, run in find_workflow_commands(task)}
-    if len(steps) > 1:
+    if len(steps) > 1 or any(" --" in step for step in steps):
         task, run = list(steps.values())[-1]
         text = f"{STEPS_PREFIX}{', '.join(f'`{each}`' for each in list(steps)[-MAX_STEPS:])}"
         order = (task.first_turn, MAX_TASK_COMMANDS, run.line)

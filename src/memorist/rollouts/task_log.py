@@ -499,13 +499,27 @@ _CUT = lazy_pattern(
 """The end of a line that was wrapped, not of a sentence."""
 
 
+_FOR_NOW = lazy_pattern(
+    r"(?:(?:and|so|but|now|ok),? )*(?:i|we) (?:will |just |also )?need (?:(?:you|it) )?"
+    r"(?:to|some)\b(?!.*\b(?:always|every|each|before|never)\b)"
+    r"|if you(?:['’]re| are) ready\b|in theory\b|looking at\b"
+    r"|[\"'`]?(?:use|run|see|try) .*(?:--help\b|\bfor more (?:information|details)\b)",
+    re.IGNORECASE,
+)
+"""What the user needs in this session, weighs, or pasted of a program's help."""
+
+
 def _find_probable_rules(message: Message, words: str) -> list[str]:
     """The user's sentences that probably are to last, in their words: a later session may weigh
     them, no program takes them for a rule.
     """
     waiting = find_waiting_statements(message) if len(words) <= MAX_PROBABLE_CHARACTERS else ()
     quotes = [" ".join(each.quote.split()) for each in waiting if each.quote in words]
-    quotes = [each for each in quotes if not _QUOTES_AGENT.match(each) and not _CUT.search(each)]
+    quotes = [
+        each
+        for each in quotes
+        if not any(part.match(each) for part in (_QUOTES_AGENT, _FOR_NOW)) and not _CUT.search(each)
+    ]
     short = [each for each in quotes if len(each) <= MAX_LASTING_CHARACTERS]
     lasting = [
         each for each in find_lasting_sentences(words) if not any(quote in each for quote in short)
