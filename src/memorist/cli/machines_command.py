@@ -33,9 +33,9 @@ def machines_group() -> None:
 
 
 @machines_group.command("init")
-@click.argument("location", metavar="PLACE")
+@click.argument("location", metavar="LOCATION")
 def machines_init_command(location: str) -> None:
-    """Begin at PLACE: a folder, or git:URL of a private remote. Shows the key for the others.
+    """Begin at LOCATION: a folder, or git:URL of a private remote. Shows the key for the others.
 
     Example: memorist machines init ~/Sync/memorist
     """
@@ -47,10 +47,10 @@ def machines_init_command(location: str) -> None:
 
 
 @machines_group.command("join")
-@click.argument("location", metavar="PLACE")
+@click.argument("location", metavar="LOCATION")
 @click.option("--key", prompt="Key", hide_input=True, help="As `init` showed it. [default: asked]")
 def machines_join_command(location: str, key: str) -> None:
-    """Join the machines that share PLACE, and take in what is there.
+    """Join the machines that share LOCATION, and take in what is there.
 
     Example: memorist machines join ~/Sync/memorist
     """

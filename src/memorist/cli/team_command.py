@@ -57,7 +57,7 @@ def _open_sync() -> Iterator[tuple[Memorist, AutoMemory, TeamSync]]:
         location = read_remote_location(DiskFiles(), memory.layout.team, engine.settings.team)
         if location is None:
             raise NothingToDo(
-                "this project has no place for its team's memories; choose one: memorist team "
+                "this project has no location for its team's memories; choose one: memorist team "
                 "init git:origin"
             )
         remote = open_remote(

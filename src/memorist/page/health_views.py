@@ -126,7 +126,7 @@ def _build_names(heading: str, pairs: Sequence[tuple[str, str]]) -> TableBlock:
 
 
 def build_machines() -> PageView:
-    """The user's own machines: the place they share, and the way to bring them in line."""
+    """The user's own machines: the location they share, and the way to bring them in line."""
     layout = find_home()
     blocks: list[PageBlock] = []
     try:
@@ -138,7 +138,7 @@ def build_machines() -> PageView:
             NumberBlock(
                 pairs=[
                     (say("this machine"), own.machine),
-                    (say("the place they share"), own.location),
+                    (say("the location they share"), own.location),
                 ]
             ),
             ActionBlock(

@@ -26,7 +26,7 @@ _TEMPORARY_SUFFIX = ".tmp"
 _CAUSES = {
     errno.ENOSPC: "the disk is full; free space and try again",
     errno.EDQUOT: "the disk quota is used up; free space and try again",
-    errno.EROFS: "the file system is read-only; choose another place (MEMORIST_HOME) or mount it "
+    errno.EROFS: "the file system is read-only; choose another folder (MEMORIST_HOME) or mount it "
     "for writing",
     errno.EACCES: "permission is denied; give yourself access to it",
     errno.EPERM: "the system does not permit it; check the owner and attributes of the path",

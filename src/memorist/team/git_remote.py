@@ -152,7 +152,7 @@ class GitRemote:
             or ".." in branch.folder
         ):
             raise SettingsError(
-                f"{branch.branch!r} with the folder {branch.folder!r} is no place on a branch: "
+                f"{branch.branch!r} with the folder {branch.folder!r} is no location on a branch: "
                 f"use letters, digits, dashes and slashes"
             )
         if (

@@ -164,7 +164,7 @@ class LocalTeamFolder:
                 return "A link leads out of the folder."
             return self._name_collision(folder / TEAM_PREFIX, key)
         except StoreError as error:
-            return f"The place cannot be looked at. {error}"
+            return f"The location cannot be read. {error}"
 
     def _name_collision(self, folder: Path, key: str) -> str:
         *above, name = key.split("/")

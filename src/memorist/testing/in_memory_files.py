@@ -95,7 +95,7 @@ class InMemoryFiles:
         self._check_allowed(
             self.read_only,
             location,
-            f"Cannot write {path}: the file system is read-only; choose another place.",
+            f"Cannot write {path}: the file system is read-only; choose another folder.",
         )
         if location in self._entries or location in self._folders:
             return False
@@ -173,7 +173,7 @@ class InMemoryFiles:
         self._check_allowed(
             self.read_only,
             location,
-            f"Cannot delete {path}: the file system is read-only; choose another place.",
+            f"Cannot delete {path}: the file system is read-only; choose another folder.",
         )
         del self._entries[location]
 
@@ -216,7 +216,7 @@ class InMemoryFiles:
         self._check_allowed(
             self.read_only,
             folder,
-            f"Cannot write {path}: the file system is read-only; choose another place.",
+            f"Cannot write {path}: the file system is read-only; choose another folder.",
         )
         if folder in self._folders:
             raise StoreError(f"Cannot write {path}: it is a folder, not a file; move it away.")

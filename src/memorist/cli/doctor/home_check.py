@@ -46,14 +46,14 @@ def check_home(context: DoctorContext) -> Iterator[CheckResult]:
         yield CheckResult(
             "wrong",
             f"{home} is not a folder",
-            "Move it away, or set MEMORIST_HOME to another place.",
+            "Move it away, or set MEMORIST_HOME to another folder.",
         )
         return
     if not os.access(home, os.W_OK | os.X_OK):
         yield CheckResult(
             "wrong",
             f"{home} cannot be written",
-            "Give yourself write access to it, or set MEMORIST_HOME to another place.",
+            "Give yourself write access to it, or set MEMORIST_HOME to another folder.",
         )
         return
     if stat.S_IMODE(home.stat().st_mode) & 0o077:

@@ -74,7 +74,7 @@ def _check_project(context: DoctorContext, where: MemoryLayout) -> Iterator[Chec
             yield CheckResult(
                 "note",
                 f"{where.folder / 'team'} is kept alike nowhere",
-                "Choose a place in the project: memorist team init",
+                "Choose a location for it in the project: memorist team init",
             )
         return
     known = read_project_record(FILES, where)
@@ -88,7 +88,7 @@ def _check_project(context: DoctorContext, where: MemoryLayout) -> Iterator[Chec
         yield CheckResult(
             "wrong",
             f"{where.folder / 'team'}: {error}",
-            "Correct it, or choose another place: memorist team init",
+            "Correct it, or choose another location: memorist team init",
         )
         return
     try:
@@ -111,7 +111,7 @@ def _check_torn_files(context: DoctorContext, where: TeamLayout) -> Iterator[Che
         (
             where.location,
             remote_location.RemoteLocation,
-            "which place the team has: choose it again (memorist team init)",
+            "which location the team has: choose it again (memorist team init)",
         ),
         (
             where.sync_state,
@@ -248,13 +248,13 @@ def _check_address(remote: str) -> Iterator[CheckResult]:
     if not path.is_dir():
         yield CheckResult(
             "wrong",
-            f"the team's place {path} is not there",
+            f"the team's location {path} is not there",
             "Mount it, or choose another: memorist team init",
         )
     elif not os.access(path, os.W_OK):
         yield CheckResult(
             "wrong",
-            f"the team's place {path} cannot be written",
+            f"the team's location {path} cannot be written",
             "Give yourself write access to it.",
         )
 
