@@ -6,14 +6,20 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from auto_memory.conftest import memory, put
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
 from memorist.auto_memory.memory_folder import MemoryFolder
+from memorist.auto_memory.memory_index import MemoryUsage
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.settings import AutoMemorySettings
 from memorist.store.disk_files import DiskFiles
@@ -388,3 +394,57 @@ def test_purging_leaves_no_copy_anywhere(folder: MemoryFolder) -> None:
     assert b"gone" not in plain
     assert folder.history.list_files().keys() == {"keep.md", "MEMORY.md"}
     assert [path.name for path in folder.layout.state.iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.covers("AM-3", "AM-10")
+@settings(max_examples=8, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["remember", "edit outside", "tear", "delete", "use", "wait"]),
+            st.integers(0, 12),
+            st.sampled_from(["user", "project"]),
+        ),
+        max_size=12,
+    )
+)
+def test_the_index_that_is_kept_is_the_one_built_anew(steps: list[tuple[str, int, str]]) -> None:
+    """Whatever was written by us or another program, torn, deleted or used, and as time goes by:
+    what a folder that stays open shows is what one would show that reads everything.
+    """
+    with tempfile.TemporaryDirectory() as place:
+        clock, uses = FrozenClock(), dict[str, MemoryUsage]()
+        open_folder = partial(
+            MemoryFolder,
+            MemoryLayout(Path(place, "memory"), Path(place, "state")),
+            files=DiskFiles(),
+            clock=clock,
+            settings=AutoMemorySettings(index_lines=6),
+            usage_source=lambda: dict(uses),
+        )
+        folder = open_folder()
+        put(folder, "first.md", memory("first"))
+        for count, (what, number, kind) in enumerate(steps):
+            name = f"m{number}"
+            file = folder.layout.folder / f"{name}.md"
+            data = memory(name, f"Step {count}.", kind)
+            match what:
+                case "remember":
+                    before = file.read_bytes() if file.exists() else None
+                    put(folder, file.name, data, before=before)
+                case "edit outside":
+                    file.write_bytes(data)
+                case "tear":
+                    file.write_bytes(data[: number * 4])
+                case "delete":
+                    file.unlink(missing_ok=True)
+                case "use":
+                    uses[file.name] = MemoryUsage(number, clock.now())
+                case _:
+                    clock.advance(number * 86_400)
+            folder.refresh()
+            shown = folder.build_index()
+            with closing(open_folder()) as fresh:
+                fresh.refresh()
+                assert shown == fresh.build_index()
+        folder.close()

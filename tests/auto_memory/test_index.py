@@ -10,6 +10,7 @@ from memorist.auto_memory.memory_file import MemoryKind, Trust
 from memorist.auto_memory.memory_index import (
     MemoryIndex,
     MemoryUsage,
+    RankedHeaders,
     build_index,
     list_pointer_targets,
 )
@@ -55,9 +56,8 @@ def built(
     settings: AutoMemorySettings | None = None,
     uses: dict[str, MemoryUsage] | None = None,
 ) -> MemoryIndex:
-    return build_index(
-        heads, present, usage=uses or {}, now=NOW, settings=settings or AutoMemorySettings()
-    )
+    ranked = RankedHeaders(heads, uses or {})
+    return build_index(ranked, present, now=NOW, settings=settings or AutoMemorySettings())
 
 
 @pytest.mark.covers("AM-3")
@@ -90,8 +90,8 @@ def test_a_full_index_keeps_the_valuable_and_says_what_it_left_out() -> None:
 
     assert index.lines <= 200
     assert {"m000.md", "m001.md", "loved.md", "person.md"} <= set(index.listed)
-    assert set(index.left_out) == {each.path for each in heads} - set(index.listed)
-    assert f"{len(index.left_out)} memories do not fit" in index.text.splitlines()[-1]
+    assert index.left_out == len(heads) - len(index.listed)
+    assert f"{index.left_out} memories do not fit" in index.text.splitlines()[-1]
     assert index.exceeded_limit == "lines"
 
 
@@ -128,7 +128,8 @@ def test_no_index_is_over_its_limits(
 
     assert len(index.text.splitlines()) <= lines
     assert len(index.text.encode("utf-8", "replace")) <= size
-    assert sorted([*index.listed, *index.left_out]) == sorted(each.path for each in heads)
+    assert len(index.listed) + index.left_out == len(heads)
+    assert bool(index.first_left_out) == bool(index.left_out)
 
 
 def test_a_line_of_200_kilobytes_is_cut_to_its_pointer() -> None:
@@ -202,3 +203,51 @@ def test_only_the_first_lines_are_read() -> None:
 def test_what_a_memory_is(path: str, memory: bool) -> None:
     """Markdown files, but for the index and what is hidden."""
     assert is_memory_file(path) is memory
+
+
+@pytest.mark.covers("AM-3")
+@given(
+    st.lists(
+        st.tuples(
+            st.floats(-1e4, 1e4) | st.sampled_from([0.0, 1.0]),
+            st.sampled_from([MemoryKind.USER, MemoryKind.PROJECT]),
+            st.sampled_from([Trust.STATED, Trust.DERIVED]),
+            st.integers(0, 12),
+        ),
+        max_size=40,
+    ),
+    st.lists(st.floats(-1e4, 2e4), max_size=4),
+)
+def test_the_order_is_that_of_the_values_at_any_time(
+    found: list[tuple[float, MemoryKind, Trust, int]], days: list[float]
+) -> None:
+    """One ranking serves every later moment, also where a clock jumps: no memory stands behind one
+    that is worth less by then, and among equals the newer stands first.
+    """
+    heads = [
+        head(f"m{at}.md", days=ago, kind=kind, trust=trust)
+        for at, (ago, kind, trust, _) in enumerate(found)
+    ]
+    uses = {
+        each.path: MemoryUsage(count, each.modified + count)
+        for each, (*_, count) in zip(heads, found, strict=True)
+        if count
+    }
+    ranked = RankedHeaders(heads, uses)
+
+    for now in (NOW + day * DAY_SECONDS for day in days):
+        order = [each.path for each in ranked.at(now)]
+        alone = {each.path: value_of(each, uses, now) for each in heads}
+        assert order == sorted(alone, key=alone.__getitem__)
+
+
+def value_of(
+    header: MemoryHeader, uses: dict[str, MemoryUsage], now: float
+) -> tuple[float, float, str]:
+    """What sorts one memory: its value at a time, the larger first, then its time and its path."""
+    used = uses.get(header.path, MemoryUsage())
+    latest = max(header.modified, used.last)
+    value = 3.0 * 0.5 ** (max(0.0, now - latest) / DAY_SECONDS / 30)
+    lasting = (1.0 if header.kind is MemoryKind.USER else 0.0) + min(3.0, used.count**0.5) / 2
+    lasting += 0.5 if header.trust is Trust.STATED else 0.0
+    return -(value + lasting), -min(latest, now), header.path

@@ -262,7 +262,7 @@ def test_a_folder_gives_its_first_context(family: Any, tmp_path: Path) -> None:
     )
     settings = ContextSettings(managed="/m", user_folder="/u", agents_folder="/u")
     memory = build_memory_section(
-        render_index("- [A](a.md)", [], "/m", load_recall_prompts()), "/m/MEMORY.md", family
+        render_index("- [A](a.md)", {}, "/m", load_recall_prompts()), "/m/MEMORY.md", family
     )
 
     found = assemble_first_context(
@@ -291,7 +291,7 @@ def test_a_folder_gives_its_first_context(family: Any, tmp_path: Path) -> None:
 def test_the_index_of_memory_is_framed_once() -> None:
     """Its own reminder is taken off before it goes into the family's."""
     made = build_memory_section(
-        render_index("- [A](a.md)", [], "/m", load_recall_prompts()), "/m/MEMORY.md", "file-native"
+        render_index("- [A](a.md)", {}, "/m", load_recall_prompts()), "/m/MEMORY.md", "file-native"
     )
 
     assert load_prompt("recall/index").startswith("<system-reminder>")

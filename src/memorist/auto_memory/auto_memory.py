@@ -167,18 +167,21 @@ class AutoMemory:
         reviews.
         """
         reviewed = self.reviewed_digests()
-        return [
-            head for head in self.headers() if not head.doubts or head.content_digest in reviewed
-        ]
+        return [head for head in self.headers() if _is_visible(head, reviewed)]
 
     def visible_index(self) -> MemoryIndex:
         """Return the index as a model sees it, without withheld memories and lines that read like
         orders.
         """
-        fit = {head.path for head in self.visible_headers()}
+        heads, reviewed = self.headers_by_path(), self.reviewed_digests()
+
+        def is_visible(path: str) -> bool:
+            head = heads.get(path)
+            return head is not None and _is_visible(head, reviewed)
+
         return filter_visible_index(
             merge_indexes(self.folder.build_index(), self.folder.build_index(prefix=TEAM_PREFIX)),
-            fit,
+            is_visible,
         )
 
     def write(
@@ -799,6 +802,10 @@ class AutoMemory:
         self.folder.close()
         if self.everywhere is not None:
             self.everywhere.close()
+
+
+def _is_visible(header: MemoryHeader, reviewed_digests: Collection[str]) -> bool:
+    return not header.doubts or header.content_digest in reviewed_digests
 
 
 MAX_TEAM_LOCATION_BYTES = 4_096

@@ -25,7 +25,12 @@ from memorist.auto_memory.memory_changes import (
 )
 from memorist.auto_memory.memory_file import Topic, parse_topic
 from memorist.auto_memory.memory_history import FolderHistory
-from memorist.auto_memory.memory_index import MemoryIndex, MemoryUsage, build_index
+from memorist.auto_memory.memory_index import (
+    MemoryIndex,
+    MemoryUsage,
+    RankedHeaders,
+    build_index,
+)
 from memorist.auto_memory.memory_manifest import (
     HEAD_BYTES,
     INDEX_NAME,
@@ -113,6 +118,8 @@ class MemoryFolderReader:
         """Within `scan_once` at a prompt: whether the times of folders may replace the scan."""
         self._listed: tuple[FolderScan, dict[str, MemoryHeader], dict[str, str]] | None = None
         """The headers and marks of a scan by path, once made."""
+        self._ranked: dict[str, tuple[FolderScan, Mapping[str, MemoryUsage], RankedHeaders]] = {}
+        """By prefix, the headers of a scan sorted by what each is worth with these uses."""
 
     @property
     def exists(self) -> bool:
@@ -472,18 +479,31 @@ class MemoryFolderReader:
 
         `prefix` is `team/` for the team's index.
         """
-        scan = self._loaded_scan()
-        heads = select_index_headers(
-            (seen.head for seen in scan.files.values() if seen.head is not None), prefix
-        )
         text = self.read_index_text(prefix) if present_text is None else present_text
-        usage = self.read_usage() if heads else {}
-        uses = {
-            path.removeprefix(prefix): each
-            for path, each in usage.items()
-            if path.startswith(prefix)
-        }
-        return build_index(heads, text, usage=uses, now=self._clock.now(), settings=self._settings)
+        return build_index(
+            self._rank_headers(prefix), text, now=self._clock.now(), settings=self._settings
+        )
+
+    def list_by_value(self) -> list[str]:
+        """Return the paths of the user's own active memories, most valuable first."""
+        return [head.path for head in self._rank_headers("").at(self._clock.now())]
+
+    def _rank_headers(self, prefix: str) -> RankedHeaders:
+        """Rank the memories of an index; sorted again only where a file or a use changed."""
+        scan = self._loaded_scan()
+        usage = self.read_usage() if scan.files else {}
+        known = self._ranked.get(prefix)
+        if known is None or known[0] is not scan or known[1] != usage:
+            heads = select_index_headers(
+                (seen.head for seen in scan.files.values() if seen.head is not None), prefix
+            )
+            uses = {
+                path.removeprefix(prefix): each
+                for path, each in usage.items()
+                if path.startswith(prefix)
+            }
+            known = self._ranked[prefix] = (scan, usage, RankedHeaders(heads, uses))
+        return known[2]
 
     def read_usage(self) -> Mapping[str, MemoryUsage]:
         """Return each memory's usage; empty when the database fails, as the index works without

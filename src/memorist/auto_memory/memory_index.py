@@ -9,7 +9,9 @@ All other lines (headings, the user's remarks) stay at the top.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from heapq import merge
 from operator import attrgetter
 
 from msgspec import Struct
@@ -57,65 +59,104 @@ class MemoryIndex(Struct, frozen=True, kw_only=True):
     size: int
     listed: tuple[str, ...]
     """Paths of the memories it names, in its order."""
-    left_out: tuple[str, ...]
-    """Paths of the memories that did not fit, most valuable first."""
+    left_out: int
+    """Number of the memories that did not fit."""
+    first_left_out: str = ""
+    """Path of the most valuable of them; empty for none."""
     exceeded_limit: str = ""
     """The limit that was reached, `lines` or `bytes`; empty when none was."""
 
 
-def rate_memory(header: MemoryHeader, usage: MemoryUsage, now: float) -> float:
-    """Rate how much a memory deserves a line: pinned first, then user facts, usage, and recency."""
-    latest = max(header.modified, usage.last)
-    recency = math.exp2((latest - now) / DAY_SECONDS / _HALF_LIFE_DAYS) if latest < now else 1.0
-    value = 3.0 * recency
-    # Members of an enumeration are told apart by identity: to hash ten thousand takes longer.
-    if header.kind in _USER_KINDS:
-        value += 1.0
-    if header.trust in _USER_TRUST:
-        value += 0.5
-    if header.pinned:
-        value += 100.0
-    return value + min(3.0, math.sqrt(usage.count)) * 0.5 if usage.count else value
+_UNUSED = MemoryUsage()
+
+
+class RankedHeaders:
+    """The active memories, most valuable first, at any time; among equals the newer first, and of
+    those that the clock has not reached the first by path.
+
+    What a memory is worth for anything but its recency does not change with time, and of two that
+    are worth the same there the newer is never worth less. Each such group is therefore sorted
+    once, and as much of their order merged as is asked for: of ten thousand two hundred get a line.
+    """
+
+    def __init__(self, headers: Iterable[MemoryHeader], usage: Mapping[str, MemoryUsage]) -> None:
+        self._usage = usage
+        groups: dict[float, list[MemoryHeader]] = {}
+        for head in headers:
+            if head.status == "active":
+                groups.setdefault(self._lasting_value(head), []).append(head)
+        for group in groups.values():
+            group.sort(key=attrgetter("path"))
+            group.sort(key=self._latest if usage else attrgetter("modified"), reverse=True)
+        self._groups = groups
+        self._count = sum(map(len, groups.values()))
+
+    def __len__(self) -> int:
+        return self._count
+
+    def at(self, now: float) -> Iterator[MemoryHeader]:
+        """The memories in their order at a time, in seconds since the epoch."""
+
+        def rank(head: MemoryHeader) -> tuple[float, float, str]:
+            latest = self._latest(head)
+            age = (latest - now) / DAY_SECONDS / _HALF_LIFE_DAYS
+            recency = math.exp2(age) if latest < now else 1.0
+            return -(3.0 * recency + self._lasting_value(head)), -min(latest, now), head.path
+
+        groups = (self._sort_future(group, now) for group in self._groups.values())
+        return merge(*groups, key=rank)
+
+    def _sort_future(self, group: list[MemoryHeader], now: float) -> list[MemoryHeader]:
+        """The group with those by path first that are newer than the clock, which are equals."""
+        end = bisect_right(group, -now, key=lambda head: -self._latest(head))
+        return sorted(group[:end], key=attrgetter("path")) + group[end:] if end else group
+
+    def _latest(self, head: MemoryHeader) -> float:
+        return max(head.modified, self._usage.get(head.path, _UNUSED).last)
+
+    def _lasting_value(self, head: MemoryHeader) -> float:
+        """What a memory is worth for pinning, the user's word about themselves, and use."""
+        # Members of an enumeration are told apart by identity: to hash ten thousand takes longer.
+        value = 1.0 if head.kind in _USER_KINDS else 0.0
+        if head.trust in _USER_TRUST:
+            value += 0.5
+        if head.pinned:
+            value += 100.0
+        used = self._usage.get(head.path, _UNUSED).count
+        return value + min(3.0, math.sqrt(used)) * 0.5 if used else value
 
 
 def build_index(
-    headers: Sequence[MemoryHeader],
-    present_text: str,
-    *,
-    usage: Mapping[str, MemoryUsage],
-    now: float,
-    settings: AutoMemorySettings,
+    ranked: RankedHeaders, present_text: str, *, now: float, settings: AutoMemorySettings
 ) -> MemoryIndex:
     """Build the index from the files; `present_text` is the index on disk.
 
     Superseded memories get no line.
     """
     kept, own = _split_index(present_text)
-    unused = MemoryUsage()
-    ranked = [head for head in headers if head.status == "active"]
-    ranked.sort(key=attrgetter("path"))
-    ranked.sort(key=lambda head: rate_memory(head, usage.get(head.path, unused), now), reverse=True)
     top = _fit_own_lines(kept, settings)
-    chosen = _choose_pointers(
+    chosen, first_missed = _choose_pointers(
         ranked,
+        now,
         lambda head: _pointer_line(head, own.get(head.path), settings.index_line),
         top,
         settings,
         cut=len(top) < len(kept),
     )
-    left_out = [head.path for head in ranked if head.path not in chosen]
+    left_out = len(ranked) - len(chosen)
     lines = [*top, *chosen.values()]
     full = len(lines) + 1 >= settings.index_lines
     over = "" if not left_out and len(top) == len(kept) else "lines" if full else "bytes"
     if over:
-        lines.append(_overflow_remark(len(left_out), len(kept) - len(top), over))
+        lines.append(_overflow_remark(left_out, len(kept) - len(top), over))
     text = "\n".join(lines) + "\n" if lines else ""
     return MemoryIndex(
         text=text,
         lines=len(lines),
         size=len(text.encode("utf-8", "replace")),
         listed=tuple(chosen),
-        left_out=tuple(left_out),
+        left_out=left_out,
+        first_left_out=first_missed,
         exceeded_limit=over,
     )
 
@@ -184,14 +225,16 @@ memories nearly all are beyond the limit.
 
 
 def _choose_pointers(
-    ranked: Sequence[MemoryHeader],
+    ranked: RankedHeaders,
+    now: float,
     render: Callable[[MemoryHeader], str],
     top: list[str],
     settings: AutoMemorySettings,
     *,
     cut: bool,
-) -> dict[str, str]:
-    """Choose the lines that fit beside the own lines, in order of value, by path.
+) -> tuple[dict[str, str], str]:
+    """Choose the lines that fit beside the own lines, in order of value, by path; and the path of
+    the first memory without one, empty for none.
 
     A line that is too long leaves its room to the next. With `cut`, room for a closing remark is
     reserved.
@@ -200,7 +243,7 @@ def _choose_pointers(
     whole = (
         not cut
         and len(top) + len(ranked) <= settings.index_lines
-        and size + sum(_line_bytes(render(head)) for head in ranked) <= settings.index_bytes
+        and size + sum(_line_bytes(render(head)) for head in ranked.at(now)) <= settings.index_bytes
     )
     rows = settings.index_lines - len(top) - (0 if whole else 1)
     room = (
@@ -209,17 +252,21 @@ def _choose_pointers(
         - (0 if whole else _line_bytes(_overflow_remark(99_999, 99_999, "lines")))
     )
     chosen: dict[str, str] = {}
+    missed: list[str] = []
     misses = 0
-    for head in ranked:
-        if len(chosen) >= rows or misses >= MAX_MISSES:
-            break
+    for head in ranked.at(now):
         line = render(head)
         fits = _line_bytes(line) <= room
+        if len(chosen) >= rows or misses >= MAX_MISSES:
+            missed.append(head.path)
+            break
         misses = 0 if fits else misses + 1
         if fits:
             chosen[head.path] = line
             room -= _line_bytes(line)
-    return chosen
+        else:
+            missed.append(head.path)
+    return chosen, next(iter(missed), "")
 
 
 def _line_bytes(line: str) -> int:

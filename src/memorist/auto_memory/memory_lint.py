@@ -154,8 +154,8 @@ def _index_problems(index: str, built: MemoryIndex, paths: Collection[str]) -> l
     ]
     if built.left_out:
         what = (
-            f"{len(built.left_out)} memories do not fit (limit of {built.exceeded_limit}), "
-            f"the first of them {built.left_out[0]}"
+            f"{built.left_out} memories do not fit (limit of {built.exceeded_limit}), "
+            f"the first of them {built.first_left_out}"
         )
         found.append(
             LintProblem(
@@ -170,7 +170,9 @@ def _dropped_line_problems(built: MemoryIndex, paths: Collection[str]) -> list[L
 
     Lines of withheld memories are reported with the memory itself.
     """
-    hidden_lines = len(built.text.splitlines()) - filter_visible_index(built, paths).lines
+    hidden_lines = (
+        len(built.text.splitlines()) - filter_visible_index(built, paths.__contains__).lines
+    )
     what = f"{hidden_lines} of its lines read like orders planted for an agent, and are not shown"
     return (
         [

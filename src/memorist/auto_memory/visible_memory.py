@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from msgspec.structs import replace
@@ -137,19 +137,19 @@ def is_order_when_joined(first: str, second: str) -> bool:
     return bool(joined and joined - find_injection_rules(first) - find_injection_rules(second))
 
 
-def filter_visible_index(index: MemoryIndex, visible_paths: Collection[str]) -> MemoryIndex:
-    """Filter the index: only lines of the visible memories, and no lines that read like orders,
-    alone or together.
+def filter_visible_index(index: MemoryIndex, is_visible: Callable[[str], bool]) -> MemoryIndex:
+    """Filter the index: only lines of memories that a model may see, and no lines that read like
+    orders, alone or together.
     """
     lines = _drop_suspicious_lines(
         tuple(
             line
             for line in index.text.splitlines()
-            if not (target := parse_pointer_target(line)) or target in visible_paths
+            if not (target := parse_pointer_target(line)) or is_visible(target)
         )
     )
     text = "\n".join(lines) + "\n" if lines else ""
-    listed = tuple(path for path in index.listed if path in visible_paths)
+    listed = tuple(filter(is_visible, index.listed))
     return replace(
         index, text=text, lines=len(lines), size=len(text.encode("utf-8", "replace")), listed=listed
     )

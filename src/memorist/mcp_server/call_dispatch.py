@@ -317,13 +317,13 @@ def _group_index(memory: AutoMemory) -> str:
     with `everywhere/`; empty where there is neither.
     """
     groups = [
-        group_index_by_origin(memory.visible_index().text, memory.visible_headers(), SAID_HEADING)
+        group_index_by_origin(memory.visible_index().text, memory.headers_by_path(), SAID_HEADING)
     ]
     everywhere = memory.everywhere
     if everywhere is not None and everywhere.folder.exists:
         text = group_index_by_origin(
             everywhere.visible_index().text,
-            everywhere.visible_headers(),
+            everywhere.headers_by_path(),
             EVERYWHERE_HEADING.format(folder=EVERYWHERE_PREFIX),
         )
         groups += [prefix_index_link(line, EVERYWHERE_PREFIX) for line in text.splitlines()]

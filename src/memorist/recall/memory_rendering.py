@@ -181,7 +181,7 @@ class UserIndex(Struct, frozen=True):
     """What the user said for all of their projects, as the index of its folder."""
 
     text: str
-    headers: Sequence[MemoryHeader]
+    headers: Mapping[str, MemoryHeader]
     folder: str
     remarks: Mapping[str, str] = {}
     """What is remarked on a memory, by path."""
@@ -189,7 +189,7 @@ class UserIndex(Struct, frozen=True):
 
 def render_index(
     index: str,
-    headers: Sequence[MemoryHeader],
+    headers: Mapping[str, MemoryHeader],
     folder: str,
     prompts: RecallPrompts,
     everywhere: UserIndex | None = None,
@@ -218,22 +218,21 @@ def render_index(
 
 def group_index_by_origin(
     index: str,
-    headers: Sequence[MemoryHeader],
+    headers: Mapping[str, MemoryHeader],
     said_heading: str,
     remarks: Mapping[str, str] = {},
 ) -> str:
     """Group the lines of an index: the user's word first, each line with its date, then the rest,
-    each with origin and date. What points to no memory stays on top, the team's lines at the end.
+    each with origin and date, by the headers of the memories. What points to no
+    memory stays on top, the team's lines at the end.
     """
     own: list[str] = []
     said: list[str] = []
     noted: list[str] = []
     private, _, team = index.partition(f"{TEAM_INDEX_HEADING}\n")
     lines = [(parse_pointer_target(line).strip("<>"), line) for line in private.splitlines()]
-    named = {path for path, _ in lines if path and not is_shared(path)}
-    heads = {head.path: head for head in headers if head.path in named}
     for path, line in lines:
-        head = heads.get(path)
+        head = None if is_shared(path) else headers.get(path)
         if head is None:
             own.append(line)
         elif head.trust in USER_TRUST:

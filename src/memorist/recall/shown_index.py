@@ -4,7 +4,7 @@ with remarks on what its files say otherwise (RC-1).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -77,7 +77,7 @@ class _MirroredIndex(Struct, frozen=True, kw_only=True):
     text: str = ""
     listed: tuple[str, ...] = ()
     repeated: tuple[str, ...] = ()
-    headers: Sequence[MemoryHeader] = ()
+    headers: Mapping[str, MemoryHeader] = {}
     remarks: dict[str, str] = {}
 
 
@@ -99,7 +99,7 @@ def _mirror_index(
         text="\n".join(kept),
         listed=tuple(path for path in index.listed if path not in left_out),
         repeated=tuple(sorted(repeated)),
-        headers=memory.headers(),
+        headers=memory.headers_by_path(),
         remarks={path: render_client_rule_conflict(each) for path, each in found.items()},
     )
 

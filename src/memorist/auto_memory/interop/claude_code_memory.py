@@ -26,6 +26,7 @@ from memorist.auto_memory.memory_changes import find_path_problem
 from memorist.auto_memory.memory_file import Topic, make_file_name, parse_topic
 from memorist.auto_memory.memory_index import (
     MemoryIndex,
+    RankedHeaders,
     build_index,
     list_pointer_targets,
 )
@@ -130,9 +131,9 @@ def export_claude_code_memory(
     ]
     built = _build_export_index([*topics, *others], index)
     lost = [
-        ExportLoss(path, ("its line does not fit into the index; the file is there",))
-        for path in built.left_out
-        if path in files
+        ExportLoss(topic.path, ("its line does not fit into the index; the file is there",))
+        for topic in topics
+        if topic.path not in built.listed and topic.provenance.status == "active"
     ]
     if built.listed or index:
         files[INDEX_NAME] = (
@@ -147,7 +148,7 @@ def _build_export_index(topics: Sequence[Topic], present: str) -> MemoryIndex:
     heads: list[MemoryHeader] = [
         build_memory_header(topic, modified=0.0, size=0) for topic in topics
     ]
-    return build_index(heads, present, usage={}, now=0.0, settings=AutoMemorySettings())
+    return build_index(RankedHeaders(heads, {}), present, now=0.0, settings=AutoMemorySettings())
 
 
 def _is_same_index(index: str, built: MemoryIndex) -> bool:

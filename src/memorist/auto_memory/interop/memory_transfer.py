@@ -198,8 +198,7 @@ def separate_exportable_memories(
     A memory with a secret or a planted order is not exported.
     """
     memory.headers()
-    index = memory.folder.build_index()
-    ranked = [*index.listed, *index.left_out]
+    ranked = memory.folder.list_by_value()
     topics: list[Topic] = []
     kept: list[ExportLoss] = []
     for path in [*ranked, *sorted({head.path for head in memory.headers()} - set(ranked))]:
