@@ -281,6 +281,7 @@ def test_the_state_on_the_way_is_left_out_and_the_last_one_kept() -> None:
         "The tills of the north look right, but six checks of the tills are still pending.",
         "PR status of the tills of the north: clean and mergeable.",
         "There are no failing CI checks for the tills of the north by now.",
+        "The tills of the north: all is pushed, and the working tree is clean.",
         "I found the tables of the northern tills, `north.json`, currently untracked.",
     ],
 )
@@ -291,6 +292,21 @@ def test_what_ends_by_itself_is_no_lesson_even_at_the_end(said: str) -> None:
 
     assert any("rounds twice" in each for each in found)
     assert not any(said[:30] in each for each in found)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "can you explain this line of the northern report: > till 7 - 40.05 rounded to 40.00",
+        "ok make a pr for it, reply back when done",
+        "can we group the changes into meaningful commits?",
+    ],
+)
+def test_a_request_whose_answer_alone_teaches_is_left_out(words: str) -> None:
+    """To explain, or what any session is asked on the way."""
+    found = entries(asked().agent("Done.").user(words).agent("The till rounds to five cents."))
+
+    assert not any(words[:20] in each for each in found)
 
 
 def test_a_piece_of_a_command_is_no_command() -> None:

@@ -99,6 +99,7 @@ _WAITS = lazy_pattern(
     r"\b(?:checks?|jobs?|runs?|builds?|CI|workflows?)\b[^.;]{0,40}\b(?:pending|queued|in progress"
     r"|still running)\b|\b(?:pending|queued) (?:\w+ )?(?:checks?|jobs?|runs?)\b"
     r"|\bno (?:failing|failed|pending) (?:\w+ )?(?:checks?|jobs?)\b|\bmergeable\b"
+    r"|\b(?:working tree|work ?tree|branch|(?:git )?status) (?:is |stays )?(?:now |back )?clean\b"
     r"|\bcurrently (?:untracked|unstaged|uncommitted)\b|^\W*(?:auth|login)\b[^.]*\bactive\b",
     re.IGNORECASE,
 )
@@ -108,7 +109,6 @@ added.
 _PASSES_AWAY = lazy_pattern(
     r"\bready (?:to|for|when)\b|\b(?:not|nothing|never) (?:yet |been )*(?:committed|pushed|staged"
     r"|merged)\b|\bstaged (?:locally|in)\b|\bI? ?still (?:need|have) to\b|\bstay out of\b"
-    r"|\b(?:working tree|work ?tree|branch|(?:git )?status) (?:is |stays )?(?:now |back )?clean\b"
     r"|\b(?:remains?|stays?|left|still|unrelated|pre-?existing) (?:\w+ ){0,2}"
     r"(?:uncommitted|unstaged|untracked)\b"
     r"|^\W*good, (?:now|so)\b|\bclean branch\b",

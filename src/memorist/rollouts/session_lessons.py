@@ -72,6 +72,11 @@ _ASKS_ONLY = lazy_pattern(
 """A message that only asks: its answer teaches, the question does not."""
 
 
+_WANTS_EXPLANATION = lazy_pattern(
+    r"(?:(?:and|so|ok(?:ay)?|also|please),? )*(?:(?:can|could|would) you )?(?:please |also )?"
+    r"(?:explain|tell me|show me|remind me)\b",
+    re.IGNORECASE,
+)
 _TITLE_STEMS = 3
 """Content words up to which a request is told by the title of its task."""
 _ROUTINE_STEMS = analyze_text(
@@ -79,6 +84,7 @@ _ROUTINE_STEMS = analyze_text(
     address review reviewer comments comment feedback request requests failing failed checks check
     implement apply plan changes change commit push merge rebase main branch open create update
     reply discussion exactly recommended suggested continue proceed complete finish
+    pr done back group meaningful squash amend
     """
 ).stems
 """What any session is asked on the way, which says nothing of this one."""
@@ -246,7 +252,7 @@ def _find_telling_requests(
             act is MessageTaskEffect.ACCEPTS and len(ask.sentences) < 2
         ):
             continue
-        if len(ask.sentences) <= 2 and _ASKS_ONLY.match(ask.text) and ask.text.endswith("?"):
+        if _only_asks(ask.text, len(ask.sentences)):
             continue
         content = frozenset().union(*(each.stems for each in ask.sentences))
         is_in_title = (
@@ -261,6 +267,12 @@ def _find_telling_requests(
             len(content) > 1 and not is_in_title and not is_bare
         ) or act is MessageTaskEffect.CORRECTS:
             yield at, act
+
+
+def _only_asks(text: str, sentences: int) -> bool:
+    """Whether the answer to a message teaches something, and the message does not."""
+    is_question = sentences <= 2 and text.endswith("?") and _ASKS_ONLY.match(text)
+    return bool(is_question or _WANTS_EXPLANATION.match(text))
 
 
 def _agreed_start(words: str) -> str:
@@ -395,7 +407,7 @@ def _build_command_lines(tasks: Sequence[TaskRecord]) -> list[NoteLine]:
         for at, (text, line) in enumerate(render_opened_requests(task))
     ]
     steps = {step: (task, run) for task in tasks for step, run in find_workflow_commands(task)}
-    if len(steps) > 1 or any(" --" in step for step in steps):
+    if len(steps) > 1 or any(run.kind == "merge" for _, run in steps.values()):
         task, run = list(steps.values())[-1]
         text = f"{STEPS_PREFIX}{', '.join(f'`{each}`' for each in list(steps)[-MAX_STEPS:])}"
         order = (task.first_turn, MAX_TASK_COMMANDS, run.line)
