@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Literal
 
@@ -277,3 +278,20 @@ async def test_the_material_fits_a_small_window(
     assert model.requests
     for each in model.requests:
         assert estimate_text_tokens(json.dumps(each.body["messages"])) < 6_500
+
+
+@pytest.mark.covers("RO-5")
+async def test_what_a_topic_says_already_is_no_change_in_full_either(tmp_path: Path) -> None:
+    """A real small model copied the claim of which the topic shows the beginning: it had counted as
+    an accepted answer.
+    """
+    await consolidate(tmp_path / "first", form())
+    (known, *_) = re.findall(r"learnings: (.+)", files(tmp_path / "first"))
+    assert known
+
+    done, receipt = await consolidate(
+        tmp_path / "second", form((), [{"number": 1, "learnings": known}])
+    )
+
+    assert done.way == "structural"
+    assert "stands there already" in receipt.said

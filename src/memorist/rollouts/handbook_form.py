@@ -293,11 +293,7 @@ class _FormReading:
         for each in list_answer_objects(given)[:MAX_TOPIC_CHANGES]:
             numbers = read_numbers_up_to(each.get("number"), len(self._topics))
             text = _clean_line(each.get("learnings"))
-            fault = (
-                self._find_free_fault(text, MAX_LEARNINGS_WORDS)
-                if len(numbers) == 1
-                else "names no topic that there is"
-            )
+            fault = self._find_topic_fault(numbers, text)
             if fault:
                 dropped.append(f"“{shorten_to_one_line(text, 80)}” {fault}")
                 continue
@@ -305,6 +301,19 @@ class _FormReading:
             line = f" {text}".replace("\\", "\\\\")
             changes[topic] = replace(topic, text=_LEARNINGS.sub(rf"\g<1>{line}", topic.text))
         return tuple(changes.get(each, each) for each in self._draft.summary.topics)
+
+    def _find_topic_fault(self, numbers: Sequence[int], text: str) -> str:
+        """Why a line may not stand as what was learnt of a topic; empty where it may."""
+        if len(numbers) != 1:
+            return "names no topic that there is"
+        if fault := self._find_free_fault(text, MAX_LEARNINGS_WORDS):
+            return fault
+        present = _LEARNINGS.search(self._topics[numbers[0] - 1].text)
+        known = present[0].partition(":")[2].strip(" …") if present else ""
+        is_copy = (
+            known and text.startswith(known) and any(each.covers(text) for each in self._lines)
+        )
+        return "stands there already" if is_copy else ""
 
     def _read_profile(self, given: object, dropped: list[str]) -> str:
         present = self._draft.summary.profile
