@@ -274,6 +274,25 @@ async def test_notes_that_were_confirmed_all_day_serve_and_useless_answers_do_no
     assert (asked > 4) == (strategy == "session-memory")
 
 
+@pytest.mark.covers("CP-9", "SM-10")
+async def test_notes_serve_right_after_the_reply_that_they_cover(tmp_path: Path) -> None:
+    """`compact` before the host sent the reply back: it costs no summary, and the reply stays."""
+    host = NotesHost(tmp_path, Say(text="Nothing new."))
+    settings = Settings(models=PRICES, session_memory=SessionMemorySettings(growth_tokens=2_000))
+    async with Memorist(model=host.model, home=tmp_path, settings=settings) as engine:
+        session = await host.open(engine)
+        await host.fill(session, range(3, 10))
+        before = host.forks
+        done = await session.compact()
+        host.messages.append({"role": "user", "content": "Go on."})
+        sent = msgspec.json.encode(await session.prepare(request(host.messages))).decode()
+
+    assert done.result is not None
+    assert (done.result.strategy, host.forks) == ("session-memory", before)
+    assert "The importer is fixed." in sent
+    assert host.messages[-2]["content"][0]["text"] in sent
+
+
 @pytest.mark.covers("CP-9")
 async def test_no_answer_is_no_update(tmp_path: Path) -> None:
     """An empty reply leaves the update to the structural way, and says so."""

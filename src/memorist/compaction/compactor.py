@@ -564,6 +564,10 @@ class Compactor(SessionExtension):
         if text is None:
             return UnchangedHistory("There are no notes yet.")
         path, upto = str(self._layout.notes), cursor.message if cursor else None
+        newest = self._tracker.newest_messages
+        if newest and upto == newest[-1].id and measured.messages:
+            # The notes cover a reply that the host has not sent back yet, and so all before it.
+            upto = measured.messages[-1].id
         notes = SessionNotes(
             text=text,
             path=path,
