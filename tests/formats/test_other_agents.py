@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import takewhile
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -155,19 +156,27 @@ def test_a_hostile_file_is_read_or_refused(name: str, data: st.DataObject) -> No
 
 
 @pytest.mark.covers("WD-3")
-@pytest.mark.parametrize("is_subagent", [False, True])
+@pytest.mark.parametrize(
+    ("info", "is_typed"),
+    [
+        ({}, True),
+        ({"permission": [{"permission": "bash", "pattern": "rm *", "action": "deny"}]}, True),
+        ({"parentID": "ses_0"}, False),
+        ({"permission": [{"permission": "question", "pattern": "*", "action": "deny"}]}, False),
+    ],
+)
 def test_of_an_opencode_session_only_what_was_typed_to_the_main_agent_is_the_users(
-    is_subagent: bool,
+    info: dict[str, Any], is_typed: bool
 ) -> None:
-    """What a plugin shows among the user's words, and all of a session that has a parent, nobody
-    typed.
+    """What a plugin shows among the user's words, and all of a session that has a parent, or in
+    which nobody can be asked (`opencode run`), nobody typed.
     """
     export = opencode_export("/x")
-    export["info"] |= {"parentID": "ses_0"} if is_subagent else {}
+    export["info"] |= info
     export["messages"][0]["parts"].append({"type": "text", "text": "a tip", "ignored": True})
     asked = next(each for each in read(json.dumps(export).encode()) if isinstance(each, Message))
 
-    assert asked.is_typed is not is_subagent
+    assert asked.is_typed is is_typed
     assert extract_redacted_user_text(asked) == ASKED
 
 

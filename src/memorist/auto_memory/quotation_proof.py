@@ -115,10 +115,12 @@ def find_quoted_user_sentences(quote: str, evidence: WriteEvidence) -> QuotedUse
 
 
 _ASKS_NOTHING = lazy_pattern(
-    r"(?:please )?(?:can|could|would|will) you |do not\b|don['’]t (?!you\b|we\b|i\b)|(?:if|when) [^?？]*\Z",
+    r"(?:please )?(?:(?:can|could) you |(?:would|will) you (?:please|kindly|also|mind)\b)|do not\b|don['’]t (?!you\b|we\b|i\b)|(?:if|when) [^?？]*\Z",
     re.IGNORECASE,
 )
-"""Begins like a question and asks for a deed, forbids, or gives a condition."""
+"""Begins like a question and asks for a deed, forbids, or gives a condition. "Would you skip the
+tests?" asks for an opinion.
+"""
 
 
 def _asks(sentence: str) -> bool:

@@ -68,14 +68,14 @@ def read_export(document: ChatDocument) -> Iterator[TranscriptEntry]:
         model=next((name for each in replies if (name := get_text(each, "modelID"))), ""),
     )
     is_child = get_text(info, "title").startswith("Child session - ")
-    is_subagent = is_child or bool(get_text(info, "parentID"))
+    is_typed = not (is_child or get_text(info, "parentID") or _is_headless(info))
     reverted = get_text(get_object(info, "revert"), "messageID")
     for each in document.messages:
         id = get_text(get_object(each.data, "info"), "id")
         if reverted and id >= reverted:  # ids ascend with time
             yield make_side_record("reverted", each.line, each.data)
         else:
-            yield from _read_message(each, is_subagent=is_subagent)
+            yield from _read_message(each, is_typed=is_typed)
     yield from document.remarks
 
 
@@ -83,7 +83,17 @@ def _is_unnamed(title: str) -> bool:
     return title.startswith(("New session - ", "Child session - "))
 
 
-def _read_message(record: JsonRecord, *, is_subagent: bool) -> tuple[TranscriptEntry, ...]:
+def _is_headless(info: JsonObject) -> bool:
+    """Whether `opencode run` or a program made the session: nobody can be asked, so its prompt may
+    have come through a pipe, or from another agent.
+    """
+    return any(
+        get_text(rule, "permission") == "question" and get_text(rule, "action") == "deny"
+        for rule in get_objects(info, "permission")
+    )
+
+
+def _read_message(record: JsonRecord, *, is_typed: bool) -> tuple[TranscriptEntry, ...]:
     line, data = record
     info = get_object(data, "info")
     messages = RecordMessageBuilder(
@@ -94,7 +104,7 @@ def _read_message(record: JsonRecord, *, is_subagent: bool) -> tuple[TranscriptE
     parts = get_objects(data, "parts")
     found: tuple[TranscriptEntry, ...] = ()
     if get_text(info, "role") == "user":
-        found = _read_user(parts, messages, is_typed=not is_subagent)
+        found = _read_user(parts, messages, is_typed=is_typed)
     elif get_text(info, "role") == "assistant":
         found = _read_assistant(info, parts, messages)
     return found or (make_side_record("message", line, data),)
@@ -103,8 +113,8 @@ def _read_message(record: JsonRecord, *, is_subagent: bool) -> tuple[TranscriptE
 def _read_user(
     parts: list[JsonObject], messages: RecordMessageBuilder, *, is_typed: bool
 ) -> tuple[TranscriptEntry, ...]:
-    """A user's message: of a subagent's session another agent wrote it, and what the client or a
-    plugin put into it (`synthetic`, `ignored`) nobody typed.
+    """A user's message: of a subagent's or a headless session nobody typed it, nor what the client
+    or a plugin put into it (`synthetic`, `ignored`). A command's template has no mark.
     """
     if any(get_text(part, "type") == "compaction" for part in parts):
         return (messages.build_boundary(),)

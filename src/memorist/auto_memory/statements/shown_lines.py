@@ -78,7 +78,7 @@ _MARKER = lazy_pattern(
 _COMMENTS = lazy_pattern(
     r"\W*(?:and |so |but |ok,? )*(?:(?!how['’]s it)(?:who|what|why|where|which|whose|how|when)\b[^\n]{0,50}\b(?:this|that|it|they|he|she|him|her|there|say|said|wrote|mean|means|means?|from|file|line|commit|hunk|template|printed|"
     r"answer|think)\b[^\n]{0,20}$|(?!do (?:it|this|that)\W*$|is (?:this|that|it) (?:clear|ok(?:ay)?|understood|possible|fine)\b)(?:is|are|was|does|do|did|should|can|could|may|must) (?!it make)(?:this|that|it|they|he|she|those|these|(?:i|we) (?:refuse|accept|follow|ignore|sign|obey|believe|trust)\b|the [^\n]{0,40}\b(?:file|text|line|rule|comment|front matter|template)\b)"
-    r"[^\n]{0,40}$|(?:true or false|thoughts|opinions?|agree|right|correct|really|lol|lmao|haha|wtf|legit|spam)\W*$|(?:explain|score|decode|count|summari[sz]e|shorten|rate|parse|rewrite|translate)\b(?! (?:your|my|our|what|how|why|the (?:work|changes?|plan|code|pr|diff)))[^\n]{0,30}$|"
+    r"[^\n]{0,40}$|which (?:(?:one )?of (?:these|those|them|the)\b|(?:comment|answer|reply|option|review|opinion|line|quote|post)s?\b)[^\n]{0,40}$|(?:true or false|thoughts|opinions?|agree|right|correct|really|lol|lmao|haha|wtf|legit|spam)\W*$|(?:explain|score|decode|count|summari[sz]e|shorten|rate|parse|rewrite|translate)\b(?! (?:your|my|our|what|how|why|the (?:work|changes?|plan|code|pr|diff)))[^\n]{0,30}$|"
     r"(?:make|remove|drop) (?:it|the (?:signature|table|quote|text|line|comment|wording))\b|is too (?:long|short)|(?:we|they|i) (?:dropped|removed|changed|hate|like) (?:it|that)\b|it (?:does not|doesn['’]?t) (?:compile|"
     r"render|parse|work)|(?:stimmt|gilt) das|was (?:soll|heißt) das|on fait quoi|c['’]est (?:vrai|quoi)|qué (?:hacemos|significa)|es (?:verdad|cierto)|faz sentido|é verdade|это (?:так|правда)|что это|правда ли|对吗|真的|什么意思|本当|どういう)",
     re.IGNORECASE,
@@ -90,6 +90,8 @@ _OF_A_FAILURE = lazy_pattern(
 """Asks about a failure, which no rule or wish above it is."""
 _WRAPPED = lazy_pattern(
     r"\s*(?:/\*|//|--\s|\{\{|<!--|%%|\.\. |[|<＜[]|REM\b|;;)|.*(?:\*/|\}\}|-->)\s*$|.*[.!。]\s*(?:->|→|=>)\s*[\w ]{1,20}$|.*[.!。]\s*\([^()\n]*\d{4}[^()\n]*\)\s*$|.*\s(?:--|—|–)\s?[^\s.]+ ?[(\[@].*\d.*$"
+    r"|.*[.!。]\s*(?:[-–—~]{1,2}|by\b)\s?[^\s.!?,]+(?: [^\s.!?,]+){0,2},? (?:\d+ ?\w{1,7} ago|yesterday|today|just now|\d{1,2}:\d\d)\W*$"
+    r"|.*[(\[][^()\n]{0,12}\b(?:(?:up-?|down-?)?votes?|likes?|points?|stars?|replies|reactions?|karma)\b[^()\n]{0,12}[)\]]\s*$"
 )
 _OWN_HEADING = lazy_pattern(
     r"\W*(?:(?:my|our|the|some|a few|two|three|general|new|other|coding|code|team|project|house|one|another|more|last) )*(?:rules?|preferences?|style|tooling|tools|testing|tests|git|commits?|setup|stack|"
@@ -152,19 +154,33 @@ def find_shown_lines(text: str, *, fragments_introduce: bool = True) -> frozense
 
 
 def _list_shown(lines: list[str], fragments_introduce: bool) -> Iterator[str]:
-    lead = ""
-    for above, line, below in zip(["", *lines], lines, [*lines[1:], ""], strict=False):
-        if not _BULLET.match(above.lstrip()):
-            lead = above
-        in_list = lead is not above and _BULLET.match(line.lstrip()) is not None
+    in_list = [_BULLET.match(line.lstrip()) is not None for line in lines]
+    leads = list(_list_leads(lines, in_list))
+    ends = list(_list_leads(lines[::-1], in_list[::-1]))[::-1]
+    for at, line in enumerate(lines):
+        above, below = lines[at - 1] if at else "", lines[at + 1] if at + 1 < len(lines) else ""
         if (
             _TURNED.search(line[:MAX_NEIGHBOUR_CHARS])
             or _WRAPPED.match(line[:MAX_NEIGHBOUR_CHARS])
-            or _introduces(_strip_lead_in(above), fragments_introduce)
-            or (in_list and _introduces(_strip_lead_in(lead), fragments_introduce))
-            or _speaks_of_it(_BULLET.sub("", below.strip())[:MAX_NEIGHBOUR_CHARS])
+            or any(
+                _introduces(_strip_lead_in(each), fragments_introduce)
+                for each in {above, leads[at]}
+            )
+            or any(
+                _speaks_of_it(_BULLET.sub("", each.strip())[:MAX_NEIGHBOUR_CHARS])
+                for each in {below, ends[at]}
+            )
         ):
             yield line
+
+
+def _list_leads(lines: list[str], in_list: list[bool]) -> Iterator[str]:
+    """For each line of a list the line before the list; nothing for another line."""
+    lead = ""
+    for line, is_item in zip(lines, in_list, strict=True):
+        yield lead if is_item else ""
+        if not is_item:
+            lead = line
 
 
 def _strip_lead_in(line: str) -> str:
