@@ -13,6 +13,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from memorist.cli.main import memorist_group
+from memorist.core.messages import Message
+from memorist.formats.format_detection import read_session
+from memorist.formats.transcript_format import RawTranscriptLine
 from support.other_agents import (
     ANSWERED,
     ASKED,
@@ -126,6 +129,23 @@ def test_a_session_in_a_database_is_copied_again_when_it_grows(user: Path) -> No
     memorist("import", "--from", "opencode", "--yes")
 
     assert "heron" in memorist("search", "heron report", "--json").stdout
+
+
+@pytest.mark.covers("WD-3")
+def test_a_headless_session_of_opencode_holds_nothing_that_was_typed(user: Path) -> None:
+    """Its database says that nobody could be asked, and the copy does so too."""
+    export = opencode_export(str(user / "shop"))
+    export["info"]["permission"] = [{"permission": "question", "pattern": "*", "action": "deny"}]
+    write_opencode_database(
+        user / ".local/share/opencode/opencode.db", export, updated=1_780_000_900_000
+    )
+    memorist("import", "--from", "opencode", "--yes")
+    (copy,) = copies()
+
+    lines = enumerate(copy.read_bytes().splitlines(keepends=True), 1)
+    entries = read_session([RawTranscriptLine(*each) for each in lines])
+    asked = next(each for each in entries if isinstance(each, Message))
+    assert not asked.is_typed
 
 
 def test_secrets_do_not_enter_the_copies(user: Path) -> None:

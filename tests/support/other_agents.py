@@ -161,14 +161,22 @@ def write_opencode_database(path: Path, export: dict[str, Any], *, updated: int 
     with closing(sqlite3.connect(path)) as database, database:
         database.executescript(
             "create table if not exists session (id text primary key, parent_id text, directory "
-            "text, title text, version text, revert text, time_created integer, time_updated "
-            "integer); create table if not exists message (id text primary key, session_id text, "
+            "text, title text, version text, revert text, permission text, time_created integer, "
+            "time_updated integer); create table if not exists message (id text primary key, session_id text, "
             "time_created integer, data text); create table if not exists part (id text primary "
             "key, message_id text, session_id text, data text);"
         )
         database.execute(
-            "insert or replace into session values (?, null, ?, ?, ?, null, ?, ?)",
-            (info["id"], info["directory"], info["title"], info["version"], _MS, updated),
+            "insert or replace into session values (?, null, ?, ?, ?, null, ?, ?, ?)",
+            (
+                info["id"],
+                info["directory"],
+                info["title"],
+                info["version"],
+                json.dumps(info.get("permission")),
+                _MS,
+                updated,
+            ),
         )
         for number, message in enumerate(export["messages"]):
             id = message["info"]["id"]

@@ -93,6 +93,7 @@ def _read_opencode_session(database: sqlite3.Connection, session: JsonObject) ->
         "version": get_text(session, "version"),
         "time": {"created": session.get("time_created")},
         "revert": _parse_row(session.get("revert")),
+        "permission": _decode(session.get("permission")),
     }
     messages: dict[str, JsonObject] = {}
     remarks: list[SkippedLine] = []
@@ -116,13 +117,18 @@ def _read_opencode_session(database: sqlite3.Connection, session: JsonObject) ->
 
 def _parse_row(text: object) -> JsonObject:
     """The object of a row; an empty one for anything else."""
-    if not isinstance(text, str | bytes):
-        return {}
-    try:
-        found = msgspec.json.decode(text)
-    except FAILURES:
-        return {}
+    found = _decode(text)
     return found if isinstance(found, dict) else {}
+
+
+def _decode(text: object) -> object:
+    """The value of a column that holds JSON; None for anything else."""
+    if not isinstance(text, str | bytes):
+        return None
+    try:
+        return msgspec.json.decode(text)
+    except FAILURES:
+        return None
 
 
 def copy_cursor_chats(layout: Layout, environment: Mapping[str, str]) -> list[SkippedFile]:
