@@ -214,6 +214,9 @@ def test_an_open_index_finds_what_came_in_place_of_a_deleted_one(tmp_path: Path,
         assert index.is_outdated == (lost == "all")
         with closing(SessionIndex(path)) if index.is_outdated else nullcontext(index) as now:
             assert {each.session for each in find(now, PROMPT)} == {"11111111-a"}
+            with closing(SessionIndex(path)) as other:
+                other.sync([write_session(tmp_path, "22222222-b", TALK)])
+            assert (now.count_passages("/p"), now.count_passages()) == (len(TALK), len(TALK))
 
 
 @pytest.mark.covers("PS-2")

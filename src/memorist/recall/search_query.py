@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -20,6 +21,12 @@ decide nothing.
 """
 
 
+PARSED_QUERIES = 8
+"""Queries that are remembered as they were parsed: a prompt is searched for in memories and past
+sessions, and what was found compared with it.
+"""
+
+
 class SearchQuery(Struct, frozen=True):
     """The words to search for, each with its spelling in the query, and whether the query asks for
     a time.
@@ -31,7 +38,11 @@ class SearchQuery(Struct, frozen=True):
 
 def parse_query(text: str) -> SearchQuery:
     """Parse a text of any size and content. Stop words count only when there is nothing else."""
-    text = text[:MAX_TEXT_CHARS]
+    return _parse_query(text[:MAX_TEXT_CHARS])
+
+
+@lru_cache(PARSED_QUERIES)
+def _parse_query(text: str) -> SearchQuery:
     found: dict[str, str] = {}
     stopped: dict[str, str] = {}
     language = detect_language(text)

@@ -128,6 +128,8 @@ class SessionIndex:
         """Held while a ranker is opened: a thread loads those that its sessions will ask."""
         self._database = self._open()
         self._opened_file = identify_file(path)
+        self._passage_counts: tuple[tuple[int, int], dict[str, int]] | None = None
+        """Passages of each project, and the state of the file that they were counted in."""
         self._copy_until = time.monotonic() + PAUSE_SECONDS
 
     def _open(self) -> sqlite3.Connection:
@@ -429,15 +431,16 @@ class SessionIndex:
     def count_passages(self, project: str = "") -> int:
         """Number of passages, of one project or of all."""
         with self._translate_errors("read"):
-            if not project:
-                (count,) = self._database.execute("select count(*) from passages").fetchone()
-                return int(count)
-            (count,) = self._database.execute(
-                "select count(*) from passages join sessions on sessions.number = session "
-                "where project = ?",
-                (project,),
-            ).fetchone()
-            return int(count)
+            (outside,) = self._database.execute("pragma data_version").fetchone()
+            version = (outside, self._database.total_changes)
+            if self._passage_counts is None or self._passage_counts[0] != version:
+                rows = self._database.execute(
+                    "select project, count(*) from passages join sessions on sessions.number = "
+                    "session group by project"
+                )
+                self._passage_counts = (version, dict(rows))
+        counts = self._passage_counts[1]
+        return counts.get(project, 0) if project else sum(counts.values())
 
     def search(
         self,

@@ -93,19 +93,30 @@ messages typed to coding agents, words that people of at least five repositories
 
 
 WORD_CACHE_SIZE = 4_096
-"""Words of queries that are remembered as uncommon or not: a question's words are asked about once
-for each memory that has them.
+"""Words of queries that are remembered as uncommon or not, and chances: a question's words are
+asked about once for each memory that has them, and few words have a rate of their own.
 """
 
 
 def chance_of_word(word: str, entry_words: int) -> float:
     """Probability that an unrelated entry of this many words contains the search key `word`."""
-    rate: float | None = WORD_RATES.get(word)
-    if rate is None:
-        is_common = word in list_common_word_keys() or (
-            word.isdigit() and len(word) <= MAX_COMMON_DIGITS
-        )
-        rate = COMMON_RATE if is_common else UNSEEN_RATE
+    return _chance_by_rate(_rate_of_word(word), entry_words)
+
+
+@lru_cache(WORD_CACHE_SIZE)
+def _rate_of_word(word: str) -> float:
+    """How many of a thousand messages contain a search key."""
+    rate = WORD_RATES.get(word)
+    if rate is not None:
+        return rate
+    is_common = word in list_common_word_keys() or (
+        word.isdigit() and len(word) <= MAX_COMMON_DIGITS
+    )
+    return COMMON_RATE if is_common else UNSEEN_RATE
+
+
+@lru_cache(WORD_CACHE_SIZE)
+def _chance_by_rate(rate: float, entry_words: int) -> float:
     words = max(entry_words, MIN_ENTRY_WORDS)
     return 1.0 - math.pow(1.0 - rate / 1_000, words / MEAN_MESSAGE_WORDS)
 
