@@ -15,10 +15,12 @@ from memorist.auto_memory import folder_change_detector
 from memorist.auto_memory.memory_file import MemoryKind
 from memorist.engine.engine import Memorist
 from memorist.engine.observed_session import ObservedSession
+from memorist.ports import FileInfo
 from memorist.recall import memory_search, ranker
 from memorist.recall.lexical_score import EntryColumns, build_columns
 from memorist.recall.word_index import StoredIndexRow
 from memorist.settings import RecallSettings, Settings
+from memorist.store.disk_files import DiskFiles
 
 
 @pytest.fixture
@@ -86,6 +88,41 @@ async def test_what_changes_in_a_large_folder_is_shown_as_it_is(tmp_path: Path) 
     await ask(session, "and something about the food of yesterday")
     assert "branches.md" in await ask(session, "where is the zeppelin hangar")
     await session.close()
+    await engine.close()
+
+
+@pytest.mark.covers("RC-6", "RC-1")
+async def test_a_session_begins_with_one_look_at_each_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The index it is shown is that of the files as they are, also where one was changed in place
+    a moment ago.
+    """
+    monkeypatch.setattr(folder_change_detector, "MIN_DETECTOR_FILES", 3)
+    listed: list[Path] = []
+    scan = DiskFiles.scan
+
+    def scan_counted(files: DiskFiles, folder: Path) -> Iterable[tuple[str, FileInfo]]:
+        listed.append(folder)
+        return scan(files, folder)
+
+    monkeypatch.setattr(DiskFiles, "scan", scan_counted)
+    engine = open_engine(tmp_path)
+    folder = add_memories(engine, tmp_path)
+    shown, counts = [], []
+    for id in ("one", "two", "three"):
+        listed.clear()
+        session = engine.observe_session(id, project=str(tmp_path))
+        shown.append("\n".join(await session.opening_texts()))
+        counts.append(listed.count(folder))
+        await ask(session, "where do the colours of the warehouse come from")
+        await session.close()
+        if id == "two":
+            rewrite_in_place(folder / "invoices.md", "Where invoices come from", "All of invoices")
+
+    assert counts[1] == 1
+    assert "Where invoices come from" in shown[1]
+    assert "All of invoices" in shown[2]
     await engine.close()
 
 

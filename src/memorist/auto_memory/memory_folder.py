@@ -242,7 +242,11 @@ class MemoryFolderReader:
 
     def compare_with_last_scan(self) -> ScanDifference:
         """Compare the folder with the last scan."""
-        return compare_scan(self._loaded_scan().files, self._changes.list_files(self.list_entries))
+        entries = self._changes.list_files(self.list_entries)
+        found = compare_scan(self._loaded_scan().files, entries)
+        if found:
+            self._changes.forget()  # until they are taken in, the times of folders say nothing
+        return found
 
     def refresh_in_batches(self, should_stop: Callable[[], bool]) -> bool:
         """Do the same as `refresh` for many new files, in batches.

@@ -170,11 +170,10 @@ class MemoryExtension(SessionExtension):
         None while the folder is being scanned and on a disk error; it is then shown by itself
         later.
         """
-        return (
-            None
-            if self.recall is None or not self._is_scanned
-            else self._load_index_message(self.recall)
-        )
+        if self.recall is None or not self._is_scanned:
+            return None
+        with self.recall.scan_once():
+            return self._load_index_message(self.recall)
 
     def _load_index_message(self, recall: MemoryRecall) -> Message | None:
         self._index_failed = True
