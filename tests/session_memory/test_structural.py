@@ -198,8 +198,17 @@ def test_a_message_after_an_interruption_is_marked_as_a_correction(
 
     notes = session.notes()
 
+    assert "- merge main (interrupted)" in notes["Task specification"]
     assert "(after interrupting) the parent is feature/base" in notes["Task specification"]
     assert "the parent is feature/base" in notes["Errors & Corrections"]
+
+
+def test_a_request_that_is_made_again_after_an_interruption_is_not_marked(session: Any) -> None:
+    """What was stopped and then asked for again was answered."""
+    session.user("merge main").says("Let me look.").harness("[Request interrupted by user]")
+    session.user("merge main").says("Merged.")
+
+    assert "interrupted" not in session.notes()["Task specification"]
 
 
 def test_answers_to_questions_stand_beside_the_questions(session: Any) -> None:

@@ -235,7 +235,8 @@ def render_user_requests(ledger: TranscriptLedger, lines: list[NoteLine]) -> str
         chosen = sorted(asks[at], key=lambda each: each.order)
         whole = len(ask.sentences) or 1
         times = f" (×{ask.times})" if ask.times > 1 else ""
-        out.append(f"- {how}{join_lines(chosen, whole)}{times}")
+        stopped = " (interrupted)" if ask.interrupted else ""
+        out.append(f"- {how}{join_lines(chosen, whole)}{times}{stopped}")
     return "\n".join(out)
 
 

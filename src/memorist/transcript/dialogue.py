@@ -83,6 +83,10 @@ class DialogueUserMessage(Struct):
     sentences: list[WeighedSentence]
     times: int = 1
     """How often this text occurred among the last messages."""
+    last_turn: int = 0
+    """The turn of its last repetition; 0 for none."""
+    interrupted: bool = False
+    """The user stopped the last turn that it began."""
     required_tokens: int = -1
     """Tokens of the part that must be included; negative until computed."""
     lines: list[NoteLine] = field(default_factory=list)
@@ -125,7 +129,10 @@ class Dialogue:
     def on_interrupt(self) -> None:
         """The user interrupted the assistant."""
         self._interrupted = True
-        self._turns.current_turn.interrupted = True
+        turn = self._turns.current_turn
+        turn.interrupted = True
+        for ask in self.asks[-_REPEATS_WITHIN:]:
+            ask.interrupted = ask.interrupted or turn.number in {ask.turn, ask.last_turn}
 
     def on_user_text(self, text: str) -> None:
         """The user typed a text: a new turn begins."""
@@ -145,6 +152,7 @@ class Dialogue:
         same = next((ask for ask in self.asks[-_REPEATS_WITHIN:] if ask.text == start), None)
         if same is not None:
             same.times += 1
+            same.last_turn, same.interrupted = self._turns.current_turn.number, False
             return
         if how == ANSWERING:
             found = [
