@@ -233,8 +233,8 @@ def test_what_only_deleted_sessions_said_is_forgotten() -> None:
 
 @pytest.mark.covers("RO-6")
 def test_a_topic_tells_what_came_of_a_task_and_not_its_request_once_more() -> None:
-    """Marked as the agent's word, in whole sentences; a request stands only where nothing else was
-    learned.
+    """What the user decided; else what the agent reported, marked as its word, in whole sentences;
+    a request stands only where nothing else was learned.
     """
     asked = bullet("The user asked: “Mend the sums”")
     reported = "The agent reported: The till rounds each line before the sum."
@@ -245,6 +245,8 @@ def test_a_topic_tells_what_came_of_a_task_and_not_its_request_once_more() -> No
         text = summary(made([kept("a", task("Mend the sums", knowledge=knowledge))]))
         return text.partition("learnings: ")[2].partition("\n")[0]
 
+    decided = bullet("The user answered Which sum? → The one of each line")
+    assert learnings(asked, told, decided) == decided.text
     assert learnings(asked, told).startswith(reported)
     assert learnings(asked, told).endswith(".")
     assert learnings(asked) == asked.text

@@ -319,10 +319,9 @@ RECENT_DAYS = 3
 MAX_TIPS = 12
 """Tips of one place, from knowledge and failures. Our choice."""
 MAX_TIP_CHARACTERS = 240
-"""Longest tip in characters; longer ones are looked up in the handbook."""
+"""Longest tip or learning in characters; longer ones are looked up in the handbook."""
 RAN_PREFIX = "Ran: "
 """Prefix of an entry about a command of unknown use: a session that wants it looks it up."""
-_MAX_LEARNING_CHARACTERS = 200
 _SENTENCE_END = re.compile(r"(?<=[.!?])(?= )| …(?= )")
 _REQUEST_PREFIXES = (ASKED_PREFIX, PASSED_ON_PREFIX)
 _MAX_TOPIC_KEYWORDS = 6
@@ -466,24 +465,23 @@ def _topic_text(group: HandbookGroup, work: HandbookTask) -> str:
 
 
 def _choose_learning(taught: Sequence[HandbookEntry]) -> str:
-    """What a task taught that neither its name nor a tip of the place says: what the agent found
-    and told at most length, else the first entry that is no request.
+    """What a task taught beyond its name: what the user decided or put right, else what the agent
+    found and told at most length, else the first entry that is no request.
     """
-    reports = [entry.text for entry in taught if entry.text.startswith(REPORTED_PREFIX)]
-    if reports:
-        return max(reports, key=len)
-    return next(
-        (entry.text for entry in taught if not entry.text.startswith(_REQUEST_PREFIXES)),
-        taught[0].text,
-    )
+    others = [entry for entry in taught if not entry.text.startswith(_REQUEST_PREFIXES)]
+    said = [entry.text for entry in others if entry.proof == "said"]
+    reports = [entry.text for entry in others if entry.text.startswith(REPORTED_PREFIX)]
+    if said or not reports:
+        return (said or [entry.text for entry in others] or [taught[0].text])[0]
+    return max(reports, key=len)
 
 
 def _shorten_learning(text: str) -> str:
     """The first sentences that fit; a longer one is cut."""
     text = " ".join(text.split())
-    if len(text) <= _MAX_LEARNING_CHARACTERS:
+    if len(text) <= MAX_TIP_CHARACTERS:
         return text
-    ends = [found.start() for found in _SENTENCE_END.finditer(text[:_MAX_LEARNING_CHARACTERS])]
-    if ends and ends[-1] >= _MAX_LEARNING_CHARACTERS // 3:
+    ends = [found.start() for found in _SENTENCE_END.finditer(text[:MAX_TIP_CHARACTERS])]
+    if ends and ends[-1] >= MAX_TIP_CHARACTERS // 3:
         return text[: ends[-1]]
-    return text[: _MAX_LEARNING_CHARACTERS - 1].rstrip() + "…"
+    return text[: MAX_TIP_CHARACTERS - 1].rstrip() + "…"
