@@ -299,3 +299,15 @@ async def test_what_structure_proves_stays_current_beside_a_model_that_adds_noth
     assert sections["Task specification"].startswith("<!-- structural -->")
     assert first in sections["Task specification"]
     assert later in sections["Task specification"]
+
+
+@pytest.mark.covers("SM-6", "FK-1")
+def test_the_hints_of_a_template_of_ones_own_are_in_the_form_and_ours_are_not() -> None:
+    """A real small model filled in each hint of ours as a line of its notes."""
+    prompt = load_prompt("session_memory/form")
+    own = "# Risks\n_What may break, and for whom._\n"
+    form = build_notes_form(own, "/n/notes.md", own, prompt, rewritten=(), reminders="")
+
+    assert "- Risks: What may break" in form.instruction
+    assert "Errors & Corrections; " in build().instruction
+    assert "What went wrong" not in build().instruction

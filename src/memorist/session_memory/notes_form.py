@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from memorist.core.messages import JsonObject
-from memorist.core.prompt_templates import render_template
+from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.forks.answer_form import AnswerForm, list_answer_texts
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement
 from memorist.forks.text_edits import TextEdits
@@ -37,9 +37,6 @@ def build_notes_form(
     shape = template_sections(template)
     titles = [frame.title for frame in shape]
     replaced = tuple(title for title in titles if title in (*REPLACED_SECTIONS, *rewritten))
-    hints = "\n".join(
-        f"- {frame.title}: {_first_clause(frame.hint.strip('_*'))}".rstrip(": ") for frame in shape
-    )
     written = {key: body for key, body in parse_authored_sections(notes, template).items() if body}
     bodies = "\n\n".join(f"{title}:\n{body}" for title, body in written.items())
     shown = f"The notes until now:\n\n{bodies}" if bodies else ""
@@ -52,7 +49,7 @@ def build_notes_form(
         return TextEdits(() if text == notes else (edit,))
 
     return AnswerForm(
-        instruction=render_template(prompt, {"sections": hints}, strict=True),
+        instruction=render_template(prompt, {"sections": _render_sections(template)}, strict=True),
         material="\n\n".join(filter(None, (shown, reminders))),
         schema={
             "type": "object",
@@ -82,6 +79,18 @@ def _fill_sections(
             text = "\n".join(filter(None, (*kept, *(f"- {line.lstrip('-* ')}" for line in new))))
         filled[title] = "\n\n".join(filter(None, (text, f"{mark}{derived}")))
     return filled
+
+
+def _render_sections(template: str) -> str:
+    """The sections of a template. The hints of ours are left out: their titles say enough, and
+    small models fill them in as answers.
+    """
+    shape = template_sections(template)
+    if template == load_prompt("session_memory/template"):
+        return f"By section: {'; '.join(frame.title for frame in shape)}."
+    return "\n".join(
+        f"- {frame.title}: {_first_clause(frame.hint.strip('_*'))}".rstrip(": ") for frame in shape
+    )
 
 
 def _first_clause(hint: str) -> str:

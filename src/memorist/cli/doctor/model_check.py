@@ -386,18 +386,18 @@ TASKS = (
         _judge_tool_calls,
     ),
     TrialTask(
-        "JSON by a schema",
-        "notes and memories of a model on this machine",
-        'Where edits as text are right, set models.forms = "never": it writes edits then.',
-        lambda _: build_notes_task(),
-        lambda reply: judge_notes(_reply_text(reply)),
-    ),
-    TrialTask(
         "a choice from a list",
         'recall with recall.selector = "model"',
         'Leave recall.selector = "ranker".',
         lambda _: _build_choice(),
         _judge_choice,
+    ),
+    TrialTask(
+        "JSON by a schema",
+        "notes and memories of a model on this machine",
+        'Where edits as text are right, set models.forms = "never": it writes edits then.',
+        lambda _: build_notes_task(),
+        lambda reply: judge_notes(_reply_text(reply)),
     ),
     TrialTask(
         "a summary",
