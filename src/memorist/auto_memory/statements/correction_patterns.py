@@ -91,6 +91,13 @@ CORRECTIONS: tuple[StatementPattern, ...] = (
         r"[^?,]{0,30}\b(?:heißt?|heiße|m['’]appelle|s['’]appelle|llam[oa]|cham[oa]|зовут) [\w-]+,? (?:(?:und )?nicht|pas|(?:y )?no|(?:e )?não|а не) [\w-]+\s*[.!]*$"
         r"|我(?:的\w{1,4})?叫[^，,。]{1,12}[，,]?不(?:是|叫).{1,12})",
     ),
+    # What is to be forgotten, and what is used in its place.
+    define_pattern(
+        "correction",
+        r"(?P<text>(?:(?:forget(?: about)?|scratch|vergiss|oublie[sz]?|olvida|esque[cç][ae]|забудь(?:те)? про) [^?,;]{1,40}[,;:–—-]+ ?"
+        r"(?:we|it['’]?s|use|wir|ab jetzt|jetzt|nous|on|maintenant|ahora|usamos|agora|теперь|сейчас|мы)\b"
+        r"|(?:忘掉|忘了) ?[^?，,]{1,30}[，,；] ?(?:现在|我们|改)|[^?？、]{1,30}は忘れて、?(?:今は|これからは)?)[^?？]{2,})",
+    ),
     # French, Spanish, Portuguese, German
     define_pattern(
         "rule",
@@ -134,7 +141,7 @@ CORRECTIONS: tuple[StatementPattern, ...] = (
     # Russian
     define_pattern(
         "rule",
-        r"(?P<text>забудь(?:те)? про [^?,]{2,40}, (?:теперь|сейчас) (?:у нас |мы )?[^?]{2,}|мне (?:удобнее|проще|привычнее|больше нравится|комфортнее) [^?]{4,}|по умолчанию \w+(?:о|ом|ами|ски)(?: \w+)?[.!]*$|больше не \w+(?:й|и|ь)(?:те)? "
+        r"(?P<text>мне (?:удобнее|проще|привычнее|больше нравится|комфортнее) [^?]{4,}|по умолчанию \w+(?:о|ом|ами|ски)(?: \w+)?[.!]*$|больше не \w+(?:й|и|ь)(?:те)? "
         r"[^?]{3,}|(?:надо|нужно|следует) (?:всегда|сначала|каждый раз) [^?]{4,})",
         unless=r".*\b(?:эт\w+|сейчас|здесь|тут)\b",
     ),
