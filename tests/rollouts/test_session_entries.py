@@ -221,6 +221,8 @@ def test_a_pull_request_that_was_not_opened_is_no_entry() -> None:
     [
         "Committed as `19780ba`.",
         "Done. Committed as `19780ba` on `rounding`.",
+        "8 files changed, 185 insertions, 8 deletions.",
+        "12 files changed, 1 insertion(+), 30 deletions(-)",
         "On a clean till it works.",
         "I can write up what the southern tills do with the sums of their lines.",
         "The sums of the southern tills have a page of their own, if you want to open it.",

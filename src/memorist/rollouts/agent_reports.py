@@ -152,10 +152,11 @@ _GUESS_FACTOR = 0.6
 _BARE_COMMIT = lazy_pattern(
     r"(?:[*_`]*(?:all )?(?:done|committed|commits?|pushed|amended)\b[*_`]*[\s:,.—–-]*"
     r"(?:(?:and|as|in|it|to|is|at|on|with|commit|pushed|committed|branch|now|hash|sha)\s+)*"
-    r"[`\"'(]*[\w./-]*[`\"')]*[\s.,!]*(?:(?:on|to|onto) (?:branch )?[`\w./-]+[\s.,!]*)?)+",
+    r"[`\"'(]*[\w./-]*[`\"')]*[\s.,!]*(?:(?:on|to|onto) (?:branch )?[`\w./-]+[\s.,!]*)?)+"
+    r"|\W*\d+ files? changed\b[\w\s,()+-]*[.!]?",
     re.IGNORECASE,
 )
-"""A commit's name, without what was committed."""
+"""A commit's name or size, without what was committed."""
 _MAX_ANNOUNCING_STEMS = 4
 """Content words up to which a sentence only tells that something was opened."""
 
