@@ -122,12 +122,6 @@ _ENGLISH: tuple[StatementPattern, ...] = (
     ),
     define_pattern(
         "rule",
-        r"(?P<text>(?:our |all |the )?(?:[\w-]+ ){1,3}(?:(?:lives?|goes?|happens?|(?:is|are) (?:kept|stored|tracked|managed|"
-        r"written))(?: out| over)? (?:in|on|under|at|by|through|via) (?-i:[A-Z]|#)\S+|(?:goes?|happens?|ships?|released?)"
-        r"(?: out)? every \w+).*)",
-    ),
-    define_pattern(
-        "rule",
         r"(?P<text>(?:our |all |the )?(?:logs?|metrics|traces|secrets?|flags?|designs?|docs|tickets?|bugs?|alerts?|dashboards?|specs?|"
         r"mockups?|credentials) (?:are|is) (?:in|on) (?-i:[A-Z])\w+.*)",
     ),
@@ -211,10 +205,6 @@ _ENGLISH: tuple[StatementPattern, ...] = (
         "rule", rf"(?P<text>(?:prefer|avoid|favou?r|adhere to|stick to|follow) {MOMENT}\w+.*)"
     ),
     define_pattern("rule", rf"(?P<text>(?:please )?(?:be|keep it|stay) (?:more )?{MANNER}\b.*)"),
-    define_pattern(
-        "rule",
-        r"(?P<text>(?:please )?(?:do not|don['’]?t|make no|never)(?: make| any)* assum\w+.*)",
-    ),
     define_pattern("rule", r"(?P<text>make no assumptions\b.*)"),
     define_pattern(
         "rule",
@@ -247,7 +237,6 @@ _ENGLISH: tuple[StatementPattern, ...] = (
         r"(?P<text>.{3,80} (?:is|are) (?:deprecated|stale|no longer (?:used|supported|needed)|off "
         r"limits|forbidden|not allowed)\b.*)",
     ),
-    define_pattern("rule", rf"(?P<text>we (?:use|deploy|target|test with|write|run) {THING}\b.*)"),
     define_pattern(
         "correction",
         r"(?P<text>(?:didn['’]?t i (?:say|tell|ask)|why (?:do|are|did) you (?:keep|still|always|again)"
@@ -301,11 +290,6 @@ _ENGLISH: tuple[StatementPattern, ...] = (
         rf"(?! (?:it|that|this|them|yet|now)\b)(?:.*\b(?:folder|director(?:y|ies)|files?|things|unless|without|"
         rf"any\w*|everything|under|code)\b.*|.{{0,12}}, .+|[\s.!]*$))",
         unless=r".*\b(?:yet|for now|this|that file)\b",
-    ),
-    define_pattern(
-        "rule",
-        r"(?P<text>(?:please |always )?(?:ask|check with|confirm with|tell|consult)(?: me)?(?: first)? before "
-        r"(?:you|i|we|any|every|\w+ing)\b.*)",
     ),
     define_pattern(
         "rule", r"(?P<text>(?:verify|test|read|look|think|plan|check)\b.{0,40} before you \w+.*)"
@@ -602,11 +586,6 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = (
     define_pattern(
         "rule",
         r"(?P<text>(?:sé|sea|seja) (?:más |mais )?(?:breve|conciso|directo|direto|objetivo)\w*.*)",
-    ),
-    define_pattern(
-        "rule",
-        r"(?P<text>(?:por favor,? )?(?:no|não) (?:agregues|añadas|escribas|uses|crees|toques|modifiques|borres|adicione|escreva|use|crie|mexa|toque|modifique|apague)\b .+)",
-        unless=r".*\b(?:est[ea]|aquí|ahora|todavía|aqui|agora|ainda)\b",
     ),
     # Russian
     define_pattern(
