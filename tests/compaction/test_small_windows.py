@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from compaction.histories import History
 from memorist.compaction.compaction_prompts import load_compaction_prompts
@@ -53,12 +54,9 @@ def _terms(limit: int) -> RewriteOptions:
 
 def _structural(conversation: MeasuredConversation, limit: int) -> CompactionResult:
     return compact_structurally(
-        conversation.messages,
-        conversation.user_texts,
+        replace(conversation, transcript="/s/transcript.jsonl", factor=1.0),
         budgets=(min(limit, conversation.tokens) // 2, limit),
-        transcript="/s/transcript.jsonl",
         cwd="/s",
-        factor=1.0,
     )
 
 

@@ -131,6 +131,27 @@ async def test_a_conversation_goes_on_past_its_window_again_and_again(
     assert len(host.messages) == 2 * 61
 
 
+@pytest.mark.covers("CP-15", "CP-16")
+async def test_a_later_digest_is_made_of_the_whole_conversation(tmp_path: Path) -> None:
+    """Not of the digest before it: what was said first keeps its step, whatever number of
+    compactions later, also by a new process. What the host itself dropped does not come back.
+    """
+    host = Host()
+    for opened in range(2):
+        async with Memorist(model="structural", home=tmp_path, settings=SETTINGS) as engine:
+            session = await engine.open("s", listener=host.events.append)
+            if opened == 0:
+                await host.turn(session, KEY_WORDS)
+            for number in range(30):
+                await host.turn(session, f"Request {opened}-{number}. {PAGE * 40}")
+    last = msgspec.json.encode(host.sent[-1]).decode()
+
+    assert len(host.compactions()) >= 3
+    assert f"[step 1] {KEY_WORDS}" in last
+    assert "[step 3] Request 0-0." in last
+    assert "[earlier]" not in last
+
+
 @pytest.mark.covers("CP-3", "CP-15")
 async def test_a_real_sdk_loop_runs_past_its_window_three_times(tmp_path: Path) -> None:
     """The official SDK against a server that is as strict as the real one about pairs and its

@@ -4,7 +4,7 @@ compactor. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from msgspec import Struct
 
@@ -17,6 +17,11 @@ from memorist.errors import NothingToDo
 from memorist.forks.fork_spec import ParentCall
 from memorist.formats.transcript_format import CompactionBoundary
 from memorist.models.model_pricing import ModelPrice
+
+ConversationReader = Callable[[Sequence[Message], frozenset[str]], Awaitable[tuple[Message, ...]]]
+"""From messages that are shown, and the ids of others that are to be left out, to the whole
+conversation. Where it cannot be read, the shown messages.
+"""
 
 
 class CompactionRequest(Struct, frozen=True, kw_only=True):
@@ -39,6 +44,10 @@ class CompactionRequest(Struct, frozen=True, kw_only=True):
     predecessor: str = ""
     """The model of the last request, where its window is larger than the one of this request's
     model: in the rollout family it writes the hand-over.
+    """
+    read_whole: ConversationReader | None = None
+    """Reads the conversation with what earlier compactions removed from it; None where no record of
+    it is kept.
     """
     forced: bool = False
     """The provider rejected the request as too long: it must shrink, whatever the estimate says."""

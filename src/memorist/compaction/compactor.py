@@ -45,7 +45,7 @@ from memorist.compaction.conversation_preamble import (
     split_preamble,
 )
 from memorist.compaction.economics import TokenRates, derive_token_rates
-from memorist.compaction.extractive_summary import build_extractive_summary
+from memorist.compaction.extractive_summary import summarize_conversation
 from memorist.compaction.full_compaction import (
     RewriteOptions,
     restore_missing_items,
@@ -93,7 +93,7 @@ from memorist.compaction.tool_result_budget import (
     build_keep_all_decisions,
 )
 from memorist.compaction.user_words import estimate_words_tokens
-from memorist.core.messages import Message, Usage
+from memorist.core.messages import Message, Origin, Usage
 from memorist.core.token_count import estimate_messages_tokens, estimate_text_tokens
 from memorist.core.tool_pairs import starts_reply
 from memorist.errors import StoreError
@@ -136,27 +136,19 @@ def estimate_budget_for_unanswered(
 
 
 def compact_structurally(
-    messages: Sequence[Message],
-    user_texts: Sequence[str],
+    shown: MeasuredConversation,
     *,
     budgets: tuple[int, int],
-    transcript: str,
-    cwd: str,
-    factor: float,
+    whole: Sequence[Message] = (),
+    cwd: str = "",
 ) -> CompactedHistory:
     """Compact without a model. `budgets` are the usual tokens of the result and the most that a
     request may have: what the model has not answered yet, and the user's words, may take more than
-    the usual tokens. The rest is as in `build_extractive_summary`.
+    the usual tokens. The rest is as in `summarize_conversation`.
     """
     usual, limit = budgets
-    return build_extractive_summary(
-        messages,
-        max(usual, estimate_budget_for_unanswered(messages, user_texts, limit, factor)),
-        user_texts=user_texts,
-        transcript=transcript,
-        cwd=cwd,
-        factor=factor,
-    )
+    least = estimate_budget_for_unanswered(shown.messages, shown.user_texts, limit, shown.factor)
+    return summarize_conversation(shown, max(usual, least), whole=whole, cwd=cwd)
 
 
 MIN_SUMMARIZABLE_TOKENS = 4_000
@@ -542,7 +534,7 @@ class Compactor(SessionExtension):
             case "full" | "inline":
                 return await self._compact_with_model(strategy, (measured, whole), call, terms)
             case "structural":
-                return await self._compact_structurally(measured, terms.limit)
+                return await self._compact_structurally(measured, call, terms.limit)
             case "tail":
                 usual = min(terms.limit, measured.tokens) // 2
                 least = estimate_budget_for_unanswered(
@@ -657,7 +649,7 @@ class Compactor(SessionExtension):
             await asyncio.sleep(0)
 
     async def _compact_structurally(
-        self, measured: MeasuredConversation, limit: int
+        self, measured: MeasuredConversation, call: CompactionRequest, limit: int
     ) -> CompactionResult:
         """Compact without a model, outside the loop: a long history takes seconds, in which the
         host's other conversations go on.
@@ -666,24 +658,34 @@ class Compactor(SessionExtension):
             return UnchangedHistory(
                 f"The conversation has {measured.tokens:,} tokens; there is nothing to be gained."
             )
-        cwd = self._tracker.ledger.cwd
         compacted: CompactedHistory = await self._runtime.run_heavy(
             compact_structurally,
-            measured.messages,
-            tuple(self._user_texts),
+            measured,
             budgets=(
                 min(limit // 2, measured.tokens // 2, self._settings.keep_maximum_tokens),
                 limit,
             ),
-            transcript=measured.transcript,
-            cwd=cwd,
-            factor=measured.factor,
+            whole=await _read_whole(measured, call),
+            cwd=self._tracker.ledger.cwd,
         )
         return (
             compacted.restore_message_objects(measured.messages)
             if compacted.tokens_after < measured.tokens
             else UnchangedHistory("The result would not be smaller than what it replaces.")
         )
+
+
+async def _read_whole(
+    measured: MeasuredConversation, call: CompactionRequest
+) -> tuple[Message, ...]:
+    """The conversation with what earlier compactions removed, where one of them did."""
+    if call.read_whole is None or not any(
+        message.origin is Origin.SUMMARY for message in measured.messages
+    ):
+        return measured.messages
+    shown = {message.id for message in measured.messages}
+    preamble = frozenset(each.id for each in call.messages if each.id not in shown)
+    return await call.read_whole(measured.messages, preamble)
 
 
 async def _run_unless_short(

@@ -36,7 +36,7 @@ from memorist.compaction.identifiers import (
     rank_names,
     render_unknown_names,
 )
-from memorist.compaction.measured_history import measure_conversation
+from memorist.compaction.measured_history import MeasuredConversation, measure_conversation
 from memorist.compaction.newest_messages import (
     NewestMessages,
     choose_newest_messages,
@@ -298,18 +298,27 @@ def build_extractive_summary(
     including what an earlier compaction removed. `transcript` is the path of the full transcript;
     `cwd` is the session's folder, relative to which paths are shown.
     """
-    measured = measure_conversation(messages, user_texts=user_texts, factor=factor)
-    before = measured.tokens
+    measured = measure_conversation(
+        messages, user_texts=user_texts, transcript=transcript, factor=factor
+    )
+    return summarize_conversation(measured, budget, cwd=cwd)
+
+
+def summarize_conversation(
+    shown: MeasuredConversation, budget: int, *, whole: Sequence[Message] = (), cwd: str = ""
+) -> CompactedHistory:
+    """As `build_extractive_summary`, of a measured conversation. `whole` is the conversation with
+    what earlier compactions removed from it: the summary is made of that, the newest messages are
+    those that are shown.
+    """
+    before, factor, messages = shown.tokens, shown.factor, shown.messages
     if before <= budget:
         return CompactedHistory(
-            strategy="structural",
-            messages=tuple(messages),
-            tokens_before=before,
-            tokens_after=before,
+            strategy="structural", messages=messages, tokens_before=before, tokens_after=before
         )
-    kept = choose_newest_messages(messages, measured.sizes, budget, factor)
-    material = _gather_material(messages, kept, user_texts, cwd)
-    text = _render_summary(material, int((budget - kept.tokens) / factor) - 1, transcript)
+    kept = choose_newest_messages(messages, shown.sizes, budget, factor)
+    material = _gather_material(whole or messages, kept, shown.user_texts, cwd)
+    text = _render_summary(material, int((budget - kept.tokens) / factor) - 1, shown.transcript)
     summary = (
         Message(
             id=EXTRACTIVE_SUMMARY_ID, role="user", blocks=(TextBlock(text),), origin=Origin.SUMMARY
@@ -321,7 +330,7 @@ def build_extractive_summary(
         messages=summary,
         tokens_before=before,
         tokens_after=estimate_messages_tokens(summary, factor),
-        cut=find_removed_items(measured, kept.messages, "only extracts of it are in the digest"),
+        cut=find_removed_items(shown, kept.messages, "only extracts of it are in the digest"),
     )
 
 

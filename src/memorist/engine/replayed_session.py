@@ -86,6 +86,7 @@ class ReplayedSession:
                     limits=limits,
                     price=self.price,
                     now=now,
+                    read_whole=self._log.read_whole_conversation,
                 )
             )
             self._apply_compaction(done)

@@ -506,6 +506,7 @@ class Session:
             provider_compacts=self._provider_edits.is_compaction_enabled,
             skills=self._log.invoked_skills.list_invoked(),
             predecessor=self._find_larger_predecessor(),
+            read_whole=self._log.read_whole_conversation,
         )
         before = self._view.messages()
         done = await self._view.compact_if_due(self._log.runtime.clock.now(), call)

@@ -5,6 +5,7 @@ Shared by live, observed and replayed sessions.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,7 +17,8 @@ from memorist.compaction.compaction_prompts import load_compaction_prompts
 from memorist.compaction.compactor import Compactor
 from memorist.context.rollback import starts_turn
 from memorist.core.messages import Message
-from memorist.errors import StoreError
+from memorist.engine.removed_messages import read_whole_conversation
+from memorist.errors import StoreError, UnreadableSession
 from memorist.events import (
     Event,
     ForkFinished,
@@ -279,6 +281,19 @@ class SessionLog:
         self._transcript.append(boundary)
         self.window_messages = list(messages)
         self.tracker.on_history_replaced(messages, measured_before=measured_before)
+
+    async def read_whole_conversation(
+        self, window: Sequence[Message], hidden: frozenset[str]
+    ) -> tuple[Message, ...]:
+        """A `ConversationReader` of this session."""
+        self.flush()
+        if self._transcript.dropped_entries or self._transcript.is_deleted:
+            return tuple(window)
+        path = self.context.layout.transcript
+        try:
+            return await asyncio.to_thread(read_whole_conversation, path, window, hidden)
+        except (UnreadableSession, OSError):
+            return tuple(window)
 
     def flush(self) -> None:
         """Hand the transcript to the operating system, and record the session where that was not

@@ -1,0 +1,55 @@
+"""What a later compaction reads back of the conversation that an earlier one made smaller."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memorist.compaction.extractive_summary import EXTRACTIVE_SUMMARY_ID
+from memorist.core.messages import Message, Origin, TextBlock
+from memorist.engine.removed_messages import find_recorded_messages, join_window
+from memorist.formats.transcript_format import CompactionBoundary
+
+pytestmark = pytest.mark.covers("CP-15")
+
+
+def said(id: str, text: str = "", origin: Origin = Origin.USER) -> Message:
+    return Message(id=id, role="user", blocks=(TextBlock(text or id),), origin=origin)
+
+
+DIGEST = said(EXTRACTIVE_SUMMARY_ID, origin=Origin.SUMMARY)
+
+
+@given(st.integers(0, 30), st.sets(st.integers(0, 30)), st.booleans())
+def test_every_message_stands_once_and_in_its_order(
+    count: int, shown: set[int], is_whole: bool
+) -> None:
+    """Recorded messages keep their order; those in the window are the window's own."""
+    recorded = [said(f"m{at}") for at in range(count)]
+    window = [said(f"m{at}", "as shown") for at in sorted(shown) if at < count]
+    joined = join_window(recorded, [DIGEST, *window], is_whole=is_whole)
+
+    expected = [f"m{at}" for at in range(count)]
+    assert [each.id for each in joined] == ([] if is_whole else [DIGEST.id]) + expected
+    assert [each for each in joined if each.text == "as shown"] == window
+
+
+def test_what_is_only_in_the_window_follows_what_it_follows_there() -> None:
+    """Memories that were inserted, and messages that are not recorded yet."""
+    recorded = [said(id) for id in ("a", "b", "c")]
+    window = [DIGEST, said("a"), said("memorist-recall"), said("c"), said("new")]
+
+    joined = join_window(recorded, window, is_whole=True)
+
+    assert [each.id for each in joined] == ["a", "memorist-recall", "b", "c", "new"]
+
+
+def test_only_our_own_compactions_are_undone() -> None:
+    """What the host replaced by a history of its own was dropped on purpose."""
+    a, b, c, summary = said("a"), said("b"), said("c"), said("s", origin=Origin.SUMMARY)
+    own = CompactionBoundary(id="structural", line=0, kept=1)
+    hosts = CompactionBoundary(id="", line=0, trigger="host", kept=1, replacement=(summary,))
+
+    assert find_recorded_messages([a, b, own, c]) == [a, b, c]
+    assert find_recorded_messages([a, b, hosts, c]) == [summary, b, c]
