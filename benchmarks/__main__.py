@@ -25,6 +25,7 @@ BENCHES = {
     "notes": "notes",
     "forks": "forking",
     "carryover": "carryover",
+    "again": "compacting_again",
     "cache": "cache",
     "prepare": "preparing",
     "proxy": "proxy",

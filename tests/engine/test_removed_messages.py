@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.compaction.extractive_summary import EXTRACTIVE_SUMMARY_ID
+from memorist.compaction.whole_conversation import join_window
 from memorist.core.messages import Message, Origin, TextBlock
-from memorist.engine.removed_messages import find_recorded_messages, join_window
+from memorist.engine.removed_messages import find_recorded_messages
 from memorist.formats.transcript_format import CompactionBoundary
 
 pytestmark = pytest.mark.covers("CP-15")
@@ -43,6 +44,13 @@ def test_what_is_only_in_the_window_follows_what_it_follows_there() -> None:
     joined = join_window(recorded, window, is_whole=True)
 
     assert [each.id for each in joined] == ["a", "memorist-recall", "b", "c", "new"]
+
+
+def test_copies_of_the_users_words_stand_once() -> None:
+    """Codex shows copies of the user's messages after a compaction, under other ids."""
+    joined = join_window([said("a", "Go on."), said("b")], [said("copy", "Go on.")], is_whole=True)
+
+    assert [each.id for each in joined] == ["a", "b"]
 
 
 def test_only_our_own_compactions_are_undone() -> None:

@@ -22,7 +22,7 @@ from memorist.compaction.compaction_result import (
     CompactionStrategy,
     UnchangedHistory,
 )
-from memorist.compaction.extractive_summary import build_extractive_summary, is_instruction_message
+from memorist.compaction.extractive_summary import is_instruction_message, summarize_conversation
 from memorist.compaction.full_compaction import RewriteOptions
 from memorist.compaction.measured_history import (
     MeasuredConversation,
@@ -36,6 +36,7 @@ from memorist.compaction.newest_messages import (
 )
 from memorist.compaction.oldest_rounds import ensure_user_first
 from memorist.compaction.session_memory_compaction import SessionNotes
+from memorist.compaction.whole_conversation import join_window, strip_host_content
 from memorist.compaction.window_at_message import RecordedWindow
 from memorist.core.messages import Message
 from memorist.core.token_count import estimate_messages_tokens, token_factor
@@ -197,16 +198,26 @@ def _rewrite_spoken(
                 measured, options.summary or _build_notes(recorded, options), terms
             )
         case "structural":
-            return build_extractive_summary(
-                measured.messages,
-                budget,
-                user_texts=measured.user_texts,
-                transcript=options.source,
-                cwd=cwd,
-                factor=options.factor,
+            return summarize_conversation(
+                measured, budget, whole=_join_removed(recorded, measured), cwd=cwd
             )
         case _:
             return keep_tail(measured, budget)
+
+
+def _join_removed(recorded: RecordedWindow, measured: MeasuredConversation) -> tuple[Message, ...]:
+    """The conversation with what its client's compactions removed from it."""
+    if len(recorded.all_messages) <= len(recorded.messages):
+        return measured.messages
+    shown = {each.id for each in recorded.messages}
+    everything = (
+        each if each.id in shown else strip_host_content(each)
+        for each in close_open_calls(recorded.all_messages)
+        if not is_instruction_message(each)
+    )
+    return join_window(
+        [each for each in everything if each.blocks], measured.messages, is_whole=True
+    )
 
 
 def _build_notes(recorded: RecordedWindow, options: OfflineOptions) -> str:

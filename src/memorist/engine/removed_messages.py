@@ -10,12 +10,10 @@ from itertools import accumulate
 from pathlib import Path
 from typing import get_args
 
-from msgspec.structs import replace
-
 from memorist.compaction.compaction_result import CompactionStrategy
-from memorist.compaction.extractive_summary import EXTRACTIVE_SUMMARY_ID
+from memorist.compaction.whole_conversation import join_window, strip_host_content
 from memorist.context.rollback import drop_rolled_back
-from memorist.core.messages import Message, Origin, TextBlock
+from memorist.core.messages import Message
 from memorist.core.token_count import estimate_message_tokens
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
 from memorist.store.transcript_reader import read_transcript
@@ -40,7 +38,7 @@ def read_whole_conversation(
         part
         for each in recorded
         if each.id in shown or each.id not in left_out
-        if (part := each if each.id in shown else _strip_host_content(each)).blocks
+        if (part := each if each.id in shown else strip_host_content(each)).blocks
     ]
     newest = _take_newest(recorded)
     return join_window(newest, window, is_whole=len(newest) == len(recorded))
@@ -62,40 +60,7 @@ def find_recorded_messages(entries: Iterable[TranscriptEntry]) -> list[Message]:
     return found
 
 
-def _strip_host_content(message: Message) -> Message:
-    """The message without what the host put into it."""
-    own = tuple(
-        block
-        for block in message.blocks
-        if not isinstance(block, TextBlock)
-        or (block.origin or message.origin) is not Origin.INJECTED
-    )
-    return message if len(own) == len(message.blocks) else replace(message, blocks=own)
-
-
 def _take_newest(messages: Sequence[Message]) -> Sequence[Message]:
     sizes = accumulate(estimate_message_tokens(each) for each in reversed(messages))
     count = sum(size <= MAX_REMOVED_TOKENS for size in sizes)
     return messages[len(messages) - count :]
-
-
-def join_window(
-    recorded: Sequence[Message], window: Sequence[Message], *, is_whole: bool
-) -> tuple[Message, ...]:
-    """The recorded messages, each that is in the window as it is shown there. What is only in the
-    window follows the message that it follows there; the digest of a former compaction is left out
-    where all that it was made of is recorded (`is_whole`).
-    """
-    known = {each.id for each in recorded}
-    shown = {each.id: each for each in window}
-    following: dict[str, list[Message]] = {}
-    last = ""
-    for each in window:
-        if each.id in known:
-            last = each.id
-        elif not (is_whole and each.id == EXTRACTIVE_SUMMARY_ID):
-            following.setdefault(last, []).append(each)
-    joined = list(following.get("", ()))
-    for each in recorded:
-        joined += (shown.get(each.id, each), *following.get(each.id, ()))
-    return tuple(joined)
