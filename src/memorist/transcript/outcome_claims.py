@@ -123,7 +123,7 @@ class ProvenOutcomes:
 
     def find_contradiction(self, line: str) -> str:
         """Return what the session proves against a line; empty where there is nothing."""
-        for clause in _split_clauses(line):
+        for clause in dict.fromkeys(_split_clauses(line)):  # a model that loops repeats itself
             fault = self._judge_clause(clause)
             if fault:
                 return fault
@@ -158,10 +158,12 @@ class ProvenOutcomes:
     def _judge_check(self, plain: str) -> str:
         parts = (plain, *_PART_END.split(plain))
         for kind, runs in self._checks.items():
+            if not runs:
+                continue
             passes, fails = (
                 any(map(pattern[kind].search, parts)) for pattern in (_CHECK_PASSES, _CHECK_FAILS)
             )
-            if runs and passes is not fails:
+            if passes is not fails:
                 return _contradict(runs, runs[-1].text, says_passes=passes)
         return ""
 
