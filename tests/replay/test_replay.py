@@ -211,7 +211,7 @@ def test_a_killed_replay_leaves_nothing_half_written_and_the_next_one_is_whole(
     """
     source = claude_session(tmp_path / "s.jsonl", 400)
     chance = random.Random(7)
-    for _ in range(5):
+    for _ in range(3):
         process = start([str(source), "--out", "out"], tmp_path)
         time.sleep(chance.uniform(0.3, 1.2))
         process.send_signal(signal.SIGKILL)
