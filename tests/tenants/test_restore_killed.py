@@ -4,9 +4,11 @@ which is then away.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -16,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from memorist.errors import StoreError
+from memorist.errors import SessionInUse, StoreError
 from memorist.store import disk_files, shared_folder, shared_sessions
 from memorist.store.shared_sessions import SharedSessions
 
@@ -85,6 +87,16 @@ def shared(address: str, tmp_path: Path) -> Path:
     return one
 
 
+def _acquire_when_free(server: SharedSessions, folder: Path) -> None:
+    """Acquire the session; the database needs a moment to see that a process was killed."""
+    for _ in range(50):
+        with contextlib.suppress(SessionInUse):
+            server.acquire("t1", folder)
+            return
+        time.sleep(0.1)
+    server.acquire("t1", folder)
+
+
 def test_a_kill_between_any_two_lines_leaves_one_state_or_the_other(
     shared: Path, address: str, tmp_path: Path
 ) -> None:
@@ -109,7 +121,7 @@ def test_a_kill_between_any_two_lines_leaves_one_state_or_the_other(
         seen.add(found == NEW)
 
         server = SharedSessions(address)
-        server.acquire("t1", folder)
+        _acquire_when_free(server, folder)
         server.release("t1")
         assert read_files(folder) == NEW
         assert [path.name for path in folder.parent.iterdir()] == ["t1"]
