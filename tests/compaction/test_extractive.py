@@ -248,6 +248,7 @@ def test_a_digest_says_which_requests_were_not_answered() -> None:
     history = History().user("Rename the table.").runs("a", LISTING).says("It is renamed.")
     history.user("Drop the index.").runs("b", LISTING)
     history.injected("<turn_aborted>\nstopped on purpose\n</turn_aborted>")
+    history.user("Drop the view.").says("I drop").injected("[Request interrupted by user]")
     history.user("Keep the index.").runs("c", LISTING).says("Kept.").user("Write the migration.")
     history.says("I begin with the schema.").runs("d", LISTING).user("And its test.")
     for number in range(4):
@@ -257,6 +258,7 @@ def test_a_digest_says_which_requests_were_not_answered() -> None:
     assert "unless marked" in text
     assert re.search(r"^\[step 1\] Rename the table", text, re.MULTILINE)
     assert re.search(r"^\[step \d+, interrupted\] Drop the index", text, re.MULTILINE)
+    assert re.search(r"^\[step \d+, interrupted\] Drop the view", text, re.MULTILINE)
     assert re.search(r"^\[step \d+\] Keep the index", text, re.MULTILINE)
     assert re.search(r"^\[step \d+, not answered yet\] Write the migration", text, re.MULTILINE)
 

@@ -65,17 +65,18 @@ class SummaryUtterance(Struct, frozen=True):
 def _find_marks(messages: Sequence[Message]) -> list[str]:
     """For each message, what became of words typed in it: empty where the assistant's next closing
     reply came before the user stopped a turn. A closing reply has text, calls nothing, and is
-    followed by a message of the user or by nothing.
+    followed by a message of the user or by nothing; one that was stopped closes nothing.
     """
     marks = []
-    mark, follower = UNANSWERED_MARK, "user"
+    mark, closes = UNANSWERED_MARK, True
     for message in reversed(messages):
         marks.append(mark)
         if message.role == "user" and is_interruption_notice(message.text):
-            mark = INTERRUPTED_MARK
-        elif message.role == "assistant" and follower == "user":
-            mark = "" if message.text.strip() and not message.tool_uses else mark
-        follower = message.role
+            mark, closes = INTERRUPTED_MARK, False
+            continue
+        if closes and message.role == "assistant" and message.text.strip():
+            mark = mark if message.tool_uses else ""
+        closes = message.role == "user"
     return marks[::-1]
 
 
