@@ -246,6 +246,7 @@ async def test_an_update_that_rightly_changed_nothing_costs_no_summary(tmp_path:
         ("I changed nothing.", "session-memory"),
         ("I reviewed the notes; they already cover this, so no further edits.", "session-memory"),
         ("The importer now rounds each line to cents.", "full"),
+        ("I have already fixed the importer, and its tests pass.", "full"),
     ],
 )
 async def test_notes_that_were_confirmed_all_day_serve_and_useless_answers_do_not(

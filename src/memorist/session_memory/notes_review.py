@@ -28,8 +28,11 @@ _EMPTY_ENTRY = lazy_pattern(
 )
 """An entry that is only a heading, or says that there is none."""
 _NOTHING_NEW = lazy_pattern(
-    r"\b(?:nothing|no (?:\w+ ){0,3}(?:changes?|updates?|edits?|additions?|entries)|already|"
-    r"unchanged|up[ -]to[ -]date|need(?:s|ed)? no)\b",
+    r"\bnothing (?:\w+ ){0,2}(?:new|changed|to|else|more|worth|needs?)\b|\bchanged nothing\b"
+    r"|\bno (?:\w+ ){0,3}(?:changes?|updates?|edits?|additions?|entries)\b|^\W*nothing\W*$"
+    r"|\balready (?:\w+ ){0,2}(?:cover|reflect|captur|record|includ|contain|describ|hold|there\b"
+    r"|current|complete|accurate)|\b(?:notes|they) (?:\w+ ){0,2}(?:unchanged|up[ -]to[ -]date)\b"
+    r"|\bneed(?:s|ed)? no\b",
     re.IGNORECASE,
 )
 _FENCES = ("```", "~~~")
