@@ -16,7 +16,7 @@ from memorist.auto_memory.contradiction import (
     remove_opposed_clauses,
 )
 from memorist.auto_memory.former_memories import find_former_topic
-from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
+from memorist.auto_memory.memory_changes import Actor, ChangeReason, MemoryChange
 from memorist.auto_memory.memory_file import (
     MemoryKind,
     Provenance,
@@ -327,4 +327,108 @@ async def test_a_word_that_is_not_the_users_replaces_nothing(talk: Talk) -> None
     assert talk.bodies() == ["Never use npm"]
     talk.memory.accept("1")
     assert talk.bodies() == ["always use npm"]
+    await talk.engine.close()
+
+
+def _write_derived(
+    talk: Talk, body: str, actor: Actor = "extraction", path: str = "made.md"
+) -> str:
+    """Write a project memory that nobody's words prove; return the reasons why it waits."""
+    made = create_topic(
+        path,
+        kind=MemoryKind.PROJECT,
+        name="made",
+        description="what was seen",
+        body=body,
+        provenance=Provenance(),
+    )
+    written = talk.memory.write(
+        [MemoryChange(path=path, before=None, after=encode_file_text(made.text()))],
+        ChangeReason(actor=actor, what="made"),
+    )
+    return "; ".join(reason for each in written.proposals for reason in each.reasons)
+
+
+@pytest.mark.covers("AM-12", "SF-2")
+@pytest.mark.parametrize("actor", ["extraction", "agent", "dream", "import", "team"])
+async def test_a_derived_memory_against_the_users_word_waits_at_every_door(
+    talk: Talk, actor: Actor
+) -> None:
+    """Whoever made it, it waits and names the user's memory; one that agrees with it does not."""
+    await talk.says("Never use npm, use pnpm.")
+    (stated,) = (each.path for each in talk.memory.headers())
+    folder = "team/" if actor == "team" else ""
+
+    against = _write_derived(talk, "The project uses npm for installs.", actor, f"{folder}npm.md")
+    beside = _write_derived(talk, "The npm mirror is mirror.shop.test.", actor, f"{folder}more.md")
+
+    assert against == f"it contradicts the user's own word in {stated}"
+    assert not beside
+    assert sorted(each.path for each in talk.memory.headers()) == sorted(
+        (stated, f"{folder}more.md")
+    )
+    await talk.engine.close()
+
+
+@pytest.mark.covers("AM-12", "SF-2")
+@pytest.mark.parametrize(
+    ("said", "against", "beside"),
+    [
+        ("Always use tabs.", "Indent with spaces", "Makefile recipes have their own rules"),
+        (
+            "Benutze immer pnpm, nie npm.",
+            "Benutze npm",
+            "Das npm-Token liegt in 1Password.",
+        ),
+        ("Utilise toujours pnpm.", "Le projet utilise npm", "Le site est publié chaque lundi."),
+        ("Usa siempre pnpm.", "El proyecto usa npm", "El paquete se publica en npm los lunes."),
+        ("Usa sempre pnpm.", "O projeto usa npm", "O cache do pnpm fica em /var/cache."),
+        ("Всегда используй pnpm.", "используй npm", "Кэш pnpm лежит на диске сборки."),
+        ("永远不要用 npm，用 pnpm。", "使用 npm", "npm 令牌保存在 1Password 中。"),
+        (
+            "今後はnpmを使わないでください。",
+            "npmを使ってください",
+            "npmのトークンは1Passwordにある。",
+        ),
+    ],
+)
+async def test_a_line_of_a_derived_memory_against_the_users_word_is_found(
+    talk: Talk, said: str, against: str, beside: str
+) -> None:
+    """In eight languages, and wherever it stands in the text; what agrees is written."""
+    await talk.says(said)
+    assert len(talk.memory.headers()) == 1
+
+    assert "the user's own word" in _write_derived(talk, f"Setup of this machine.\n\n{against}")
+    assert not _write_derived(talk, f"Setup of this machine.\n\n{beside}", path="beside.md")
+    await talk.engine.close()
+
+
+@pytest.mark.covers("AM-12", "SF-2")
+async def test_a_derived_memory_is_not_changed_to_say_the_opposite_of_the_users_word(
+    talk: Talk,
+) -> None:
+    """An edit of a memory that was compatible is judged like a new one, also where the user's word
+    holds in every project.
+    """
+    everywhere = talk.memory.everywhere
+    assert everywhere is not None
+    everywhere.add("Always answer in German.", kind=MemoryKind.USER)
+    assert not _write_derived(talk, "Reports go to the wiki.")
+    before = talk.memory.folder.read_topic("made.md")
+    after = before.text().replace("Reports go to the wiki.", "Answer in English.")
+
+    written = talk.memory.write(
+        [
+            MemoryChange(
+                path="made.md",
+                before=encode_file_text(before.text()),
+                after=encode_file_text(after),
+            )
+        ],
+        ChangeReason(actor="dream", what="tidy"),
+    )
+
+    (proposal,) = written.proposals
+    assert proposal.reasons[0].startswith("it contradicts the user's own word in everywhere/")
     await talk.engine.close()

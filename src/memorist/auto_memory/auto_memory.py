@@ -280,7 +280,7 @@ class AutoMemory:
             or not reaches_every_project(topic.body)
         ):
             return False
-        near = self._read_cached(self._statement_search().find_related(read_statement_of(topic)))
+        near = self._read_cached(self.get_statement_search().find_related(read_statement_of(topic)))
         found = reconcile_memory(change, near, format_utc_timestamp(self._clock.now()))
         return not (found.known or found.replaced or found.contradicts)
 
@@ -337,7 +337,7 @@ class AutoMemory:
             or may_concern(f"{head.name} {head.description} {head.saying}")
         )
 
-    def _statement_search(self) -> RelatedStatementSearch:
+    def get_statement_search(self) -> RelatedStatementSearch:
         """What all memories say, without a look into their files. Raises StoreError."""
         heads = self.headers_by_path()
         if self._sayings is None:
@@ -346,6 +346,12 @@ class AutoMemory:
             self._sayings[1].update(heads.values())
             self._sayings = (heads, self._sayings[1])
         return self._sayings[1]
+
+    def _list_stated(self) -> dict[str, RelatedStatementSearch]:
+        """What is searched for the user's words, by the beginning of its paths."""
+        there = self.everywhere
+        everywhere = {} if there is None else {EVERYWHERE_PREFIX: there.get_statement_search()}
+        return {"": self.get_statement_search(), **everywhere}
 
     def _read_cached(self, paths: Iterable[str]) -> list[Topic]:
         """Read these memories, each only where its file changed since the last time."""
@@ -398,7 +404,7 @@ class AutoMemory:
             said = read_statement_of(parse_topic(change.path, change.after))
             topics = [
                 topic
-                for topic in self._read_cached(self._statement_search().find_related(said))
+                for topic in self._read_cached(self.get_statement_search().find_related(said))
                 if topic.path not in removed
             ]
             found = reconcile_memory(change, topics, format_utc_timestamp(self._clock.now()))
@@ -436,6 +442,7 @@ class AutoMemory:
             reviewed_digests=self.reviewed_digests(),
             team_memories=self.folder.read_team_memories(),
             team_readers=self.team_readers,
+            stated=self._list_stated(),
         )
         if actor not in MODEL_ACTORS:
             return given
@@ -491,7 +498,7 @@ class AutoMemory:
         """Paths of the memories, here or in every project, that a statement contradicts, or whose
         value it corrects. Raises StoreError.
         """
-        near = self._read_cached(self._statement_search().find_related(said))
+        near = self._read_cached(self.get_statement_search().find_related(said))
         elsewhere = () if self.everywhere is None else self.everywhere.find_corrected(said)
         return (*find_corrected(said, near), *elsewhere)
 
@@ -501,7 +508,9 @@ class AutoMemory:
         """
         if change.before is not None or change.after is None:
             return False
-        near = self._statement_search().find_related(parse_topic(change.path, change.after).saying)
+        near = self.get_statement_search().find_related(
+            parse_topic(change.path, change.after).saying
+        )
         if find_same_memory(change, self._read_cached(near)):
             return True
         return self.everywhere is not None and self.everywhere.is_known(change)

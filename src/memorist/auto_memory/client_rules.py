@@ -13,7 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from memorist.auto_memory.contradiction import Agreement, compare_statement, expand_statement_words
+from memorist.auto_memory.contradiction import (
+    OPPOSED,
+    Agreement,
+    compare_statement,
+    expand_statement_words,
+)
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import parse_word_list
 
@@ -171,8 +176,7 @@ def match_client_rules(
 def _compare_rules(said: str, near: Sequence[ClientRule]) -> ClientRuleMatch:
     agreements = [(compare_statement(said, rule.text), rule) for rule in near]
     same = [pair for pair in agreements if pair[0] in (Agreement.SAME, Agreement.RESTATED)]
-    against = (Agreement.OPPOSITE, Agreement.PARTLY_OPPOSITE)
-    otherwise = next((rule for how, rule in agreements if how in against), None)
+    otherwise = next((rule for how, rule in agreements if how in OPPOSED), None)
     repeated = [rule for how, rule in same if how is Agreement.SAME and rule.is_loaded]
     return ClientRuleMatch(
         same=next(iter(repeated or [rule for _, rule in same]), None),

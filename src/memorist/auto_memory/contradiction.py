@@ -72,6 +72,9 @@ class Agreement(StrEnum):
     """The new text says that the value which the known one gives is no longer so."""
 
 
+OPPOSED = (Agreement.OPPOSITE, Agreement.PARTLY_OPPOSITE)
+"""The new text speaks against the known one, or against a part of it."""
+
 _ABANDONING = lazy_pattern(
     r"\b(?:no longer|(?:don['’]?t|do not|not) (?:use|using|need|want|run|have)\b.{1,40} any ?more|"
     r"stop(?:ped)? (?:using|"
@@ -364,7 +367,7 @@ def _judge_unproven(
     same = next((topic.path for agreement, topic in found if agreement in _KNOWN), "")
     if same:
         return Reconciliation(known=same)
-    against = (Agreement.OPPOSITE, Agreement.PARTLY_OPPOSITE, Agreement.CORRECTED)
+    against = (*OPPOSED, Agreement.CORRECTED)
     other = next((topic.path for agreement, topic in found if agreement in against), "")
     return Reconciliation(changes=(change,), contradicts=other)
 
@@ -462,7 +465,7 @@ class RelatedStatementSearch:
         self._settled_sayings: dict[int, _Saying] = {}
         """Those of them that the settled texts have, and some that are no more."""
         self._newest = _SayingText(())
-        self._related: dict[str, tuple[str, ...]] = {}
+        self._related: dict[str, tuple[MemoryHeader, ...]] = {}
         """What was found for statements."""
         self.update(memories)
 
@@ -490,12 +493,29 @@ class RelatedStatementSearch:
         """Paths of the memories that say the same as a statement or speak against it, as far as
         their first 500 characters tell.
         """
+        return tuple(each.path for each in self._find_related_headers(said))
+
+    def find_stated_opposite(self, said: str) -> str:
+        """Path of a memory in the user's own words that a text speaks against; empty for none."""
+        return next(
+            (
+                each.path
+                for each in self._find_related_headers(said)
+                if each.trust in USER_TRUST
+                and each.status == "active"
+                and not is_shared(each.path)
+                and compare_statement(said, each.saying or each.description) in OPPOSED
+            ),
+            "",
+        )
+
+    def _find_related_headers(self, said: str) -> tuple[MemoryHeader, ...]:
         found = self._related.get(said)
         if found is None:
             found = self._related[said] = tuple(self._iter_related(said))
         return found
 
-    def _iter_related(self, said: str) -> Iterator[str]:
+    def _iter_related(self, said: str) -> Iterator[MemoryHeader]:
         opposed = [_describe_opposed(each) for each in read_stances(said)]
         corrected = [_list_marks(words) for words in list_corrected_words(said)]
         marks = [*(each.marks for each in opposed), *corrected]
@@ -513,7 +533,7 @@ class RelatedStatementSearch:
                 for text in (each.saying, each.description, _split_former(each.description)[1])
                 if text
             ):
-                yield each.path
+                yield each
 
     @property
     def _all(self) -> set[_Saying]:

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from memorist.auto_memory.client_rules import split_rules
+from memorist.auto_memory.contradiction import RelatedStatementSearch
 from memorist.auto_memory.memory_changes import Actor, MemoryChange, find_path_problem
 from memorist.auto_memory.memory_file import (
     USER_KINDS,
@@ -123,6 +125,10 @@ class GateContext(Struct, frozen=True, kw_only=True):
     """The team's memories, which a private memory may not silently contradict (TM-1)."""
     team_readers: str = ""
     """Who reads the team's memories; empty where that is not known."""
+    stated: Mapping[str, RelatedStatementSearch] = {}
+    """What the user stated, by the beginning of its paths: nobody else may silently say
+    otherwise.
+    """
 
 
 POLICY_IS_OFF = "the policy is off: nothing is written"
@@ -186,7 +192,8 @@ def judge_change(change: MemoryChange, context: GateContext) -> GateVerdict:
     if context.actor in USER_ACTORS:
         return AcceptedChange(cleaned, trust, (*remarks, *clash))
     proven = change.path in context.evidence.proven_paths
-    reasons = (*(() if proven else clash), *_sharing_reasons(stamped, change, context, messages))
+    clash = () if proven else (*clash, *_stated_conflict_reasons(stamped, change, context))
+    reasons = (*clash, *_sharing_reasons(stamped, change, context, messages))
     reasons += (
         () if proven or context.actor == "team" else _overwrite_reasons(stamped, change, trust)
     )
@@ -433,6 +440,30 @@ def _team_conflict_reasons(
         return ()
     path = find_contradiction(topic.body, case.team_memories)
     return (f"the team's memory {path} says otherwise",) if path else ()
+
+
+MAX_COMPARED_RULES = 20
+"""Rules of a new memory that are compared with what the user stated. Our choice."""
+
+
+def _stated_conflict_reasons(
+    topic: Topic, change: MemoryChange, case: GateContext
+) -> tuple[str, ...]:
+    """Name what the user stated and a memory that is not their word newly contradicts."""
+    if topic.provenance.trust in USER_TRUST or (
+        change.before is not None
+        and _has_same_content(parse_topic(change.path, change.before), topic)
+    ):
+        return ()
+    rules = [topic.description, *(each.text for each in split_rules("", topic.body))]
+    found = (
+        prefix + path
+        for rule in dict.fromkeys(rules[:MAX_COMPARED_RULES])
+        for prefix, search in case.stated.items()
+        if (path := search.find_stated_opposite(rule))
+    )
+    path = next(found, "")
+    return (f"it contradicts the user's own word in {path}",) if path else ()
 
 
 def _trust_without_quote(topic: Topic, case: GateContext) -> Trust:
