@@ -152,6 +152,31 @@ async def test_a_later_digest_is_made_of_the_whole_conversation(tmp_path: Path) 
     assert "[earlier]" not in last
 
 
+@pytest.mark.covers("CP-15", "CP-16")
+@pytest.mark.parametrize("summed_up", [True, False])
+async def test_a_digest_holds_what_a_summary_of_the_host_replaced(
+    tmp_path: Path, summed_up: bool
+) -> None:
+    """An agent that compacts by itself goes on in the same conversation: what it had done before is
+    summed up with the rest. A history that begins anew is another one.
+    """
+    early = "The key lives in vault_slot_77 now."
+    host = Host(lambda request: Say(text=early if not host.sent[1:] else "It is in."))
+    async with Memorist(model="structural", home=tmp_path, settings=SETTINGS) as engine:
+        session = await engine.open("s", listener=host.events.append)
+        await host.turn(session, "Where is the key?")
+        opening = "This session is being continued from a previous conversation" * summed_up
+        host.prefix = PrefixChecker()
+        host.messages = []
+        await host.turn(session, f"{opening}. The importer is being changed.")
+        for number in range(25):
+            await host.turn(session, f"Request {number}. {PAGE * 40}")
+
+    assert host.compactions()
+    last = msgspec.json.encode(host.sent[-1]).decode()
+    assert (early in last) is summed_up
+
+
 @pytest.mark.covers("CP-3", "CP-15")
 async def test_a_real_sdk_loop_runs_past_its_window_three_times(tmp_path: Path) -> None:
     """The official SDK against a server that is as strict as the real one about pairs and its

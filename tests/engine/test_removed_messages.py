@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from memorist.compaction.extractive_summary import EXTRACTIVE_SUMMARY_ID
 from memorist.compaction.whole_conversation import join_window
@@ -53,11 +54,21 @@ def test_copies_of_the_users_words_stand_once() -> None:
     assert [each.id for each in joined] == ["a", "b"]
 
 
-def test_only_our_own_compactions_are_undone() -> None:
-    """What the host replaced by a history of its own was dropped on purpose."""
+def test_compactions_are_undone_and_what_the_host_drops_stays_away() -> None:
+    """What the host replaced by a summary is part of the same conversation, whether the summary
+    comes with the replacement or as the first message after it; what it replaced by a history
+    without one was dropped on purpose.
+    """
     a, b, c, summary = said("a"), said("b"), said("c"), said("s", origin=Origin.SUMMARY)
+    copy, reply = said("copy", "a"), said("r", origin=Origin.MODEL)
     own = CompactionBoundary(id="structural", line=0, kept=1)
-    hosts = CompactionBoundary(id="", line=0, trigger="host", kept=1, replacement=(summary,))
+    hosts = CompactionBoundary(id="", line=0, trigger="host", kept=1)
+    summed = replace(hosts, replacement=(copy, summary))
+    dropped = replace(hosts, replacement=(copy,))
 
     assert find_recorded_messages([a, b, own, c]) == [a, b, c]
-    assert find_recorded_messages([a, b, hosts, c]) == [summary, b, c]
+    assert find_recorded_messages([a, b, summed, c]) == [a, summary, b, c]
+    assert find_recorded_messages([a, b, hosts, summary, c]) == [a, b, summary, c]
+    assert find_recorded_messages([a, b, dropped, c]) == [copy, b, c]
+    assert find_recorded_messages([a, b, hosts, c]) == [b, c]
+    assert find_recorded_messages([a, b, hosts, reply, summary]) == [b, reply, summary]

@@ -1,6 +1,5 @@
-"""What memorist's own compactions removed from a conversation, read back from the transcript for
-the next compaction without a model: an extract of the whole holds more than an extract of an
-extract.
+"""What compactions removed from a conversation, read back from the transcript for the next
+compaction without a model: an extract of the whole holds more than an extract of an extract.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import get_args
 from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.compaction.whole_conversation import join_window, strip_host_content
 from memorist.context.rollback import drop_rolled_back
-from memorist.core.messages import Message
+from memorist.core.messages import Message, Origin
 from memorist.core.token_count import estimate_message_tokens
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
 from memorist.store.transcript_reader import read_transcript
@@ -27,10 +26,10 @@ _OWN_STRATEGIES = frozenset(get_args(CompactionStrategy))
 def read_whole_conversation(
     transcript: Path, window: Sequence[Message], hidden: Iterable[str] = ()
 ) -> tuple[Message, ...]:
-    """The conversation as if memorist had removed nothing from it: the recorded messages in their
-    order, those of the `window` as they are shown now. Without the messages with a `hidden` id,
-    what the user rolled back, what the host itself dropped, and what it had put into the
-    conversation, which is brought back by other means. Raises UnreadableSession.
+    """The conversation as if no compaction had removed anything from it: the recorded messages in
+    their order, those of the `window` as they are shown now. Without the messages with a `hidden`
+    id, what the user rolled back, what the host dropped without a summary, and what it had put into
+    the conversation, which is brought back by other means. Raises UnreadableSession.
     """
     recorded = find_recorded_messages(drop_rolled_back(read_transcript(transcript)))
     shown, left_out = {each.id for each in window}, set(hidden)
@@ -45,16 +44,30 @@ def read_whole_conversation(
 
 
 def find_recorded_messages(entries: Iterable[TranscriptEntry]) -> list[Message]:
-    """The messages that only memorist's own compactions removed, or nothing did."""
+    """The messages that compactions removed, or nothing did: our own compactions, and those of the
+    host, which put a summary in their place. What the host dropped without one stays away.
+    """
     found: list[Message] = []
+    dropped: list[Message] = []
+    """What the host's newest history left out, until it shows a summary or the model answers."""
     for entry in entries:
         match entry:
-            case Message():
+            case Message(origin=Origin.SUMMARY):
+                found = [*dropped, *found, entry]
+                dropped = []
+            case Message(origin=origin):
                 found.append(entry)
+                dropped = [] if origin is Origin.MODEL else dropped
             case CompactionBoundary(id=id, kept=kept, replacement=replacement) if (
                 id not in _OWN_STRATEGIES
             ):
-                found = [*replacement, *(found[-kept:] if kept else ())]
+                at = max(0, len(found) - kept)
+                if any(each.origin is Origin.SUMMARY for each in replacement):
+                    # Codex puts copies of the user's messages beside its summary.
+                    found[at:at] = [each for each in replacement if each.origin is not Origin.USER]
+                    dropped = []
+                else:
+                    found, dropped = [*replacement, *found[at:]], found[:at]
             case _:
                 pass
     return found
