@@ -110,7 +110,9 @@ class SessionExtension:
     """
 
     def on_message(self, message: Message, *, replayed: bool = False) -> None:
-        """A message was recorded; `replayed` marks one that an earlier process had seen already."""
+        """A message was recorded; `replayed` marks one that an earlier process had seen already, or
+        the session that this one was forked from.
+        """
 
     async def before_request(self, view: SessionView, new_messages: Sequence[Message]) -> None:
         """A request with these new messages is about to be sent; what is inserted goes with it."""

@@ -95,6 +95,17 @@ class ClaudeFile:
         )
         return self.add("user", isCompactSummary=True, message={"role": "user", "content": text})
 
+    def forked(self, session: str, *, names_parent: bool) -> ClaudeFile:
+        """A session that begins with a copy: `/branch` names the parent, `--fork-session` not."""
+        fork = ClaudeFile(session)
+        origin = {"forkedFrom": {"sessionId": self._about["sessionId"]}} if names_parent else {}
+        fork.lines = [
+            json.dumps({**json.loads(line), **origin, "sessionId": session}).encode() + b"\n"
+            for line in self.lines
+        ]
+        fork._parent = self._parent
+        return fork
+
     def back_to(self, uuid: str) -> None:
         """The person goes back to an earlier place; what comes next hangs there."""
         self._parent = uuid
@@ -184,6 +195,14 @@ class CodexFile:
             "content": [{"type": "input_text", "text": summary}],
         }
         self.add("compacted", {"message": summary, "replacement_history": [item]})
+
+    def forked(self, session: str, **_: bool) -> CodexFile:
+        """A session that begins with a copy: its own head names the parent, whose head follows."""
+        fork = CodexFile(session)
+        head = json.loads(fork.lines[0])
+        head["payload"]["forked_from_id"] = json.loads(self.lines[0])["payload"]["id"]
+        fork.lines = [json.dumps(head).encode() + b"\n", *self.lines]
+        return fork
 
     def takes_back(self, turns: int) -> None:
         """The person takes turns back."""

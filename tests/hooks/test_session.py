@@ -468,3 +468,33 @@ async def test_what_a_killed_client_left_is_read_when_its_session_is_closed(
     await agent.session.close()
 
     assert "pytest -n 2" in "".join(memories(engine).values())
+
+
+@pytest.mark.parametrize("names_parent", [False, True])
+@both
+@pytest.mark.covers("AM-5", "AM-8")
+async def test_what_a_fork_copied_of_its_parent_is_not_learnt_again(
+    client: Client, kind: type[Recording], names_parent: bool, engine: Memorist, tmp_path: Path
+) -> None:
+    """A wish that was forgotten since stays forgotten in a session that begins with a copy of the
+    one in which it was said; what is said after the copy counts, the same wish as well.
+    """
+    wish = "From now on always run make check before you say done."
+    first = Agent(engine, client, kind(), tmp_path / "rollout-1.jsonl")
+    await first.turn(wish)
+    await first.turn("Now add the paging, please.")
+    await first.call("SessionEnd")
+    await first.session.close()
+    engine.memory(FOLDER).forget(list(memories(engine)))
+
+    file = first.file.forked("s2", names_parent=names_parent)
+    fork = Agent(engine, client, file, tmp_path / "rollout-2.jsonl", "s2")
+    await fork.start("resume")
+    await fork.turn("Never touch the schema in this project.")
+    kept = memories(engine)
+    await fork.turn(wish)
+    await fork.session.close()
+
+    assert len(kept) == 1
+    assert "schema" in next(iter(kept.values()))
+    assert len(memories(engine)) == 2

@@ -430,6 +430,12 @@ class MemoryExtraction:
             statement for statement in self._statements if statement.message_id not in known
         ]
 
+    def skip_examined(self) -> None:
+        """The messages so far were examined in the session that they were copied from."""
+        if self._new_messages:
+            self._unanswered.clear()
+            self._advance_cursor(tuple(self._new_messages))
+
     def _messages_until(self, last: str) -> tuple[Message, ...]:
         """Return the new messages up to `last`; none when they were examined meanwhile."""
         end = next(

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -15,6 +15,7 @@ from msgspec import Struct
 from memorist.auto_memory.statements.session_wishes import read_pinned_text
 from memorist.compaction.compactor import NO_USAGE
 from memorist.core.messages import Message, Origin, ToolUse
+from memorist.engine.copied_messages import count_copied_messages
 from memorist.engine.memory_extension import MemoryExtension
 from memorist.engine.past_session_recall import PastSessionRecall
 from memorist.engine.session_log import LogEntry, SessionLog
@@ -113,21 +114,38 @@ class ObservedSession:
         async with self._lock:
             if head is not None:
                 self._log.tracker.on_transcript_head(head)
-            for count, entry in enumerate(entries, 1):
-                self._add_record(entry)
+            records = tuple(entries)
+            copied = await self._count_copied_records(head, records)
+            for count, entry in enumerate(records, 1):
+                self._add_record(entry, is_copy=count <= copied)
+                if count == copied and self._memory.extraction is not None:
+                    self._memory.extraction.skip_examined()
                 if count % RECORDS_PER_SLICE == 0:
                     await asyncio.sleep(0)
             self._log.flush()
 
-    def _add_record(self, entry: LogEntry) -> None:
+    async def _count_copied_records(
+        self, head: SessionHead | None, records: Sequence[LogEntry]
+    ) -> int:
+        """How many of the first records of the session were copied from another one."""
+        messages = [record for record in records if isinstance(record, Message)]
+        if self.message_ids or all(message.origin is not Origin.MODEL for message in messages):
+            return 0
+        copied = await asyncio.to_thread(count_copied_messages, self.layout, head, messages)
+        return records.index(messages[copied - 1]) + 1 if copied else 0
+
+    def _add_record(self, entry: LogEntry, *, is_copy: bool) -> None:
+        """Add a record. What `is_copy` was said in another session, which has learnt from it."""
         match entry:
             case TurnRollback(turns=turns, messages=messages):
                 self._log.record_rollback(turns, messages)
+            case Message():
+                self._log.add_message(entry, replayed=is_copy)
             case _:
                 self._log.add_entry(entry)
         if isinstance(entry, Message):
             self.message_ids.add(entry.id)
-            if entry.origin is Origin.MODEL:
+            if entry.origin is Origin.MODEL and not is_copy:
                 self._log.extensions.on_reply(
                     SessionReply(
                         messages=(entry,),

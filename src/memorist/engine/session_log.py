@@ -181,10 +181,10 @@ class SessionLog:
                 self.tracker.on_notes_updated(self.tracker.tokens)
         return known
 
-    def add_message(self, message: Message) -> None:
-        """Record a message and track it."""
+    def add_message(self, message: Message, *, replayed: bool = False) -> None:
+        """Record a message and track it. `replayed` marks one that another session had seen."""
         self._transcript.append(message)
-        self.extensions.on_message(message)
+        self.extensions.on_message(message, replayed=replayed)
         self.window_messages.append(message)
         self.tracker.on_message(message)
 
