@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,8 @@ from memorist.forks.fork_spec import ForkLimits
 from memorist.hooks.hook_event import Client, HookEvent
 from memorist.hooks.hook_response import OUTPUT_LIMITS, output_size
 from memorist.hooks.hook_session import HookSession, HookSessionPool
+from memorist.recall.lexical_score import EntryColumns, build_columns
+from memorist.recall.word_index import StoredIndexRow
 from memorist.settings import Settings
 from memorist.store.rollout_rows import list_rollouts
 from memorist.testing import Hang, Say, ScriptedModel, Step
@@ -111,6 +114,37 @@ async def test_a_second_session_remembers_what_the_first_was_told(
     assert again == ""
     assert "<system-reminder>" not in opening
     await second.session.close()
+
+
+async def test_the_first_prompt_finds_the_index_of_memories_in_memory(
+    engine: Memorist, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the first prompt is searched in is read in another thread after the session's start,
+    and not while the user waits for the answer.
+    """
+    first = Agent(engine, "claude-code", ClaudeFile(), tmp_path / "1.jsonl")
+    await first.start()
+    await first.turn("Remember that the tests run with pytest -n 2.")
+    await first.session.close()
+    await engine.close()
+    readers: list[str] = []
+
+    def note_reader(rows: Iterable[StoredIndexRow]) -> EntryColumns:
+        found = list(rows)
+        readers.extend([threading.current_thread().name] * bool(found))
+        return build_columns(found)
+
+    monkeypatch.setattr("memorist.recall.ranker.build_columns", note_reader)
+    monkeypatch.setattr("memorist.recall.memory_search.is_embedder_installed", lambda: False)
+    async with Memorist(model="structural", home=tmp_path / "home") as next_process:
+        second = Agent(next_process, "claude-code", ClaudeFile("s2"), tmp_path / "2.jsonl", "s2")
+        await second.start()
+        for thread in threading.enumerate():
+            if thread.name == "memorist-load":
+                thread.join()
+        await second.call("UserPromptSubmit", prompt="How do the tests run?")
+        assert readers == ["memorist-load"]
+        await second.session.close()
 
 
 @both

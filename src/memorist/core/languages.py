@@ -74,6 +74,10 @@ MIN_FINNISH_LETTERS = 6
 """
 COMMON_WORDS = {language: frozenset(words.split()) for language, words in _COMMON.items()}
 """Words of each language that say nothing of what a text is about."""
+_LANGUAGES_OF_WORD = {
+    word: tuple(language for language, common in COMMON_WORDS.items() if word in common)
+    for word in frozenset().union(*COMMON_WORDS.values())
+}
 _SCRIPTS = (
     (lazy_pattern("[\u0400-\u04ff]"), "russian"),
     (lazy_pattern("[\u0370-\u03ff]"), "greek"),
@@ -92,14 +96,19 @@ _COMBINING_ACCENT = lazy_pattern(
 
 def detect_language(text: str) -> str:
     """Return the language of a text, as Snowball calls it; `english` where in doubt."""
-    words = set(_WORD.findall(text[:MAX_DETECTED_CHARS].lower()))
-    counts = {language: len(words & common) for language, common in COMMON_WORDS.items()}
+    lowered = text[:MAX_DETECTED_CHARS].lower()
+    words = set(_WORD.findall(lowered))
+    counts = dict.fromkeys(COMMON_WORDS, 0)
+    for word in words & _LANGUAGES_OF_WORD.keys():
+        for language in _LANGUAGES_OF_WORD[word]:
+            counts[language] += 1
     counts["finnish"] += sum(
         word.endswith(_FINNISH_ENDINGS) and len(word) >= MIN_FINNISH_LETTERS for word in words
     )
-    if not text.isascii():
+    if not lowered.isascii():
         for language, letters in _OWN_LETTERS.items():
-            counts[language] += sum(letters.search(word) is not None for word in words)
+            if letters.search(lowered):
+                counts[language] += sum(letters.search(word) is not None for word in words)
     best = max(counts, key=lambda language: counts[language])
     return best if counts[best] >= max(MIN_COMMON_WORDS, counts["english"] + 1) else "english"
 

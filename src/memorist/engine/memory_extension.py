@@ -19,6 +19,7 @@ from memorist.auto_memory.extraction import MemoryExtraction
 from memorist.auto_memory.statements.statement_parser import compile_statement_patterns
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
 from memorist.auto_memory.statements.waiting_statements import compile_waiting_patterns
+from memorist.core.languages import list_common_word_keys
 from memorist.core.lazy import precompile_lazy_patterns
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, ToolUse
 from memorist.errors import StoreError
@@ -245,6 +246,13 @@ class MemoryExtension(SessionExtension):
         await self.recall.wait_for_selection()
         return [shown.text for shown in self.recall.take_ready_messages()]
 
+    def begin_loading(self) -> None:
+        """Read in the background what the first prompt would wait for."""
+        if self.recall is None or not self._is_scanned:
+            return
+        with self.recall.scan_once(at_prompt=True), contextlib.suppress(StoreError):
+            self.recall.begin_loading()
+
     def before_tool(self, call: ToolUse) -> str:
         """The memories that name a file which the call changes, unless they were shown."""
         paths = _list_changed_files(call)
@@ -296,8 +304,9 @@ COMPILING_PAUSE = 0.001
 
 @cache
 def _begin_compiling() -> None:
-    """Compile in a thread, once in a process, the patterns that messages are read with: a second
-    and a half, which the first prompts had to wait for.
+    """Compile in a thread, once in a process, the patterns that messages are read with, and stem
+    the common words of other languages: a second and a half, which the first prompts had to wait
+    for.
     """
     threading.Thread(target=_compile_patterns, name="memorist-patterns", daemon=True).start()
 
@@ -307,6 +316,7 @@ def _compile_patterns() -> None:
         compile_statement_patterns(), compile_waiting_patterns(), precompile_lazy_patterns()
     ):
         time.sleep(COMPILING_PAUSE)
+    list_common_word_keys()
 
 
 def _list_changed_files(call: ToolUse) -> tuple[str, ...]:

@@ -223,6 +223,12 @@ class ObservedSession:
         self._save_shown(ShownTexts(texts=(*self._shown.texts, text), past=self._shown.past))
         return [text]
 
+    def begin_loading(self) -> None:
+        """Read in the background what the first prompt would wait for, while nobody does."""
+        self._memory.begin_loading()
+        if self._session_recall is not None:
+            self._session_recall.begin_loading()
+
     async def update_notes(self, why: str) -> None:
         """Update the notes and wait for it. `why` is recorded as the reason."""
         if self._log.session_memory.is_kept and self.message_count:

@@ -104,6 +104,17 @@ class PastSessionRecall(SessionExtension):
         if index is not None and not self._stopping.is_set():
             index.load(self._project)
 
+    def begin_loading(self) -> None:
+        """Read in a thread what the first question by meaning would wait for."""
+        threading.Thread(
+            target=self._load_vectors, name="memorist-session-vectors", daemon=True
+        ).start()
+
+    def _load_vectors(self) -> None:
+        self.wait()
+        with contextlib.suppress(MemoristError):
+            self._open_index(by_meaning=True)
+
     def _load_embedder(self) -> Embedder | None:
         """The embedder, where the extra is installed and wanted; takes a quarter of a second."""
         return find_embedder(wanted=self._context.runtime.settings.recall.embeddings)

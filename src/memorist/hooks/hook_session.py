@@ -221,6 +221,9 @@ class HookSession:
             case "UserPromptSubmit":
                 self._next_event.clear()
                 self._prompt_reading = asyncio.create_task(self._read_prompt())
+            case "SessionStart":
+                self._session.begin_loading()
+                await self.read_new_records()
             case _:
                 await self.read_new_records()
 

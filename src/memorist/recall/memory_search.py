@@ -112,6 +112,19 @@ class FolderSearch:
             self._thread.join(EMBEDDING_WAIT_SECONDS)
         return ranker
 
+    def begin_loading(self) -> None:
+        """Sync the index, and read in a thread what the next search would wait for. Raises
+        StoreError.
+        """
+        if not self._folder.exists:
+            return
+        ranker = self.sync_index()
+        if self._thread is None or not self._thread.is_alive():  # else that loads it in the end
+            self._thread = threading.Thread(
+                target=_load_ranker, args=(ranker,), name="memorist-load", daemon=True
+            )
+            self._thread.start()
+
     def _update_index(self, ranker: Ranker, marks: Mapping[str, str]) -> bool:
         """Bring into the index what changed since it was in sync; False where it was not yet, or
         that failed.
@@ -211,6 +224,11 @@ class MemorySearch:
         ]
         return tuple(_merge_matches(found))[:limit]
 
+    def begin_loading(self) -> None:
+        """Read in threads what the next search would wait for. Raises StoreError."""
+        for _, each in self._searches:
+            each.begin_loading()
+
     def close(self) -> None:
         """Close the indexes. May be called twice."""
         for _, each in self._searches:
@@ -227,6 +245,11 @@ def open_memory_search(
 
     everywhere = memory.everywhere
     return MemorySearch(open_folder(memory), open_folder(everywhere) if everywhere else None)
+
+
+def _load_ranker(ranker: Ranker) -> None:
+    with contextlib.suppress(MemoristError):  # the next search meets it again
+        ranker.load()
 
 
 def _merge_matches(rankings: Iterable[Sequence[MemoryMatch]]) -> Iterator[MemoryMatch]:

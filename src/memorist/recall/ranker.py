@@ -760,11 +760,13 @@ class Ranker:
         )
 
     def load(self) -> None:
-        """Read now what the next query would wait for, where the index changed. Raises
-        StoreError.
+        """Read now what the next query would wait for, where the index changed. Raises StoreError,
+        ModelError.
         """
         with self._lock:
             self._refresh()
+            if self._embedder is not None:
+                self._load_vectors(self._embedder)
 
     def _reopen_if_replaced(self) -> None:
         if self._index.reopen_if_replaced():

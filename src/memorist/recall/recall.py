@@ -65,6 +65,10 @@ class RecallSearcher(Protocol):
         """Return the best matches, best first. Raises StoreError."""
         ...
 
+    def begin_loading(self) -> None:
+        """Read in the background what the next search would wait for. Raises StoreError."""
+        ...
+
 
 def load_recall_prompts() -> RecallPrompts:
     """Load the prompt templates."""
@@ -263,6 +267,10 @@ class MemoryRecall:
     def search(self, query: str, limit: int) -> Sequence[MemoryMatch]:
         """Search the memories that hold here, whether shown or not. Raises StoreError."""
         return self._searcher.search(query, limit)
+
+    def begin_loading(self) -> None:
+        """Read in the background what the next search would wait for. Raises StoreError."""
+        self._searcher.begin_loading()
 
     def recall_for_files(self, paths: Sequence[str], message_id: str) -> str:
         """Return the memories that name one of these files, which is about to be changed; empty
