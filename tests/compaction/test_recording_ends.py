@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from compaction.histories import STEPS, WORD, History, told
 from memorist.compaction.compaction_prompts import load_compaction_prompts
 from memorist.compaction.compaction_result import CompactedHistory, CompactionStrategy
+from memorist.compaction.extractive_summary import EXTRACTIVE_SUMMARY_ID
 from memorist.compaction.offline_compaction import OfflineOptions, compact_offline
 from memorist.compaction.window_at_message import RecordedWindow
 from memorist.context.message_normalization import UNLIMITED_TOKENS, normalize_history
@@ -94,6 +95,16 @@ def test_a_call_that_the_recording_ends_in_stays_with_a_result(
     assert made is not None
     assert [use.id for message in made for use in message.tool_uses][-1] == "last"
     assert made[-1].tool_results[-1].text == MISSING_OUTPUT
+
+
+def test_notes_without_a_model_do_not_come_before_the_digest() -> None:
+    """Asked for no strategy, a recording is compacted as a live session without a model is."""
+    history = History().user("Find the leak.")
+    for number in range(60):
+        history.says(f"{number}: {WORD * 600}").user("Go on.")
+    made = compacted(history.messages, "auto", 20_000)
+    assert made is not None
+    assert made[0].id == EXTRACTIVE_SUMMARY_ID
 
 
 def test_a_tail_keeps_the_newest_round_where_that_is_larger_than_the_budget() -> None:

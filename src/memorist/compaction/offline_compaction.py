@@ -45,8 +45,10 @@ from memorist.session_memory.structural_notes import NotesBudget, render_structu
 from memorist.settings import CompactionSettings
 from memorist.transcript.transcript_ledger import TranscriptLedger
 
-AUTO_ORDER: tuple[CompactionStrategy, ...] = ("micro", "session-memory", "structural")
-"""Strategies that `auto` tries, the least lossy first, until the conversation fits its budget."""
+AUTO_ORDER: tuple[CompactionStrategy, ...] = ("micro", "structural")
+"""Strategies that `auto` tries, the least lossy first, until the conversation fits its budget. Not
+the notes: here no model wrote them (docs/decisions/0005).
+"""
 
 
 class OfflineOptions(Struct, frozen=True, kw_only=True):
