@@ -85,7 +85,7 @@ def test_no_summary_holds_less_than_structure(
     held = render_source_text(extract.messages)
 
     reviewed = check_summary_against_history(
-        _write_summary(kind, held), measured.messages, measured
+        _write_summary(kind, held), measured.messages, measured, limit=budget
     )
 
     if isinstance(reviewed, UnusableSummary):

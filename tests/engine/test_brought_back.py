@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.context.assembly import HostContext
 from memorist.core.prompt_templates import load_prompt
 from memorist.engine.engine import Memorist
@@ -452,3 +453,37 @@ async def test_a_summary_is_asked_for_in_the_words_that_its_limit_holds(
     asked = msgspec.json.encode(model.requests[-1].body).decode()
     assert ("Your whole answer has room" in asked) == bool(said)
     assert said in asked
+
+
+@pytest.mark.covers("CP-9", "CP-16")
+@pytest.mark.parametrize("way", ["session-memory", "full", "inline"])
+async def test_short_notes_and_summaries_hold_the_names_of_the_whole_conversation(
+    tmp_path: Path, way: CompactionStrategy
+) -> None:
+    """Whatever a model left out, and whatever number of compactions later: the names that an
+    extract of the whole conversation holds are in the new history.
+    """
+    columns = [f"ledger_column_{number}" for number in range(60)]
+    host = NotesHost(tmp_path, Say(text=SUMMARY if way != "session-memory" else "Nothing new."))
+    host.messages += [
+        {"role": "user", "content": "Which columns are there?"},
+        call("q", "mcp__db__describe", table="ledger"),
+        result("q", "\n".join(columns)),
+        {"role": "assistant", "content": [{"type": "text", "text": "Those, as I see it."}]},
+    ]
+    settings = Settings(
+        models=PRICES,
+        session_memory=SessionMemorySettings(growth_tokens=2_000),
+        compaction=CompactionSettings(family="rollout" if way == "inline" else "file-native"),
+    )
+    async with Memorist(model=host.model, home=tmp_path, settings=settings) as engine:
+        session = await host.open(engine)
+        for number in range(3):
+            await host.fill(session, range(3, 10))
+            done = await session.compact(strategy=way)
+            assert done.result is not None, (number, done.why)
+            assert done.result.strategy == way
+        host.messages.append({"role": "user", "content": "Go on."})
+        sent = msgspec.json.encode(await session.prepare(request(host.messages))).decode()
+
+    assert [each for each in columns if each not in sent] == []

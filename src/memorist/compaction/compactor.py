@@ -84,6 +84,7 @@ from memorist.compaction.summary_request import (
 from memorist.compaction.summary_review import (
     SummaryReview,
     check_summary_against_history,
+    compare_with_extract,
     rewrite_with_missing_content,
 )
 from memorist.compaction.thresholds import CompactionThresholds, edits_by_price
@@ -530,7 +531,7 @@ class Compactor(SessionExtension):
         measured = apart.rest
         match strategy:
             case "session-memory":
-                return await self._compact_with_notes(measured, terms)
+                return await self._compact_with_notes(measured, call, terms)
             case "full" | "inline":
                 return await self._compact_with_model(strategy, (measured, whole), call, terms)
             case "structural":
@@ -549,7 +550,7 @@ class Compactor(SessionExtension):
                 return UnchangedHistory(f"The way {strategy!r} is not open for this request.")
 
     async def _compact_with_notes(
-        self, measured: MeasuredConversation, terms: RewriteOptions
+        self, measured: MeasuredConversation, call: CompactionRequest, terms: RewriteOptions
     ) -> CompactionResult:
         await self._session_memory.wait_for_running_update()
         text, cursor = self._session_memory.read_notes(), self._session_memory.read_cursor()
@@ -575,7 +576,23 @@ class Compactor(SessionExtension):
             return UnchangedHistory(
                 "The newest step alone is too large to be kept beside the notes."
             )
-        return compacted
+        if isinstance(compacted, UnchangedHistory):
+            return compacted
+        compared: SummaryReview = await self._runtime.run_heavy(
+            compare_with_extract,
+            text,
+            measured,
+            limit=terms.limit,
+            whole=await _read_whole(measured, call),
+            cwd=self._tracker.ledger.cwd,
+        )
+        fuller = rewrite_with_missing_content(
+            compared,
+            lambda _, addition: session_memory_compaction.compact_with_notes(
+                measured, notes, replace(terms, addition=addition)
+            ),
+        )
+        return fuller if isinstance(fuller, CompactedHistory) else compacted
 
     async def _compact_with_model(
         self,
@@ -597,6 +614,8 @@ class Compactor(SessionExtension):
             summary,
             whole.messages,
             measured,
+            limit=terms.limit,
+            whole=await _read_whole(measured, call),
             cwd=self._tracker.ledger.cwd,
         )
         if isinstance(reviewed, UnusableSummary):

@@ -111,7 +111,9 @@ class RewriteOptions(Struct, frozen=True, kw_only=True):
     automatic: bool = True
     """False when the user asked for the compaction; then the model is not told to go on."""
     addition: str = ""
-    """What a program adds to a model's summary. It is not checked as the summary is."""
+    """What a program adds to a model's summary, or to the notes. It is not checked as the summary
+    is.
+    """
 
 
 class SummaryReplacement(Struct, frozen=True):

@@ -201,13 +201,15 @@ def _rewrite_spoken(
             )
         case "structural":
             return summarize_conversation(
-                measured, budget, whole=_join_removed(recorded, measured), cwd=cwd
+                measured, budget, whole=join_removed_messages(recorded, measured), cwd=cwd
             )
         case _:
             return keep_tail(measured, budget)
 
 
-def _join_removed(recorded: RecordedWindow, measured: MeasuredConversation) -> tuple[Message, ...]:
+def join_removed_messages(
+    recorded: RecordedWindow, measured: MeasuredConversation
+) -> tuple[Message, ...]:
     """The conversation with what its client's compactions removed from it."""
     if len(recorded.all_messages) <= len(recorded.messages):
         return measured.messages

@@ -146,7 +146,7 @@ def compact_with_notes(
     if isinstance(start, UnchangedHistory):
         return start
     values = {
-        "notes": render_notes(notes, options.texts),
+        "notes": f"{render_notes(notes, options.texts)}\n\n{options.addition}".rstrip(),
         "transcript": render_transcript_remark(conversation, options.texts),
     }
     text = render_template(options.texts.session_memory_wrapper, values, strict=True)

@@ -1,7 +1,7 @@
-"""Whether a summary holds what structure alone would hold (CP-16): lines with invented names, or
-with claims that the history disproves, are dropped, words and identifiers that the new history left
-out are added to it, and a summary that loses most identifiers gives way to the extractive one.
-Pure.
+"""Whether a summary, or the notes, hold what structure alone would hold (CP-16): lines with
+invented names, or with claims that the history disproves, are dropped, words and identifiers that
+the new history left out are added to it, and a summary that loses most identifiers gives way to the
+extractive one. Pure.
 
 A small model writes fluent summaries of things that did not happen; a program can see that.
 """
@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from memorist.compaction.compaction_result import CompactionResult, UnchangedHistory
 from memorist.compaction.extractive_summary import (
     SUMMARY_OPENING,
-    build_extractive_summary,
     read_ledger,
+    summarize_conversation,
 )
 from memorist.compaction.full_compaction import record_dropped_lines
 from memorist.compaction.measured_history import MeasuredConversation
@@ -45,6 +45,15 @@ MIN_EXTRACT_TOKENS = 1_000
 beside the user's words.
 """
 
+ADDED_EXTRACT_TOKENS = 8_000
+"""Size of the extract of which the new history is given what it lacks, where summary or notes are
+smaller: one of that size holds 0.9 of the facts that are used later (docs/benchmarks.md). What
+comes in is mostly names: some hundred tokens beside notes, a thousand or two beside a summary.
+"""
+
+ADDED_EXTRACT_PART = 5
+"""The same in a small window: one part in so many of it."""
+
 
 _SPOKEN_ORIGINS = (Origin.USER, Origin.MODEL, Origin.SUMMARY)
 
@@ -61,37 +70,33 @@ older words where the budget is tight, so a second addition may be needed; a thi
 
 
 class SummaryReview(Struct, frozen=True):
-    """A summary without its invented lines, those lines, and the extract that it is compared
-    with.
+    """A summary without its invented lines, those lines, and the extract that the new history is
+    compared with.
     """
 
     text: str
     dropped: tuple[str, ...] = ()
     extract: str = ""
-    """All that structure alone would show, in as many tokens as the summary has."""
+    """What structure alone would show of the whole conversation."""
     said: str = ""
-    """What the user and the model said in the history that the summary replaces, and in an earlier
-    summary of it.
-    """
+    """What the user and the model said in the conversation, and in earlier summaries of it."""
 
 
 def check_summary_against_history(
-    summary: str, messages: Sequence[Message], replaced: MeasuredConversation, *, cwd: str = ""
+    summary: str,
+    messages: Sequence[Message],
+    replaced: MeasuredConversation,
+    *,
+    limit: int,
+    whole: Sequence[Message] = (),
+    cwd: str = "",
 ) -> SummaryReview | UnusableSummary:
     """Compare a model's summary with the history that it is of, and with an extract of its own
     size. `replaced` is the part of `messages` that a summary replaces: without the preamble, which
-    stays. `cwd` is that of `build_extractive_summary`.
+    stays. The rest is as in `compare_with_extract`.
     """
-    factor = replaced.factor
-    size = max(MIN_EXTRACT_TOKENS, estimate_text_tokens(summary, factor))
-    extract = build_extractive_summary(
-        replaced.messages,
-        min(size, replaced.tokens),
-        user_texts=replaced.user_texts,
-        transcript=replaced.transcript,
-        cwd=cwd,
-        factor=factor,
-    )
+    size = max(MIN_EXTRACT_TOKENS, estimate_text_tokens(summary, replaced.factor))
+    extract = summarize_conversation(replaced, min(size, replaced.tokens), cwd=cwd)
     outcomes = ProvenOutcomes(read_ledger(messages, cwd).work_record)
     check = LineCheck(render_source_text(messages), "", disprove=outcomes.find_contradiction)
     reviewed = drop_false_lines(summary, check)
@@ -101,9 +106,32 @@ def check_summary_against_history(
     )
     if lost is not None:
         return lost
-    spoken = (each.text for each in replaced.messages if each.origin in _SPOKEN_ORIGINS)
+    compared = compare_with_extract(reviewed.text, replaced, limit=limit, whole=whole, cwd=cwd)
+    return replace(compared, dropped=reviewed.dropped)
+
+
+def compare_with_extract(
+    text: str,
+    replaced: MeasuredConversation,
+    *,
+    limit: int,
+    whole: Sequence[Message] = (),
+    cwd: str = "",
+) -> SummaryReview:
+    """A summary, or notes, beside an extract of what they replace: of their own size, or larger
+    where they are short. `limit` is that of the new history; `whole` and `cwd` are as in
+    `summarize_conversation`.
+    """
+    room = min(limit, replaced.tokens) // ADDED_EXTRACT_PART
+    size = max(
+        MIN_EXTRACT_TOKENS,
+        estimate_text_tokens(text, replaced.factor),
+        min(ADDED_EXTRACT_TOKENS, room),
+    )
+    extract = summarize_conversation(replaced, min(size, replaced.tokens), whole=whole, cwd=cwd)
+    spoken = (each.text for each in whole or replaced.messages if each.origin in _SPOKEN_ORIGINS)
     said = "\n".join((*replaced.user_texts, *spoken))
-    return replace(reviewed, extract=_render_extract(extract.messages), said=said)
+    return SummaryReview(text, extract=_render_extract(extract.messages), said=said)
 
 
 def _render_extract(messages: Iterable[Message]) -> str:
@@ -132,7 +160,7 @@ def rewrite_with_missing_content(
             return record_dropped_lines(result, reviewed.dropped)
         addition = f"{addition}\n\n{missing}".strip()
     return UnchangedHistory(
-        "The model's summary leaves out what an extract of its size holds, and there is no room to "
+        "The summary leaves out what an extract of the conversation holds, and there is no room to "
         "add it."
     )
 

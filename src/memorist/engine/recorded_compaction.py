@@ -19,6 +19,7 @@ from memorist.compaction.measured_history import measure_conversation, user_text
 from memorist.compaction.offline_compaction import (
     OfflineOptions,
     compact_offline,
+    join_removed_messages,
     measure_replaced_messages,
 )
 from memorist.compaction.summary_parser import UnusableSummary
@@ -103,10 +104,13 @@ async def _summarize(
         asked=True,
     )
     if isinstance(found, str):
+        replaced = measure_replaced_messages(recorded, options)
         found = check_summary_against_history(
             found,
             measured.messages,
-            measure_replaced_messages(recorded, options),
+            replaced,
+            limit=options.budget,
+            whole=join_removed_messages(recorded, replaced),
             cwd=recorded.head.cwd if recorded.head else "",
         )
     use = (
