@@ -150,3 +150,20 @@ def test_doctor_says_first_what_matters() -> None:
     assert marks == sorted(marks, key=["WRONG", "MENDED", "note", "ok"].index)
     assert "memorist config set model anthropic:NAME" in said
     assert said.count("not installed") <= 1
+
+
+def test_a_folder_of_another_system_is_in_no_project(shop: Path, tmp_path: Path) -> None:
+    """A session that was recorded on Windows is listed among all, and not in each project that one
+    asks in: its folder is no path below the working folder.
+    """
+    claude(
+        tmp_path / "win.jsonl",
+        ["Review the prompt."],
+        session="far-away",
+        cwd="C:\\\\Users\\\\me\\\\shop",
+    )
+    assert run("import", str(tmp_path / "win.jsonl"), "--yes").exit_code == 0
+
+    assert "far-away" in run("sessions", "--all").output
+    assert "far-away" not in run("sessions").output
+    assert len(run("sessions").output.splitlines()) == 2

@@ -95,6 +95,7 @@ def claude(
     at: str = "2026-05-28T10:00:00.000Z",
     uuids: Sequence[object] = (),
     forked_from: str = "",
+    cwd: str = "/home/dev/shop",
 ) -> Path:
     """A Claude Code session file in which the person says these things, each answered. `uuids`
     begin the ids of each exchange's records.
@@ -110,7 +111,7 @@ def claude(
             uuid = f"{turn}-0000-4000-8000-{len(records):012x}"
             fork = {"forkedFrom": {"sessionId": forked_from}} if forked_from else {}
             records.append(
-                {"type": role, "uuid": uuid, "parentUuid": parent, "sessionId": session, "isSidechain": side, "cwd": "/home/dev/shop",
+                {"type": role, "uuid": uuid, "parentUuid": parent, "sessionId": session, "isSidechain": side, "cwd": cwd,
                  "gitBranch": "main", "timestamp": at, "message": {"role": role, "content": content}} | fork
             )  # fmt: skip
             parent = uuid

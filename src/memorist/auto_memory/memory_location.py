@@ -137,6 +137,14 @@ def locate_project_root(folder: Path) -> Path:
     return start
 
 
+def locate_recorded_root(folder: str) -> Path:
+    """Return the root of the folder that a recording names; the folder itself where it is none of
+    this system: one of Windows would be taken for one below the working folder on Linux.
+    """
+    recorded = Path(folder)
+    return locate_project_root(recorded) if recorded.is_absolute() else recorded
+
+
 def _read_small_file(path: Path) -> str | None:
     try:
         with open_regular(path) as file:

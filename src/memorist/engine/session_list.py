@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from memorist.auto_memory.memory_location import locate_project_root
+from memorist.auto_memory.memory_location import locate_recorded_root
 from memorist.core.prompt_templates import load_prompt
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import FORMAT_TITLES, TranscriptEntry
@@ -107,7 +107,7 @@ def read_recording_size(entry: SessionEntry) -> int:
 
 def _root_of(project: str, roots: dict[str, Path]) -> Path:
     if project not in roots:
-        roots[project] = locate_project_root(Path(project)) if project else Path()
+        roots[project] = locate_recorded_root(project)
     return roots[project]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from memorist.auto_memory.memory_location import locate_project_root
+from memorist.auto_memory.memory_location import locate_recorded_root
 from memorist.auto_memory.quotation_proof import find_typed_statements
 from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.write_evidence import (
@@ -77,7 +77,7 @@ class ProjectSessions:
 
     def _root_of(self, project: str) -> Path:
         if project not in self._roots:
-            self._roots[project] = locate_project_root(Path(project))
+            self._roots[project] = locate_recorded_root(project)
         return self._roots[project]
 
     def find_session(self, id_prefix: str) -> ProjectSession:

@@ -19,7 +19,7 @@ from typing import cast
 import msgspec
 from msgspec import Struct
 
-from memorist.auto_memory.memory_location import locate_project_root, read_remote_identity
+from memorist.auto_memory.memory_location import locate_recorded_root, read_remote_identity
 from memorist.errors import UnreadableSession
 from memorist.formats.format_detection import detect_format
 from memorist.formats.transcript_format import FORMAT_TITLES, RawTranscriptLine
@@ -426,7 +426,7 @@ def find_repository_root(cwd: str) -> str:
     """
     try:
         if Path(cwd).is_dir():
-            return str(locate_project_root(Path(cwd)))
+            return str(locate_recorded_root(cwd))
         around = extract_worktree_repository(cwd)
         return find_repository_root(around) if around else cwd
     except (OSError, ValueError):
