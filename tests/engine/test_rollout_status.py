@@ -20,10 +20,11 @@ from rollouts.conftest import claude
 
 @pytest.mark.covers("RO-1", "RO-4")
 async def test_a_program_reads_what_became_of_past_sessions(tmp_path: Path) -> None:
-    """How many are known and due, then what was made of one, by the start of its id; an id that
+    """How many are known and due, then how many held nothing and what was made of one, by the start of its id; an id that
     nothing has, and a summary before the first consolidation, are named as such.
     """
     claude(tmp_path / "one", ["Mend the till. Always run the linter.", "Thanks."], session="c1")
+    claude(tmp_path / "two", ["init"], session="d1")
     settings = Settings(
         home=str(tmp_path / "home"),
         rollouts=RolloutsSettings(max_age_days=10_000, min_idle_hours=1),
@@ -41,8 +42,8 @@ async def test_a_program_reads_what_became_of_past_sessions(tmp_path: Path) -> N
             describe_rollout(store, "zz")
         summary = read_shown_summary(store)
 
-    assert (before.sessions, before.due, before.extracts) == (1, 1, 0)
-    assert (after.sessions, after.due, after.extracts) == (1, 0, 1)
+    assert (before.sessions, before.due, before.extracts, before.no_op) == (2, 2, 0, 0)
+    assert (after.sessions, after.due, after.extracts, after.no_op) == (2, 0, 1, 1)
     assert (report.thread, report.way, report.why_not) == (
         "c1",
         "structural",

@@ -5,6 +5,7 @@ made of each (RO-1).
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -15,7 +16,7 @@ from memorist.errors import NothingToDo
 from memorist.rollouts.session_eligibility import judge_thread, judge_threads
 from memorist.rollouts.summary_composition import SUMMARY_FILE
 from memorist.store.disk_files import DiskFiles, read_if_exists
-from memorist.store.extract_rows import find_extract, list_enabled_extracts
+from memorist.store.extract_rows import StoredExtract, find_extract, list_enabled_extracts
 from memorist.store.job_claim_rules import Job, is_future_within
 from memorist.store.job_claims import list_exhausted_jobs, list_failed_attempts, list_jobs
 from memorist.store.rollout_rows import (
@@ -24,7 +25,7 @@ from memorist.store.rollout_rows import (
     list_extraction_progress,
     list_rollouts,
 )
-from memorist.store.state_database import list_damage_remarks
+from memorist.store.state_database import StateDatabase, list_damage_remarks
 
 MAX_FAILURES = 20
 """Newest failures of a status. Our choice."""
@@ -85,8 +86,8 @@ def read_rollout_status(store: RolloutStore) -> RolloutStatus:
         sessions=len(verdicts),
         due=sum(verdict.eligible for verdict in verdicts),
         waiting=dict(sorted(reasons.items())),
-        extracts=sum(not each.extracted.is_empty for each in extracts),
-        no_op=sum(each.extracted.is_empty for each in extracts),
+        extracts=len(extracts),
+        no_op=_count_sessions_without_extract(state, extracts),
         consolidated=sum(each.selected for each in extracts),
         last_consolidation=None
         if consolidation is None or consolidation.succeeded is None
@@ -115,6 +116,15 @@ def read_rollout_status(store: RolloutStore) -> RolloutStatus:
         ),
         remarks=list_damage_remarks(state),
     )
+
+
+def _count_sessions_without_extract(state: StateDatabase, extracts: Sequence[StoredExtract]) -> int:
+    """How many sessions were read and held nothing: of those no extract is stored."""
+    read = {
+        job.key for job in list_jobs(state) if job.kind == "extract" and job.succeeded is not None
+    }
+    allowed = {each.id for each in list_rollouts(state) if each.mode == "enabled"}
+    return len(read & allowed - {each.extracted.thread for each in extracts})
 
 
 def _list_deferred_jobs(store: RolloutStore) -> list[Job]:
