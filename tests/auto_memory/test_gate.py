@@ -46,6 +46,9 @@ SAID = WriteEvidence(
 )
 
 
+TRUE = "always run the linter before you commit"
+
+
 def written(body: str, *, kind: str = "project", quote: str = "", trust: str = "") -> bytes:
     own = f"memorist:\n  quote: '{quote}'\n  trust: '{trust}'\n" if quote or trust else ""
     return f"---\nname: n\ndescription: d\ntype: {kind}\n{own}---\n\n{body}\n".encode()
@@ -84,6 +87,27 @@ def test_what_the_person_said_is_stated() -> None:
         "s1",
         ("m1",),
     )
+
+
+@pytest.mark.covers("SF-2")
+@pytest.mark.parametrize(
+    ("quote", "reason"),
+    [
+        ("", "no words of the person are quoted"),
+        ("never use tabs anywhere in this code", "what it quotes proves nothing"),
+        (TRUE, f"otherwise than the words that it quotes: “{TRUE}”"),
+    ],
+)
+def test_the_reason_tells_what_is_wrong_with_a_quotation(quote: str, reason: str) -> None:
+    """None, one that the person did not type, and true words that the memory says otherwise, which
+    are shown: the person decides between the two.
+    """
+    verdict = judged(
+        written("The person wants tabs never to be used.", kind="feedback", quote=quote)
+    )
+
+    assert isinstance(verdict, NeedsReview)
+    assert any(reason in each for each in verdict.reasons)
 
 
 @pytest.mark.covers("SF-2")

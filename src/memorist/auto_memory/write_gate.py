@@ -57,6 +57,7 @@ from memorist.auto_memory.write_evidence import (
     normalize_for_comparison,
 )
 from memorist.core.lazy import lazy_pattern
+from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import encode_file_text
 from memorist.safety.hidden_characters import (
     find_hidden_characters,
@@ -206,7 +207,7 @@ def judge_change(change: MemoryChange, context: GateContext) -> GateVerdict:
                 ()
                 if proven
                 else _unbacked_reasons(
-                    stamped, change, trust, context, claims_quote=bool(topic.provenance.quote)
+                    stamped, change, trust, context, claimed=shown.provenance.quote
                 )
             ),
         )
@@ -492,8 +493,9 @@ def _overwrite_reasons(topic: Topic, change: MemoryChange, trust: Trust) -> tupl
 
 
 def _unbacked_reasons(
-    topic: Topic, change: MemoryChange, trust: Trust, case: GateContext, *, claims_quote: bool
+    topic: Topic, change: MemoryChange, trust: Trust, case: GateContext, *, claimed: str
 ) -> tuple[str, ...]:
+    """Say what in a memory nothing backs; `claimed` is what it quotes, proven or not."""
     reasons = []
     before = parse_topic(change.path, change.before) if change.before is not None else None
     unchanged = before is not None and _has_same_content(before, topic)
@@ -505,10 +507,10 @@ def _unbacked_reasons(
         and not unchanged
     ):
         reasons.append(
-            f"a memory of kind {topic.kind} speaks for the person, and no words of the person "
-            f"are quoted that say it"
+            f"a memory of kind {topic.kind} speaks for the person, and "
+            f"{_explain_missing_words(claimed, case)}"
         )
-    elif claims_quote and not unchanged and trust is Trust.DERIVED and is_instruction(topic.body):
+    elif claimed and not unchanged and trust is Trust.DERIVED and is_instruction(topic.body):
         reasons.append(
             "it tells the reader what to do, and the quoted words of the person do not say it"
         )
@@ -518,6 +520,17 @@ def _unbacked_reasons(
             "it came from a tool, a web page, another agent or a team mate"
         )
     return (*reasons, *(() if unchanged else explain_unbacked_permission(topic, trust)))
+
+
+def _explain_missing_words(claimed: str, case: GateContext) -> str:
+    """Why a quotation does not prove a memory."""
+    if not claimed:
+        return "no words of the person are quoted that say it"
+    if find_quoted_user_sentences(claimed, case.evidence) is None:
+        return (
+            "what it quotes proves nothing: the person did not say it, asked it, or it is too short"
+        )
+    return f"it says otherwise than the words that it quotes: “{shorten_to_one_line(claimed, 150)}”"
 
 
 def _has_outside_instruction(
