@@ -328,3 +328,41 @@ def test_the_sizes_of_the_settings_hold_for_notes_that_stand_in(session: Path) -
 
     assert size(SECTION_TOKENS="20") < size()
     assert size(STRUCTURAL_TOKENS="100") < size()
+
+
+@pytest.mark.covers("CP-5", "CP-9")
+@pytest.mark.parametrize(
+    ("strategy", "said"),
+    [
+        ("micro", "28 of 43 messages stay as they are, 15 are shortened"),
+        ("full", "1 of 43 messages stay as they are, 42 are cut"),
+    ],
+)
+def test_each_message_counts_once_in_what_is_said_of_them(
+    session: Path, strategy: str, said: str
+) -> None:
+    """A message whose result was cleared does not stay as it is, and is not gone either."""
+    shown = run(session.name, "--strategy", strategy, "--dry-run", cwd=session.parent)
+
+    assert said in shown.stdout
+
+
+@pytest.mark.covers("CP-9")
+def test_a_conversation_of_newest_messages_alone_is_called_so(tmp_path: Path) -> None:
+    """The agent has answered everything, so nothing waits for an answer."""
+    records = [
+        {"type": kind, "uuid": f"u{number}", "parentUuid": f"u{number - 1}" if number else None,
+         "sessionId": "s", "cwd": "/home/dev/shop", "version": "2.1.0", "isSidechain": False,
+         "timestamp": "2026-01-02T03:04:05.000Z",
+         "message": {"role": kind, "content": [{"type": "text", "text": text}]}}
+        for number, (kind, text) in enumerate(
+            [("user", "Is this branch clean?"), ("assistant", "It is clean. " * 900)]
+        )
+    ]  # fmt: skip
+    path = tmp_path / "session.jsonl"
+    path.write_text("\n".join(json.dumps(record) for record in records) + "\n", "utf-8")
+
+    shown = run(path.name, "--strategy", "session-memory", "--dry-run", cwd=tmp_path)
+
+    assert "waits for an answer" not in shown.stdout + shown.stderr
+    assert "The newest messages" in shown.stdout + shown.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -218,16 +219,25 @@ def _result_object(recorded: RecordedWindow, outcome: CompactedHistory) -> dict[
     }
 
 
+def _describe_changes(before: Sequence[Message], after: Sequence[Message]) -> str:
+    """How many messages stay, lose a part of their text, and go."""
+    old, new = {each.id: each for each in before}, {each.id: each for each in after}
+    same = sum(new.get(id) == message for id, message in old.items())
+    shortened = len(old.keys() & new.keys()) - same
+    counts = ((shortened, "shortened"), (len(old) - same - shortened, "cut"))
+    return f"{same} of {len(old)} messages stay as they are" + "".join(
+        f", {count} {'is' if count == 1 else 'are'} {what}" for count, what in counts if count
+    )
+
+
 def _print_result(recorded: RecordedWindow, outcome: CompactedHistory, *, quiet: bool) -> None:
     ours = outcome.added_messages
-    kept = len(outcome.messages) - len(ours)
     if not quiet:
         for message in ours:
             click.echo(message.text + "\n")
     click.echo(
         f"{outcome.strategy} at message {recorded.last_message}: {outcome.tokens_before:,} tokens "
-        f"become {outcome.tokens_after:,};"
-        f" {kept} of {len(recorded.messages)} messages stay as they are, {len(outcome.cut)} are cut"
+        f"become {outcome.tokens_after:,}; {_describe_changes(recorded.messages, outcome.messages)}"
     )
     for back in outcome.restored:
         click.echo(f"  brought back: {back.kind} {back.what} ({back.tokens:,} tokens)")

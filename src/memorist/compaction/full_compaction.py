@@ -143,7 +143,11 @@ def assemble_history(
     unanswered = find_unanswered_start(conversation.messages)
     start = min(replaced.start, unanswered)
     if not start:
-        return UnchangedHistory("There is nothing before what still waits for an answer.")
+        return UnchangedHistory(
+            "The newest messages, which stay as they are, are the whole conversation."
+            if unanswered
+            else "There is nothing before what still waits for an answer."
+        )
     used_tokens = estimate_text_tokens(replaced.text, conversation.factor) + REMARKS_TOKENS
     room = options.limit - used_tokens - 1
     kept = keep_unanswered(conversation.messages, start, sys.maxsize, conversation.factor)
