@@ -221,8 +221,8 @@ def test_what_a_memory_is(path: str, memory: bool) -> None:
 def test_the_order_is_that_of_the_values_at_any_time(
     found: list[tuple[float, MemoryKind, Trust, int]], days: list[float]
 ) -> None:
-    """One ranking serves every later moment, also where a clock jumps: no memory stands behind one
-    that is worth less by then, and among equals the newer stands first.
+    """One ranking serves every later moment, also where a clock jumps or memories were used: none
+    stands behind one that is worth less by then, and among equals the newer stands first.
     """
     heads = [
         head(f"m{at}.md", days=ago, kind=kind, trust=trust)
@@ -233,12 +233,14 @@ def test_the_order_is_that_of_the_values_at_any_time(
         for each, (*_, count) in zip(heads, found, strict=True)
         if count
     }
-    ranked = RankedHeaders(heads, uses)
+    ranked = RankedHeaders(heads, {})
 
-    for now in (NOW + day * DAY_SECONDS for day in days):
-        order = [each.path for each in ranked.at(now)]
-        alone = {each.path: value_of(each, uses, now) for each in heads}
-        assert order == sorted(alone, key=alone.__getitem__)
+    for known in ({}, uses):
+        ranked.usage = known
+        for now in (NOW + day * DAY_SECONDS for day in days):
+            order = [each.path for each in ranked.at(now)]
+            alone = {each.path: value_of(each, known, now) for each in heads}
+            assert order == sorted(alone, key=alone.__getitem__)
 
 
 def value_of(

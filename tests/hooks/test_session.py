@@ -147,6 +147,28 @@ async def test_the_first_prompt_finds_the_index_of_memories_in_memory(
         await second.session.close()
 
 
+async def test_nobody_waits_until_the_disk_has_what_was_shown(
+    engine: Memorist, tmp_path: Path
+) -> None:
+    """What a prompt was shown is saved after its answer, for a process that goes on later."""
+    agent = Agent(engine, "claude-code", ClaudeFile(), tmp_path / "1.jsonl")
+    await agent.start()
+    await agent.turn("Remember that the tests run with pytest -n 2, as each uses a core.")
+    later = Agent(engine, "claude-code", ClaudeFile("s2"), tmp_path / "2.jsonl", "s2")
+    event = HookEvent(session_id="s2", cwd=FOLDER, hook_event_name="SessionStart", source="startup")
+    saved = engine.layout.session(FOLDER, "s2").hook_context
+
+    shown = await later.session.answer(event, SECONDS)
+    was_saved = saved.exists()
+    await later.session.run_follow_up(event)
+
+    assert "pytest -n 2" in shown
+    assert not was_saved
+    assert "pytest -n 2" in saved.read_text("utf-8")
+    await later.session.close()
+    await agent.session.close()
+
+
 @both
 @pytest.mark.covers("IN-2", "AM-11")
 async def test_what_memorist_showed_is_never_learnt_as_the_persons_words(

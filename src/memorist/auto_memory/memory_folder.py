@@ -118,8 +118,8 @@ class MemoryFolderReader:
         """Within `scan_once` at a prompt: whether the times of folders may replace the scan."""
         self._listed: tuple[FolderScan, dict[str, MemoryHeader], dict[str, str]] | None = None
         """The headers and marks of a scan by path, once made."""
-        self._ranked: dict[str, tuple[FolderScan, Mapping[str, MemoryUsage], RankedHeaders]] = {}
-        """By prefix, the headers of a scan sorted by what each is worth with these uses."""
+        self._ranked: dict[str, tuple[FolderScan, RankedHeaders]] = {}
+        """By prefix, the headers of a scan sorted by what each is worth."""
 
     @property
     def exists(self) -> bool:
@@ -493,21 +493,22 @@ class MemoryFolderReader:
         return [head.path for head in self._rank_headers("").at(self._clock.now())]
 
     def _rank_headers(self, prefix: str) -> RankedHeaders:
-        """Rank the memories of an index; sorted again only where a file or a use changed."""
+        """Rank the memories of an index; sorted again only where a file changed."""
         scan = self._loaded_scan()
         usage = self.read_usage() if scan.files else {}
+        uses = {
+            path.removeprefix(prefix): each
+            for path, each in usage.items()
+            if path.startswith(prefix)
+        }
         known = self._ranked.get(prefix)
-        if known is None or known[0] is not scan or known[1] != usage:
+        if known is None or known[0] is not scan:
             heads = select_index_headers(
                 (seen.head for seen in scan.files.values() if seen.head is not None), prefix
             )
-            uses = {
-                path.removeprefix(prefix): each
-                for path, each in usage.items()
-                if path.startswith(prefix)
-            }
-            known = self._ranked[prefix] = (scan, usage, RankedHeaders(heads, uses))
-        return known[2]
+            known = self._ranked[prefix] = (scan, RankedHeaders(heads, uses))
+        known[1].usage = uses
+        return known[1]
 
     def read_usage(self) -> Mapping[str, MemoryUsage]:
         """Return each memory's usage; empty when the database fails, as the index works without

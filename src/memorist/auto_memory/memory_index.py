@@ -75,55 +75,59 @@ class RankedHeaders:
     those that the clock has not reached the first by path.
 
     What a memory is worth for anything but its recency does not change with time, and of two that
-    are worth the same there the newer is never worth less. Each such group is therefore sorted
-    once, and as much of their order merged as is asked for: of ten thousand two hundred get a line.
+    are worth the same there the newer is never worth less. Each such group of unused memories is
+    therefore sorted once, and as much of their order merged as is asked for: of ten thousand two
+    hundred get a line. Few are used, and those are sorted each time.
     """
 
     def __init__(self, headers: Iterable[MemoryHeader], usage: Mapping[str, MemoryUsage]) -> None:
-        self._usage = usage
+        self.usage = usage
+        """How the memories were used, by path; to be replaced when that changes."""
+        self._active = {head.path: head for head in headers if head.status == "active"}
         groups: dict[float, list[MemoryHeader]] = {}
-        for head in headers:
-            if head.status == "active":
-                groups.setdefault(self._lasting_value(head), []).append(head)
+        for head in self._active.values():
+            groups.setdefault(_value_unused(head), []).append(head)
         for group in groups.values():
             group.sort(key=attrgetter("path"))
-            group.sort(key=self._latest if usage else attrgetter("modified"), reverse=True)
+            group.sort(key=attrgetter("modified"), reverse=True)
         self._groups = groups
-        self._count = sum(map(len, groups.values()))
 
     def __len__(self) -> int:
-        return self._count
+        return len(self._active)
 
     def at(self, now: float) -> Iterator[MemoryHeader]:
         """The memories in their order at a time, in seconds since the epoch."""
+        usage = self.usage
 
         def rank(head: MemoryHeader) -> tuple[float, float, str]:
-            latest = self._latest(head)
+            uses = usage.get(head.path, _UNUSED)
+            latest = max(head.modified, uses.last)
             age = (latest - now) / DAY_SECONDS / _HALF_LIFE_DAYS
             recency = math.exp2(age) if latest < now else 1.0
-            return -(3.0 * recency + self._lasting_value(head)), -min(latest, now), head.path
+            lasting = _value_unused(head) + min(3.0, math.sqrt(uses.count)) * 0.5
+            return -(3.0 * recency + lasting), -min(latest, now), head.path
 
-        groups = (self._sort_future(group, now) for group in self._groups.values())
-        return merge(*groups, key=rank)
+        unused = (
+            (head for head in _sort_future(group, now) if head.path not in usage)
+            for group in self._groups.values()
+        )
+        used = (self._active[path] for path in usage if path in self._active)
+        return merge(*unused, sorted(used, key=rank), key=rank)
 
-    def _sort_future(self, group: list[MemoryHeader], now: float) -> list[MemoryHeader]:
-        """The group with those by path first that are newer than the clock, which are equals."""
-        end = bisect_right(group, -now, key=lambda head: -self._latest(head))
-        return sorted(group[:end], key=attrgetter("path")) + group[end:] if end else group
 
-    def _latest(self, head: MemoryHeader) -> float:
-        return max(head.modified, self._usage.get(head.path, _UNUSED).last)
+def _sort_future(group: list[MemoryHeader], now: float) -> list[MemoryHeader]:
+    """The group with those by path first that are newer than the clock, which are equals."""
+    end = bisect_right(group, -now, key=lambda head: -head.modified)
+    return sorted(group[:end], key=attrgetter("path")) + group[end:] if end else group
 
-    def _lasting_value(self, head: MemoryHeader) -> float:
-        """What a memory is worth for pinning, the user's word about themselves, and use."""
-        # Members of an enumeration are told apart by identity: to hash ten thousand takes longer.
-        value = 1.0 if head.kind in _USER_KINDS else 0.0
-        if head.trust in _USER_TRUST:
-            value += 0.5
-        if head.pinned:
-            value += 100.0
-        used = self._usage.get(head.path, _UNUSED).count
-        return value + min(3.0, math.sqrt(used)) * 0.5 if used else value
+
+def _value_unused(head: MemoryHeader) -> float:
+    """What a memory is worth for pinning and for the user's word about themselves."""
+    # Members of an enumeration are told apart by identity: to hash ten thousand takes longer.
+    value = 1.0 if head.kind in _USER_KINDS else 0.0
+    if head.trust in _USER_TRUST:
+        value += 0.5
+    return value + 100.0 if head.pinned else value
 
 
 def build_index(

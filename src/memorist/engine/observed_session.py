@@ -71,7 +71,7 @@ class ObservedSession:
         self._prompt_count = 0
         self.message_ids: set[str] = set(log.known_ids)
         """Ids of the messages that were recorded."""
-        self._shown = self._load_shown()
+        self._shown = self._saved_shown = self._load_shown()
         if self._shown.texts and memory.recall is not None:
             memory.recall.restore(self._shown.texts)
         if self._shown.past and rollout_memory is not None:
@@ -104,10 +104,15 @@ class ObservedSession:
         except (FileNotFoundError, StoreError, msgspec.DecodeError):
             return ShownTexts()
 
-    def _save_shown(self, shown: ShownTexts) -> None:
-        self._shown = shown
-        with contextlib.suppress(StoreError):  # at worst the next process shows something twice
-            self._log.runtime.files.write(self.layout.hook_context, encode_redacted(shown))
+    def save_shown(self) -> None:
+        """Save what the agent was shown, after the answer with it: the disk takes some milliseconds
+        to confirm it. A process that is killed before shows something twice.
+        """
+        if self._saved_shown is self._shown:
+            return
+        self._saved_shown = self._shown
+        with contextlib.suppress(StoreError):
+            self._log.runtime.files.write(self.layout.hook_context, encode_redacted(self._shown))
 
     async def add_records(self, head: SessionHead | None, entries: Iterable[LogEntry]) -> None:
         """Add what the agent has recorded since the last call. Raises StoreError."""
@@ -183,8 +188,8 @@ class ObservedSession:
             with contextlib.suppress(StoreError):
                 past = self._rollout_memory.take_due_text()
         if texts or past:
-            self._save_shown(
-                ShownTexts(texts=(*self._shown.texts, *texts), past=self._shown.past or bool(past))
+            self._shown = ShownTexts(
+                texts=(*self._shown.texts, *texts), past=self._shown.past or bool(past)
             )
         return [*texts, *filter(None, [past])]
 
@@ -195,7 +200,7 @@ class ObservedSession:
     def on_history_replaced(self) -> None:
         """The agent compacted its conversation, or began a new one: what was shown is gone."""
         self._log.extensions.on_history_replaced("compacted")
-        self._save_shown(ShownTexts())
+        self._shown = ShownTexts()
 
     async def recall_for_prompt(self, prompt: str) -> list[str]:
         """Return the memories that are relevant to the user's prompt and were not shown yet."""
@@ -212,7 +217,7 @@ class ObservedSession:
             said = self._session_recall.recall(strip_host_markup(prompt))
             texts += [said] if said and said not in self._shown.texts else []
         if texts:
-            self._save_shown(ShownTexts(texts=(*self._shown.texts, *texts), past=self._shown.past))
+            self._shown = ShownTexts(texts=(*self._shown.texts, *texts), past=self._shown.past)
         return texts
 
     def before_tool(self, call: ToolUse) -> list[str]:
@@ -220,7 +225,7 @@ class ObservedSession:
         text = self._log.extensions.before_tool(call)
         if not text or text in self._shown.texts:
             return []
-        self._save_shown(ShownTexts(texts=(*self._shown.texts, text), past=self._shown.past))
+        self._shown = ShownTexts(texts=(*self._shown.texts, text), past=self._shown.past)
         return [text]
 
     def begin_loading(self) -> None:
@@ -261,5 +266,6 @@ class ObservedSession:
         May be called twice.
         """
         async with self._lock:
+            self.save_shown()
             await self._log.close()
         self._on_close(self)

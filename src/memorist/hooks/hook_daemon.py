@@ -29,6 +29,7 @@ from memorist.hooks.daemon_watchdog import (
     EventLoopWatchdog,
     exit_process,
 )
+from memorist.hooks.garbage_pause import GarbagePause
 from memorist.hooks.hook_client import record_hook_failure
 from memorist.hooks.hook_event import (
     Client,
@@ -51,6 +52,8 @@ SWITCH_SECONDS = 0.0005
 """How long a thread that indexes or embeds may keep the interpreter from the loop, for which an
 agent waits; Python's own is ten times that. Our choice.
 """
+QUICK_EVENTS = ("UserPromptSubmit", "PreToolUse")
+"""Events that wait for no model, disk or other process."""
 ANSWER_SHARE, NOTES_SHARE = 0.9, 0.6
 """Shares of the event's time limit for the response, and for updating notes within it; the hook
 program waits the whole limit.
@@ -84,6 +87,7 @@ class HookDaemon:
         self._asked = 0
         self._last = clock()
         self._end = asyncio.Event()
+        self._garbage_pause = GarbagePause()
         self._why_off = ""
         """Why there is no engine."""
         self._settings = HooksSettings()
@@ -181,11 +185,10 @@ class HookDaemon:
                     return
                 question = await _read_request(reader)
             if isinstance(question, HookRequest):
-                writer.write(
-                    hook_protocol.encode_hook_response(
-                        hook_protocol.DONE, await self._answer(question)
-                    )
-                )
+                quick = question.event in QUICK_EVENTS
+                with self._garbage_pause if quick else contextlib.nullcontext():
+                    said = await self._answer(question)
+                    writer.write(hook_protocol.encode_hook_response(hook_protocol.DONE, said))
             elif question == hook_protocol.MOVED:
                 self._listening.remove_socket_file()
                 self._end.set()

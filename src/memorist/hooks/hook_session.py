@@ -49,6 +49,8 @@ PROMPT_LOOK_SECONDS = (0.3, 1.0)
 """Pauses before the readings after a prompt, which the client writes after the hook: what was typed
 is then known while the agent still works, so that a memory it writes can rest on it.
 """
+ANSWER_SECONDS = 0.01
+"""Pause before the work after an answer, in which the answer goes out. Our choice."""
 READ_AFTER_BYTES = 256 * 1024
 """Unread bytes from which on the session file is read after a tool call; otherwise at the end of
 the turn.
@@ -203,6 +205,7 @@ class HookSession:
 
         Raises MemoristError.
         """
+        self._session.save_shown()
         async with self._following_up:
             await self._follow_up(event)
 
@@ -366,6 +369,7 @@ class HookSessionPool:
     ) -> None:
         """Run the follow-up work of one event after that of the events before it."""
         async with hold:
+            await asyncio.sleep(ANSWER_SECONDS)
             work = asyncio.ensure_future(session.run_follow_up(event))
             await asyncio.wait([work])
             error = work.exception()
