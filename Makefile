@@ -48,10 +48,17 @@ help:  ## list the targets
 	@$(PIP) --require-hashes -r requirements/dev.txt
 	@touch $@
 
+# Each of the workers would compile all tests for itself, the same at the same time. What fails here
+# is reported by the run.
+.venv/compiled: .venv/dev
+	@echo "compiling the tests …"
+	@ls -d tests/*/ | PYTHONDONTWRITEBYTECODE= xargs -P 2 -n 19 $(BIN)/pytest --collect-only -qq >/dev/null 2>&1 || true
+	@touch $@
+
 demo: .venv/core  ## replay a recorded session and show the notes memorist keeps of it
 	@$(BIN)/memorist demo --samples examples/sessions --out $(OUT)
 
-test: .venv/dev  ## run the tests (AREA=recall for one part)
+test: .venv/compiled  ## run the tests (AREA=recall for one part)
 	@folder=$$(mktemp -d "$(or $(TEST_FOLDER),$${TMPDIR:-/tmp})/memorist-tests-XXXXXX") && chmod 711 "$$folder" && \
 	TMPDIR=$$folder PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow and not real_client and not page" $(if $(AREA),tests/$(AREA)) && \
 	rm -rf "$$folder" || { echo "the files of these tests are in $$folder"; exit 1; }
