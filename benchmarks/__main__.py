@@ -26,6 +26,7 @@ BENCHES = {
     "forks": "forking",
     "carryover": "carryover",
     "again": "compacting_again",
+    "request-size": "request_sizes",
     "cache": "cache",
     "prepare": "preparing",
     "proxy": "proxy",

@@ -71,9 +71,9 @@ def claude_sessions(data: Path) -> list[Path]:
     )
 
 
-def all_sessions(data: Path) -> list[Path]:
-    """All recorded sessions, by name."""
-    return sorted((data / "sessions").glob("*/*.jsonl"))
+def all_sessions(data: Path, folders: str = "sessions") -> list[Path]:
+    """All recorded sessions in folders of these names, by name."""
+    return sorted(data.glob(f"{folders}/*/*.jsonl"))
 
 
 # Public sets of long conversations with questions, read from the files their authors publish:

@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 from memorist.cli.main import memorist_group
 from memorist.errors import MemoristError
 
-SECONDS = 10
+SECONDS = 40
 """A door that takes longer waits for ever."""
 
 Maker = Callable[[Path], object]

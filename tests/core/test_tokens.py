@@ -140,3 +140,57 @@ def test_a_count_that_comes_after_the_results_of_its_reply_leaves_them_counted()
     meter.record_measurement(5_000)
 
     assert meter.tokens == 5_000 + 1_000
+
+
+def thinking_turn(meter: ContextMeter, given: int, *, of: str) -> None:
+    """A user's message and the answer to it, of 1,000 tokens of which 900 are hidden reasoning."""
+    meter.add(message("What next?"))
+    meter.add(reply("This.", of, Usage(input=given, output=1_000, reasoning=900)))
+
+
+@pytest.mark.parametrize(("model", "next_request"), [("gpt-5.5", 20_100), ("gpt-5.6-sol", 21_000)])
+def test_hidden_reasoning_of_a_turn_leaves_the_context_as_the_model_has_it(
+    model: str, next_request: int
+) -> None:
+    """Codex counts the request that begins a turn without the reasoning of the turn before, with
+    models up to 5.5; within the turn the reasoning counts.
+    """
+    meter = ContextMeter()
+    meter.set_model(model)
+    thinking_turn(meter, 20_000, of="r1")
+    within = meter.tokens
+    meter.add(message("What next?"))
+
+    assert within == 21_000
+    assert meter.tokens == next_request + 3
+
+
+@pytest.mark.parametrize(("model", "kept"), [("gpt-5.5", True), ("gpt-5.6", False), ("o9", True)])
+def test_counts_say_more_about_hidden_reasoning_than_the_name_of_the_model(
+    model: str, kept: bool
+) -> None:
+    """One turn shows what the provider does; the next is predicted by that."""
+    meter = ContextMeter()
+    meter.set_model(model)
+    for turn in range(2):
+        thinking_turn(meter, 20_000 + turn * (1_003 if kept else 103), of=f"r{turn}")
+    before = meter.tokens
+    meter.add(message("What next?"))
+
+    assert meter.tokens - before == 3 - (0 if kept else 900)
+
+
+def test_a_session_seen_from_its_middle_on_can_become_small() -> None:
+    """What was there before the first message that was seen counts as instructions and tools, until
+    a count says that it is gone.
+    """
+    meter = ContextMeter()
+    meter.add(message("x" * 400))
+    meter.add(reply("y" * 400, "r1", Usage(input=112_000, output=100)))
+    meter.add(reply("z" * 400, "r2", Usage(input=30_000, output=100)))
+
+    assert meter.tokens == 30_100
+
+    meter.reset()
+
+    assert meter.tokens <= 30_100

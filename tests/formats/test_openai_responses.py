@@ -345,7 +345,7 @@ def test_a_reply_is_read_whole() -> None:
     message has the usage.
     """
     reply = CODEC.decode_reply(REPLY)
-    assert reply.usage == Usage(input=200, cache_read=700, cache_write=100, output=50)
+    assert reply.usage == Usage(input=200, cache_read=700, cache_write=100, output=50, reasoning=20)
     assert [message.id for message in reply.messages] == ["rs_1", "fc_1"]
     assert {message.reply_id for message in reply.messages} == {"resp_1"}
     assert [message.usage for message in reply.messages] == [None, reply.usage]

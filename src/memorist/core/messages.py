@@ -64,13 +64,17 @@ class Origin(StrEnum):
 
 
 class Usage(Struct, frozen=True, kw_only=True):
-    """Tokens of one model call, as the provider counted them. The four fields do not overlap."""
+    """Tokens of one model call, as the provider counted them. The first four fields do not
+    overlap.
+    """
 
     input: int = 0
     """Input tokens billed in full: neither read from the cache nor written to it."""
     cache_read: int = 0
     cache_write: int = 0
     output: int = 0
+    reasoning: int = 0
+    """Output tokens that are hidden reasoning; 0 where the provider does not tell."""
 
     @property
     def context(self) -> int:
@@ -83,6 +87,7 @@ class Usage(Struct, frozen=True, kw_only=True):
             cache_read=self.cache_read + other.cache_read,
             cache_write=self.cache_write + other.cache_write,
             output=self.output + other.output,
+            reasoning=self.reasoning + other.reasoning,
         )
 
 

@@ -43,6 +43,12 @@ _NEWER_CLAUDE = re.compile(
 _encode = msgspec.json.Encoder().encode
 
 
+_KEEPS_REASONING = re.compile(r"gpt-(?:5\.[6-9]|[6-9]|\d\d)")
+"""OpenAI's models from 5.6 on: in recorded sessions of Codex the counts of requests that begin a
+turn include the reasoning of the turn before, with 5.0 to 5.5 they do not.
+"""
+
+
 @lru_cache(maxsize=64)
 def token_factor(model: str) -> float:
     """Tokens of this model per estimated token.
@@ -111,6 +117,52 @@ CALIBRATION_RANGE = (0.5, 2.5)
 """Credible ratios of measured to estimated tokens: recorded sessions lie between 0.7 and 1.8."""
 
 
+MIN_REASONING_TOKENS = 300
+"""Reasoning of a turn from which the next count tells whether it was sent again: estimates of the
+user's message are off by less.
+"""
+
+
+class TurnReasoning:
+    """Hidden reasoning of the turn so far, which some models leave out of the context as soon as
+    the user says something new. What the counts of this conversation showed decides; until then
+    the model's name does.
+    """
+
+    def __init__(self) -> None:
+        self.is_kept = False
+        self.tokens = 0
+        """Reasoning since the user's last message, as far as providers told."""
+        self._reply_tokens = 0
+        self._ended = 0
+        """Reasoning of the turn before, until a count shows whether it was sent again."""
+        self._sent = 0
+        """Tokens of the request that began the turn, without that reasoning; 0 before it."""
+
+    def clear(self) -> None:
+        """The history was replaced."""
+        self.tokens = self._reply_tokens = self._ended = self._sent = 0
+
+    def end_turn(self) -> int:
+        """The user said something new; returns the tokens that leave the context."""
+        self._ended, self._sent, self.tokens, self._reply_tokens = self.tokens, 0, 0, 0
+        return 0 if self.is_kept else self._ended
+
+    def on_reply(self, context: int) -> None:
+        """A reply begins, to a request of `context` tokens."""
+        self._reply_tokens = 0
+        if not self._sent:
+            self._sent = context - (self._ended if self.is_kept else 0)
+
+    def on_usage(self, given: int, reasoning: int) -> None:
+        """A provider counted `given` input tokens, and the reasoning of the reply."""
+        self.tokens += reasoning - self._reply_tokens
+        self._reply_tokens = reasoning
+        if self._ended >= MIN_REASONING_TOKENS and self._sent and given > 0:
+            self.is_kept = given - self._sent > self._ended / 2
+        self._ended = 0
+
+
 class ContextMeter:
     """The size of the context in tokens as messages are added: the newest reported usage plus an
     estimate of what follows it (CP-2).
@@ -121,6 +173,7 @@ class ContextMeter:
 
     def __init__(self, factor: float = 1.0) -> None:
         self.factor = factor
+        self._model = ""
         self._base = 0
         self._since = 0
         self._between = 0
@@ -133,10 +186,18 @@ class ContextMeter:
         self._first_measured: tuple[int, int] | None = None
         """The first measured context since the history was replaced, and the estimate for it."""
         self._ratio = 1.0
+        self._reasoning = TurnReasoning()
         self.subtracted = 0
         """Tokens that later usage still includes although they were removed (a replay that compacts
         where the recorded agent did not).
         """
+
+    def set_model(self, model: str) -> None:
+        """The model that the next request goes to."""
+        self.factor = token_factor(model)
+        if model != self._model:
+            self._model = model
+            self._reasoning.is_kept = _KEEPS_REASONING.search(model.lower()) is not None
 
     @property
     def tokens(self) -> int:
@@ -167,17 +228,23 @@ class ContextMeter:
         measured on another context.
         """
         size = estimate_message_tokens(message, self.factor)
+        if message.origin is Origin.USER and message.role == "user":
+            left_out = self._reasoning.end_turn()
+            self._base = max(min(self._base, self._prefix or 0), self._base - left_out)
         self._estimated += size
         self._after_model = 0 if message.origin is Origin.MODEL else self._after_model + size
         if message.reply_id is None:
             self._between += size
         elif self._begins_reply(message.reply_id, message.usage):
             self._between = 0
+            self._reasoning.on_reply(self.tokens)
         self._since += size
         if measure and message.usage is not None and message.usage.context > 0:
             self.record_measurement(
                 message.usage.context,
                 uncounted=self._between if message.reply_id is not None else 0,
+                output=message.usage.output,
+                reasoning=message.usage.reasoning,
             )
 
     def _begins_reply(self, reply_id: str, usage: Usage | None) -> bool:
@@ -191,17 +258,28 @@ class ContextMeter:
         self._reply_input = given or (0 if begins else self._reply_input)
         return begins
 
-    def record_measurement(self, context: int, uncounted: int | None = None) -> None:
+    def record_measurement(
+        self,
+        context: int,
+        uncounted: int | None = None,
+        *,
+        output: int = 0,
+        reasoning: int = 0,
+    ) -> None:
         """Record the context size that a provider reported; `uncounted` tokens came after the part
-        it measured.
+        it measured. Its newest reply has `output` tokens, `reasoning` of them hidden.
 
         A count that is reported apart from a message belongs to the newest reply: what came after
         that reply's messages (results written before the count) is not included in it.
         """
         uncounted = self._after_model if uncounted is None else uncounted
         if self._prefix is None:
-            self._prefix = max(0, context - self._estimated)
+            self._prefix = max(0, context - self._estimated - reasoning)
+        # Less than the prefix: it held a history that was not seen and is gone since.
+        self._prefix = min(self._prefix, context)
         self._calibrate(context, self._estimated - uncounted)
+        given = context - output - self.subtracted if output else 0
+        self._reasoning.on_usage(given, reasoning)
         self._base = max(self._prefix, context - self.subtracted)
         self._since = uncounted
 
@@ -230,3 +308,4 @@ class ContextMeter:
         self._first_measured = None
         self._reply = None
         self._reply_input = 0
+        self._reasoning.clear()

@@ -15,7 +15,6 @@ from memorist.compaction.thresholds import compute_request_thresholds
 from memorist.context.assembly import HostContext
 from memorist.context.context_pieces import ContextPiece
 from memorist.core.messages import JsonObject, Message, ToolUse
-from memorist.core.token_count import token_factor
 from memorist.engine.cache_watcher import CacheWatcher
 from memorist.engine.context_extension import ContextExtension
 from memorist.engine.fetch_tool import build_fetch_tool
@@ -196,7 +195,7 @@ class Session:
         """
         new_messages = await self._add_history(self._history_items(request))
         following = self._log.tracker
-        following.meter.factor = token_factor(str(request.get("model", "")))
+        following.meter.set_model(str(request.get("model", "")))
         back = self._view.find_rollback(new_messages)
         if back is not None:
             self._log.record_rollback(back.turns, len(back.messages))

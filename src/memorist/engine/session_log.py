@@ -203,8 +203,8 @@ class SessionLog:
         match entry:
             case Message():
                 self.tracker.on_message(entry)
-            case UsageReport(context=context):
-                self.tracker.on_measurement(context)
+            case UsageReport(context=context, output=output, reasoning=reasoning):
+                self.tracker.on_measurement(context, output=output, reasoning=reasoning)
             case SessionHead():
                 self.tracker.on_transcript_head(entry)
             case TurnRollback():

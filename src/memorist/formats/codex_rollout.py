@@ -628,6 +628,7 @@ class _RolloutReader:
             input=max(0, last.input_tokens - last.cached_input_tokens),
             cache_read=last.cached_input_tokens,
             output=last.output_tokens,
+            reasoning=last.reasoning_output_tokens,
             window=info.model_context_window,
         )
 

@@ -91,6 +91,7 @@ class TokenCounts(Struct, gc=False):
     input_tokens: int = 0
     cached_input_tokens: int = 0
     output_tokens: int = 0
+    reasoning_output_tokens: int = 0
     total_tokens: int = 0
 
 

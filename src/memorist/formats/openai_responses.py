@@ -511,6 +511,8 @@ def read_usage(usage: object) -> Usage:
         return Usage()
     details = usage.get("input_tokens_details")
     details = details if isinstance(details, dict) else {}
+    of_output = usage.get("output_tokens_details")
+    of_output = of_output if isinstance(of_output, dict) else {}
     read, written = (
         parse_token_number(details.get("cached_tokens")),
         parse_token_number(details.get("cache_write_tokens")),
@@ -521,6 +523,7 @@ def read_usage(usage: object) -> Usage:
         cache_read=read,
         cache_write=written,
         output=parse_token_number(usage.get("output_tokens")),
+        reasoning=parse_token_number(of_output.get("reasoning_tokens")),
     )
 
 

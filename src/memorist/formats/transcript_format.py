@@ -202,6 +202,8 @@ class UsageReport(Struct, frozen=True):
     cache_read: int = 0
     output: int = 0
     window: int | None = None
+    reasoning: int = 0
+    """Output tokens that are hidden reasoning."""
 
 
 class SideRecord(Struct, frozen=True):

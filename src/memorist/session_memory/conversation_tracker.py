@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable
 
 from memorist.core.messages import Message, Origin, Usage
-from memorist.core.token_count import ContextMeter, token_factor
+from memorist.core.token_count import ContextMeter
 from memorist.core.tool_pairs import OpenToolCalls
 from memorist.formats.transcript_format import SessionHead
 from memorist.session_memory.notes_trigger import NotesDue, NotesProgress, check_due
@@ -61,7 +61,7 @@ class ConversationTracker:
         self.ledger.title = head.title or self.ledger.title
         self.ledger.branch = head.branch or self.ledger.branch
         if head.model:
-            self.meter.factor = token_factor(head.model)
+            self.meter.set_model(head.model)
 
     def on_message(self, message: Message) -> None:
         """Add one message; the notes may be due before it (the reply that it ends) or after it (its
@@ -74,7 +74,7 @@ class ConversationTracker:
             self._in_reply = False
         if message.model is not None and message.model != self._model:
             self._model = message.model
-            self.meter.factor = token_factor(message.model)
+            self.meter.set_model(message.model)
         self._count_message(message, is_model=is_model)
         if is_model and message.usage is not None:
             self._check_due()
@@ -98,16 +98,16 @@ class ConversationTracker:
         if not self._open:
             self.last_complete_message = message.id
 
-    def on_measurement(self, context: int) -> None:
+    def on_measurement(self, context: int, *, output: int = 0, reasoning: int = 0) -> None:
         """The provider's own token count arrived separately from a message."""
-        self.meter.record_measurement(context)
+        self.meter.record_measurement(context, output=output, reasoning=reasoning)
         self.peak_tokens = max(self.peak_tokens, self.meter.tokens)
         self._check_due()
 
     def on_reply_end(self, usage: Usage) -> None:
         """A live reply is complete. Its usage counts if none of its messages carried it."""
         if self._check_pending and usage.context:
-            self.on_measurement(usage.context)
+            self.on_measurement(usage.context, output=usage.output, reasoning=usage.reasoning)
         elif self._check_pending:
             self._check_due()
 
