@@ -122,6 +122,9 @@ def test_dropping_an_idea_is_not_forgetting_a_memory(text: str) -> None:
         ("Stop adding docstrings to tests.", "correction"),
         ("I told you never to touch the lock file.", "correction"),
         ("Ab jetzt schreibst du Tests zuerst.", "rule"),
+        ("Bitte in Zukunft keine Kommentare in den Tests.", "rule"),
+        ("Bitte ab sofort pnpm benutzen.", "rule"),
+        ("stp désormais réponds en français", "rule"),
     ],
 )
 def test_standing_rules_and_corrections_are_found(text: str, act: str) -> None:

@@ -57,12 +57,12 @@ OTHER_REMEMBER_PATTERNS: tuple[StatementPattern, ...] = (
 OTHER_RULE_PATTERNS: tuple[StatementPattern, ...] = (
     define_pattern(
         "rule",
-        rf"(?:ab jetzt|ab sofort|von nun an|in zukunft|zukünftig|künftig)"
+        rf"(?:bitte,? )?(?:ab jetzt|ab sofort|von nun an|in zukunft|zukünftig|künftig)"
         rf"(?:{_CLAUSE_SEPARATOR}| )(?P<text>(?!ist\b|sind\b|war\b|hat\b|läuft\b).{{8,}})",
     ),
     define_pattern(
         "rule",
-        rf"(?:dorénavant|désormais|à partir de maintenant|à l['’]avenir)(?:{_CLAUSE_SEPARATOR}|"
+        rf"(?:(?:stp|svp),? )?(?:dorénavant|désormais|à partir de maintenant|à l['’]avenir)(?:{_CLAUSE_SEPARATOR}|"
         rf" )(?P<text>(?!le\b|la\b|les\b|il\b|ça\b"
         rf"|c['’]est\b).{{8,}})",
     ),
