@@ -340,7 +340,7 @@ def test_what_past_sessions_have_due_is_told(due_home: Path) -> None:
     assert ran.exit_code == 0
     assert told == [
         ("rollouts", "2 sessions are finished and new to memory"),
-        ("rollouts", "1 sessions are not finished yet"),
+        ("rollouts", "not finished yet: 1 session"),
         (
             "rollouts",
             "broken is not tried again after 1 attempts: the model is overloaded; `memorist "

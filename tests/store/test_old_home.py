@@ -87,7 +87,7 @@ def test_sessions_notes_and_rollouts_of_an_old_home_are_read(home: Path) -> None
     """The notes of a session, the extract of an imported one, and what was made of it."""
     assert "Why is the total of order 17 wrong?" in said(home, "notes", "first")
     assert "Never round an amount down" in said(home, "rollouts", "show", "0196f0d2")
-    assert "1 sessions known" in said(home, "rollouts", "status")
+    assert "1 session known" in said(home, "rollouts", "status")
     assert [line.split()[2] for line in said(home, "sessions").splitlines()] == [
         "third",
         "second",

@@ -170,7 +170,7 @@ def dream_journal_command(as_json: bool) -> None:
     if as_json:
         output.print_json({"path": str(path), "journal": text})
     else:
-        click.echo(text.rstrip("\n") or "no dream yet")
+        click.echo(text.rstrip("\n") or "no dream has changed anything yet")
 
 
 @dream_group.command("archive")

@@ -16,6 +16,7 @@ from memorist.cli.rollouts.rollouts_sync_command import (
     run_with_rollout_pipeline,
     sync_with_progress,
 )
+from memorist.core.plural import pluralize
 from memorist.engine.rollout_pipeline import ANY_AGE_DAYS, RolloutPipeline, RolloutSyncPlan
 from memorist.formats.transcript_format import FORMAT_TITLES
 from memorist.rollouts.extraction_cost import describe_extraction_cost
@@ -112,7 +113,10 @@ def describe_planned_import(plan: RolloutSyncPlan, past: RolloutPipeline) -> lis
     of = Counter(FORMAT_TITLES[thread.format] for thread in plan.eligible)
     sizes = sum(thread.size for thread in plan.eligible)
     listed = ", ".join(f"{count:,} of {name}" for name, count in sorted(of.items()))
-    found = [f"{plan.sessions:,} sessions known, {len(plan.found.skipped):,} files left out"]
+    found = [
+        f"{pluralize(plan.sessions, 'session')} known, "
+        f"{pluralize(len(plan.found.skipped), 'file')} left out"
+    ]
     found.append(
         f"to remember: {listed} ({sizes / 1e6:,.1f} MB)"
         if plan.eligible

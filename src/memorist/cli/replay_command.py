@@ -17,6 +17,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from memorist import replay
 from memorist.cli import output
 from memorist.cli.command_environment import find_home, load_project_settings, read_environment
+from memorist.core.plural import pluralize
 from memorist.engine.recorded_session import find_recorded_session
 from memorist.errors import InputError, UnreadableSession
 from memorist.replay.replay import ReplayOptions, ReplayResult, replay_files
@@ -247,12 +248,12 @@ def _session_object(record: SessionRecord) -> dict[str, Any]:
 
 def _print_summary(replayed: ReplayResult) -> None:
     for record in replayed.record.sessions:
-        skipped = f", {len(record.skipped)} lines skipped" if record.skipped else ""
+        skipped = f", {pluralize(len(record.skipped), 'line')} skipped" if record.skipped else ""
         click.echo(
-            f"{Path(record.source).name}: {record.head.format}, {record.messages:,} messages "
-            f"in {record.turns:,} turns,"
+            f"{Path(record.source).name}: {record.head.format}, "
+            f"{pluralize(record.messages, 'message')} in {pluralize(record.turns, 'turn')},"
             f" context up to {record.tokens_peak:,} tokens, notes updated "
-            f"{len(record.updates)} times and at the end{skipped}"
+            f"{pluralize(len(record.updates), 'time')} and at the end{skipped}"
         )
         click.echo(f"  notes: {record.notes_path or 'none, the session holds no message'}")
         click.echo(f"  prefix: {_describe_prefix(record)}")
@@ -263,7 +264,7 @@ def _print_summary(replayed: ReplayResult) -> None:
 
 def _describe_prefix(record: SessionRecord) -> str:
     """Whether each request extended the last, or where and why not."""
-    said = f"over {record.requests:,} requests it only grew"
+    said = f"over {pluralize(record.requests, 'request')} it only grew"
     if not record.prefix_breaks:
         return said
     parts = [

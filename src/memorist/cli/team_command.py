@@ -18,6 +18,7 @@ from memorist.cli import output
 from memorist.cli.command_environment import read_environment
 from memorist.cli.memory.memory_commands import open_project_memory, print_write_outcome
 from memorist.cli.team_server_commands import team_serve_command, team_token_command
+from memorist.core.plural import pluralize
 from memorist.core.utc_time import format_utc_timestamp
 from memorist.engine.engine import Memorist
 from memorist.errors import InputError, NothingToDo
@@ -153,7 +154,7 @@ def team_status_command(as_json: bool) -> None:
         output.print_json(msgspec.to_builtins(found))
         return
     click.echo(
-        f"{found.remote}: {found.memories} memories"
+        f"{found.remote}: {pluralize(found.memories, 'memory', 'memories')}"
         + ("" if found.version else ", never synchronised")
     )
     for key in found.to_send:

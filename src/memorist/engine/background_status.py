@@ -24,6 +24,7 @@ from memorist.budget.budget_status import (
     DueWork,
     build_budget_status,
 )
+from memorist.core.plural import pluralize
 from memorist.dream.dream_gates import (
     DreamSessionConditions,
     GateFacts,
@@ -106,7 +107,7 @@ def _due_rollouts(context: DueContext, state: StateDatabase) -> Iterator[DueWork
         soonest = min(verdict.at for verdict in verdicts if verdict.at is not None)
         yield DueWork(
             what="rollouts",
-            why=f"{count['too young']:,} sessions are not finished yet",
+            why=f"not finished yet: {pluralize(count['too young'], 'session')}",
             when=float(soonest),
         )
     known = list_jobs(state)

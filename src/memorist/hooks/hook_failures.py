@@ -36,6 +36,6 @@ def describe_hook_failures(failures: Sequence[HookFailure]) -> list[str]:
     """The distinct reasons with their counts, most frequent first."""
     counted = Counter((each.event, each.why) for each in failures)
     return [
-        f"{event or 'before any event'}, {count:,} times: {why}"
+        f"{event or 'before any event'}, {count:,} {'time' if count == 1 else 'times'}: {why}"
         for (event, why), count in counted.most_common()
     ]

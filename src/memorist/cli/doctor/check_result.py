@@ -39,8 +39,3 @@ class DoctorContext(Struct, frozen=True, kw_only=True):
 
 
 Check = Callable[[DoctorContext], Iterator[CheckResult]]
-
-
-def pluralize(number: int, thing: str) -> str:
-    """`1 file`, `2 files`."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"

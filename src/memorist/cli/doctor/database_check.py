@@ -10,8 +10,9 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from memorist.cli.doctor.check_result import CheckResult, DoctorContext, pluralize
+from memorist.cli.doctor.check_result import CheckResult, DoctorContext
 from memorist.cli.doctor.fault_repair import FIX_COMMAND, as_store_error, repair_or_report
+from memorist.core.plural import pluralize
 from memorist.errors import MemoristError, StoreError
 from memorist.formats import transcript_format
 from memorist.formats.transcript_format import SessionHead

@@ -11,13 +11,14 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from memorist.cli.doctor.check_result import CheckResult, DoctorContext, pluralize
+from memorist.cli.doctor.check_result import CheckResult, DoctorContext
 from memorist.cli.doctor.fault_repair import (
     FIX_COMMAND,
     as_store_error,
     repair_or_report,
     set_aside,
 )
+from memorist.core.plural import pluralize
 from memorist.magic_docs.document_files import read_registered_paths
 from memorist.store.disk_files import DiskFiles, find_leftovers
 

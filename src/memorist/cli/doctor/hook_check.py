@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from memorist.cli.command_environment import read_environment
-from memorist.cli.doctor.check_result import CheckResult, DoctorContext, pluralize
+from memorist.cli.doctor.check_result import CheckResult, DoctorContext
+from memorist.core.plural import pluralize
 from memorist.errors import InputError
 from memorist.hooks import hook_protocol
 from memorist.hooks.agent_programs import AGENTS, find_settings_targets, has_plugin

@@ -15,9 +15,10 @@ from memorist.auto_memory.memory_location import parse_directory_setting, read_p
 from memorist.auto_memory.memory_manifest import INDEX_NAME, MAX_FILE_BYTES
 from memorist.auto_memory.purge_journal import PurgeJournal
 from memorist.auto_memory.team_memory import is_shared
-from memorist.cli.doctor.check_result import CheckResult, DoctorContext, pluralize
+from memorist.cli.doctor.check_result import CheckResult, DoctorContext
 from memorist.cli.doctor.database_check import open_read_only
 from memorist.cli.doctor.fault_repair import FIX_COMMAND, repair_or_report
+from memorist.core.plural import pluralize
 from memorist.errors import StoreError
 from memorist.platforms.regular_files import read_regular
 from memorist.recall.memory_search import FolderSearch

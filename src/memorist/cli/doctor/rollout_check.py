@@ -9,11 +9,12 @@ import sqlite3
 from collections.abc import Iterator
 from functools import partial
 
-from memorist.cli.doctor.check_result import CheckResult, DoctorContext, pluralize
+from memorist.cli.doctor.check_result import CheckResult, DoctorContext
 from memorist.cli.doctor.database_check import (
     open_read_only,
 )
 from memorist.cli.doctor.fault_repair import FIX_COMMAND, repair_or_report, set_aside
+from memorist.core.plural import pluralize
 from memorist.rollouts.extract_recovery import restore_extracts_from_summaries
 from memorist.rollouts.rollout_folder import read_memory_folder
 from memorist.rollouts.rollout_summaries import parse_artifacts

@@ -15,9 +15,10 @@ from memorist.auto_memory.inbox import Inbox
 from memorist.auto_memory.memory_location import read_project_record
 from memorist.auto_memory.team_memory import is_shared
 from memorist.cli.command_environment import read_environment
-from memorist.cli.doctor.check_result import CheckResult, DoctorContext, pluralize
+from memorist.cli.doctor.check_result import CheckResult, DoctorContext
 from memorist.cli.doctor.fault_repair import FIX_COMMAND, repair_or_report, set_aside
 from memorist.cli.doctor.memory_check import FILES, find_memory_folders
+from memorist.core.plural import pluralize
 from memorist.errors import MemoristError, RemoteError, RemoteRefused, SettingsError, StoreError
 from memorist.platforms.regular_files import read_regular
 from memorist.store.home_layout import MemoryLayout, TeamLayout

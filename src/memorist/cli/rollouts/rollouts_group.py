@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings
 from memorist.cli.command_group import LazyCommandGroup, words_argument
+from memorist.core.plural import pluralize
 from memorist.core.utc_time import format_utc_timestamp
 from memorist.engine.rollout_status import (
     RolloutReport,
@@ -94,13 +95,14 @@ def rollouts_status_command(as_json: bool) -> None:
 
 def _print_status(found: RolloutStatus) -> None:
     click.echo(
-        f"{found.sessions:,} sessions known, {found.due:,} due; {found.extracts:,} "
-        f"extracts, {found.no_op:,} held nothing"
+        f"{pluralize(found.sessions, 'session')} known, {found.due:,} due; "
+        f"{pluralize(found.extracts, 'extract')}, {found.no_op:,} held nothing"
     )
     for reason, count in found.waiting.items():
         click.echo(f"  {count:>7,}  {reason}")
     click.echo(
-        f"consolidated: {found.consolidated:,} sessions, last {found.last_consolidation or 'never'}"
+        f"consolidated: {pluralize(found.consolidated, 'session')}, "
+        f"last {found.last_consolidation or 'never'}"
     )
     if found.consolidation_failed:
         failure = output.replace_invalid_utf8(found.consolidation_failed)

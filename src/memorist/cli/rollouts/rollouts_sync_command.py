@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from memorist.cli import output
 from memorist.cli.rollouts.rollouts_group import load_rollout_settings
+from memorist.core.plural import pluralize
 from memorist.engine.rollout_pipeline import RolloutPipeline, RolloutSyncPlan, open_rollout_pipeline
 from memorist.rollouts.job_worker import JobEvent, JobFinished
 from memorist.rollouts.rollout_sync_report import RolloutSyncReport
@@ -150,7 +151,7 @@ def sync_report_object(done: RolloutSyncReport) -> dict[str, object]:
 def format_sync_report(done: RolloutSyncReport) -> list[str]:
     """The result as text."""
     found = [
-        f"{done.found:,} sessions, {done.eligible:,} of them finished and new to memory",
+        f"{pluralize(done.found, 'session')}, {done.eligible:,} of them finished and new to memory",
         f"{done.extracted:,} extracted, {done.no_op:,} held nothing worth keeping, "
         f"{len(done.failed):,} failed ({done.seconds:.1f} s)",
     ]
@@ -163,8 +164,8 @@ def format_sync_report(done: RolloutSyncReport) -> list[str]:
     if done.consolidated:
         by = "by structure alone" if done.way == "structural" else "with a model"
         found.append(
-            f"consolidated: {done.consolidated:,} sessions, {by}; see `memorist rollouts show` "
-            f"and the folder memories below the home folder"
+            f"consolidated: {pluralize(done.consolidated, 'session')}, {by}; see "
+            f"`memorist rollouts show` and the folder memories below the home folder"
         )
     found += format_capped_list("failed", [f"{each.thread}: {each.why}" for each in done.failed])
     found += format_capped_list("waiting", [f"{each.thread}: {each.why}" for each in done.waits])
