@@ -7,9 +7,11 @@ import stat
 import struct
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import msgspec
 import pytest
@@ -18,7 +20,7 @@ from hypothesis import strategies as st
 
 from memorist.errors import DamagedIndex, ModelRefused, StoreError
 from memorist.recall.lexical_score import PositionInGroup, SearchEntry, render_embedding_text
-from memorist.recall.ranker import Ranker
+from memorist.recall.ranker import EntryVectors, Ranker
 
 MEMORIES = [
     SearchEntry(
@@ -547,6 +549,37 @@ def test_meaning_finds_what_words_do_not(tmp_path: Path) -> None:
         ranker.sync(MEMORIES)
         ranker.embed(MEMORIES)
         assert toy.texts == []
+
+
+@pytest.mark.covers("RC-6")
+def test_words_are_searched_while_vectors_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search by words, which nearly every prompt is, waits for no vector; one by meaning then has
+    all of them.
+    """
+    pytest.importorskip("numpy")
+    entries = [SearchEntry(id="tests", body="the tests run in four processes")]
+    with Ranker(tmp_path / "i", embedder=Toy()) as ranker:
+        ranker.sync(entries)
+        ranker.embed(entries)
+        meanwhile: list[str] = []
+
+        def search() -> None:
+            meanwhile.extend(each.id for each in ranker.rank("tests", 5, by_meaning=False))
+
+        def read_vectors(*parts: Any) -> EntryVectors:
+            thread = threading.Thread(target=search, daemon=True)
+            thread.start()
+            thread.join(60)
+            return EntryVectors(*parts)
+
+        monkeypatch.setattr("memorist.recall.ranker.EntryVectors", read_vectors)
+        ranker.load()
+        assert meanwhile == ["tests"]
+
+        monkeypatch.setattr("memorist.recall.ranker.EntryVectors", None)
+        assert ranker.search("tests")[0].dense is not None
 
 
 def test_a_broken_embedder_leaves_the_words(tmp_path: Path) -> None:

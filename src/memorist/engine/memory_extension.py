@@ -312,11 +312,11 @@ def _begin_compiling() -> None:
 
 
 def _compile_patterns() -> None:
+    list_common_word_keys()
     for _ in chain(
         compile_statement_patterns(), compile_waiting_patterns(), precompile_lazy_patterns()
     ):
         time.sleep(COMPILING_PAUSE)
-    list_common_word_keys()
 
 
 def _list_changed_files(call: ToolUse) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ import re
 from array import array
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from heapq import nlargest
 from typing import TypeAlias
 
 import msgspec
@@ -520,7 +521,7 @@ class QueryCoverage:
 def _keep_leaders(scores: dict[int, float]) -> dict[int, float]:
     if len(scores) <= LEADER_COUNT:
         return scores
-    floor = sorted(scores.values(), reverse=True)[LEADER_COUNT - 1]
+    floor = nlargest(LEADER_COUNT, scores.values())[-1]
     return {number: score for number, score in scores.items() if score >= floor}
 
 
@@ -541,7 +542,7 @@ def _find_leaders(
         rarity = _rarity(len(packed), collection.entry_count)
         for number, count in _count_own_words(packed, collection, weights).items():
             sums[number] = sums.get(number, 0.0) + rarity * count
-    leaders = sorted(sums, key=sums.__getitem__, reverse=True)[:COMMON_LEADER_COUNT]
+    leaders = nlargest(COMMON_LEADER_COUNT, sums, key=sums.__getitem__)
     numbers = _include_neighbours(leaders, collection) if collection.has_positions else leaders
     return dict.fromkeys(numbers, 0.0)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import PurePath
 
 from msgspec import Struct
@@ -45,6 +46,7 @@ MAX_COMMAND_CHARS = 160
 _CLIENT_COMMAND = lazy_pattern(r"/[a-z][\w:-]*(?: \S+){0,2}")
 """A command such as `/exit` or `/effort medium`; more words behind it are a request."""
 _CHANGED = "changed "
+_SENTENCE_END = lazy_pattern(r"[\n。！？]|[.!?](?=\s)")
 _CLIENT_FOLDERS = frozenset({".claude", ".codex"})
 """Where the clients keep plans and files of their own."""
 
@@ -207,6 +209,10 @@ MAX_SHOWN_PASSAGES = 3
 """Passages shown of one session."""
 MAX_QUOTE_CHARS = 280
 MAX_REPORT_CHARS = 160
+JUDGED_PASSAGES = 256
+"""Passages whose judgement is remembered: a long one takes some milliseconds, and what one prompt
+finds the next often finds again.
+"""
 MAX_CHANGED_FILES = 3
 """Of what came of a passage: characters of the agent's sentence, and files that are named."""
 
@@ -271,6 +277,7 @@ def _select_by_evidence(matches: Sequence[PassageMatch], needed: float) -> list[
     return shown
 
 
+@lru_cache(JUDGED_PASSAGES)
 def _is_planted(passage: Passage) -> bool:
     return is_planted_order(f"{passage.said}\n{passage.answered}")
 
@@ -290,11 +297,7 @@ def excerpt_around(text: str, words: Collection[str], limit: int) -> str:
     """The part of a text, at most `limit` characters, that holds most of the words."""
     if len(text) <= limit:
         return text
-    ends = (
-        at + 1
-        for at, letter in enumerate(text[:-1])
-        if letter in "\n。！？" or (letter in ".!?" and text[at + 1].isspace())
-    )
+    ends = (end for found in _SENTENCE_END.finditer(text) if (end := found.end()) < len(text))
     parts = (text[start : start + limit] for start in (0, *ends))
     return max(parts, key=lambda part: sum(key in words for key in set(list_search_keys(part))))
 

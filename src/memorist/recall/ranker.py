@@ -8,7 +8,7 @@ from array import array
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from heapq import nlargest, nsmallest
 from importlib import import_module
 from importlib.util import find_spec
@@ -417,12 +417,16 @@ class Ranker:
         _require_numpy(embedder)
         self._compares_words = compares_words
         self._lock = threading.RLock()
+        self._path = path
         self._index = WordIndex(path)
         self._embedder = embedder
         self._weights = weights
         self._version: tuple[int, int] | None = None
         self._columns: EntryColumns = build_columns(())
         self._vectors: EntryVectors | None = None
+        self._preloading = threading.Lock()
+        self._preloaded: tuple[tuple[int, int] | None, EntryVectors] | None = None
+        """Vectors for the next search by meaning, and the version of the index that they are of."""
         self._postings: OrderedDict[str, array[int]] = OrderedDict()
         self._cached_count = 0
         self._word_vectors: dict[str, bytes] = {}
@@ -586,6 +590,7 @@ class Ranker:
         without numpy.
         """
         _require_numpy(embedder)
+        self._preload_vectors(embedder)
         with self._lock:
             self._embedder = embedder
             self._refresh()
@@ -647,7 +652,7 @@ class Ranker:
     ) -> _QueryState:
         self._refresh()
         collection, question = self._columns, parse_query(query)
-        counts = self._index.entry_counts(question.words)
+        counts = self._count_entries(question.words)
         question, counts = self._mend_typing(question, counts)
         postings = [
             (word, self._load_postings(word)) for word in select_rarest_words(question, counts)
@@ -699,6 +704,12 @@ class Ranker:
             order,
         )
 
+    def _count_entries(self, words: Collection[str]) -> dict[str, int]:
+        """Number of entries that contain each of these words; absent words are left out."""
+        known = {word: len(self._postings[word]) for word in words if word in self._postings}
+        rest = [word for word in words if word not in known]
+        return known | self._index.entry_counts(rest) if rest else known
+
     def _measure_evidence(
         self,
         question: SearchQuery,
@@ -734,7 +745,7 @@ class Ranker:
                 words[near[0]] = words.pop(word)
         if words.keys() == question.words.keys():
             return question, counts
-        return SearchQuery(words, question.asks_when), self._index.entry_counts(words)
+        return SearchQuery(words, question.asks_when), self._count_entries(words)
 
     def _build_result(self, number: int, found: _QueryState) -> RankedEntry:
         collection = self._columns
@@ -765,8 +776,9 @@ class Ranker:
         """
         with self._lock:
             self._refresh()
-            if self._embedder is not None:
-                self._load_vectors(self._embedder)
+            embedder = self._embedder
+        if embedder is not None:
+            self._preload_vectors(embedder)
 
     def _reopen_if_replaced(self) -> None:
         if self._index.reopen_if_replaced():
@@ -844,10 +856,33 @@ class Ranker:
 
     def _load_vectors(self, embedder: Embedder) -> EntryVectors:
         if self._vectors is None:
+            with self._preloading:
+                if self._preloaded is not None and self._preloaded[0] == self._version:
+                    self._vectors = self._preloaded[1]
+                self._preloaded = None
+        if self._vectors is None:
             self._vectors = EntryVectors(
                 self._columns, self._index.vectors(embedder.name), embed_cohort(embedder)
             )
         return self._vectors
+
+    def _preload_vectors(self, embedder: Embedder) -> None:
+        """Read the vectors for the next search by meaning, which waits for it; searches by words go
+        on meanwhile.
+        """
+        with self._lock:
+            self._refresh()
+            columns, version = self._columns, self._version
+            if self._vectors is not None or self._index.is_copy:
+                return
+        # Never within the lock: a search by meaning holds it while it waits.
+        with self._preloading, closing(WordIndex(self._path)) as index:
+            if self._preloaded is None or self._preloaded[0] != version:
+                vectors = index.vectors(embedder.name)
+                self._preloaded = (
+                    version,
+                    EntryVectors(columns, vectors, embed_cohort(embedder)),
+                )
 
 
 def _words_name(embedder: Embedder) -> str:

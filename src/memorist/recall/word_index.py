@@ -81,6 +81,11 @@ class WordIndex:
         self._file_due = time.monotonic() + PAUSE_SECONDS
         """When a file that a copy stands in for is tried again, by the monotonic clock."""
 
+    @property
+    def is_copy(self) -> bool:
+        """Whether a copy in memory stands in for the file."""
+        return isinstance(self._database, UnsavedConnection)
+
     def use_copy_if_locked(self, error: StoreError) -> bool:
         """Go on with a copy in memory where another process has the file locked; False for any
         other error.
@@ -97,7 +102,7 @@ class WordIndex:
         """Open the file again where it is another one by now, and once in a minute while a copy
         stands in for it; returns whether that was so.
         """
-        if isinstance(self._database, UnsavedConnection):
+        if self.is_copy:
             is_due = time.monotonic() >= self._file_due
         else:
             is_due = identify_file(self._path) != self._opened_file
