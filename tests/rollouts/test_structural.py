@@ -282,6 +282,23 @@ def test_a_session_without_a_request_or_an_answer_is_a_no_op(talk: Talk) -> None
 
 
 @pytest.mark.covers("RO-4")
+def test_an_address_among_the_keywords_is_no_path() -> None:
+    """Somebody who looks for the pull request types its address as it stands, and no slash first."""
+    talk = (
+        Talk()
+        .user("Why does [shop/till#7](https://git.example.com/shop/till/pull/7) fail? Mend it.")
+        .edit()
+        .run("pytest", "1 passed")
+    )
+    talk.agent("The till rounded twice; it rounds once now.")
+
+    keywords = stage(talk).memory.keywords
+
+    assert "git.example.com/shop/till/pull/7" in keywords
+    assert not any(word.startswith("/") for word in keywords)
+
+
+@pytest.mark.covers("RO-4")
 def test_tasks_are_parted_and_named_by_the_persons_requests() -> None:
     """Each matter of its own is a task with its files; a plan is named by its heading, politeness
     is left out, an aside begins none.

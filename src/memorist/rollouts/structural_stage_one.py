@@ -382,7 +382,7 @@ def _find_keywords(note: TaskRecord, cwd: str) -> tuple[str, ...]:
         if _PLAN_FOLDER not in path  # its files have names by chance
     ]
     named = [
-        word
+        word[1:] if f":/{word}" in redacted else word  # the rest of an address
         for each in note.requests
         for redacted in [redact(each.text).text]
         for word in analyze_text(each.text).names
