@@ -88,7 +88,7 @@ def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["notes"], ["compact", "--budget", "600"], ["handoff"], ["replay"]],
+    [["notes"], ["compact", "--budget", "600"], ["handoff"], ["replay"], ["context"]],
     ids=" ".join,
 )
 def test_every_command_takes_the_ids_that_are_listed(arguments: list[str], recorded: str) -> None:

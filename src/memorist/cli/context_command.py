@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from memorist.cli import output
-from memorist.cli.command_environment import load_project_settings
+from memorist.cli.command_environment import find_home, load_project_settings
 from memorist.cli.memory.memory_commands import open_project_memory
 from memorist.context.context_pieces import ContextPiece, PieceChange
 from memorist.context.context_tags import SCAFFOLD_TABLE
@@ -31,6 +31,7 @@ from memorist.engine.context_listing import (
     list_first_context,
     list_recorded_context_at_turn,
 )
+from memorist.engine.recorded_session import find_recorded_session
 from memorist.errors import UsageError
 from memorist.settings import Family
 
@@ -49,7 +50,7 @@ _PIECE_NOUNS = {
 
 
 @click.command()
-@click.argument("path", type=click.Path(path_type=Path), metavar="FILE|FOLDER")
+@click.argument("path", type=click.Path(path_type=Path), metavar="SESSION|FOLDER")
 @click.option(
     "--family",
     type=click.Choice(["rollout", "file-native"]),
@@ -87,8 +88,8 @@ def context_command(**options: object) -> None:
     """Show what the model is shown, piece by piece, with tokens, source and reason.
 
     For a folder, such as `.`: the first context that memorist would assemble there. For a recorded
-    session: what stands in its context. Tokens are estimated: bytes / 4, times a factor of the
-    model's family where the model is known.
+    session, by its file or its id (`memorist sessions`): what stands in its context. Tokens are
+    estimated: bytes / 4, times a factor of the model's family where the model is known.
 
     Example: memorist context .
     """
@@ -141,7 +142,7 @@ def _list_session(call: ContextOptions) -> ContextListing:
             "session has its own"
         )
     return list_recorded_context_at_turn(
-        call.path,
+        find_recorded_session(find_home(), str(call.path)).path,
         default_family=load_project_settings().context.family,
         family=call.family,
         turn=call.turn,
