@@ -560,9 +560,10 @@ def test_words_are_searched_while_vectors_are_read(
     """
     pytest.importorskip("numpy")
     entries = [SearchEntry(id="tests", body="the tests run in four processes")]
-    with Ranker(tmp_path / "i", embedder=Toy()) as ranker:
-        ranker.sync(entries)
-        ranker.embed(entries)
+    with Ranker(tmp_path / "i", embedder=Toy()) as filled:
+        filled.sync(entries)
+        filled.embed(entries)
+    with Ranker(tmp_path / "i") as ranker:
         meanwhile: list[str] = []
 
         def search() -> None:
@@ -575,7 +576,7 @@ def test_words_are_searched_while_vectors_are_read(
             return EntryVectors(*parts)
 
         monkeypatch.setattr("memorist.recall.ranker.EntryVectors", read_vectors)
-        ranker.load()
+        ranker.enable_embeddings(Toy())
         assert meanwhile == ["tests"]
 
         monkeypatch.setattr("memorist.recall.ranker.EntryVectors", None)

@@ -105,7 +105,9 @@ class PastSessionRecall(SessionExtension):
             index.load(self._project)
 
     def begin_loading(self) -> None:
-        """Read in a thread what the first question by meaning would wait for."""
+        """Read in a thread, once in a process, what the first question by meaning would wait for.
+        After a change of the index the next such question reads it: most sessions ask none.
+        """
         threading.Thread(
             target=self._load_vectors, name="memorist-session-vectors", daemon=True
         ).start()

@@ -771,14 +771,11 @@ class Ranker:
         )
 
     def load(self) -> None:
-        """Read now what the next query would wait for, where the index changed. Raises StoreError,
-        ModelError.
+        """Read now what the next query by words would wait for, where the index changed. Raises
+        StoreError.
         """
         with self._lock:
             self._refresh()
-            embedder = self._embedder
-        if embedder is not None:
-            self._preload_vectors(embedder)
 
     def _reopen_if_replaced(self) -> None:
         if self._index.reopen_if_replaced():
