@@ -17,6 +17,7 @@ from memorist.compaction.thresholds import compute_request_thresholds
 from memorist.context.prefix_check import PrefixChecker
 from memorist.core.token_count import estimate_text_tokens
 from memorist.engine.engine import Memorist
+from memorist.engine.recorded_session import RecordedSession, build_session_notes
 from memorist.engine.session import Session
 from memorist.errors import NothingToDo
 from memorist.events import (
@@ -30,6 +31,7 @@ from memorist.forks.fork_request import FORK_MARK
 from memorist.models.model_pricing import ModelPrice
 from memorist.models.model_settings import ModelSettings
 from memorist.ports import Request
+from memorist.session_memory.structural_notes import NotesBudget
 from memorist.settings import CompactionSettings, Settings
 from memorist.testing.frozen_clock import FrozenClock
 from memorist.testing.models import ScriptedModel
@@ -175,6 +177,39 @@ async def test_a_digest_holds_what_a_summary_of_the_host_replaced(
     assert host.compactions()
     last = msgspec.json.encode(host.sent[-1]).decode()
     assert (early in last) is summed_up
+
+
+@pytest.mark.covers("CP-16", "SM-13", "CX-7")
+@pytest.mark.parametrize("restarts", [False, True])
+async def test_what_the_user_took_back_is_neither_quoted_nor_noted(
+    tmp_path: Path, restarts: bool
+) -> None:
+    """Turns that were rolled back do not come back by a compaction, in the notes or in a hand-over,
+    also of a new process.
+    """
+    host = Host(lambda request: Say(text=LONG))
+    async with Memorist(model="structural", home=tmp_path, settings=SETTINGS) as engine:
+        session = await engine.open("s", listener=host.events.append)
+        for text in (KEY_WORDS, "Go on.", "Put it into redis_main.", "And more of redis_main."):
+            await host.turn(session, text)
+        del host.messages[-4:]
+        host.prefix = PrefixChecker()
+        await host.turn(session, "Put it into sqlite_main.")
+        if restarts:
+            await session.close()
+            session = await engine.open("s", listener=host.events.append)
+        for number in range(24):
+            await host.turn(session, f"Request {number}.")
+        notes = await session.summarise()
+        recorded = RecordedSession("s", session.layout.transcript)
+
+    assert host.compactions()
+    sent = msgspec.json.encode(host.sent[-1]).decode()
+    handed_over = build_session_notes(recorded, NotesBudget())
+    for text in (sent, notes, handed_over):
+        assert "redis_main" not in text
+        assert "sqlite_main" in text
+        assert KEY_WORDS in text
 
 
 @pytest.mark.covers("CP-3", "CP-15")

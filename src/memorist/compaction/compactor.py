@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -209,6 +209,11 @@ class Compactor(SessionExtension):
             # of the next request counts too.
             self._breaker = record_reply(self._breaker)
         self._last_message = message
+
+    def on_rollback(self, removed: Iterable[Message]) -> None:
+        """The user rolled back the newest turns, with these messages: their words do not hold."""
+        count = sum(bool(user_text(message)) for message in removed)
+        del self._user_texts[max(0, len(self._user_texts) - count) :]
 
     def on_reply(self, reply: SessionReply) -> None:
         """The model answered at this time; its usage tells how much of the conversation is in the

@@ -262,9 +262,11 @@ class SessionLog:
         starts = [
             index for index, message in enumerate(self.window_messages) if starts_turn(message)
         ]
-        self.window_messages = (
-            self.window_messages[: starts[-turns]] if turns <= len(starts) else []
-        )
+        at = starts[-turns] if turns <= len(starts) else 0
+        removed = self.window_messages[at:]
+        del self.window_messages[at:]
+        self.compactor.on_rollback(removed)
+        self.tracker.on_rollback(removed)
         self.tracker.on_history_replaced(tuple(self.window_messages))
 
     def record_compaction(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from memorist.core.messages import Message, Origin, Usage
 from memorist.core.token_count import ContextMeter
@@ -156,6 +156,13 @@ class ConversationTracker:
         self.meter.reset()
         for message in messages:
             self.meter.add(message, measure=False)
+
+    def on_rollback(self, removed: Collection[Message]) -> None:
+        """The user rolled back the newest turns, with these messages."""
+        dropped = {message.id for message in removed}
+        left = [message for message in self.newest_messages if message.id not in dropped]
+        self.newest_messages = deque(left, maxlen=NEWEST_MESSAGES)
+        self.ledger.on_rollback(removed)
 
     def on_history_replaced(
         self, kept: tuple[Message, ...] = (), *, measured_before: bool = False

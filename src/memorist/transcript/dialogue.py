@@ -134,6 +134,18 @@ class Dialogue:
         for ask in self.asks[-_REPEATS_WITHIN:]:
             ask.interrupted = ask.interrupted or turn.number in {ask.turn, ask.last_turn}
 
+    def drop_turns(self, count: int) -> None:
+        """Drop what was said in the newest turns."""
+        dropped = self._turns.drop_newest(count)
+        for ask in self.asks:
+            if ask.turn in dropped:
+                for each in ask.sentences:
+                    self.pool.take_name_weight(each.names, _USER_NAME_FACTOR)
+        self.asks = [ask for ask in self.asks if ask.turn not in dropped]
+        self.pool.drop_turns(dropped)
+        self.tail = []
+        self._interrupted = False
+
     def on_user_text(self, text: str) -> None:
         """The user typed a text: a new turn begins."""
         typed = strip_host_markup(text).strip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container, Iterable
 from functools import lru_cache
 
 from msgspec import Struct
@@ -35,6 +36,8 @@ RECENT_SHARE = 0.25
 
 NAME_LIMIT = 1_000
 """Identifiers kept; at twice the number the rarer half is dropped."""
+
+_LEAST_WEIGHT = 1e-6
 
 TEXT_CACHE_SIZE = 256
 """Size of the cache of weighed texts: a summary asks for those of the newest messages again. A few
@@ -163,6 +166,20 @@ class StatementPool:
         if len(self.names) > 2 * NAME_LIMIT:
             kept = sorted(self.names.items(), key=lambda pair: -pair[1])[:NAME_LIMIT]
             self.names = dict(kept)
+
+    def drop_turns(self, numbers: Container[int]) -> None:
+        """Drop what was said in these turns."""
+        dropped = [each for each in self.candidates if each.turn in numbers]
+        self.candidates = [each for each in self.candidates if each.turn not in numbers]
+        for each in dropped:
+            self.take_name_weight(each.sentence.names, each.weight)
+
+    def take_name_weight(self, names: Iterable[str], weight: float) -> None:
+        """Take back weight of identifiers; one that occurred nowhere else is dropped."""
+        for name in names:
+            self.names[name] = self.names.get(name, 0.0) - weight
+            if self.names[name] < _LEAST_WEIGHT:
+                del self.names[name]
 
     def _drop_weakest(self) -> None:
         recent = int(POOL_LIMIT * RECENT_SHARE)

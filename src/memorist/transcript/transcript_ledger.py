@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from memorist.core.apply_patch import FileEdit
 from memorist.core.messages import Message, Origin, TextBlock, ThinkingBlock, ToolResult, ToolUse
 from memorist.core.sentences import keep_start_and_end, shorten_to_one_line
 from memorist.core.text_analysis import find_identifiers
-from memorist.formats.host_markup import is_interruption_notice
+from memorist.formats.host_markup import is_interruption_notice, strip_host_markup
 from memorist.safety.secrets import redact
 from memorist.transcript.background_work import BackgroundCalls, BackgroundWork, is_plan_path
 from memorist.transcript.call_outcome import CallOutcome, parse_call_outcome, result_head_and_tail
@@ -451,6 +451,18 @@ class TranscriptLedger:
         """The recorded agent compacted its context here."""
         self.boundaries += 1
         self.turns.current_turn.compacted = True
+
+    def on_rollback(self, removed: Iterable[Message]) -> None:
+        """The user rolled back the newest turns, with these messages: what was said in them does
+        not hold. What was done in them stays: no file is as it was before.
+        """
+        typed = (
+            block.text
+            for message in removed
+            for block in message.blocks
+            if isinstance(block, TextBlock) and (block.origin or message.origin) is Origin.USER
+        )
+        self.dialogue.drop_turns(sum(bool(strip_host_markup(text).strip()) for text in typed))
 
     def _process_text(self, text: str, origin: Origin) -> None:
         if origin is Origin.MODEL:

@@ -85,6 +85,13 @@ class TurnLog:
             self.turns = self.turns[:5] + self.turns[5 - TURN_LIMIT :]
         return self.turns[-1]
 
+    def drop_newest(self, count: int) -> frozenset[int]:
+        """Drop the newest turns and their steps, and return their numbers."""
+        dropped = frozenset(turn.number for turn in self.turns[max(0, len(self.turns) - count) :])
+        self.turns = [turn for turn in self.turns if turn.number not in dropped]
+        self.steps = [step for step in self.steps if step.turn not in dropped]
+        return dropped
+
     def begin_step(self, words: StatementCandidate | None) -> WorkStep:
         """The assistant's announcement begins a step."""
         self._order += 1
