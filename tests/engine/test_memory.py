@@ -1174,3 +1174,39 @@ async def test_closing_waits_for_all_parts_at_once() -> None:
 
     assert first.is_set()
     assert second.is_set()
+
+
+@pytest.mark.covers("AM-5", "AM-8")
+async def test_a_history_that_goes_on_under_another_id_is_not_learnt_again(
+    tmp_path: Path, project: Path
+) -> None:
+    """A forgotten wish stays forgotten when the host copies its conversation into a new session, for
+    the rules and for the model that extracts; what is said after the copy counts.
+    """
+    wish = "From now on always run make check before you say done."
+    asked: list[str] = []
+
+    def fork(request: Request) -> Step:
+        asked.append(text_of(request.body))
+        return Say(text="Nothing to keep.")
+
+    host = Loop(project)
+    host.fork = fork
+    async with Memorist(model=host.model, home=tmp_path / "home") as engine:
+        host.engine = engine
+        first = await host.open("one")
+        await host.turn(first, wish)
+        await host.turn(first, "Now add the paging, please.")
+        copied = list(host.messages)
+        await first.close()
+        memory = engine.memory(str(project))
+        memory.forget([only(memory)])
+        asked.clear()
+
+        second = await host.open("two")
+        host.messages = copied
+        await host.turn(second, "Never touch the schema in this project.")
+        await second.close()
+
+        assert "schema" in only(memory)
+    assert "of the newest 2 messages" in asked[-1]

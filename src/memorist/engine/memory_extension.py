@@ -128,6 +128,11 @@ class MemoryExtension(SessionExtension):
         if self.recall is not None and not replayed:
             self.recall.on_message(message)
 
+    def skip_examined(self) -> None:
+        """The messages so far were examined in the session that they were copied from."""
+        if self.extraction is not None:
+            self.extraction.skip_examined()
+
     def _apply_pending_statements(self, *, at_prompt: bool = False) -> None:
         """Write the memories that the user asked for while the initial scan was running."""
         if self.extraction is not None and self._is_scanned:

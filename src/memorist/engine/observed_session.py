@@ -123,8 +123,8 @@ class ObservedSession:
             copied = await self._count_copied_records(head, records)
             for count, entry in enumerate(records, 1):
                 self._add_record(entry, is_copy=count <= copied)
-                if count == copied and self._memory.extraction is not None:
-                    self._memory.extraction.skip_examined()
+                if count == copied:
+                    self._memory.skip_examined()
                 if count % RECORDS_PER_SLICE == 0:
                     await asyncio.sleep(0)
             self._log.flush()
@@ -134,9 +134,17 @@ class ObservedSession:
     ) -> int:
         """How many of the first records of the session were copied from another one."""
         messages = [record for record in records if isinstance(record, Message)]
-        if self.message_ids or all(message.origin is not Origin.MODEL for message in messages):
+        has_unique_ids = head is not None and head.format == "claude_code"
+        parent = "" if head is None else head.forked_from
+        if self.message_ids or not (parent or has_unique_ids):
             return 0
-        copied = await asyncio.to_thread(count_copied_messages, self.layout, head, messages)
+        copied = await asyncio.to_thread(
+            count_copied_messages,
+            self.layout,
+            messages,
+            parent=parent,
+            has_unique_ids=has_unique_ids,
+        )
         return records.index(messages[copied - 1]) + 1 if copied else 0
 
     def _add_record(self, entry: LogEntry, *, is_copy: bool) -> None:

@@ -17,6 +17,7 @@ from memorist.context.context_pieces import ContextPiece
 from memorist.core.messages import JsonObject, Message, ToolUse
 from memorist.engine.cache_watcher import CacheWatcher
 from memorist.engine.context_extension import ContextExtension
+from memorist.engine.copied_messages import count_copied_messages
 from memorist.engine.fetch_tool import build_fetch_tool
 from memorist.engine.history_search import SearchResults
 from memorist.engine.host_history import (
@@ -25,6 +26,7 @@ from memorist.engine.host_history import (
     replace_lone_surrogates,
     to_plain_json,
 )
+from memorist.engine.memory_extension import MemoryExtension
 from memorist.engine.past_session_recall import search_project_history
 from memorist.engine.request_view import IDLE_WORK_DELAY_SECONDS, RequestView
 from memorist.engine.session_log import SessionLog
@@ -243,9 +245,16 @@ class Session:
         """Record the new messages. After each step of a long history, but for its last, the host's
         other conversations have as much time as it took.
         """
+        copied = 0
+        if not self.tracker.messages:  # the session begins
+            copied = await asyncio.to_thread(
+                count_copied_messages, self._log.context.layout, messages
+            )
         clock, began = self._log.runtime.clock, self._log.runtime.clock.monotonic()
         for number, message in enumerate(messages, 1):
-            self._log.add_message(message)
+            self._log.add_message(message, replayed=number <= copied)
+            if number == copied and (memory := self._extensions.find(MemoryExtension)) is not None:
+                memory.skip_examined()
             if number == len(messages):
                 return
             if number % STEP_MESSAGES == 0 or clock.monotonic() - began > STEP_SECONDS:
