@@ -97,6 +97,23 @@ def test_a_call_that_the_recording_ends_in_stays_with_a_result(
     assert made[-1].tool_results[-1].text == MISSING_OUTPUT
 
 
+@pytest.mark.parametrize("strategy", ["auto", "micro", "structural", "tail", "inline", "full"])
+def test_calls_that_were_made_together_all_stay_with_a_result(
+    strategy: CompactionStrategy,
+) -> None:
+    """Codex records each of several calls as a message of its own: when the session ends before
+    their results, the first of them waits as the last one does.
+    """
+    history = History().user("Find the leak.")
+    for number in range(12):
+        history.runs(f"c{number}", WORD * 1_000)
+    history.calls(("first", "Bash")).calls(("last", "Bash"))
+    made = compacted(history.messages, strategy, 6_000)
+    assert made is not None
+    assert [use.id for message in made for use in message.tool_uses][-2:] == ["first", "last"]
+    assert [result.text for result in made[-1].tool_results] == [MISSING_OUTPUT] * 2
+
+
 def test_notes_without_a_model_do_not_come_before_the_digest() -> None:
     """Asked for no strategy, a recording is compacted as a live session without a model is."""
     history = History().user("Find the leak.")

@@ -391,13 +391,21 @@ def convert_unpaired_calls_to_text(kept: Sequence[Message]) -> tuple[Message, ..
     """
     asked = {use.id for message in kept for use in message.tool_uses}
     answered = {result.tool_use_id for message in kept for result in message.tool_results}
-    last = max((at for at, message in enumerate(kept) if message.tool_uses), default=-1)
-    waiting = (
-        {use.id for use in kept[last].tool_uses}
-        if last >= 0 and not any(map(is_user_request, kept[last:]))
-        else set()
-    )
+    waiting = {use.id for message in _find_newest_calls(kept) for use in message.tool_uses}
     return tuple(_unpaired_as_text(message, asked, answered | waiting) for message in kept)
+
+
+def _find_newest_calls(messages: Sequence[Message]) -> Sequence[Message]:
+    """The messages of the calls that were made last, together, which no request of the user
+    follows. Some formats have a message for each of them.
+    """
+    last = max((at for at, message in enumerate(messages) if message.tool_uses), default=-1)
+    if last < 0 or any(map(is_user_request, messages[last:])):
+        return ()
+    first = last
+    while first and messages[first - 1].role == "assistant":
+        first -= 1
+    return messages[first : last + 1]
 
 
 def close_open_calls(messages: Sequence[Message]) -> tuple[Message, ...]:
