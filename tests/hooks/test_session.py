@@ -457,6 +457,25 @@ async def test_after_a_rewind_the_dead_branch_is_out_of_the_window(
     assert window[-2:] == ["Another?", "Done."]
 
 
+async def test_what_the_user_went_back_behind_is_asked_for_no_more(
+    engine: Memorist, tmp_path: Path
+) -> None:
+    """A request of the dead branch is in no notes that are shown after a compaction."""
+    agent = Agent(engine, "claude-code", ClaudeFile(), tmp_path / "1.jsonl")
+    assert isinstance(agent.file, ClaudeFile)
+    await agent.turn("Write the parser for invoices in parse.py, with a test for each field.")
+    here = agent.file._parent or ""
+    await agent.turn("Port the whole parser to Rust and delete the Python files.")
+    agent.file.back_to(here)
+    await agent.turn("Add a command that prints the totals of each month.")
+    before = await agent.call("PreCompact")
+    after = await agent.start("compact")
+
+    assert "totals of each month" in before + after
+    assert "parser for invoices" in before + after
+    assert "Rust" not in before + after
+
+
 async def test_a_model_chooses_and_extracts_behind_the_hooks(tmp_path: Path) -> None:
     """With a model the end of a turn starts an extraction, and nothing of it waits in the answer."""
     model = ScriptedModel([Say(text="{}")] * 9)

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.statements.session_wishes import read_pinned_text
 from memorist.compaction.compactor import NO_USAGE
+from memorist.context.rollback import starts_turn
 from memorist.core.messages import Message, Origin, ToolUse
 from memorist.engine.copied_messages import count_copied_messages
 from memorist.engine.memory_extension import MemoryExtension
@@ -170,12 +171,16 @@ class ObservedSession:
 
     def on_rewind(self, live_ids: Iterable[str]) -> None:
         """The user rewound the conversation: of the recorded messages only those with these ids are
-        still in the agent's context.
+        still in the agent's context. Called before what was said since is added: the newest turns
+        were rolled back where all of them are missing.
         """
         here = set(live_ids)
         window = self._log.window_messages
         kept = [message for message in window if message.id in here]
-        if len(kept) < len(window):
+        newest = window[len(kept) :]
+        if newest and starts_turn(newest[0]) and here.isdisjoint(each.id for each in newest):
+            self._log.record_rollback(sum(map(starts_turn, newest)), len(newest))
+        elif newest:
             self._log.record_external_replacement(
                 CompactionBoundary(id="", line=0, trigger="host", kept=len(kept)), kept
             )

@@ -20,6 +20,7 @@ from memorist.engine.observed_session import ObservedSession
 from memorist.engine.session_pool import PoolLimits, SessionPool
 from memorist.errors import MemoristError, UnreadableSession
 from memorist.events import Event, MemoryChanged, MemoryNeedsReview
+from memorist.formats.transcript_format import CompactionBoundary
 from memorist.hooks.hook_event import Client, HookEvent
 from memorist.hooks.hook_notices import (
     NOTICE_EVENTS,
@@ -273,8 +274,13 @@ class HookSession:
             found = await asyncio.to_thread(
                 tail.read, frozenset(self._session.message_ids), from_start=from_start
             )
+            may_be_rewound = found.from_start and tail.format == "claude_code"
+            # What a compaction removed was not rewound.
+            is_compacted = any(isinstance(each, CompactionBoundary) for each in found.entries)
+            if may_be_rewound and not is_compacted:
+                self._session.on_rewind(found.message_ids)
             await self._session.add_records(found.head, found.entries)
-            if found.from_start and tail.format == "claude_code":
+            if may_be_rewound and is_compacted:
                 self._session.on_rewind(found.message_ids)
         return any(
             isinstance(entry, Message) and entry.role == "assistant" for entry in found.entries
