@@ -18,7 +18,7 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(memorist_group, list(arguments))
 
 
-async def hold(name: str, project: Path, *words: str) -> None:
+async def hold(name: str, project: Path, *words: str, notes: bool = True) -> None:
     """A session in which the user said this and got an answer."""
     async with Memorist() as engine:
         session = await engine.open(name, project=str(project))
@@ -30,7 +30,8 @@ async def hold(name: str, project: Path, *words: str) -> None:
             done = [{"type": "text", "text": "Done."}]
             await session.observe({"role": "assistant", "content": done})
             await session.end_turn()
-        await session.summarise()
+        if notes:
+            await session.summarise()
 
 
 @pytest.fixture
@@ -46,6 +47,17 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         asyncio.run(hold(name, project, words))
     monkeypatch.chdir(folder)
     return folder
+
+
+def test_a_session_without_notes_is_named_by_what_was_asked_first(shop: Path) -> None:
+    """One that runs has none yet: it was said that nothing was asked in it."""
+    asyncio.run(hold("third-one", shop, "Rename the coupon to voucher.", "Go on.", notes=False))
+    asyncio.run(hold("fourth-one", shop, notes=False))
+
+    listed = run("sessions").output.splitlines()
+
+    assert "Rename the coupon to voucher." in next(line for line in listed if "third-one" in line)
+    assert "(nothing was asked)" in next(line for line in listed if "fourth-one" in line)
 
 
 def test_sessions_are_listed_newest_first(shop: Path) -> None:

@@ -4,17 +4,19 @@ recorded, what became of it, and the notes that are kept of it.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 
 from msgspec import Struct
 
 from memorist.auto_memory.memory_location import locate_recorded_root
 from memorist.core.prompt_templates import load_prompt
+from memorist.errors import UnreadableSession
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import FORMAT_TITLES, TranscriptEntry
 from memorist.rollouts.raw_memory import parse_raw_memory
+from memorist.rollouts.source_metadata import read_source_metadata
 from memorist.session_memory.notes_template import (
     STRUCTURAL_MARK,
     TITLE_SECTION,
@@ -76,7 +78,7 @@ def find_outcomes(home: Layout, ids: Iterable[str]) -> dict[str, str]:
     """What became of these sessions, as far as it was extracted: `success`, `partial` or `fail`."""
     if not home.database.exists():
         return {}
-    with closing(open_database(home.database)) as database:
+    with contextlib.closing(open_database(home.database)) as database:
         state = SqliteState(database, SystemClock().now)
         found = {id: find_extract(state, id) for id in ids}
     return {
@@ -116,15 +118,18 @@ def _from_row(
 ) -> SessionEntry:
     notes = read_if_exists(DiskFiles(), SessionLayout(Path(folder)).notes) or b""
     file = past.get(id)
+    transcript = SessionLayout(Path(folder)).transcript
+    title = _title_of(notes.decode("utf-8", "replace"))
+    if not title:
+        title = _read_first_words(transcript) if file is None else file.first_words
     return SessionEntry(
         id=id,
         updated=max(updated, 0.0 if file is None else file.updated),
         project=project,
         agent="memorist" if file is None else FORMAT_TITLES[file.format],
-        title=_title_of(notes.decode("utf-8", "replace"))
-        or ("" if file is None else file.first_words),
+        title=title,
         notes=bool(notes.strip()),
-        file=str(SessionLayout(Path(folder)).transcript) if file is None else file.path,
+        file=str(transcript) if file is None else file.path,
         folder=folder,
     )
 
@@ -139,6 +144,13 @@ def _from_rollout(file: Rollout) -> SessionEntry:
         notes=False,
         file=file.path,
     )
+
+
+def _read_first_words(transcript: Path) -> str:
+    """What the user asked first in a session that runs, or that no import has seen yet."""
+    with contextlib.suppress(UnreadableSession, OSError):
+        return read_source_metadata(LineFile(transcript)).first_words
+    return ""
 
 
 def _title_of(notes: str) -> str:
