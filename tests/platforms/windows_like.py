@@ -43,6 +43,8 @@ sys.modules.update({"fcntl": cast("ModuleType", None)})
 for name in GONE:
     if hasattr(os, name):
         delattr(os, name)
+# decided when the module is loaded, and from Python 3.13 on used more often
+setattr(subprocess, "_USE_POSIX_SPAWN", False)
 # the loop's own pair, which Windows makes of two loopback sockets
 setattr(socket, "socketpair", partial(socket.socketpair, socket.AF_UNIX))
 for module in (socket, _socket):

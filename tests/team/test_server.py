@@ -527,16 +527,27 @@ def certificates(folder: Path, name: str) -> tuple[Path, Path]:
         ec.generate_private_key(ec.SECP256R1()),
     )
 
-    def signed(subject: Any, key: Any, extension: Any, *, critical: bool) -> bytes:
+    # from Python 3.13 on, `ssl` asks for what names the keys
+    signer = x509.SubjectKeyIdentifier.from_public_key(authority.public_key())
+    names_signer = x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(signer)
+    uses = dict.fromkeys(
+        (
+            "digital_signature", "content_commitment", "key_encipherment", "data_encipherment",
+            "key_agreement", "crl_sign", "encipher_only", "decipher_only",
+        ),
+        False,
+    )  # fmt: skip
+
+    def signed(subject: Any, key: Any, *extensions: tuple[Any, bool]) -> bytes:
         begun = (
             x509.CertificateBuilder()
             .subject_name(subject)
             .issuer_name(issuer)
             .public_key(key.public_key())
         )
-        begun = begun.serial_number(x509.random_serial_number()).add_extension(
-            extension, critical=critical
-        )
+        begun = begun.serial_number(x509.random_serial_number())
+        for extension, is_critical in extensions:
+            begun = begun.add_extension(extension, critical=is_critical)
         dated = begun.not_valid_before(now - timedelta(days=1)).not_valid_after(
             now + timedelta(days=1)
         )
@@ -545,12 +556,18 @@ def certificates(folder: Path, name: str) -> tuple[Path, Path]:
 
     root, server = folder / "authority.pem", folder / "server.pem"
     root.write_bytes(
-        signed(issuer, authority, x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        signed(
+            issuer,
+            authority,
+            (x509.BasicConstraints(ca=True, path_length=None), True),
+            (x509.KeyUsage(key_cert_sign=True, **uses), True),
+            (signer, False),
+        )
     )
     named = x509.SubjectAlternativeName([x509.DNSName(name)])
     subject = x509.Name([x509.NameAttribute(common, name)])
     key = own.private_bytes(how.Encoding.PEM, how.PrivateFormat.PKCS8, how.NoEncryption())
-    server.write_bytes(key + signed(subject, own, named, critical=False))
+    server.write_bytes(key + signed(subject, own, (named, False), (names_signer, False)))
     return root, server
 
 

@@ -48,7 +48,8 @@ def open_synced_session_index(*, everywhere: bool = False) -> SessionIndex:
         if not is_storage_failure(error):
             raise
         click.echo(f"not searched: what is new since the last search ({error})", err=True)
-    past.state.close()
+    finally:
+        past.close_databases()
     if root:
         index.embed(root, seconds=EMBEDDING_SECONDS)
     return index

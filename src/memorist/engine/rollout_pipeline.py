@@ -434,6 +434,10 @@ class RolloutPipeline(RolloutStore):
     async def close(self) -> None:
         """Close models and databases. May be called twice."""
         await self._models.close()
+        self.close_databases()
+
+    def close_databases(self) -> None:
+        """Close what was opened at once; enough where no model was asked. May be called twice."""
         self.state.close()
         self._database.close()
 
