@@ -476,6 +476,23 @@ async def test_what_the_user_went_back_behind_is_asked_for_no_more(
     assert "Rust" not in before + after
 
 
+async def test_a_session_file_that_lost_its_end_loses_no_request(
+    engine: Memorist, tmp_path: Path
+) -> None:
+    """Only what is said on another branch takes back what the user asked."""
+    agent = Agent(engine, "claude-code", ClaudeFile(), tmp_path / "1.jsonl")
+    await agent.turn("Write the parser for invoices in parse.py, with a test for each field.")
+    whole = list(agent.file.lines)
+    await agent.turn("Port the whole parser to Rust and delete the Python files.")
+    later = agent.file.lines[len(whole) :]
+    del agent.file.lines[len(whole) :]
+    await agent.call("Stop")
+    agent.file.lines += later
+    await agent.call("Stop")
+
+    assert "Rust" in await agent.call("PreCompact") + await agent.start("compact")
+
+
 async def test_a_model_chooses_and_extracts_behind_the_hooks(tmp_path: Path) -> None:
     """With a model the end of a turn starts an extraction, and nothing of it waits in the answer."""
     model = ScriptedModel([Say(text="{}")] * 9)

@@ -172,13 +172,16 @@ class ObservedSession:
     def on_rewind(self, live_ids: Iterable[str]) -> None:
         """The user rewound the conversation: of the recorded messages only those with these ids are
         still in the agent's context. Called before what was said since is added: the newest turns
-        were rolled back where all of them are missing.
+        were rolled back where all of them are missing and something new takes their place. A file
+        that merely lost its end rolls back nothing.
         """
         here = set(live_ids)
         window = self._log.window_messages
         kept = [message for message in window if message.id in here]
         newest = window[len(kept) :]
-        if newest and starts_turn(newest[0]) and here.isdisjoint(each.id for each in newest):
+        is_continued = not here <= self.message_ids
+        is_missing = here.isdisjoint(each.id for each in newest)
+        if newest and is_continued and is_missing and starts_turn(newest[0]):
             self._log.record_rollback(sum(map(starts_turn, newest)), len(newest))
         elif newest:
             self._log.record_external_replacement(
