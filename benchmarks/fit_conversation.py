@@ -24,11 +24,12 @@ import numpy as np
 from msgspec import Struct
 
 from benchmarks.fit_written_rules import minimise_loss
-from benchmarks.statement_weights import wrap_entries
+from benchmarks.statement_weights import write_sentence_weights
 from memorist.auto_memory.statements.conversation_score import (
     clamp_rule_score,
     list_conversation_features,
 )
+from memorist.auto_memory.statements.sentence_weights import SentenceWeights
 from memorist.auto_memory.statements.user_prose import split_prose_sentences
 from memorist.auto_memory.statements.written_rule_score import score_written_rule
 
@@ -56,7 +57,6 @@ class FitSettings(Struct, frozen=True):
 ENGLISH = FitSettings(false_share=0.01, loss_weight=0.3)
 """English orders of the moment are worded like rules, so fewer may wait."""
 OTHER = FitSettings(false_share=0.045, loss_weight=1.0)
-TARGET = Path("src/memorist/auto_memory/statements/conversation_weights.py")
 
 
 class Example(Struct, frozen=True):
@@ -163,40 +163,20 @@ def fit_with_threshold(examples: Sequence[Example], settings: FitSettings) -> tu
     return fit_model(examples, settings.loss_weight), limit
 
 
-def render_module(models: dict[str, tuple[Model, float]]) -> str:
-    """The source text of `conversation_weights.py`."""
-    lines = [
-        '"""The weights of `conversation_score`, by `benchmarks/fit_conversation.py`. Pure."""',
-        "",
-        "from __future__ import annotations",
-        "",
-        f"RULE_SCORE_WEIGHT = {models['OTHER'][0].rule_score_weight:.2f}",
-    ]
-    for name, (model, limit) in models.items():
-        entries = [
-            f"{each.replace(' ', '~')}={weight:.2f}"
-            for each, weight in sorted(model.weights.items())
-            if abs(weight) >= 0.005
-        ]
-        lines += [
-            f"{name}_THRESHOLD = {limit - model.constant:.2f}",
-            f'{name}_WEIGHTS = r"""',
-            *wrap_entries(entries),
-            '"""',
-        ]
-    return "\n".join(lines) + "\n"
-
-
 def main() -> None:
     """Print the figures and write the weights."""
     examples = read_examples()
     english = [one for one in examples if one.language == "en"]
     others = [one for one in examples if one.language != "en"]
-    models = {
-        "ENGLISH": fit_with_threshold(english, ENGLISH),
-        "OTHER": fit_with_threshold(others, OTHER),
-    }
-    TARGET.write_text(render_module(models), "utf-8")
+    model, limit = fit_with_threshold(english, ENGLISH)
+    write_sentence_weights(
+        "english_conversation", SentenceWeights(limit - model.constant, model.weights)
+    )
+    model, limit = fit_with_threshold(others, OTHER)
+    write_sentence_weights(
+        "other_conversation",
+        SentenceWeights(limit - model.constant, model.weights, round(model.rule_score_weight, 2)),
+    )
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 """Fit the weights by which extracts and identifiers are scored, and write them as
-`compaction/extract_weights.py`. Needs numpy.
+`compaction/extract_weights.json`. Needs numpy.
 
 Usage: python fit_extracts.py FOLDER-OF-SESSIONS ... OUTPUT [--without OWNER ...]
 
@@ -19,6 +19,7 @@ Owners named after --without are left out, so that the fit can be judged on them
 from __future__ import annotations
 
 import argparse
+import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -164,8 +165,8 @@ def by_kind(table: FeatureTable) -> tuple[Vector, Vector]:
     return own[:, 0], own[:, 1:] + weights[:width]
 
 
-def module(units: FeatureTable, identifiers: FeatureTable) -> str:
-    """The text of the module of weights."""
+def fitted_weights(units: FeatureTable, identifiers: FeatureTable) -> dict[str, object]:
+    """What the data file holds: the fields of `ExtractWeights`."""
     constants, weights = by_kind(units)
     rows, kinds, words = np.array(units.rows), np.array(units.kinds), np.array(units.words)
     split = rows.shape[1] - EXTRACT_FEATURES
@@ -173,51 +174,25 @@ def module(units: FeatureTable, identifiers: FeatureTable) -> str:
     for at, kind in enumerate(KINDS):
         own = kinds == at
         added = rows[own, split:] @ weights[at, split:]
-        typical[kind] = np.average(added, weights=words[own]) if own.any() else 0.0
+        average = np.average(added, weights=words[own]) if own.any() else 0.0
+        typical[kind] = round(float(average), 2)
     named = np.array(identifiers.rows)[:, 1:]
     named_weights = fitted(identifiers, named, np.full(named.shape[1], IDENTIFIER_RIDGE))
     pieces = [np.r_[each - 3, own[:split]] for each, own in zip(constants, weights, strict=True)]
-    listed = ", ".join(f'"{kind}": {value:.2f}' for kind, value in typical.items())
-    parts = [HEADER, _table("BLOCK_WEIGHTS", pieces), PIECES_DOC]
-    parts += [_table("EXTRACT_WEIGHTS", list(weights[:, split:])), UNITS_DOC]
-    parts += [f"TYPICAL_SCORES: dict[ExtractKind, float] = {{{listed}}}", TYPICAL_DOC]
-    return "\n".join(
-        [*parts, f"NAME_WEIGHTS = {_row(np.r_[-3.0, named_weights])}", IDENTIFIERS_DOC, ""]
-    )
+    return {
+        "blocks": dict(zip(KINDS, map(_row, pieces), strict=True)),
+        "extracts": dict(zip(KINDS, map(_row, weights[:, split:]), strict=True)),
+        "typical_scores": typical,
+        "names": _row(np.r_[-3.0, named_weights]),
+    }
 
 
-def _table(name: str, rows: Sequence[Vector]) -> str:
-    body = "\n".join(f'    "{kind}": {_row(row)},' for kind, row in zip(KINDS, rows, strict=True))
-    return f"{name}: dict[ExtractKind, tuple[float, ...]] = {{\n{body}\n}}"
-
-
-def _row(values: Vector) -> str:
-    return "(" + ", ".join(f"{value:.2f}" for value in values) + ")"
+def _row(values: Vector) -> list[float]:
+    return [round(float(value), 2) for value in values]
 
 
 EXTRACT_FEATURES = 13
 """Length of what `extract_scores.compute_extract_features` gives."""
-
-HEADER = '''"""Weights by which extracts and identifiers are scored. Written by
-`benchmarks/fit_extracts.py`.
-
-They were fitted on recorded sessions of coding agents from public repositories; how they do on
-sessions of other owners is in docs/benchmarks.md.
-"""
-
-from __future__ import annotations
-
-from memorist.compaction.history_extracts import ExtractKind
-'''
-PIECES_DOC = (
-    '"""Weights of a constant and of `extract_scores.compute_block_features`, by kind."""\n'
-)
-UNITS_DOC = '"""Weights of `extract_scores.compute_extract_features`, by kind."""\n'
-TYPICAL_DOC = (
-    '"""What the features of an extract add on average, by kind: for blocks that are not '
-    'split."""\n'
-)
-IDENTIFIERS_DOC = '"""Weights of `identifiers.compute_name_features`."""'
 
 
 def main() -> None:
@@ -234,7 +209,8 @@ def main() -> None:
         for path in sorted(each for folder in given.sessions for each in folder.rglob("*.jsonl"))
         if not path.name.startswith(tuple(given.without) or "\0")
     ]
-    given.output.write_text(module(*tables(points(paths))))
+    text = json.dumps(fitted_weights(*tables(points(paths))), indent=1)
+    given.output.write_text(f"{text}\n")
 
 
 if __name__ == "__main__":

@@ -26,7 +26,8 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from benchmarks.statement_weights import UNFIT, Vector, repository_of, wrap_entries
+from benchmarks.statement_weights import UNFIT, Vector, repository_of, write_sentence_weights
+from memorist.auto_memory.statements.sentence_weights import SentenceWeights
 from memorist.auto_memory.statements.statement_filters import (
     is_question,
     is_reported_speech,
@@ -48,7 +49,6 @@ ENGLISH_SHARE = 0.3
 LOSS_WEIGHT = 1.0
 NEWTON_STEPS = 8
 GRADIENT_STEPS = 40
-TARGET = Path("src/memorist/auto_memory/statements/written_rule_weights.py")
 
 
 class Example(Struct, frozen=True):
@@ -212,26 +212,6 @@ def describe(scored: Sequence[tuple[Example, float]], limit: float) -> str:
     )
 
 
-def render_module(model: Model, limit: float) -> str:
-    """The source text of `written_rule_weights.py`."""
-    entries = [
-        f"{each.replace(' ', '~')}={weight:.2f}"
-        for each, weight in sorted(model.weights.items())
-        if abs(weight) >= 0.005
-    ]
-    lines = [
-        '"""The weights of `written_rule_score`, by `benchmarks/fit_written_rules.py`. Pure."""',
-        "",
-        "from __future__ import annotations",
-        "",
-        f"THRESHOLD = {limit - model.constant:.2f}",
-        'WEIGHTS = r"""',
-        *wrap_entries(entries),
-        '"""',
-    ]
-    return "\n".join(lines) + "\n"
-
-
 def main() -> None:
     """Print the figures and write the weights."""
     parser = argparse.ArgumentParser()
@@ -242,7 +222,8 @@ def main() -> None:
     scored = [(one, s) for one, s in score_left_out(examples) if one.language != "en"]
     limit = float(np.quantile([s for one, s in scored if not one.is_rule], 1 - FALSE_SHARE))
     sys.stdout.write(describe(scored, limit) + "\n")
-    TARGET.write_text(render_module(fit_model(examples), limit), "utf-8")
+    model = fit_model(examples)
+    write_sentence_weights("written_rule", SentenceWeights(limit - model.constant, model.weights))
 
 
 if __name__ == "__main__":

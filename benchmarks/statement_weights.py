@@ -9,7 +9,7 @@ made-up messages of `labels/made_up.jsonl` count for little: they widen the voca
 
 Repositories are divided by a fixed seed. First the open half is fitted with each of its
 repositories left out in turn, which sets the threshold; the shut half is met once. Then both halves
-are fitted together, in the same way, and `unconfirmed_weights.py` is written.
+are fitted together, in the same way, and `unconfirmed_weights.json` is written.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from memorist.auto_memory.statements.sentence_weights import SentenceModel, SentenceWeights
 from memorist.auto_memory.statements.statement_filters import (
     is_reported_speech,
     is_unfit_for_memory,
@@ -53,7 +54,8 @@ NEWTON_STEPS = 25
 UNFIT = -99.0
 """The score of a sentence that never waits."""
 MADE_UP = "made up"
-TARGET = Path("src/memorist/auto_memory/statements/unconfirmed_weights.py")
+TARGET = Path("src/memorist/auto_memory/statements")
+SMALLEST = 0.005
 
 
 class LabelledSentence(Struct, frozen=True):
@@ -225,53 +227,13 @@ def describe(title: str, scored: Sequence[tuple[LabelledMessage, float]], limit:
     return f"{title}: waits {said}; worst repository {worst[0]:.2f} of {worst[1]} labelled no"
 
 
-def render_module(model: FittedModel, limit: float) -> str:
-    """The source text of `unconfirmed_weights.py`."""
-    table = {name: f"{w:.2f}" for name, w in sorted(model.weights.items()) if abs(w) >= 0.005}
-    lines = [
-        '"""The weights of `unconfirmed_score`, by `benchmarks/statement_weights.py`. Pure."""',
-        "",
-        "from __future__ import annotations",
-        "",
-        f"THRESHOLD = {limit - model.constant:.2f}",
-        '"""Sum of weights from which a sentence waits: one in twenty messages that hold nothing '
-        "lasting",
-        "then does.",
-        '"""',
-    ]
-    parts = {"cue": "_CUES", "form": "_FORMS", "word": "_WORDS"}
-    for kind, target in parts.items():
-        entries = [
-            f"{name.removeprefix(f'{kind}:').replace(' ', '_')}={weight}"
-            for name, weight in table.items()
-            if name.startswith(f"{kind}:")
-        ]
-        lines += [f'{target} = """', *wrap_entries(entries), '"""']
-    lines += [
-        "",
-        "",
-        "def _read_table(kind: str, table: str) -> dict[str, float]:",
-        '    pairs = (entry.rsplit("=", 1) for entry in table.split())',
-        "    return {f\"{kind}:{name.replace('_', ' ') if kind == 'form' else name}\": "
-        "float(weight) for name, weight in pairs}",
-        "",
-        "",
-        "WEIGHTS: dict[str, float] = {",
-        *(f'    **_read_table("{kind}", {target}),' for kind, target in parts.items()),
-        "}",
-        '"""Weight by the name of a feature; a feature that is missing counts nothing."""',
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def wrap_entries(entries: Iterable[str]) -> list[str]:
-    """The entries as lines of at most 99 characters."""
-    lines = [""]
-    for entry in entries:
-        if len(lines[-1]) + len(entry) > 98:
-            lines.append("")
-        lines[-1] = f"{lines[-1]} {entry}".strip()
-    return lines
+def write_sentence_weights(model: SentenceModel, weights: SentenceWeights) -> None:
+    """Write the data file of a model; features whose weight rounds to nothing are left out."""
+    table = {name: round(w, 2) for name, w in sorted(weights.weights.items()) if abs(w) >= SMALLEST}
+    found = structs.replace(weights, threshold=round(weights.threshold, 2), weights=table)
+    shown = {k: v for k, v in structs.asdict(found).items() if v != 0.0}
+    text = json.dumps(shown, indent=1, ensure_ascii=False)
+    (TARGET / f"{model}_weights.json").write_text(f"{text}\n", "utf-8")
 
 
 def main() -> None:
@@ -287,7 +249,8 @@ def main() -> None:
     scored = score_left_out(messages, made_up)
     limit = find_limit(scored)
     lines.append(describe("both, each repository left out in turn", scored, limit))
-    TARGET.write_text(render_module(fit_model([*messages, *made_up]), limit), "utf-8")
+    model = fit_model([*messages, *made_up])
+    write_sentence_weights("unconfirmed", SentenceWeights(limit - model.constant, model.weights))
     sys.stdout.write("\n".join(lines) + "\n")
 
 

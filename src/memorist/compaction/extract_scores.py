@@ -18,7 +18,7 @@ from operator import mul
 
 from msgspec import Struct
 
-from memorist.compaction.extract_weights import BLOCK_WEIGHTS, EXTRACT_WEIGHTS, TYPICAL_SCORES
+from memorist.compaction.extract_weights import load_extract_weights
 from memorist.compaction.history_extracts import Extract, SourceBlock, split_into_extracts
 from memorist.transcript.name_search import find_recognizable_names
 
@@ -170,7 +170,7 @@ def _count_lines(found: Iterable[SourceBlock]) -> tuple[dict[str, float], set[st
 
 
 def compute_block_features(block: SourceBlock, history: HistoryStatistics) -> list[float]:
-    """Features of a whole block, in the order of `extract_weights.BLOCK_WEIGHTS`."""
+    """Features of a whole block, in the order of `ExtractWeights.blocks`."""
     source = block.source
     when = history.ages[source.step - 1]
     age, cleared = log1p(when.age / AGE_UNIT), log1p(when.cleared / CLEARED_AGE_UNIT)
@@ -195,7 +195,7 @@ def compute_extract_features(
     extract: Extract, own: set[str], history: HistoryStatistics, parts: int
 ) -> list[float]:
     """Features of an extract, one of `parts` of its block, with the names `own`; in the order of
-    `extract_weights.EXTRACT_WEIGHTS`.
+    `ExtractWeights.extracts`.
     """
     text = extract.text
     heats = [history.heat.get(name, 0.0) for name in own]
@@ -230,7 +230,8 @@ def compute_extract_features(
 def _score_block(block: SourceBlock, history: HistoryStatistics) -> float:
     """What the block itself adds to the logarithm of the score of each of its extracts."""
     kind = block.source.kind
-    fitted: float = sum(map(mul, BLOCK_WEIGHTS[kind], compute_block_features(block, history)))
+    weights = load_extract_weights().blocks[kind]
+    fitted: float = sum(map(mul, weights, compute_block_features(block, history)))
     return fitted + OWN_WORK_LIFT if kind in _OWN_WORK else fitted
 
 
@@ -240,7 +241,8 @@ def choose_promising_blocks(
     """The blocks with the highest scores before they are split, in order, until they hold so many
     characters.
     """
-    scores = [_score_block(each, history) + TYPICAL_SCORES[each.source.kind] for each in found]
+    typical = load_extract_weights().typical_scores
+    scores = [_score_block(each, history) + typical[each.source.kind] for each in found]
     chosen: list[int] = []
     for at in sorted(range(len(found)), key=lambda at: -scores[at]):
         if characters <= 0:
@@ -256,7 +258,7 @@ def score_extracts(
     """The extracts of these blocks, each with its score."""
     scored: list[tuple[Extract, float]] = []
     for block in found:
-        weights = EXTRACT_WEIGHTS[block.source.kind]
+        weights = load_extract_weights().extracts[block.source.kind]
         base = _score_block(block, history)
         extracts = split_into_extracts(block).extracts
         for extract in extracts:

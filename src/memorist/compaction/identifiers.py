@@ -22,7 +22,7 @@ from memorist.compaction.extract_scores import (
     HistoryStatistics,
     get_parent_name,
 )
-from memorist.compaction.extract_weights import NAME_WEIGHTS
+from memorist.compaction.extract_weights import load_extract_weights
 from memorist.compaction.history_extracts import SourceBlock
 from memorist.core.token_count import BYTES_PER_TOKEN
 
@@ -75,7 +75,7 @@ def collect_names(found: Sequence[SourceBlock], named: Sequence[set[str]]) -> li
 
 
 def compute_name_features(name: NameUsage, history: HistoryStatistics) -> list[float]:
-    """Features of a name, in the order of `extract_weights.NAME_WEIGHTS`."""
+    """Features of a name, in the order of `ExtractWeights.names`."""
     text = name.text
     last = history.ages[name.step - 1]
     age, cleared = log1p(last.age / AGE_UNIT), log1p(last.cleared / CLEARED_AGE_UNIT)
@@ -120,11 +120,8 @@ def rank_names(names: Iterable[NameUsage], history: HistoryStatistics) -> list[N
 
 
 def _value(name: NameUsage, history: HistoryStatistics) -> float:
-    return (
-        1
-        / (1 + exp(-sum(map(mul, NAME_WEIGHTS, compute_name_features(name, history)))))
-        / (len(name.text) + 2)
-    )
+    score: float = sum(map(mul, load_extract_weights().names, compute_name_features(name, history)))
+    return 1 / (1 + exp(-score)) / (len(name.text) + 2)
 
 
 def render_unknown_names(

@@ -5,25 +5,18 @@ English has weights of its own. In German, French, Spanish, Portuguese, Russian,
 the score as a written rule, which was fitted on files and takes reports, remarks and tasks for rules,
 is one feature beside words, pairs of words, and how words begin and end. It only decides what waits
 for the person's yes, never what is kept. `benchmarks/fit_conversation.py` fits it and writes
-`conversation_weights.py`.
+`english_conversation_weights.json` and `other_conversation_weights.json`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from memorist.auto_memory.statements.conversation_weights import (
-    ENGLISH_THRESHOLD,
-    ENGLISH_WEIGHTS,
-    OTHER_THRESHOLD,
-    OTHER_WEIGHTS,
-    RULE_SCORE_WEIGHT,
-)
 from memorist.auto_memory.statements.sentence_language import is_english
+from memorist.auto_memory.statements.sentence_weights import load_sentence_weights
 from memorist.auto_memory.statements.user_prose import ProseSentence
 from memorist.auto_memory.statements.written_rule_score import (
     list_rule_features,
-    parse_weight_table,
     score_written_rule,
     split_words,
 )
@@ -53,11 +46,10 @@ def score_conversation_sentence(sentence: ProseSentence, typed: str) -> float:
     """The sum of the weights of a sentence's features, and in other languages than English of its
     score as a written rule, above or below the threshold: from 0 on it waits.
     """
-    if is_english(split_words(sentence)):
-        weights, total = parse_weight_table(ENGLISH_WEIGHTS), -ENGLISH_THRESHOLD
-    else:
-        weights, total = parse_weight_table(OTHER_WEIGHTS), -OTHER_THRESHOLD
-        total += RULE_SCORE_WEIGHT * clamp_rule_score(score_written_rule(sentence, typed))
-    total += sum(weights.get(name, 0.0) for name in list_conversation_features(sentence, typed))
+    english = is_english(split_words(sentence))
+    model = load_sentence_weights("english_conversation" if english else "other_conversation")
+    total = model.sum_features(list_conversation_features(sentence, typed))
+    if not english:
+        total += model.rule_score_weight * clamp_rule_score(score_written_rule(sentence, typed))
     # Rounded: the words come in an order that differs from start to start.
     return round(total, 6)

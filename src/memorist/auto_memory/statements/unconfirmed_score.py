@@ -2,7 +2,7 @@
 
 Pure. It only decides what waits for the person's yes, never what is kept. Features are cues, form,
 and plain words; `benchmarks/statement_weights.py` fits the weights and writes
-`unconfirmed_weights.py`.
+`unconfirmed_weights.json`.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from memorist.auto_memory.statements.sentence_weights import load_sentence_weights
 from memorist.auto_memory.statements.statement_filters import is_question
 from memorist.auto_memory.statements.statement_patterns import (
     READ_SENTENCES,
     VERB,
     find_lead_in_end,
 )
-from memorist.auto_memory.statements.unconfirmed_weights import THRESHOLD, WEIGHTS
 from memorist.auto_memory.statements.user_prose import MASK_CHARACTER, ProseSentence
 from memorist.core.lazy import lazy_pattern
 
@@ -124,7 +124,8 @@ def score_sentence(sentence: ProseSentence, typed: str, reply_before: str) -> fl
     """
     found = tuple(list_features(sentence, typed, reply_before))
     words = [name for name in found if name.startswith("word:")]
-    if KNOWN_SHARE * len(words) > sum(name in WEIGHTS for name in words):
+    model = load_sentence_weights("unconfirmed")
+    if KNOWN_SHARE * len(words) > sum(name in model.weights for name in words):
         return UNREADABLE
     # Rounded: the words come in an order that differs from start to start.
-    return round(sum(WEIGHTS.get(name, 0.0) for name in found) - THRESHOLD, 6)
+    return round(model.sum_features(found), 6)

@@ -4,18 +4,17 @@ German, French, Spanish, Portuguese, Russian, Chinese and Japanese, rather than 
 It only decides what waits for the person's yes, never what is kept. `conversation_score` corrects it
 in a conversation, and reads English by itself. `benchmarks/fit_written_rules.py` fits it on sentences
 of other people's instruction files, which are not part of the repository, and writes
-`written_rule_weights.py`.
+`written_rule_weights.json`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 
+from memorist.auto_memory.statements.sentence_weights import load_sentence_weights
 from memorist.auto_memory.statements.statement_patterns import find_lead_in_end
 from memorist.auto_memory.statements.unconfirmed_score import list_cues_and_form
 from memorist.auto_memory.statements.user_prose import ProseSentence
-from memorist.auto_memory.statements.written_rule_weights import THRESHOLD, WEIGHTS
 from memorist.core.lazy import lazy_pattern
 
 _WORD = lazy_pattern(
@@ -56,13 +55,5 @@ def score_written_rule(sentence: ProseSentence, typed: str) -> float:
     """The sum of the weights of a sentence's features, above or below the threshold: from 0 on it
     reads like a rule. The sentence is not English.
     """
-    weights = parse_weight_table(WEIGHTS)
-    total = sum(weights.get(name, 0.0) for name in list_rule_features(sentence, typed))
-    return round(total - THRESHOLD, 6)
-
-
-@cache
-def parse_weight_table(table: str) -> dict[str, float]:
-    """Read a table of weights: `name=weight`, with `~` for a space in a name."""
-    pairs = (entry.rsplit("=", 1) for entry in table.split())
-    return {name.replace("~", " "): float(weight) for name, weight in pairs}
+    model = load_sentence_weights("written_rule")
+    return round(model.sum_features(list_rule_features(sentence, typed)), 6)
