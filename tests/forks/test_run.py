@@ -33,7 +33,7 @@ from memorist.forks.fork_spec import (
 )
 from memorist.forks.text_edits import TextEdits
 from memorist.formats.codec_registry import find_codec
-from memorist.formats.request_codec import OUTPUT_LIMIT_KEYS
+from memorist.formats.request_codec import OUTPUT_LIMIT_KEYS, REPEATED_REASON
 from memorist.ports import Request
 from memorist.testing import (
     CallTool,
@@ -1015,3 +1015,25 @@ async def test_a_hosts_short_answers_do_not_cut_a_fork() -> None:
     assert model.requests[-1].body["max_tokens"] == 800
     assert receipt.outcome is ForkOutcome.OVER_LIMIT
     assert "cut off at its output limit" in receipt.said
+
+
+@pytest.mark.covers("FK-8")
+@pytest.mark.parametrize("limits", [ForkLimits(turns=1), ForkLimits(turns=3)])
+async def test_an_answer_that_was_stopped_in_a_loop_is_named_in_the_receipt(
+    limits: ForkLimits,
+) -> None:
+    """What it changed before counts, and the receipt does not blame the output limit."""
+    answer = f'<edit path="{NOTES}"><old>two</old><new>three</new></edit>\nAnd so on.'
+    stopped = ReplyParts(parts=(Say(text=answer),), stop_reason=REPEATED_REASON)
+    files = memory()
+    receipt = await run_fork(
+        spec(None, material="words", edit_method=EditMethod.TEXT, limits=limits, one_round=True),
+        model=ScriptedModel([stopped, stopped], format="openai_chat"),
+        files=files,
+        clock=FrozenClock(),
+    )
+
+    assert receipt.outcome is ForkOutcome.CHANGED
+    assert receipt.said.startswith("It repeated itself without end and was stopped")
+    assert "output limit" not in receipt.said
+    assert files.read(NOTES) == b"one\nthree\n"

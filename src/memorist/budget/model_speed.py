@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from memorist.forks.fork_spec import ForkRequestRecord
+from memorist.formats.request_codec import REPEATED_REASON
 
 READ_RATIO = 4.0
 """How much faster a model reads than it writes, where its server does not tell: three to four times
@@ -59,12 +60,14 @@ class ModelSpeed(Struct, frozen=True):
 
 def compute_speed_of_requests(requests: Iterable[ForkRequestRecord]) -> ModelSpeed | None:
     """The speed over all requests that were answered at once: by the server's own times where it
-    tells them, else by the clock. None where they are too few.
+    tells them, else by the clock. An answer that was ended in a loop has no counts. None where they
+    are too few.
     """
     read = written = 0
     reading = writing = 0.0
     for request in requests:
-        if request.error or request.attempts > 1 or request.seconds <= 0:
+        ended = request.error or request.stop_reason == REPEATED_REASON
+        if ended or request.attempts > 1 or request.seconds <= 0:
             continue
         new, out = request.usage.input + request.usage.cache_write, request.usage.output
         if request.read_seconds is not None and request.write_seconds is not None:

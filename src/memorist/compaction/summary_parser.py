@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from memorist.core.json_answer import find_largest_json_object
 from memorist.core.lazy import lazy_pattern
-from memorist.formats.request_codec import CUT_OFF_REASONS, FINISHED_REASONS
+from memorist.formats.request_codec import CUT_OFF_REASONS, FINISHED_REASONS, REPEATED_REASON
 
 ERROR_LENGTH = 400
 """Characters up to which a text may be just an error message."""
@@ -127,7 +127,11 @@ def parse_summary(
         else _find_summary_body(_strip_analysis(bare), finished=stop_reason in FINISHED_REASONS)
     )
     if body is None:
-        return UnusableSummary("The summary was cut off before its end.")
+        return UnusableSummary(
+            "The model repeated itself without end, and was stopped."
+            if stop_reason == REPEATED_REASON
+            else "The summary was cut off before its end."
+        )
     body = _unwrap_json(_BLANK_LINES.sub("\n\n", _LOOSE_TAG.sub("", body)).strip())
     return body or UnusableSummary("The summary is empty.")
 

@@ -47,6 +47,7 @@ from memorist.forks.tool_executor import ToolAnswer, ToolExecutor
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.request_codec import (
     CUT_OFF_REASONS,
+    REPEATED_REASON,
     Codec,
     is_custom_call,
 )
@@ -162,9 +163,18 @@ class _ForkRun:
             files=self._executor.changes() if self._executor else (),
             denied=tuple(self._executor.denied) if self._executor else (),
             outcome=outcome,
-            said=self.statement,
+            said=self._describe_end(),
             sent=tuple(self._sent),
         )
+
+    def _describe_end(self) -> str:
+        """The statement; with a word in front where an answer was a loop, unless the statement is
+        the answer that was asked for.
+        """
+        looped = any(each.stop_reason == REPEATED_REASON for each in self._sent)
+        if not looped or self._spec.edit_method is EditMethod.ANSWER:
+            return self.statement
+        return f"{_REPEATED_ITSELF} {self.statement}".strip()
 
     async def run(self, *, nested: bool) -> ForkOutcome:
         """Run to the end. Every expected way to end is an outcome."""
@@ -286,7 +296,8 @@ class _ForkRun:
             (self._elapsed() >= limits.seconds, _TIME_USED_UP),
         )
         why = next((why for reached, why in checks if reached), "")
-        if why and self._sent and self._sent[-1].stop_reason in CUT_OFF_REASONS:
+        stopped = self._sent[-1].stop_reason if why and self._sent else ""
+        if stopped in CUT_OFF_REASONS and stopped != REPEATED_REASON:
             return f"{why} Its last answer was cut off at its output limit (forks.output)."
         return why
 
@@ -333,6 +344,7 @@ class _ForkRun:
         return reply
 
 
+_REPEATED_ITSELF = "It repeated itself without end and was stopped; what stood before that counts."
 _TIME_USED_UP = "Its time was used up before it was done."
 
 

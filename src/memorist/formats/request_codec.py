@@ -43,8 +43,18 @@ OUTPUT_LIMIT_KEYS = ("max_tokens", "max_output_tokens", "max_completion_tokens")
 FINISHED_REASONS = frozenset({"end_turn", "stop", "stop_sequence", "completed"})
 """Stop reasons of the three wire formats that mean the answer is complete."""
 
+REPEATED_REASON = "repetition"
+"""Stop reason, of our own, of an answer that was ended because it only repeated itself."""
+
 CUT_OFF_REASONS = frozenset(
-    {"max_tokens", "length", "incomplete", "max_output_tokens", "model_context_window_exceeded"}
+    {
+        "max_tokens",
+        "length",
+        "incomplete",
+        "max_output_tokens",
+        "model_context_window_exceeded",
+        REPEATED_REASON,
+    }
 )
 """Stop reasons that mean the answer was cut off."""
 

@@ -8,6 +8,7 @@ from typing import Protocol
 import msgspec
 
 from memorist.core.messages import JsonObject
+from memorist.models.answer_repetition import RepetitionWatch, end_repeated_answer
 from memorist.models.call_failure import (
     CallFailure,
     failure_from_error_object,
@@ -48,22 +49,40 @@ async def read_stream(
     stream: SdkEventStream, assemble: ReplyAssembler, connection_errors: tuple[type[Exception], ...]
 ) -> JsonObject | CallFailure:
     """The reply in the stream, or the failure that ended it. `connection_errors` are the exceptions
-    of a broken connection.
+    of a broken connection. A reply that only repeats itself is read no further: closing the stream
+    ends it at the server as well.
     """
     try:
         if "json" in (stream.response.headers.get("content-type") or ""):
             return parse_plain_reply(await stream.response.aread())
-        events = [event async for event in stream if isinstance(event, dict)]
+        events, repeated, read = await _read_events(stream)
     except connection_errors as error:
         return CallFailure(kind="cut", message=str(error) or type(error).__name__)
     except ValueError as error:
         return CallFailure(kind="invalid", message=f"an event is not JSON: {error}")
     try:
+        if repeated:
+            return end_repeated_answer(events, assemble, repeated=repeated, read=read)
         return assemble(events)
     except (KeyError, TypeError, AttributeError, msgspec.DecodeError) as error:
         return CallFailure(
             kind="invalid", message=f"an event is not of the format: {type(error).__name__} {error}"
         )
+
+
+async def _read_events(stream: SdkEventStream) -> tuple[list[JsonObject], int, int]:
+    """The events, to the end or to where the answer is a loop; the characters that it repeated
+    there, and those that were read.
+    """
+    watch = RepetitionWatch()
+    events: list[JsonObject] = []
+    async for event in stream:
+        if not isinstance(event, dict):
+            continue
+        events.append(event)
+        if repeated := watch.count_repeated(event):
+            return events, repeated, watch.read
+    return events, 0, watch.read
 
 
 def parse_plain_reply(data: bytes) -> JsonObject | CallFailure:

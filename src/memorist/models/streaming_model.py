@@ -11,8 +11,10 @@ from collections.abc import Mapping
 import msgspec
 
 from memorist.core.messages import JsonObject
+from memorist.core.token_count import estimate_text_tokens
 from memorist.errors import FormatError, ModelError, ModelRefused, ModelUnavailable
 from memorist.formats.codec_registry import find_codec
+from memorist.formats.request_codec import REPEATED_REASON
 from memorist.models.answer_schema import refuses_schema, remove_schema
 from memorist.models.call_failure import (
     CallFailure,
@@ -126,6 +128,8 @@ class StreamingModel(ABC):
             raise ModelUnavailable(
                 f"{self._name} sent a reply that is not of its format ({error}); try later."
             ) from error
+        if reply.stop_reason == REPEATED_REASON:
+            reply = _estimate_input(request, reply)
         model = str(request.body.get("model") or self._model)
         cost = call_cost(
             model, reply.usage, self._table, cache_write_1h=_hour_cache_writes(answer.body)
@@ -170,6 +174,15 @@ class StreamingModel(ABC):
     @abstractmethod
     async def _attempt(self, body: JsonObject) -> JsonObject | CallFailure:
         """Send one request: the reply's body, or why there is none."""
+
+
+def _estimate_input(request: Request, reply: Reply) -> Reply:
+    """The reply with its input estimated where the provider had not counted it by then."""
+    usage = reply.usage
+    if usage.context > usage.output:
+        return reply
+    read = estimate_text_tokens(msgspec.json.encode(request.body).decode())
+    return msgspec.structs.replace(reply, usage=msgspec.structs.replace(usage, input=read))
 
 
 def _hour_cache_writes(body: JsonObject) -> int:

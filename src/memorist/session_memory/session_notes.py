@@ -32,6 +32,7 @@ from memorist.forks.fork_spec import (
     SingleFileEdit,
     discarded_receipt,
 )
+from memorist.formats.request_codec import CUT_OFF_REASONS
 from memorist.models.answer_schema import should_use_answer_form
 from memorist.ports import FileSystem, HostInfo, Model
 from memorist.runtime import SessionContext
@@ -504,9 +505,7 @@ def _saw_nothing_to_add(receipt: Receipt) -> bool:
     )
 
 
-_CUT_SHORT = frozenset(
-    {"refusal", "max_tokens", "length", "content_filter", "incomplete", "failed"}
-)
+_CUT_SHORT = CUT_OFF_REASONS | {"refusal", "content_filter", "failed"}
 """Stop reasons of replies that are no answer, as the three wire formats name them."""
 
 
