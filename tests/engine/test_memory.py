@@ -985,6 +985,39 @@ async def test_what_the_ranker_finds_is_shown_whatever_the_model_answers(
     assert "bear on the last message" in first
 
 
+@pytest.mark.covers("RC-2")
+async def test_no_model_is_asked_to_choose_for_a_message_that_names_nothing(
+    tmp_path: Path, project: Path
+) -> None:
+    """Thanks and a word to go on cost no request; a question after them costs one."""
+    host = Loop(project)
+    settings = Settings(
+        home=str(tmp_path / "home"),
+        recall=RecallSettings(selector="model"),
+        auto_memory=AutoMemorySettings(every_turns=99),
+    )
+    asked: list[str] = []
+
+    def choose(request: Request) -> Say:
+        asked.append(str(request.body["messages"]))
+        return Say(text="none")
+
+    async with Memorist(model=host.model, settings=settings) as engine:
+        host.engine = engine
+        await remembered(engine, host, LONG)
+        host.fork = choose
+        session = await host.open("two")
+        await host.turn(session, "Yes, please go on.")
+        await host.turn(session, "Thanks, that looks good!")
+        await host.turn(session, UNRELATED)
+        for _ in range(1_000):  # until it was asked, which needs no clock and no thread
+            await asyncio.sleep(0)
+        await session.close()
+
+    assert len(asked) == 1
+    assert UNRELATED in asked[0]
+
+
 @pytest.mark.covers("RC-1", "CP-8")
 async def test_after_a_compaction_memory_may_be_shown_again(tmp_path: Path, project: Path) -> None:
     """The index comes back at the front of the new window, and what was shown before the cut counts

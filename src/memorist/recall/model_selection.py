@@ -16,6 +16,7 @@ from memorist.forks.fork_spec import (
     NoTools,
 )
 from memorist.ports import Model
+from memorist.recall.contentless_message import is_contentless
 from memorist.recall.memory_rendering import RecallPrompts
 from memorist.runtime import Runtime
 from memorist.safety.markup_sanitizer import neutralize_markup
@@ -43,9 +44,13 @@ class ModelSelector:
         self._prompts = prompts
         self._memory_settings = memory_settings
 
-    def is_wanted(self, ranked: int, settings: RecallSettings) -> bool:
-        """Whether a model is to choose beside the `ranked` memories that the ranker chose."""
-        return settings.selector == "model" and ranked < settings.limit
+    def is_wanted(self, query: str, ranked: int, settings: RecallSettings) -> bool:
+        """Whether a model is to choose beside the `ranked` memories that the ranker chose: not for
+        a message that names nothing ("yes, go on").
+        """
+        return (
+            settings.selector == "model" and ranked < settings.limit and not is_contentless(query)
+        )
 
     async def select(
         self,

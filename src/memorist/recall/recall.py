@@ -231,7 +231,7 @@ class MemoryRecall:
             heads = self._reachable.headers()
             picks = self.select_memories(query, heads)
         self._show_memories(picks, message_id, heads)
-        if self._selector.is_wanted(len(picks), settings):
+        if self._selector.is_wanted(query, len(picks), settings):
             self._begin_selection(query, message_id, tools, known)
 
     def _begin_selection(
