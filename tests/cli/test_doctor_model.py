@@ -130,6 +130,71 @@ def test_the_test_that_failed_is_not_the_file_that_was_mended(
     assert "does not name total.py" in text
 
 
+@pytest.mark.parametrize(
+    ("right", "told", "requests", "forms"),
+    [
+        ((True,), "right (", 5, 5),
+        ((False, True, True), "right in 2 of 3 runs (", 7, 5),
+        ((False, True, False), "(right in 1 of 3 runs; ", 7, 4),
+        ((False, False), "(right in 0 of 2 runs; ", 6, 4),
+    ],
+    ids=["clear", "two of three", "one of three", "none of two"],
+)
+def test_a_form_that_is_wrong_once_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+    right: tuple[bool, ...],
+    told: str,
+    requests: int,
+    forms: int,
+) -> None:
+    """Most runs decide, and no more are made than can change the outcome; each is another request,
+    since a model at temperature 0 only repeats its answer.
+    """
+    runs = iter(right)
+
+    def answer(request: Request) -> Any:
+        if "selected_memories" in json.dumps(request.body) and not next(runs):
+            return Say(text='{"selected_memories": []}')
+        return good_answer(request)
+
+    with ScriptedServer(answer, window=16_384) as server:
+        status, text = examine(server, monkeypatch)
+
+    assert status == 0
+    (line,) = [line for line in text.split("\n") if "a choice from a list" in line]
+    assert told in line
+    assert f"{forms} of 5 forms are right" in text
+    assert len(server.received) == requests
+    assert len({json.dumps(request.body) for request in server.received}) == requests
+
+
+def test_a_form_that_is_only_just_right_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A summary with half of the session's identifiers, where one fewer is too few."""
+    short = (
+        "<summary>`pytest -q tests/test_total.py` failed; src/checkout/total.py was mended; "
+        "src/checkout/refund.py is next.</summary>"
+    )
+
+    def answer(request: Request) -> Any:
+        return Say(text=short) if "<summary>" in json.dumps(request.body) else good_answer(request)
+
+    with ScriptedServer(answer, window=16_384) as server:
+        _, text = examine(server, monkeypatch)
+
+    assert "a summary: right in 2 of 2 runs" in text
+    assert len(server.received) == 6
+
+
+def test_no_form_is_tried_more_than_three_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The most that a trial costs: ten requests where all is wrong, fifteen in any case."""
+    with ScriptedServer(lambda request: Say(text="No."), window=16_384) as server:
+        status, text = examine(server, monkeypatch)
+
+    assert status == 1
+    assert "right in 0 of 2 runs" in text
+    assert len(server.received) == 10
+
+
 def test_a_server_that_refuses_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The reason stands in the text, and the other tasks are not tried."""
     with ScriptedServer(

@@ -50,7 +50,7 @@ from memorist.forks.fork_request import edit_instructions, extract_id_from_model
 from memorist.forks.fork_spec import EditMethod
 from memorist.forks.text_edits import TextEdits, parse_edit_elements, parse_written_calls
 from memorist.formats.codec_registry import find_codec
-from memorist.formats.request_codec import CUT_OFF_REASONS
+from memorist.formats.request_codec import CUT_OFF_REASONS, REPEATED_REASON
 from memorist.models.model_choice import (
     AnthropicChoice,
     OpenAIChatChoice,
@@ -73,6 +73,10 @@ TRIAL_SECONDS = 300.0
 """Longest wait for one answer, unless the model's own limit is shorter. Our choice: a model on a
 slow processor writes the longest good answer in less, and no work waits longer for such a one.
 """
+MAX_RUNS = 3
+"""Times that a task is asked whose first answer is wrong or only just right; most runs decide. Our
+choice: one more run than the fewest that can differ.
+"""
 MIN_REPEATS = 5
 """Times that the end of a cut-off answer stands in it before it is called a loop. Our choice."""
 LOOP_CHARS = 24
@@ -92,6 +96,15 @@ _QUESTION = "Which type should I use for the price column?"
 _CHOICE = "money-as-decimal.md"
 
 
+class TrialVerdict(Struct, frozen=True):
+    """The verdict on one answer."""
+
+    why: str = ""
+    """Why it is not good; empty where it is."""
+    narrow: bool = False
+    """Whether one line or name fewer would not have been enough."""
+
+
 class TrialTask(Struct, frozen=True):
     """One form of asking: its name, what needs it, how it is asked and judged."""
 
@@ -103,16 +116,13 @@ class TrialTask(Struct, frozen=True):
     """Arguments of `Codec.build_request` beside model and limit, from the session's text; without
     `system` the trial's own.
     """
-    judge: Callable[[Reply], str]
-    """Why the answer is not good; empty where it is."""
+    judge: Callable[[Reply], TrialVerdict]
 
 
-class TrialResult(Struct, frozen=True, kw_only=True):
-    """The outcome of one task."""
+class TrialRun(Struct, frozen=True, kw_only=True):
+    """One answer to a task."""
 
-    task: TrialTask
-    why: str
-    """Why it is not good; empty where it is."""
+    verdict: TrialVerdict
     seconds: float
     answered: bool = True
     hung: bool = False
@@ -120,8 +130,48 @@ class TrialResult(Struct, frozen=True, kw_only=True):
     usage: Usage = Usage()
 
 
+class TrialResult(Struct, frozen=True):
+    """The outcome of one task: what most of its runs came to."""
+
+    task: TrialTask
+    runs: tuple[TrialRun, ...]
+
+    @property
+    def right(self) -> int:
+        """How many runs were right."""
+        return sum(not run.verdict.why for run in self.runs)
+
+    @property
+    def is_right(self) -> bool:
+        """Whether most runs were right, and the last was answered."""
+        return self.answered and 2 * self.right > len(self.runs)
+
+    @property
+    def answered(self) -> bool:
+        """Whether each run was answered: after one that was not, none follows."""
+        return self.runs[-1].answered
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether another run could not change the outcome: after a clear success, after two that
+        came to the same, and after one that was not answered.
+        """
+        if not self.answered:
+            return True
+        if len(self.runs) == 1:
+            return self.runs[0].verdict == TrialVerdict()
+        return max(self.right, len(self.runs) - self.right) > MAX_RUNS // 2
+
+    @property
+    def why(self) -> str:
+        """Why it is not good, by the newest run that was not; empty where none was."""
+        return next((run.verdict.why for run in reversed(self.runs) if run.verdict.why), "")
+
+
 def check_model_answers(context: DoctorContext) -> Iterator[CheckResult]:
-    """Ask the model each task once, and say which forms it is good enough for."""
+    """Ask the model each task, up to three times where one answer does not decide, and say which
+    forms it is good enough for.
+    """
     try:
         model = open_model(context.settings.model, context.settings.models)
     except MemoristError as error:
@@ -149,30 +199,34 @@ def check_model_answers(context: DoctorContext) -> Iterator[CheckResult]:
 
 
 def _describe(result: TrialResult) -> CheckResult:
-    task, used = result.task, result.usage
+    task, used = result.task, sum((run.usage for run in result.runs), Usage())
     if not result.answered:
         return CheckResult(
             "note",
-            f"{task.name}: no answer ({result.why}) after {result.seconds:.1f} s",
+            f"{task.name}: no answer ({result.why}) after {result.runs[-1].seconds:.1f} s",
             "Is its model loaded, and does it end its answers? Then run this again."
-            if result.hung
+            if result.runs[-1].hung
             else "Mend what the message names, then run this again.",
         )
+    count = f" in {result.right} of {len(result.runs)} runs" if len(result.runs) > 1 else ""
+    seconds = sum(run.seconds for run in result.runs)
     cost = (
-        f"{result.seconds:.1f} s, {used.context - used.output:,} tokens read"
+        f"{seconds:.1f} s, {used.context - used.output:,} tokens read"
         f"{f' ({used.cache_read:,} from its cache)' if used.cache_read else ''}, "
         f"{used.output:,} written"
     )
-    if not result.why:
-        return CheckResult("good", f"{task.name}: right ({cost}); used by {task.used_by}")
+    if result.is_right:
+        return CheckResult("good", f"{task.name}: right{count} ({cost}); used by {task.used_by}")
     return CheckResult(
-        "note", f"{task.name}: {result.why} ({cost}); used by {task.used_by}", task.advice
+        "note",
+        f"{task.name}: {result.why} (right{count}; {cost}); used by {task.used_by}",
+        task.advice,
     )
 
 
 def _check_counts(results: list[TrialResult], window: int) -> Iterator[CheckResult]:
     """Whether the server's counts of tokens can be right: limits and prices rest on them."""
-    used = [result.usage for result in results if result.answered]
+    used = [run.usage for result in results for run in result.runs if run.answered]
     fault = ""
     if any(each.input + each.cache_read + each.cache_write <= 0 for each in used):
         fault = "counts no tokens for what it read"
@@ -197,8 +251,8 @@ def _describe_nothing(reply: Reply) -> str:
 
 
 def _summarize_results(results: list[TrialResult]) -> CheckResult:
-    right = [result.task.name for result in results if not result.why]
-    if not any(result.answered for result in results):
+    right = [result.task.name for result in results if result.is_right]
+    if not any(run.answered for result in results for run in result.runs):
         return CheckResult(
             "wrong",
             "the model gave no answer",
@@ -227,7 +281,7 @@ async def _try_model(model: Model) -> tuple[list[TrialResult], int | None]:
     try:
         for task in TASKS:
             results.append(await _try_task(model, task))
-            if results[-1].hung or not results[0].answered:
+            if results[-1].runs[-1].hung or not results[0].runs[0].answered:
                 break
         if isinstance(model, DiscoversWindow):
             return results, await model.discover_window()
@@ -237,9 +291,20 @@ async def _try_model(model: Model) -> tuple[list[TrialResult], int | None]:
 
 
 async def _try_task(model: Model, task: TrialTask) -> TrialResult:
+    result = TrialResult(task, (await _run_task(model, task, 1),))
+    while not result.is_decided:
+        run = await _run_task(model, task, len(result.runs) + 1)
+        result = TrialResult(task, (*result.runs, run))
+    return result
+
+
+async def _run_task(model: Model, task: TrialTask, number: int) -> TrialRun:
     codec = find_codec(model.format)
     task_fields: JsonObject = {"system": load_prompt("doctor/system")}
     task_fields |= task.build(load_prompt("doctor/session").strip())
+    if number > 1:
+        # At temperature 0 the same request would only bring the same answer.
+        task_fields["text"] += f"\n\n(Run {number} of {MAX_RUNS}.)"
     body = codec.build_request(
         extract_id_from_model_string(model.name), max_output=MAX_OUTPUT, **task_fields
     )
@@ -252,17 +317,20 @@ async def _try_task(model: Model, task: TrialTask) -> TrialResult:
         hung = isinstance(error, ModelTimeout | TimeoutError)
         why = str(error) or f"none within {TRIAL_SECONDS:g} seconds"
         elapsed = time.monotonic() - began
-        return TrialResult(task=task, why=why, seconds=elapsed, answered=False, hung=hung)
-    why = _describe_nothing(reply) or task.judge(reply)
-    if why and reply.stop_reason in CUT_OFF_REASONS:
-        why = _describe_cut(_reply_text(reply))
-    return TrialResult(task=task, why=why, seconds=time.monotonic() - began, usage=reply.usage)
+        verdict = TrialVerdict(why)
+        return TrialRun(verdict=verdict, seconds=elapsed, answered=False, hung=hung)
+    nothing = _describe_nothing(reply)
+    verdict = TrialVerdict(nothing) if nothing else task.judge(reply)
+    if verdict.why and reply.stop_reason in CUT_OFF_REASONS:
+        verdict = TrialVerdict(_describe_cut(reply))
+    return TrialRun(verdict=verdict, seconds=time.monotonic() - began, usage=reply.usage)
 
 
-def _describe_cut(text: str) -> str:
+def _describe_cut(reply: Reply) -> str:
+    text = _reply_text(reply)
     end = text.strip()[-LOOP_CHARS:]
-    if end and text.count(end) >= MIN_REPEATS:
-        return f"it says the same again and again: {' '.join(end.split())}"
+    if reply.stop_reason == REPEATED_REASON or (end and text.count(end) >= MIN_REPEATS):
+        return f"it says the same again and again: {' '.join(end.split())}".rstrip(": ")
     return f"it had not ended after {MAX_OUTPUT:,} tokens"
 
 
@@ -278,10 +346,8 @@ def _render_edit_task(method: EditMethod) -> Callable[[str], str]:
     return render
 
 
-def _judge_edits(edits: TextEdits) -> str:
-    if edits.problems:
-        return edits.problems[0]
-    return _judge_calls(edits.calls)
+def _judge_edits(edits: TextEdits) -> TrialVerdict:
+    return TrialVerdict(edits.problems[0] if edits.problems else _judge_calls(edits.calls))
 
 
 def _judge_calls(calls: tuple[ForkToolCall, ...]) -> str:
@@ -300,9 +366,9 @@ def _judge_calls(calls: tuple[ForkToolCall, ...]) -> str:
     return f"what it wrote does not name {' and '.join(missing)}" if missing else ""
 
 
-def _judge_tool_calls(reply: Reply) -> str:
+def _judge_tool_calls(reply: Reply) -> TrialVerdict:
     calls = tuple(parse_tool_call(use) for message in reply.messages for use in message.tool_uses)
-    return _judge_calls(calls or parse_written_calls(_reply_text(reply)).calls)
+    return TrialVerdict(_judge_calls(calls or parse_written_calls(_reply_text(reply)).calls))
 
 
 def _build_summary(session: str) -> JsonObject:
@@ -310,25 +376,26 @@ def _build_summary(session: str) -> JsonObject:
     return {"text": f"{session}\n\n{prompt}"}
 
 
-def _judge_summary(reply: Reply) -> str:
+def _judge_summary(reply: Reply) -> TrialVerdict:
     found = parse_summary(_reply_text(reply), stop_reason=reply.stop_reason)
     if isinstance(found, UnusableSummary):
-        return found.why
+        return TrialVerdict(found.why)
     session = load_prompt("doctor/session")
     if dropped := drop_false_lines(found, LineCheck(session, "")).dropped:
-        return f"it names a file that does not exist: {dropped[0].strip()[:80]}"
+        return TrialVerdict(f"it names a file that does not exist: {dropped[0].strip()[:80]}")
     wanted, present = find_recognizable_names(session), NamePresence(found)
-    present_count = sum(present[name] for name in wanted)
-    if present_count < len(wanted) * MIN_NAME_SHARE:
-        return f"it holds {present_count} of {len(wanted)} identifiers"
-    return ""
+    present_count, needed = sum(present[name] for name in wanted), len(wanted) * MIN_NAME_SHARE
+    if present_count < needed:
+        return TrialVerdict(f"it holds {present_count} of {len(wanted)} identifiers")
+    return TrialVerdict(narrow=present_count - 1 < needed)
 
 
-def _judge_choice(reply: Reply) -> str:
+def _judge_choice(reply: Reply) -> TrialVerdict:
     chosen = parse_selection(_reply_text(reply), _MEMORIES, limit=3)
     if chosen == (_CHOICE,):
-        return ""
-    return f"it chose {', '.join(chosen or ()) or 'nothing'} where {_CHOICE} was right"
+        return TrialVerdict()
+    names = ", ".join(chosen or ()) or "nothing"
+    return TrialVerdict(f"it chose {names} where {_CHOICE} was right")
 
 
 def _build_choice() -> JsonObject:
@@ -397,7 +464,7 @@ TASKS = (
         "notes and memories of a model on this machine",
         'Where edits as text are right, set models.forms = "never": it writes edits then.',
         lambda _: build_notes_task(),
-        lambda reply: judge_notes(_reply_text(reply)),
+        lambda reply: TrialVerdict(*judge_notes(_reply_text(reply))),
     ),
     TrialTask(
         "a summary",

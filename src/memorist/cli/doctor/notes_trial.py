@@ -66,20 +66,20 @@ def build_notes_task() -> JsonObject:
     }
 
 
-def judge_notes(text: str) -> str:
-    """Why the notes in an answer are not good; empty where at least half of its lines stand, and
-    one says more than is derived without a model.
+def judge_notes(text: str) -> tuple[str, bool]:
+    """Why the notes in an answer are not good, and whether they are only just good. The reason is
+    empty where at least half of the lines stand, and one says more than is derived without a model.
     """
     trial = _load_trial()
     template = load_prompt("session_memory/template")
     if trial.spec.form is None:
-        return ""
+        return "", False
     edits = read_answer_text(trial.spec.form, text)
     if edits.problems:
-        return edits.problems[0]
+        return edits.problems[0], False
     written = next((call for call in edits.calls if isinstance(call, EditFileCall)), None)
     if written is None:
-        return "it adds nothing to what is derived without a model"
+        return "it adds nothing to what is derived without a model", False
     outcomes = ProvenOutcomes(trial.actions)
     asked = f"{load_prompt('session_memory/form')}\n{template}"
     reviewed = review_notes(
@@ -97,11 +97,11 @@ def judge_notes(text: str) -> str:
     ]
     count = len(lines) + len(reviewed.dropped)
     if len(lines) < MIN_STANDING_SHARE * count:
-        return f"{len(lines)} of its {count} lines stand; {reviewed.remarks[0]}"
+        return f"{len(lines)} of its {count} lines stand; {reviewed.remarks[0]}", False
     known = LineCoverage("\n".join(trial.derived.values()))
     if all(map(known.covers, lines)):
-        return "it adds nothing to what is derived without a model"
-    return ""
+        return "it adds nothing to what is derived without a model", False
+    return "", len(reviewed.dropped) > 0 and len(lines) - 1 < MIN_STANDING_SHARE * count
 
 
 @cache
