@@ -13,6 +13,8 @@ from memorist.auto_memory.memory_index import (
     RankedHeaders,
     build_index,
     list_pointer_targets,
+    parse_pointer_target,
+    render_pointer,
 )
 from memorist.auto_memory.memory_manifest import (
     DAY_SECONDS,
@@ -253,3 +255,19 @@ def value_of(
     lasting = (1.0 if header.kind is MemoryKind.USER else 0.0) + min(3.0, used.count**0.5) / 2
     lasting += 0.5 if header.trust is Trust.STATED else 0.0
     return -(value + lasting), -min(latest, now), header.path
+
+
+def test_an_index_that_is_shown_again_renders_and_reads_no_line_anew() -> None:
+    """Each session of a process is shown the same lines: none is rendered or read a second time,
+    and a line that stands in the file is not rendered to be thrown away.
+    """
+    heads = [head(f"again-{number}.md", description=f"what {number} says") for number in range(50)]
+    first = built(heads)
+    targets = [parse_pointer_target(line) for line in first.text.splitlines()]
+    rendered, read = render_pointer.cache_info().misses, parse_pointer_target.cache_info().misses
+    assert built(heads) == first
+    assert [parse_pointer_target(line) for line in first.text.splitlines()] == targets
+    own = first.text.replace("what 7 says", "what Ada says of 7")
+    assert built([*heads[:7], head("again-7.md", description="new"), *heads[8:]], own).text == own
+    assert render_pointer.cache_info().misses == rendered
+    assert parse_pointer_target.cache_info().misses == read

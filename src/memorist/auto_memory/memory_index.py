@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from heapq import merge
 from operator import attrgetter
 
@@ -195,9 +196,8 @@ def _fit_own_lines(kept: list[str], settings: AutoMemorySettings) -> list[str]:
 
 def _pointer_line(head: MemoryHeader, present: str | None, width: int) -> str:
     match = _POINTER.match(present) if present else None
-    ours = render_pointer(head.name, head.path, head.description, width)
     if match is None or present is None:
-        return ours
+        return render_pointer(head.name, head.path, head.description, width)
     # A foreign title and hook are kept unless the line is excessively long.
     return (
         present
@@ -206,6 +206,13 @@ def _pointer_line(head: MemoryHeader, present: str | None, width: int) -> str:
     )
 
 
+POINTER_CACHE_SIZE = 2_048
+"""Lines of indexes that are remembered as rendered or read: each session of a process is shown the
+same two hundred, which are read in four places.
+"""
+
+
+@lru_cache(POINTER_CACHE_SIZE)
 def render_pointer(title: str, path: str, hook: str, width: int) -> str:
     """Render the line of an index that points to a file, of about `width` characters."""
     title = _cut_line(title.translate({ord("["): "(", ord("]"): ")"}), width // 3)
@@ -285,6 +292,7 @@ def _overflow_remark(memories: int, lines: int, over: str) -> str:
     )
 
 
+@lru_cache(POINTER_CACHE_SIZE)
 def parse_pointer_target(line: str) -> str:
     """Return the file that an index line points to; empty for any other line."""
     match = _POINTER.match(line)
