@@ -115,12 +115,18 @@ def answer(
     return StageOneAnswer(raw_memory=raw, rollout_summary=summary, rollout_slug="Mend the till!")
 
 
-def verdict(given_answer: StageOneAnswer, known: RawMemory | None = None) -> JudgedAnswer:
-    shown = "\n".join([*(text for _, text in SAID.user_messages), *SAID.outside_texts, SHOWN])
+def verdict(
+    given_answer: StageOneAnswer, known: RawMemory | None = None, said: WriteEvidence = SAID
+) -> JudgedAnswer:
+    shown = "\n".join([*(text for _, text in said.user_messages), *said.outside_texts, SHOWN])
     proven = StageOneResult(known or RawMemory())
     return merge_answer_with_proven(
-        given_answer, AnswerReviewBasis(THREAD, proven, SAID, shown, TEXTS.task)
+        given_answer, AnswerReviewBasis(THREAD, proven, said, shown, TEXTS.task)
     )
+
+
+def spoken(line: str, text: str) -> WriteEvidence:
+    return WriteEvidence(user_messages=((line, text),), outside_texts=())
 
 
 def only(found: JudgedAnswer) -> RawMemoryTask:
@@ -245,6 +251,71 @@ def test_a_preference_needs_the_persons_words() -> None:
         ("inferred", "line 4", "runs the linter befo"),
     ]
     assert found.dropped == 4
+
+
+ONCE = [
+    "The total is wrong on page two, please fix it now.",
+    "add smooth transitions between states",
+    "Rename the column and run the migration.",
+    "We need the export by noon.",
+    "I don't want any padding.",
+    "Don't touch the header.",
+    "do not make code changes yet",
+    "Use the second variant in this branch, never the first.",
+    "Répare le calcul de la taxe.",
+]
+WISHES = [
+    "We should not touch the default ssh config.",
+    "Let's avoid a second parser.",
+    "i no longer use prek",
+    "do not add dependencies",
+    "Please don't amend commits, it breaks the review.",
+    "Ne commite jamais sans lancer les tests.",
+]
+
+
+@pytest.mark.covers("RO-4")
+@pytest.mark.parametrize("sentence", ONCE)
+@pytest.mark.parametrize("form", ["the user said “{}” -> do so from now on", "{}"])
+def test_an_order_for_once_is_no_preference_however_truly_it_is_quoted(
+    sentence: str, form: str
+) -> None:
+    """A quotation proves that it was said, not that it holds later: the sentence itself has to say
+    that. It stands as what was asked in that session, without what the model made of it.
+    """
+    said = spoken("line 4", f"Thanks. {sentence}")
+    found = only(
+        verdict(answer(preferences=f"- [said; line 4] {form.format(sentence)}"), None, said)
+    )
+
+    assert found.preferences == ()
+    assert f"The user asked: “{sentence}”" in [each.text for each in found.knowledge]
+    assert "from now on" not in str(found)
+
+
+@pytest.mark.covers("RO-4")
+@pytest.mark.parametrize("sentence", WISHES)
+def test_a_wish_that_says_itself_that_it_lasts_is_a_preference(sentence: str) -> None:
+    """It stands in the user's words, and beside it none of the orders that were quoted with it."""
+    said = spoken("line 4", f"Fix the total on page two.\n{sentence}")
+    quote = f"Fix the total on page two. {sentence}"
+    for words in (sentence, quote):
+        found = only(
+            verdict(answer(preferences=f"- [said; line 4] they said “{words}”"), None, said)
+        )
+
+        assert [each.text for each in found.preferences] == [f"The user said: “{sentence}”"]
+
+
+@pytest.mark.covers("RO-4")
+def test_a_conclusion_from_an_order_for_once_is_no_preference() -> None:
+    """A preference in the model's words rests on a message that states something for later."""
+    once = spoken("line 4", "Add smooth transitions between the states.")
+    rule = spoken("line 4", "Always add smooth transitions between the states.")
+    told = answer(preferences="- [inferred; line 4] likes smooth transitions between states")
+
+    assert only(verdict(told, None, once)).preferences == ()
+    assert [each.proof for each in only(verdict(told, None, rule)).preferences] == ["inferred"]
 
 
 @pytest.mark.covers("WD-2")

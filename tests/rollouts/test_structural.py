@@ -538,6 +538,8 @@ def test_the_summary_has_a_bound_whatever_the_number_of_sessions() -> None:
         ("Set it up, I don't want my conversations to be public", "don't want my conversations"),
         ("> We deprecated Linux support.\nWhat does he mean?", ""),
         ("Now add a button on the left.", ""),
+        ("add smooth transitions between states", ""),
+        ("we should not touch the default ssh config", "we should not touch the default ssh"),
     ],
 )
 def test_what_will_hold_later_is_kept_in_the_users_words(words: str, kept: str) -> None:

@@ -5,8 +5,19 @@ to. Pure.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from enum import StrEnum
 
+from memorist.auto_memory.statements.statement_parser import (
+    DURABLE,
+    list_certain_statements,
+)
+from memorist.auto_memory.statements.task_requests import (
+    forbids_in_general,
+    is_task_request,
+    states_lasting_rule,
+)
+from memorist.auto_memory.statements.waiting_statements import list_waiting_statements
 from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import split_sentences
 from memorist.core.text_analysis import parse_word_list
@@ -133,7 +144,10 @@ _LASTS = lazy_pattern(
     r"|stopped using|moved away from|switched (?:from|to))\b"
     r"|we should (?:always )?(?:discuss|talk|agree|decide)\b[^.?!]*\bbefore\b"
     r"|(?:discuss (?:it )?with|ask|check with|tell) me\b[^.?!]*\b(?:before|first)\b"
-    r"|(?:do ?n['’]?t|do not|never) want (?:my|our)\b)",
+    r"|(?:do ?n['’]?t|do not|never) want (?:my|our)\b"
+    r"|we (?:should|must) ?(?:n['’]?t|not|never) (?!have\b)\w|let['’]?s (?:always )?avoid\b"
+    r"|let['’]?s (?:keep|stick (?:to|with)|stay with) (?!(?:it|this|that|these|those|the)\b)"
+    r"(?!.*\bfor now\b))",
     re.IGNORECASE,
 )
 """A habit, a decision or a wish about the agent's conduct that will hold in later sessions."""
@@ -151,6 +165,50 @@ def find_lasting_sentences(text: str) -> list[str]:
         for each in split_sentences(own, short=True)
         if _LASTS.search(each.text) and len(each.text) <= MAX_LASTING_CHARACTERS
     ]
+
+
+def may_hold_later(sentence: str) -> bool:
+    """Whether the user's sentence, read by itself, may hold in later sessions: something in it is a
+    rule or a wish in general, and it neither asks for what is done once nor is about one thing.
+    """
+    if _ONE_PIECE.search(sentence) or (
+        _APPEARANCE.search(sentence) and not DURABLE.search(sentence)
+    ):
+        return False
+    return states_lasting_rule(sentence) and not is_task_request(sentence)
+
+
+_ONE_PIECE = lazy_pattern(
+    r"\A\W*(?:for example|for instance|e\.g\.)|\b(?:in|on|for|with|from) (?:this|that) (?:pr|mr"
+    r"|pull request|branch|commit|ticket|issue|task|session|file|function|page|screen|view)\b"
+    r"|\byet\W*\Z|\bfor now\b|\bthis time\b",
+    re.IGNORECASE,
+)
+"""An example, or words that bind a wish to the work in hand."""
+_APPEARANCE = lazy_pattern(
+    r"\b(?:render\w*|paddings?|margins?|avatars?|icons?|iconography|borders?|buttons?|tooltips?"
+    r"|sidebars?|fonts?|pixels?|px|animations?|transitions?|hover|layout|align(?:ed|ment)"
+    r"|cent(?:er|re)ed)\b",
+    re.IGNORECASE,
+)
+"""What a program looks like: told of one piece of it, unless the words say that it holds always."""
+
+
+def select_lasting_sentences(sentences: Sequence[str], typed: str) -> tuple[str, ...]:
+    """Return those sentences of a typed text that state something for later sessions; one that does
+    not by itself counts within what another one states. None where all are asked for once.
+    """
+    certain = [quote for act, _, quote in list_certain_statements(typed) if act != "forget"]
+    probable = [quote for _, _, quote in list_waiting_statements(typed)]
+    probable = [quote for quote in probable if may_hold_later(quote)]
+    stated = [" ".join(quote.split()) for quote in (*certain, *probable)]
+    return tuple(
+        each
+        for each in sentences
+        if find_lasting_sentences(each)
+        or forbids_in_general(each)
+        or (any(each in quote or quote in each for quote in stated) and not is_task_request(each))
+    )
 
 
 MAX_LASTING_CHARACTERS = 160

@@ -15,7 +15,11 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.quotation_proof import QuotedUserSentences, find_quoted_user_sentences
+from memorist.auto_memory.quotation_proof import (
+    QuotedUserSentences,
+    find_quoted_user_sentences,
+    split_sentences,
+)
 from memorist.auto_memory.write_evidence import (
     WriteEvidence,
     find_borrowed_sentences,
@@ -26,7 +30,10 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import analyze_text
 from memorist.core.utc_time import format_utc_day
 from memorist.rollouts.lesson_scope import applies_everywhere, default_scope
+from memorist.rollouts.message_effects import select_lasting_sentences
 from memorist.rollouts.raw_memory import (
+    ASKED_PREFIX,
+    SAID_PREFIX,
     SECTION_TITLES,
     UNKNOWN_FOLDER,
     MemoryBullet,
@@ -287,6 +294,7 @@ class _EntryJudge:
             return None
         task = named
         own = default_scope(self._thread)
+        preferences, requests = self._part_from_requests(task.preferences)
         return replace(
             task,
             group=self.accept(task.group),
@@ -294,11 +302,33 @@ class _EntryJudge:
             cwd=task.cwd
             if task.cwd.startswith(self._thread.cwd or "\0")
             else self._thread.cwd or UNKNOWN_FOLDER,
-            preferences=self._judge_bullets(task.preferences, is_preference=True),
-            knowledge=self._judge_bullets(task.knowledge),
+            preferences=self._judge_bullets(preferences, is_preference=True),
+            knowledge=self._judge_bullets((*requests, *task.knowledge)),
             failures=self._judge_bullets(task.failures),
             references=self._judge_bullets(task.references),
             keywords=tuple(filter(self.accept, task.keywords)),
+        )
+
+    def _part_from_requests(
+        self, bullets: Sequence[MemoryBullet]
+    ) -> tuple[list[MemoryBullet], list[MemoryBullet]]:
+        """Part preferences from entries that quote what the user asked for once: these stand as
+        that, without what the model made of it.
+        """
+        preferences, requests = [], []
+        for bullet in bullets:
+            _, quoted = self._find_user_words(bullet.text)
+            if quoted is None or self._select_lasting(quoted):
+                preferences.append(bullet)
+            else:
+                said = " ".join(quoted.sentences)
+                requests.append(replace(bullet, text=f"{ASKED_PREFIX}“{said}”"))
+        return preferences, requests
+
+    def _select_lasting(self, quoted: QuotedUserSentences) -> tuple[str, ...]:
+        typed = (self._user[message] for message in quoted.messages)
+        return next(
+            filter(None, (select_lasting_sentences(quoted.sentences, each) for each in typed)), ()
         )
 
     def _judge_bullets(
@@ -325,12 +355,13 @@ class _EntryJudge:
             kept = self._judge_inference(bullet, is_preference=is_preference)
             self.dropped += kept is None
             return [kept] if kept is not None else []
-        said = " ".join(quoted.sentences)
+        said = " ".join(self._select_lasting(quoted) if is_preference else quoted.sentences)
         whole = normalize_for_comparison(said) == normalize_for_comparison(bullet.text)
+        lead = ASKED_PREFIX if bullet.text.startswith(ASKED_PREFIX) else SAID_PREFIX
         found = [
             replace(
                 bullet,
-                text=bullet.text if whole else f"The user said: “{said}”",
+                text=bullet.text if whole else f"{lead}“{said}”",
                 proof="said",
                 evidence=quoted.messages[0] or _parse_pointer(bullet.evidence),
                 scope="global" if is_preference and applies_everywhere(said) else None,
@@ -347,7 +378,7 @@ class _EntryJudge:
     def _judge_inference(self, bullet: MemoryBullet, *, is_preference: bool) -> MemoryBullet | None:
         claims_user = is_preference or (bullet.proof == "said" and may_bind_reader(bullet.text))
         if (
-            (claims_user and not self._rests_on_user(bullet))
+            (claims_user and not self._rests_on_user(bullet, is_preference=is_preference))
             or _HEADING.match(bullet.text) is not None
             or _COPIED.search(bullet.text) is not None
             or self._repeats_request(bullet.text)
@@ -378,11 +409,13 @@ class _EntryJudge:
                 return quote, quoted
         return "", None
 
-    def _rests_on_user(self, bullet: MemoryBullet) -> bool:
-        """Tell whether it names a related user message as evidence; it then stands as an inference,
-        not as the user's words.
+    def _rests_on_user(self, bullet: MemoryBullet, *, is_preference: bool) -> bool:
+        """Tell whether it names a related user message as evidence, a preference one that states
+        something for later; it then stands as an inference, not as the user's words.
         """
         words = self._user.get(_parse_pointer(bullet.evidence), "")
+        if is_preference:
+            words = " ".join(select_lasting_sentences(tuple(split_sentences(words)), words))
         return (
             bool(words)
             and not _QUOTED.search(bullet.text)

@@ -31,6 +31,7 @@ from memorist.rollouts.message_effects import (
     MessageTaskEffect,
     classify_effect_on_task,
     find_lasting_sentences,
+    may_hold_later,
 )
 from memorist.rollouts.outside_content import involves_outside_content
 from memorist.rollouts.raw_memory import SAID_PREFIX, MemoryBullet
@@ -518,7 +519,9 @@ def _find_probable_rules(message: Message, words: str) -> list[str]:
     quotes = [
         each
         for each in quotes
-        if not any(part.match(each) for part in (_QUOTES_AGENT, _FOR_NOW)) and not _CUT.search(each)
+        if not any(part.match(each) for part in (_QUOTES_AGENT, _FOR_NOW))
+        and not _CUT.search(each)
+        and may_hold_later(each)
     ]
     short = [each for each in quotes if len(each) <= MAX_LASTING_CHARACTERS]
     lasting = [

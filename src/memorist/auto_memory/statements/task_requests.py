@@ -96,6 +96,20 @@ def is_task_request(sentence: str) -> bool:
     )
 
 
+_FORBIDS = lazy_pattern(
+    r"(?:please |also |and )*(?:do not|don['’]?t|never)\s+(?!(?:forget|worry|know|think|need|have|want|see|"
+    r"understand|get|you|we|i)\b)\w+\s+\w(?!.*\b(?:yet|until|anything|(?:code )?changes)\b)",
+    re.IGNORECASE,
+)
+
+
+def forbids_in_general(sentence: str) -> bool:
+    """Whether a sentence begins with what is not to be done, and names no single thing."""
+    masked = mask_quotations(sentence)
+    request = masked[find_lead_in_end(masked) :]
+    return _FORBIDS.match(request) is not None and _ONE_THING.search(request) is None
+
+
 def _asks(request: str) -> bool:
     return (
         _ASKS_FOR_DEED.match(request) is not None

@@ -118,7 +118,9 @@ def find_waiting_statements(message: Message, reply_before: str = "") -> tuple[S
     if message.origin is not Origin.USER or message.role not in {"user", "developer"}:
         return ()
     found: dict[str, Statement] = {}
-    for act, text, quote in _waiting_in_text(extract_redacted_user_text(message), reply_before):
+    for act, text, quote in list_waiting_statements(
+        extract_redacted_user_text(message), reply_before
+    ):
         if len(found) < MAX_STATEMENTS:
             kind = choose_memory_kind(text)
             found.setdefault(
@@ -131,7 +133,10 @@ _OWN_ARGUMENTS = frozenset({"compact", "export", "forget", "pin", "rename", "res
 """Commands whose arguments state nothing for later."""
 
 
-def _waiting_in_text(typed: str, reply_before: str) -> Iterator[tuple[StatementAct, str, str]]:
+def list_waiting_statements(
+    typed: str, reply_before: str = ""
+) -> Iterator[tuple[StatementAct, str, str]]:
+    """Yield act, text and quote of what a typed text probably states for later."""
     text = typed.strip()
     command = CLIENT_COMMAND.fullmatch(text)
     if command is not None:
