@@ -10,7 +10,7 @@ import pytest
 from memorist.forks.answer_form import read_answer_text
 from memorist.forks.file_tool_calls import EditFileCall
 from memorist.magic_docs.document_files import load_magic_doc_prompts
-from memorist.magic_docs.document_form import build_document_form
+from memorist.magic_docs.document_form import build_document_form, cut_seen_sections
 from memorist.magic_docs.document_header import MagicDocHeader
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
@@ -80,7 +80,9 @@ def test_what_the_conversation_holds_of_a_document_is_not_sent_again(tmp_path: P
     read = "".join(f"{at:6}→{line}\n" for at, line in enumerate(DOCUMENT.split("\n"), 1))
     seen = read.replace("None yet.", "None at all.") + "\nSomebody said: None yet."
 
-    form = build_document_form(DOCUMENT, "/n/bills.md", header, prompts, seen=seen)
+    form = build_document_form(
+        DOCUMENT, "/n/bills.md", header, prompts, shown=cut_seen_sections(DOCUMENT, seen)
+    )
 
     assert "## Rounding …" in form.material
     assert "Half a cent" not in form.material

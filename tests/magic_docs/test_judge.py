@@ -16,12 +16,14 @@ from memorist.magic_docs.document_check import (
     RejectedUpdate,
     UnchangedUpdate,
     find_added_and_removed_lines,
+    find_lost_part,
     find_new_paths,
     find_unsupported_name_changes,
     judge_update,
     preserve_line_endings,
     read_document,
 )
+from memorist.magic_docs.document_form import cut_seen_sections
 
 FRAME = "# MAGIC DOC: The shop\n_Ports and entry points._\n"
 BODY = "\nThe server listens on port 8080.\nOrders come in through `src/orders.py`.\n"
@@ -255,3 +257,25 @@ def test_names_go_and_come_only_with_the_conversation(
 
     assert bool(found) is bool(problem)
     assert problem in "; ".join(found)
+
+
+@pytest.mark.covers("MD-2", "FK-1")
+@pytest.mark.parametrize(
+    ("after", "reason"),
+    [
+        ("# D\n\n## A\n\nOne.\nTwo.\nThree.\n\n## B\n\nNew.\n", ""),
+        ("# D\n\n## A\n\nOne.\nTwo.\n\n## B\n\nNewer.\n", ""),
+        ("# D\n\n## A …\n\n## B\n\nNewer.\n", "it would put … in place of a part"),
+        ("# D\n\n## A\n\n## B\n\nNewer.\n", "it would lose most of what the model had read"),
+    ],
+    ids=["same", "an edit", "with the marks", "only what was shown"],
+)
+def test_what_was_not_shown_again_is_not_lost(after: str, reason: str) -> None:
+    """A model that writes the whole document anew from the part that it was shown is refused."""
+    before = "# D\n\n## A\n\nOne.\nTwo.\nThree.\n\n## B\n\nNew.\n"
+    seen = "## A\n\nOne.\nTwo.\nThree.\n"
+
+    found = find_lost_part(before, cut_seen_sections(before, seen), after)
+
+    assert found.startswith(reason)
+    assert bool(found) is bool(reason)

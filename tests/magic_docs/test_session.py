@@ -16,6 +16,7 @@ import msgspec
 import pytest
 
 from memorist.core.messages import JsonObject, Message, Origin, ToolUse
+from memorist.core.token_count import estimate_text_tokens
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.errors import ModelUnavailable
@@ -372,6 +373,48 @@ async def test_a_refused_change_is_told_to_the_next_fork(project: Path) -> None:
 
     assert "it would name src/gone.py, which is not there" in host.why()
     assert shop.read_text("utf-8") == FRAME + BODY.replace("8080", "9090")
+
+
+LONG_BODY = "\n\n".join(
+    f"## Part {number}\n\n" + f"What part {number} does, and where it begins. " * 12
+    for number in range(12)
+)
+
+
+@pytest.mark.covers("MD-2", "FK-1")
+@pytest.mark.parametrize("way", ["edit", "marks", "anew"])
+async def test_a_document_that_was_read_is_not_sent_again(project: Path, way: str) -> None:
+    """A long one costs the fork its headings and what was changed since. A line that the model read
+    before can be edited; a whole document written from what was sent again is not taken.
+    """
+    shop = project / "SHOP.md"
+    shop.write_text(f"{FRAME}{BODY}\n{LONG_BODY}\n", "utf-8")
+    read = "\n".join(f"{at:6}→{line}" for at, line in enumerate(shop.read_text().split("\n"), 1))
+    shop.write_text(shop.read_text().replace("Part 3\n", "Part 3\n\nIt is new.\n"), "utf-8")
+    before = shop.read_text()
+
+    def answer(task: str) -> Step:
+        if way == "edit":
+            return edit(shop, "8080", "9090")
+        shown = (
+            task.split("<document>\n")[1]
+            .split("\n</document>", maxsplit=1)[0]
+            .replace("new", "newer")
+        )
+        plain = "\n".join(line for line in shown.split("\n") if not line.endswith("…"))
+        return Say(text=f'<write path="{shop}">\n{shown if way == "marks" else plain}\n</write>')
+
+    host = Host(project, answer)
+    session = await host.open()
+    await host.turn(session, "The port is 9090. Read it.", shop, printed=read)
+    await session.close()
+
+    assert "… for what was read above" in host.tasks[0]
+    assert "## Part 5 …" in host.tasks[0]
+    assert "It is new." in host.tasks[0]
+    assert estimate_text_tokens(host.tasks[0]) < 700 < estimate_text_tokens(before)
+    changed = before.replace("8080", "9090") if way == "edit" else before
+    assert shop.read_text() == changed
 
 
 @pytest.mark.covers("MD-2")

@@ -118,6 +118,28 @@ def judge_update(
     return RejectedUpdate(reasons) if reasons else AcceptedUpdate(encoded)
 
 
+MIN_KEPT_SHARE = 0.5
+"""Share of the lines that the model was not shown again which its version must keep. Our choice: an
+edit changes a few of them, a whole document written anew from what was shown has none.
+"""
+
+
+def find_lost_part(before: str, shown: str, after: str) -> str:
+    """Why a new text is not taken of which the model was shown only a part (`cut_seen_sections`):
+    it holds the marks of what was cut, or lacks it. Empty where neither is so.
+    """
+    whole, visible, new = (
+        {line.strip() for line in text.splitlines() if line.strip()}
+        for text in (before, shown, after)
+    )
+    if (visible - whole) & new:
+        return "it would put … in place of a part of the document"
+    unseen = whole - visible
+    if len(unseen & new) < MIN_KEPT_SHARE * len(unseen):
+        return "it would lose most of what the model had read before"
+    return ""
+
+
 def preserve_line_endings(before: str, after: str) -> str:
     """Return the new text with the old line ends, and the old end of the last line.
 

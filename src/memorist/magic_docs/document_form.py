@@ -11,7 +11,11 @@ from memorist.forks.answer_form import AnswerForm, list_answer_objects
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement
 from memorist.forks.text_edits import TextEdits
 from memorist.magic_docs.document_header import MagicDocHeader
-from memorist.magic_docs.document_prompt import MagicDocPrompts, render_instruction_and_reasons
+from memorist.magic_docs.document_prompt import (
+    MagicDocPrompts,
+    describe_cut,
+    render_instruction_and_reasons,
+)
 
 _FIELDS = ("section", "old", "new")
 MAX_CHANGES = 8
@@ -25,11 +29,9 @@ def build_document_form(
     prompts: MagicDocPrompts,
     refused: tuple[str, ...] = (),
     *,
-    seen: str = "",
+    shown: str | None = None,
 ) -> AnswerForm:
-    """The form for the document at `path`; parameters as for `build_update_prompt`. `seen` is the
-    conversation that the model has before it: sections that stand in it are not sent again.
-    """
+    """The form for the document at `path`; parameters as for `build_update_prompt`."""
 
     def read(answer: JsonObject) -> TextEdits:
         text, problems = contents, []
@@ -55,9 +57,10 @@ def build_document_form(
 
     text: JsonObject = {"type": "string"}
     own, reasons = render_instruction_and_reasons(header, prompts, refused)
-    shown = cut_seen_sections(contents, seen)
-    cut = "" if shown == contents.strip() else ", … for what was read above"
-    named = f"The document `{PurePath(path).name}`{cut}:\n\n{shown}"
+    shown = contents if shown is None else shown
+    named = (
+        f"The document `{PurePath(path).name}`{describe_cut(contents, shown)}:\n\n{shown.strip()}"
+    )
     return AnswerForm(
         instruction=prompts.form.strip(),
         material="\n\n".join(filter(None, (named, own, reasons))),
@@ -82,9 +85,15 @@ def build_document_form(
     )
 
 
+MIN_CUT_CHARACTERS = 200
+"""Characters of a paragraph that is cut from a section of which another part is not known: a short
+one may stand elsewhere by chance, and says where a change belongs.
+"""
+
+
 def cut_seen_sections(contents: str, seen: str) -> str:
-    """The document with `…` for the body of each section that a conversation holds word for word:
-    what was changed since it was read stands in full.
+    """The document with `…` for the body of each section that a conversation holds word for word,
+    and for each long paragraph of the others: what was changed since it was read stands in full.
     """
     known = f"\n{_plain_lines(seen)}\n"
     sections: list[list[str]] = [[]]
@@ -96,8 +105,18 @@ def cut_seen_sections(contents: str, seen: str) -> str:
     for section in filter(None, sections):
         plain = _plain_lines("\n".join(section))
         is_seen = "\n" in plain and f"\n{plain}\n" in known
-        shown += [f"{section[0]} …"] if is_seen else section
+        shown += [f"{section[0]} …"] if is_seen else _cut_seen_paragraphs(section, known)
     return "\n".join(shown)
+
+
+def _cut_seen_paragraphs(section: list[str], known: str) -> list[str]:
+    shown: list[str] = []
+    for paragraph in _BLANK_LINES.split("\n".join(section)):
+        plain = _plain_lines(paragraph)
+        is_seen = len(plain) >= MIN_CUT_CHARACTERS and f"\n{plain}\n" in known
+        if not (is_seen and shown and shown[-1] == "…"):
+            shown.append("…" if is_seen else paragraph)
+    return "\n\n".join(shown).split("\n")
 
 
 def _plain_lines(text: str) -> str:
@@ -148,6 +167,7 @@ def _add_line(text: str, section: str, line: str) -> str | None:
     return None
 
 
+_BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
 _HEADING = re.compile(r" {0,3}#{1,6}\s")
 _LIST_ENTRY = re.compile(r"\s*(?:[-*+|>]|\d+[.)])\s?")
 

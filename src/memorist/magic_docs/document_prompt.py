@@ -38,17 +38,22 @@ def build_update_prompt(
     header: MagicDocHeader,
     prompts: MagicDocPrompts,
     refused: tuple[str, ...] = (),
+    *,
+    shown: str | None = None,
 ) -> str:
     """Build the instruction for one document.
 
-    `refused` are the reasons why its last change was rejected.
+    `refused` are the reasons why its last change was rejected. `shown` is the document without what
+    the model has read of it before (`cut_seen_sections`); None shows the whole.
 
     In a user's own prompt unknown names stay as they are, and the reasons go to its end if it does
     not place them.
     """
     own, reasons = render_instruction_and_reasons(header, prompts, refused)
+    shown = contents if shown is None else shown
     values = {
-        "docContents": contents.rstrip("\n"),
+        "docContents": shown.rstrip("\n"),
+        "cut": describe_cut(contents, shown),
         "docPath": path,
         "docTitle": header.title,
         "customInstructions": f"\n{own}\n" if own else "",
@@ -58,3 +63,8 @@ def build_update_prompt(
     if reasons and "refused" not in find_placeholders(prompts.prompt):
         text += "\n\n" + reasons
     return text + "\n"
+
+
+def describe_cut(contents: str, shown: str) -> str:
+    """The words for a document of which only a part is shown; empty for a whole one."""
+    return "" if shown.strip() == contents.strip() else ", … for what was read above"

@@ -34,6 +34,7 @@ from memorist.magic_docs.document_check import (
     MagicDocument,
     RejectedUpdate,
     UnchangedUpdate,
+    find_lost_part,
     find_unsupported_name_changes,
     judge_update,
     read_document,
@@ -46,7 +47,7 @@ from memorist.magic_docs.document_files import (
     open_document_scope,
     resolve_document,
 )
-from memorist.magic_docs.document_form import build_document_form
+from memorist.magic_docs.document_form import build_document_form, cut_seen_sections
 from memorist.magic_docs.document_header import is_markdown
 from memorist.magic_docs.document_mentions import ConversationDocumentTracker
 from memorist.magic_docs.document_problems import find_new_missing_paths
@@ -82,6 +83,8 @@ class DocumentUpdate(Struct, frozen=True):
     path: Path
     before: bytes
     document: MagicDocument
+    shown: str
+    """The part of it that the fork was shown."""
     after: bytes | None
 
 
@@ -253,7 +256,9 @@ class MagicDocs(SessionExtension):
             self._report_skipped(path, (NO_MODEL_REASON,))
             return
         overlay = OverlayFiles(scope.files)
-        spec = self._build_fork_spec(runtime.model, path, document, parent, kept.refused)
+        # Comparing a long document with a long conversation takes a second: beside the host's loop.
+        shown = await asyncio.to_thread(self._cut_document, runtime.model, document.text, parent)
+        spec = self._build_fork_spec(runtime.model, path, document, parent, kept.refused, shown)
         receipt = await runtime.run_fork_for_review(spec, runtime.model, overlay)
         if receipt.outcome is ForkOutcome.BLOCKED:
             self._report_skipped(path, (receipt.said,))
@@ -264,7 +269,9 @@ class MagicDocs(SessionExtension):
             return
         refused = await self._write_update(
             scope,
-            DocumentUpdate(path, data, document, overlay.changes().get(path, (None, None))[1]),
+            DocumentUpdate(
+                path, data, document, shown, overlay.changes().get(path, (None, None))[1]
+            ),
         )
         if refused != ():
             receipt = discarded_receipt(
@@ -283,6 +290,12 @@ class MagicDocs(SessionExtension):
         """
         if update.after is None or update.after == update.before:
             return ()
+        lost = find_lost_part(
+            update.document.text, update.shown, update.after.decode("utf-8", "replace")
+        )
+        if lost:
+            self._runtime.emit(MagicDocUnchanged(str(update.path), (lost,)))
+            return (lost,)
         said = collect_write_evidence(self._session, self._conversation.messages)
         said = replace(said, outside_texts=select_newest_texts(said.outside_texts))
         # Comparing a long document with a long conversation takes a second: beside the host's loop.
@@ -332,6 +345,18 @@ class MagicDocs(SessionExtension):
         )
         return ()
 
+    def _cut_document(self, model: Model, text: str, parent: ParentCall | None) -> str:
+        """The document without what the model has before it in the conversation; the whole one for
+        a prompt of the user's own, and for a model that does not share the conversation.
+        """
+        if (
+            parent is None
+            or self._prompts.is_user_prompt
+            or not is_parent_model(model.name, model.format, parent)
+        ):
+            return text
+        return cut_seen_sections(text, join_texts(parent.request.body))
+
     def _build_fork_spec(
         self,
         model: Model,
@@ -339,6 +364,7 @@ class MagicDocs(SessionExtension):
         document: MagicDocument,
         parent: ParentCall | None,
         refused: tuple[str, ...],
+        shown: str,
     ) -> ForkSpec:
         shares = parent is not None and is_parent_model(model.name, model.format, parent)
         spoken = (
@@ -355,15 +381,13 @@ class MagicDocs(SessionExtension):
             should_use_answer_form(model, self._runtime.settings.models, shares=shares)
             and not self._prompts.is_user_prompt
         )
-        # A model on this machine has a small window, and so a short conversation.
-        seen = join_texts(parent.request.body) if shares and fills and parent else ""
         return ForkSpec(
             label=MAGIC_DOCS_LABEL,
             why=f"{path.name} is to be kept true",
             parent=parent if shares else None,
             history_summary=None if shares else redact(render_conversation_brief({}, spoken)).text,
-            instruction=build_update_prompt(*given),
-            form=build_document_form(*given, seen=seen) if fills else None,
+            instruction=build_update_prompt(*given, shown=shown),
+            form=build_document_form(*given, shown=shown) if fills else None,
             permission=SingleFileEdit(path),
             limits=self._runtime.settings.forks,
             known_files=(path,),
