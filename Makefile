@@ -24,7 +24,7 @@ OWN_PINS := hermes
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz test-slow test-model test-page test-clients test-types test-plugs test-extras check format bench docs site build bundle lock clean
+.PHONY: help demo test test-busy fuzz test-slow test-model test-page test-clients test-types test-plugs test-extras check format bench docs site build bundle lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -62,6 +62,9 @@ test: .venv/compiled  ## run the tests (AREA=recall for one part)
 	@folder=$$(mktemp -d "$(or $(TEST_FOLDER),$${TMPDIR:-/tmp})/memorist-tests-XXXXXX") && chmod 711 "$$folder" && \
 	TMPDIR=$$folder PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow and not real_client and not page" $(if $(AREA),tests/$(AREA)) && \
 	rm -rf "$$folder" || { echo "the files of these tests are in $$folder"; exit 1; }
+
+test-busy: .venv/dev  ## the tests with threads, disk and callbacks late at random, as on a busy machine (SEED=2 for others)
+	BUSY_SEED=$(or $(SEED),1) $(BIN)/pytest -q -p support.busy_machine -n $(WORKERS) --dist worksteal -m "not slow and not real_client and not page" $(if $(AREA),tests/$(AREA))
 
 fuzz: .venv/dev  ## run the property tests with new examples each time (ROUNDS=5 for more)
 	@for round in $$(seq $(ROUNDS)); do $(BIN)/pytest -q -n $(WORKERS) -m "hypothesis and not slow and not real_client and not page" --hypothesis-profile=fuzz || exit 1; done

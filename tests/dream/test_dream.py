@@ -37,6 +37,7 @@ from memorist.store.transcript_writer import TranscriptWriter
 from memorist.testing import Fail, Hang, Say, ScriptedModel
 from memorist.testing.steps import Step
 from memorist.transcript.answer_check import LineCheck
+from support.waiting import wait_until
 
 
 def shown(request: Request) -> str:
@@ -52,16 +53,6 @@ def model(answer: Callable[[str], str]) -> ScriptedModel:
         return Say(text=answer(shown(request)))
 
     return ScriptedModel(step)
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    """Let other tasks run until this holds; what waits in vain is told by the assertion that
-    follows.
-    """
-    for _ in range(6_000):
-        if holds():
-            return
-        await asyncio.sleep(0.01)
 
 
 def rewrite(path: str, body: str, *, kind: str = "project") -> str:
@@ -522,7 +513,7 @@ async def test_a_dream_that_is_cancelled_writes_nothing_and_restores_the_time(wo
     before = world.state()
     hanging = ScriptedModel(lambda _: Hang())
     dream = asyncio.create_task(world.dream(hanging).run("asked for", ()))
-    await until(lambda: bool(hanging.requests))
+    await wait_until(lambda: bool(hanging.requests))
 
     dream.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -767,7 +758,9 @@ async def test_the_gates_are_judged_on_what_the_disk_says(world: World, tmp_path
     world.clock.advance(601)
 
     dream.on_turn_end()
-    await until(lambda: any(isinstance(event, DreamFinished | DreamFailed) for event in world.told))
+    await wait_until(
+        lambda: any(isinstance(event, DreamFinished | DreamFailed) for event in world.told)
+    )
     await asyncio.sleep(0)
 
     assert [event.what for event in world.told if isinstance(event, DreamFinished)]

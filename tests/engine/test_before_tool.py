@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
+import time
 from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
@@ -436,3 +439,29 @@ async def test_the_index_of_past_sessions_is_read_once_for_all_sessions(
     assert "bankers rounding" in "".join(shown[0])
     assert shown[0] == shown[1] == shown[2]
     assert 0 < counts[0] == counts[1] == counts[2]
+
+
+@pytest.mark.covers("PS-2")
+async def test_an_index_whose_thread_is_about_to_start_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What reads ahead for the first question waits for it, and does not fail."""
+    start, about_to = threading.Thread.start, threading.Event()
+
+    def start_late(thread: threading.Thread) -> None:
+        if thread.name == "memorist-session-index":
+            about_to.set()
+            time.sleep(0.2)
+        start(thread)
+
+    async with open_home(tmp_path, write_session(tmp_path, "old", ROUNDING)) as engine:
+        session = engine.observe_session("one", project="/p")
+        recall = session._session_recall
+        assert recall is not None
+        await asyncio.to_thread(recall.wait)
+        monkeypatch.setattr(threading.Thread, "start", start_late)
+        starting = asyncio.create_task(asyncio.to_thread(recall.begin_sync))
+        await asyncio.to_thread(about_to.wait, 60)
+        await asyncio.to_thread(recall.wait)
+        await starting
+        await session.close()

@@ -41,6 +41,7 @@ from memorist.team.remote_location import RemoteLocation, save_remote_location
 from memorist.testing.frozen_clock import FrozenClock
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import CallTool, CutReply, DelayReply, Fail, Garbage, Hang, Say, Step
+from support.waiting import wait_until
 
 MODEL = "claude-sonnet-5"
 
@@ -494,12 +495,18 @@ async def test_extraction_runs_every_so_many_turns_and_only_over_what_is_new(
     from the cursor.
     """
     host = Loop(project)
+
+    async def wait_for_extractions(count: int) -> None:
+        await wait_until(
+            lambda: [each.label for each in session.receipts()].count("extraction") == count
+        )
+
     async with engine_of(tmp_path, host.model, every_turns=2) as engine:
         host.engine = engine
         session = await host.open("one")
         for number in range(4):
             await host.turn(session, f"Please look at part {number} of the parser")
-            await asyncio.sleep(0.05)
+            await wait_for_extractions((number + 1) // 2)
         await session.close()
         history = list(host.messages)
     forks = [text_of(request.body) for request in host.model.requests if is_fork(request)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from memorist.events import Event, TeamFailed, TeamSynced
 from memorist.settings import Settings, TeamSettings
 from memorist.team.team_remote import RemoteChange, RemoteState
 from memorist.team.team_watcher import TeamWatcher
+from support.waiting import wait_until
 from team.conftest import Machine, MemoryRemote, note
 
 QUICK = TeamSettings(pause_seconds=0.05, every_seconds=0.2, flush_seconds=20.0)
@@ -28,15 +29,6 @@ def watcher(machine: Machine, told: list[Event], settings: TeamSettings = QUICK)
     )
 
 
-async def until(done: Callable[[], bool]) -> None:
-    """Wait for something that happens in a thread; the test's own limit ends it."""
-    for _ in range(6_000):
-        if done():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("it did not happen")
-
-
 @pytest.mark.covers("TM-2")
 async def test_what_others_changed_comes_and_what_is_written_goes(
     tmp_path: Path, remote: MemoryRemote
@@ -46,13 +38,13 @@ async def test_what_others_changed_comes_and_what_is_written_goes(
     a, told = Machine(tmp_path / "a", remote), list[Event]()
     watching = watcher(a, told)
     watching.start()
-    await until(lambda: a.team.joinpath("first.md").exists())
+    await wait_until(lambda: a.team.joinpath("first.md").exists())
 
     a.write("mine.md", note("Mine."))
-    await until(lambda: "mine.md" in remote.texts)
+    await wait_until(lambda: "mine.md" in remote.texts)
     remote.texts["later.md"] = note("Later.")
     remote.version += 1
-    await until(lambda: a.team.joinpath("later.md").exists())
+    await wait_until(lambda: a.team.joinpath("later.md").exists())
     await watching.close()
     await asyncio.sleep(0)
 
@@ -73,7 +65,7 @@ async def test_changes_that_follow_each_other_go_together(
         a, told, TeamSettings(pause_seconds=3_600.0, every_seconds=3_600.0, flush_seconds=60.0)
     )
     watching.start()
-    await until(a.where.team.sync_state.exists)
+    await wait_until(a.where.team.sync_state.exists)
     for number in range(3):
         a.write(f"m{number}.md", note(f"Number {number}."))
 
@@ -116,9 +108,9 @@ async def test_a_remote_that_is_away_is_tried_again_and_one_that_refuses_is_not(
     one.start()
     two.start()
 
-    await until(lambda: away.tried >= 2 and bool(told_b))
+    await wait_until(lambda: away.tried >= 2 and bool(told_b))
     away.error = None
-    await until(lambda: "mine.md" in away.texts)
+    await wait_until(lambda: "mine.md" in away.texts)
     await one.close()
     await two.close()
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from memorist.store.home_layout import make_folder_name, make_unique_folder_name
 from memorist.system import SystemClock
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import Say
+from support.waiting import wait_until
 
 
 class Paced(SystemClock):
@@ -60,15 +61,6 @@ def body(*said: str) -> dict[str, Any]:
 
 def words(session: Session) -> str:
     return session.layout.transcript.read_text("utf-8")
-
-
-async def until(true: Callable[[], bool]) -> None:
-    """Wait for what the background is about to do."""
-    for _ in range(20_000):
-        if true():
-            return
-        await asyncio.sleep(0.001)
-    raise AssertionError("it never came to be")
 
 
 NAMES = st.one_of(
@@ -183,7 +175,7 @@ async def test_of_many_sessions_only_so_many_stay_open_and_those_used_last(tmp_p
         for number in range(30):
             async with tenants.session(f"t{number % 7}", f"s{number}") as session:
                 await session.prepare(body(f"This is number {number}."))
-        await until(lambda: tenants.open_sessions == 4)
+        await wait_until(lambda: tenants.open_sessions == 4)
 
         async with tenants.session("t3", "s3") as session:
             await session.prepare(body("This is number 3.", "Yes.", "Go on."))
@@ -191,7 +183,7 @@ async def test_of_many_sessions_only_so_many_stay_open_and_those_used_last(tmp_p
             text = words(session)
         assert text.count("This is number 3.") == 1
         assert "Go on." in text
-        await until(lambda: tenants.open_engines <= 4)
+        await wait_until(lambda: tenants.open_engines <= 4)
 
 
 async def test_what_rests_is_closed_after_a_while_and_its_engine_with_it(tmp_path: Path) -> None:
@@ -208,12 +200,12 @@ async def test_what_rests_is_closed_after_a_while_and_its_engine_with_it(tmp_pat
             pass
         assert await tenants.engine("carol") is engine
         clock.move(105)
-        await until(lambda: tenants.open_sessions == 1)
+        await wait_until(lambda: tenants.open_sessions == 1)
         assert await tenants.engine("carol") is engine
         clock.move(195)
-        await until(lambda: tenants.open_sessions == 0)
+        await wait_until(lambda: tenants.open_sessions == 0)
         clock.move(310)
-        await until(lambda: tenants.open_engines == 0)
+        await wait_until(lambda: tenants.open_engines == 0)
 
         assert tenants.open_sessions == 0
         assert await tenants.engine("carol") is not engine
@@ -230,13 +222,13 @@ async def test_an_engine_stays_open_as_long_as_somebody_holds_a_session_that_was
         held = await (await tenants.engine("alice")).open("held")
         for at in (105, 215, 325):
             clock.move(at)
-            await until(lambda: tenants.open_sessions == 0)
+            await wait_until(lambda: tenants.open_sessions == 0)
             for _ in range(100):  # turns of the loop, in which it would be closed
                 await asyncio.sleep(0)
             await held.prepare(body("Still here."))
         await held.close()
         clock.move(600)
-        await until(lambda: tenants.open_engines == 0)
+        await wait_until(lambda: tenants.open_engines == 0)
 
     assert "Still here." in words(held)
 
@@ -254,7 +246,7 @@ async def test_a_session_in_use_is_never_closed_however_long_it_takes(tmp_path: 
             async with tenants.session("bob", f"s{number}"):
                 pass
         clock.move(1_000)
-        await until(lambda: tenants.open_sessions == 1)
+        await wait_until(lambda: tenants.open_sessions == 1)
         await mine.prepare(body("Still here."))
         await mine.end_turn()
 

@@ -66,15 +66,18 @@ class PastSessionRecall(SessionExtension):
         self._warned: set[tuple[str, str]] = set()
         """Programs and words that were warned of."""
         self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
+        """Held until the thread has started: nobody can wait for it before."""
         self._stopping = threading.Event()
 
     def begin_sync(self) -> None:
         """Bring the index up to date in a thread; nothing where one is at it."""
-        if self._thread is None or not self._thread.is_alive():
-            self._thread = threading.Thread(
-                target=self._sync, name="memorist-session-index", daemon=True
-            )
-            self._thread.start()
+        with self._starting:
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(
+                    target=self._sync, name="memorist-session-index", daemon=True
+                )
+                self._thread.start()
 
     def _sync(self) -> None:
         """Index, in the thread. A failure leaves the index as it was."""
@@ -210,8 +213,10 @@ class PastSessionRecall(SessionExtension):
 
     def wait(self) -> None:
         """Wait for the index."""
-        if self._thread is not None:
-            self._thread.join()
+        with self._starting:
+            thread = self._thread
+        if thread is not None:
+            thread.join()
 
     async def aclose(self) -> None:
         """Stop indexing after the current session. May be called twice."""
