@@ -8,19 +8,14 @@ from pathlib import Path
 import pytest
 
 from memorist.auto_memory.memory_location import (
-    find_moved_projects,
     locate_memory,
     locate_project_root,
     parse_directory_setting,
-    read_project_record,
     read_remote_identity,
-    rebind_memory,
-    record_project,
 )
 from memorist.config import load_settings
-from memorist.errors import InputError, SettingsError
+from memorist.errors import SettingsError
 from memorist.settings import AutoMemorySettings
-from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
 
 
@@ -155,101 +150,9 @@ def test_a_checked_in_file_cannot_choose_the_folder(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.covers("AM-4")
-def test_a_moved_repository_is_found_and_bound_again(repository: Path, tmp_path: Path) -> None:
-    """After a move the old memory is named, and taken over in one step; a second one is not
-    overwritten.
-    """
-    layout, settings, files = Layout(tmp_path / "home"), AutoMemorySettings(), DiskFiles()
-    git("remote", "add", "origin", "https://me:word@example.test/shop.git", cwd=repository)
-    old = str(repository.resolve())
-    before = locate_memory(layout, old, settings)
-    files.write(before.folder / "a.md", b"x\n")
-    record_project(files, before, old)
-    moved = tmp_path / "store"
-    repository.rename(moved)
-
-    assert [found.root for found in find_moved_projects(files, layout, str(moved))] == [old]
-    after = rebind_memory(files, layout, old, str(moved))
-
-    assert after.folder == locate_memory(layout, str(moved), settings).folder
-    assert (after.folder / "a.md").read_bytes() == b"x\n"
-    assert not before.folder.exists()
-    assert find_moved_projects(files, layout, str(moved)) == []
-    with pytest.raises(InputError, match="there is no memory"):
-        rebind_memory(files, layout, old, str(moved))
-
-
-@pytest.mark.covers("AM-4", "SF-5")
-@pytest.mark.parametrize("step", [1, 2, 3])
-def test_a_rebinding_that_was_killed_is_finished_by_the_next(
-    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
-) -> None:
-    """Killed before any of its steps, and called again as the message says, it gives the memory
-    whole to the new place, which may write then.
-    """
-    layout, settings, files = Layout(tmp_path / "home"), AutoMemorySettings(), DiskFiles()
-    old = str(repository.resolve())
-    before = locate_memory(layout, old, settings)
-    files.write(before.folder / "a.md", b"x\n")
-    record_project(files, before, old)
-    moved = tmp_path / "store"
-    repository.rename(moved)
-    steps = 0
-
-    def killed(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        plain = Path.rename
-
-        def rename(self: Path, target: Path) -> Path:
-            nonlocal steps
-            steps += 1
-            if steps == step:
-                raise KeyboardInterrupt
-            return plain(self, target)
-
-        patched.setattr(Path, "rename", rename)
-        if step == 3:
-            patched.setattr(DiskFiles, "write", killed)
-        with pytest.raises(KeyboardInterrupt):
-            rebind_memory(files, layout, old, str(moved))
-
-    after = rebind_memory(files, layout, old, str(moved))
-    record_project(files, after, str(moved))
-
-    assert (after.folder / "a.md").read_bytes() == b"x\n"
-    found = read_project_record(files, after)
-    assert found is not None
-    assert found.root == str(moved)
-
-
 def test_no_password_is_written_down(repository: Path) -> None:
     """The addresses by which a repository is known again are kept without name and password."""
     git("remote", "add", "origin", "https://me:word@example.test/shop.git", cwd=repository)
     git("remote", "add", "other", "git@example.test:shop.git", cwd=repository)
 
     assert read_remote_identity(repository) == "example.test:shop.git https://example.test/shop.git"
-
-
-@pytest.mark.covers("AM-4")
-def test_the_memory_of_a_project_that_is_still_there_stays_its_own(
-    repository: Path, tmp_path: Path
-) -> None:
-    """Nothing is taken from a repository that has not moved, and a fact is never written into
-    another project's folder.
-    """
-    layout, files = Layout(tmp_path / "home"), DiskFiles()
-    mine = locate_memory(layout, str(repository), AutoMemorySettings())
-    files.write(mine.folder / "a.md", b"x\n")
-    record_project(files, mine, str(repository))
-    (tmp_path / "other").mkdir()
-
-    with pytest.raises(InputError, match="is still there"):
-        rebind_memory(files, layout, str(repository.resolve()), str(tmp_path / "other"))
-    with pytest.raises(InputError, match="belongs to"):
-        record_project(files, mine, str(tmp_path / "other"))
-    found = read_project_record(files, mine)
-    assert found is not None
-    assert found.root == str(repository.resolve())

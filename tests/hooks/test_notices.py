@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from auto_memory.test_location import git
 from hooks.conftest import Hooks
 from hooks.recordings import FOLDER, ClaudeFile, CodexFile, Recording
+from memorist.auto_memory.memory_file import MemoryKind
 from memorist.engine.engine import Memorist
 from memorist.engine.rollout_pipeline import open_rollout_pipeline
 from memorist.events import MemoryChanged, MemoryNeedsReview
@@ -88,13 +90,37 @@ async def test_the_start_of_a_session_says_what_waits_for_the_user(tmp_path: Pat
     assert await started(home, "startup") == ""
 
 
-async def started(home: Path, source: str) -> str:
+@pytest.mark.covers("AM-4", "IN-2")
+async def test_the_start_of_a_session_in_a_renamed_folder_names_its_memory(tmp_path: Path) -> None:
+    """With the command that takes it over; once the project has a memory, no more."""
+    project, home = tmp_path / "shop", tmp_path / "home"
+    project.mkdir()
+    git("init", cwd=project)
+    git("commit", "--allow-empty", "-m", "a", cwd=project)
+
+    async def remember(folder: Path) -> None:
+        async with Memorist(model="structural", settings=Settings(home=str(home))) as engine:
+            memory = engine.memory(str(folder))
+            memory.add("x", kind=MemoryKind.PROJECT, name="x", description="x")
+
+    await remember(project)
+    assert await started(home, "startup", str(project)) == ""
+    project.rename(moved := tmp_path / "my store")
+    said = await started(home, "startup", str(moved))
+    await remember(moved)
+
+    assert said.startswith(f"memorist: the memory of {project} may belong here; ")
+    assert said.endswith(f"memorist memory rebind {project}")
+    assert await started(home, "startup", str(moved)) == ""
+
+
+async def started(home: Path, source: str, folder: str = FOLDER) -> str:
     """The notice at the start of another session of the same project."""
     async with Memorist(model="structural", settings=Settings(home=str(home))) as engine:
         engine.starts_workers = False
         pool = HookSessionPool(engine, lambda event, client, error: pytest.fail(str(error)))
         event = HookEvent(
-            session_id="s2", cwd=FOLDER, hook_event_name="SessionStart", source=source
+            session_id="s2", cwd=folder, hook_event_name="SessionStart", source=source
         )
         answer = await pool.answer("claude-code", event, "", 20.0)
         await pool.close()

@@ -1,4 +1,4 @@
-"""Where a project's memory is stored, decided from facts that were read before (AM-4). Pure.
+"""Where a project's memory is stored (AM-4).
 
 A project is its repository, not its folder: all worktrees and subfolders of a repository share one
 memory.
@@ -6,7 +6,7 @@ memory.
 
 from __future__ import annotations
 
-import contextlib
+import hashlib
 import os
 import unicodedata
 from pathlib import Path
@@ -14,11 +14,10 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from memorist.errors import InputError, SettingsError, StoreError
+from memorist.errors import InputError, SettingsError
 from memorist.platforms.regular_files import open_regular
 from memorist.ports import FileSystem
 from memorist.settings import AutoMemorySettings
-from memorist.store.disk_files import make_folders, to_store_error
 from memorist.store.home_layout import Layout, MemoryLayout
 
 
@@ -102,14 +101,17 @@ def _normalize_parts(parts: list[str]) -> Path:
     return Path(*found) if found else Path("/")
 
 
-# Locate a project's memory on disk: its repository's root, its folders, and the folder of a
-# repository that moved.
-
-
 _MAX_GIT_FILE_BYTES = 4_096
 """Bytes read of a `.git` file, a `commondir` or a `config`; real ones hold a line or two, a
 configuration a page.
 """
+
+
+class FormerRoot(Struct, frozen=True):
+    """A folder that a project was in, and until when (seconds since the epoch)."""
+
+    root: str
+    until: float
 
 
 class ProjectRecord(Struct, frozen=True, kw_only=True):
@@ -118,6 +120,12 @@ class ProjectRecord(Struct, frozen=True, kw_only=True):
     root: str
     identity: str = ""
     """The URLs of its remotes, sorted, on one line; empty for a folder without any."""
+    clone: str = ""
+    """Digest of the first line of its reflog, which no other clone has; empty for a folder without
+    one.
+    """
+    former: tuple[FormerRoot, ...] = ()
+    """Where it was before, the oldest first."""
 
 
 def locate_project_root(folder: Path) -> Path:
@@ -166,6 +174,14 @@ def read_remote_identity(root: Path) -> str:
     return " ".join(sorted(filter(None, (_strip_credentials(url) for url in found))))
 
 
+def read_clone_identity(root: Path) -> str:
+    """Return what survives moving a clone, also one without a remote; empty for a folder that is no
+    repository, or has no commit yet.
+    """
+    first = (_read_small_file(root / ".git" / "logs" / "HEAD") or "").partition("\n")[0]
+    return hashlib.sha256(first.encode()).hexdigest()[:16] if first else ""
+
+
 def _strip_credentials(url: str) -> str:
     """Strip user name and password from a URL."""
     scheme, mark, rest = url.partition("://")
@@ -193,14 +209,24 @@ def record_project(files: FileSystem, memory_layout: MemoryLayout, project: str)
     """
     root = locate_project_root(Path(project))
     known = read_project_record(files, memory_layout)
-    now = ProjectRecord(root=str(root), identity=read_remote_identity(root))
-    if known is None or (known.root == now.root and known.identity != now.identity):
+    now = describe_project(root, () if known is None else known.former)
+    if known is None or (known.root == now.root and known != now):
         files.write(memory_layout.project, msgspec.json.encode(now))
     elif known.root != now.root and not memory_layout.chosen:
         raise InputError(
             f"the memory at {memory_layout.folder} belongs to {known.root}; take it over with: "
             f"memorist memory rebind {known.root}"
         )
+
+
+def describe_project(root: Path, former: tuple[FormerRoot, ...] = ()) -> ProjectRecord:
+    """What is recorded of the project at `root`, which was at the `former` folders before."""
+    return ProjectRecord(
+        root=str(root),
+        identity=read_remote_identity(root),
+        clone=read_clone_identity(root),
+        former=former,
+    )
 
 
 def read_project_record(files: FileSystem, memory_layout: MemoryLayout) -> ProjectRecord | None:
@@ -221,86 +247,3 @@ def list_projects_with_memory(files: FileSystem, layout: Layout) -> list[Project
         for each in folders
     )
     return [record for record in records if record is not None]
-
-
-def find_moved_projects(files: FileSystem, layout: Layout, project: str) -> list[ProjectRecord]:
-    """Find memories whose project is gone from its place and has this one's remotes: it may have
-    moved.
-    """
-    root = locate_project_root(Path(project))
-    mine = read_remote_identity(root)
-    return [
-        known
-        for known in list_projects_with_memory(files, layout)
-        if mine
-        and known.identity == mine
-        and known.root != str(root)
-        and not Path(known.root).exists()
-    ]
-
-
-def rebind_memory(files: FileSystem, layout: Layout, old_root: str, project: str) -> MemoryLayout:
-    """Assign the memory of a repository that was at `old_root` to the one now at `project`.
-
-    Raises InputError when there is no such memory, when the old place still holds a repository, or
-    when the new one already has memories.
-    """
-    root = str(locate_project_root(Path(project)))
-    source, target = layout.memory(old_root), layout.memory(root)
-    moved = read_project_record(files, target)
-    if files.facts(source.folder) is None and moved is not None and moved.root == old_root:
-        return _assign_project(files, target, root)  # an earlier attempt was killed after the move
-    if files.facts(source.folder) is None:
-        raise InputError(
-            f"there is no memory of {old_root}; `memorist memory check` names what may belong here"
-        )
-    if Path(old_root).exists() and old_root != root:
-        raise InputError(
-            f"{old_root} is still there, and its memory with it; use `memorist memory export` "
-            f"and `import` to copy memories"
-        )
-    if files.facts(target.folder) is not None and files.walk(target.folder, limit=1):
-        raise InputError(
-            f"{root} has memories of its own; use `memorist memory export` and `import` to "
-            f"bring them together"
-        )
-    # The memories move last: until then a repeated call finds them at the old place.
-    _move_folder(source.state, target.state)
-    _move_folder(source.folder, target.folder)
-    return _assign_project(files, target, root)
-
-
-def _assign_project(files: FileSystem, target: MemoryLayout, root: str) -> MemoryLayout:
-    files.write(
-        target.project,
-        msgspec.json.encode(ProjectRecord(root=root, identity=read_remote_identity(Path(root)))),
-    )
-    return target
-
-
-def _move_folder(source: Path, target: Path) -> None:
-    if not source.exists():
-        return
-    make_folders(target.parent)
-    try:
-        with contextlib.suppress(FileNotFoundError):
-            _remove_empty_folder(target)
-        source.rename(target)
-    except OSError as error:
-        raise to_store_error("move", source, error) from error
-
-
-_MADE_BY_OPENING = ("lock", "purge.lock", "project.json", "scan.json", "scan-changes.json")
-
-
-def _remove_empty_folder(folder: Path) -> None:
-    """Remove a folder that contains nothing but files created by opening it."""
-    if folder.is_dir():
-        for path in sorted(folder.rglob("*"), reverse=True):
-            if path.name in _MADE_BY_OPENING:
-                path.unlink()
-            elif path.is_dir():
-                path.rmdir()
-            else:
-                raise StoreError(f"{folder} already holds {path.name}; move it away first")
-        folder.rmdir()

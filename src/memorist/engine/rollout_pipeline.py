@@ -15,6 +15,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from memorist.auto_memory.moved_projects import load_moved_folders
 from memorist.budget.budget_governor import record_rate_limits
 from memorist.engine.background_status import open_background_runtime
 from memorist.engine.rollout_store import RolloutStore
@@ -169,9 +170,14 @@ class RolloutPipeline(RolloutStore):
         passed = self.layout.rollouts_state / "passed.json"
         found = find_rollouts(searched, [*list_rollouts(self.state), *load_skipped_files(passed)])
         off = read_memory_off_sessions(self._files, self.layout)
+        moved = load_moved_folders(self._files, self.layout)
+        threads = [
+            replace(each, repository=moved.find_root(each.repository, each.updated))
+            for each in found.threads
+        ]
         found = replace(
             found,
-            threads=save_memory_enabled_rollouts(self.state, found.threads, off, self.claim_terms),
+            threads=save_memory_enabled_rollouts(self.state, threads, off, self.claim_terms),
             skipped=(*found.skipped, *self._uncopied),
         )
         if not folders:

@@ -46,6 +46,11 @@ def render_waiting_notice(count: int) -> str:
     return f"memorist: {waits} for your yes or no · memorist memory inbox"
 
 
+def render_moved_notice(former: str) -> str:
+    """Say at the start of a session which memory may be this project's; empty for none."""
+    return f"memorist: {former}" if former else ""
+
+
 def _describe_change(change: MemoryChanged) -> str:
     verb, _, what = change.what.partition(": ")
     said, _, replaced = what.partition("; in place of ")

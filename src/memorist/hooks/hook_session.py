@@ -26,6 +26,7 @@ from memorist.hooks.hook_notices import (
     NOTICE_EVENTS,
     render_memory_notice,
     render_memory_stays_on_notice,
+    render_moved_notice,
     render_pin_notice,
     render_waiting_notice,
 )
@@ -171,6 +172,7 @@ class HookSession:
         begins = event.hook_event_name == "SessionStart" and event.source not in WITHIN_SESSION
         notices = (
             render_waiting_notice(self._session.count_waiting()) if begins else "",
+            render_moved_notice(self._session.describe_former_memory()) if begins else "",
             render_memory_notice(events),
             render_pin_notice(pinned) if pinned else "",
             render_memory_stays_on_notice(self._client)

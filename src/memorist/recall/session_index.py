@@ -222,7 +222,7 @@ class SessionIndex:
             known = {
                 row[0]: row[1:]
                 for row in self._database.execute(
-                    "select id, path, size, modified_ns from sessions"
+                    "select id, path, size, modified_ns, project from sessions"
                 )
             }
             for id in known.keys() - wanted.keys():
@@ -231,7 +231,7 @@ class SessionIndex:
             changed = [
                 each
                 for each in wanted.values()
-                if known.get(each.id) != (each.path, each.size, each.modified_ns)
+                if known.get(each.id) != (each.path, each.size, each.modified_ns, each.repository)
             ]
             changed.sort(key=lambda each: (each.repository != first, -each.updated))
             read = 0

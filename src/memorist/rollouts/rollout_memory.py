@@ -8,6 +8,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from memorist.auto_memory.memory_location import read_project_record
 from memorist.context.assembly import REMINDER_TAG
 from memorist.context.context_tags import find_row, wrap_in_tag
 from memorist.core.messages import ROLLOUT_MEMORY_ID_PREFIX, Message, Origin, TextBlock
@@ -41,10 +42,13 @@ def render_rollout_memory(runtime: Runtime, project: str) -> str:
     files = read_memory_folder(runtime.files, runtime.layout.rollouts).files
     if not files:
         return ""
+    root = find_repository_root(project) if project else ""
+    known = read_project_record(runtime.files, runtime.layout.memory(root)) if root else None
     view = ShownMemoryOptions(
         location=SessionLocation(
             cwd=project,
-            repository=find_repository_root(project) if project else "",
+            repository=root,
+            former=() if known is None else tuple(each.root for each in known.former),
         ),
         folder=str(runtime.layout.rollouts),
         tokens=runtime.settings.rollouts.summary_tokens,

@@ -20,6 +20,8 @@ class SessionLocation(Struct, frozen=True, kw_only=True):
     cwd: str = ""
     repository: str = ""
     """Root of the canonical repository, which all its work trees share."""
+    former: tuple[str, ...] = ()
+    """Where the repository was before it was moved."""
 
 
 def derive_group_title(row: RolloutExtract, scope: ClaimScope, cwd: str = "") -> str:
@@ -78,6 +80,7 @@ def group_applies_at(title: str, folders: Sequence[str], location: SessionLocati
     if location.repository:
         return any(
             folder == location.repository
+            or folder in location.former
             or (
                 is_path_inside(folder, location.repository) and is_path_inside(location.cwd, folder)
             )

@@ -147,6 +147,36 @@ def list_rollouts(state: StateDatabase) -> list[Rollout]:
     ]
 
 
+_FIND_OF_PROJECT = (
+    "select id from threads where repository = :root or substr(repository, 1, :length) = :below"
+    " limit 1"
+)
+_REASSIGN_EXTRACTS = (
+    "update extracts set repository = :new where repository = :root"
+    " or substr(repository, 1, :length) = :below"
+)
+_REASSIGN_ROLLOUTS = _REASSIGN_EXTRACTS.replace("extracts", "threads")
+
+
+def _project_values(root: str) -> dict[str, str | int]:
+    return {"root": root, "below": f"{root}/", "length": len(root) + 1}
+
+
+def has_rollouts(state: StateDatabase, root: str) -> bool:
+    """Whether there is a rollout of a project, by its root. Raises StoreError."""
+    return bool(state.query(_FIND_OF_PROJECT, _project_values(root)))
+
+
+def reassign_rollouts(state: StateDatabase, old_root: str, new_root: str) -> int:
+    """Give the rollouts of one project, and what was extracted of them, to another, by their roots;
+    returns how many there are. Raises StoreError.
+    """
+    values = _project_values(old_root) | {"new": new_root}
+    with state.transaction():
+        state.execute(_REASSIGN_EXTRACTS, values)
+        return state.execute(_REASSIGN_ROLLOUTS, values)
+
+
 def list_same_beginning(state: StateDatabase, session: Rollout) -> list[Rollout]:
     """The other rollouts of its format and project that begin with the same words of the user."""
     rows = state.query(

@@ -1,4 +1,4 @@
-"""`memorist memory list|show|search|add|move|edit|mute|forget|check|rebind`."""
+"""`memorist memory list|show|search|add|move|edit|mute|forget|check`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.former_memories import FormerTopic, find_former_topic
 from memorist.auto_memory.memory_file import MemoryKind, Topic
 from memorist.auto_memory.memory_lint import lint_memory_folders
-from memorist.auto_memory.memory_location import find_moved_projects, rebind_memory
 from memorist.auto_memory.memory_manifest import sort_newest_first
 from memorist.auto_memory.memory_move import move_memory
+from memorist.auto_memory.moved_projects import describe_moved_project, find_moved_projects
 from memorist.auto_memory.named_memory import find_named_memory
 from memorist.auto_memory.stale_memories import StaleMemory, confirm_memories, find_stale_memories
 from memorist.auto_memory.team_memory import TEAM_PREFIX, is_shared
@@ -114,6 +114,7 @@ def memory_list_command(as_json: bool) -> None:
             found = find_client_counterparts(engine, memory.everywhere)
             elsewhere |= {EVERYWHERE_PREFIX + path: each for path, each in found.items()}
         waiting = len(memory.list_proposals())
+        moved = [] if heads else find_moved_projects(DiskFiles(), engine.layout, str(Path.cwd()))
         now = time.time()
     rows: list[dict[str, Any]] = [
         {
@@ -140,6 +141,8 @@ def memory_list_command(as_json: bool) -> None:
             click.echo(f"  {remark}")
     if not rows:
         click.echo(f"no memories yet in {memory.layout.folder}")
+        for each in moved:
+            click.echo(describe_moved_project(each))
     if waiting:
         click.echo(f"{waiting} wait in the inbox: memorist memory inbox")
 
@@ -462,10 +465,7 @@ def memory_check_command(accepted: tuple[str, ...], as_json: bool) -> None:
                 f"  still true? memorist memory check --accept {old.path}; else edit or forget it"
             )
         for each in moved:
-            click.echo(
-                f"the memory of {each.root} may belong here; take it over with: memorist "
-                f"memory rebind {each.root}"
-            )
+            click.echo(describe_moved_project(each))
         if not (problems or stale):
             click.echo(f"{len(topics)} memories in {memory.layout.folder}: nothing is wrong")
     if problems or stale:
@@ -489,23 +489,3 @@ def _render_stale(stale: StaleMemory) -> dict[str, object]:
         "gone": stale.changes.missing,
         "moved": dict(stale.changes.moved),
     }
-
-
-@click.command("rebind")
-@click.argument("old")
-@output.YES_OPTION
-def memory_rebind_command(old: str, yes: bool) -> None:
-    """Give the memory of a repository that was at OLD to the one in this folder, after it was moved
-    or renamed.
-
-    Example: memorist memory rebind /old/place
-    """
-    with open_project_memory() as (engine, memory):
-        if memory.layout.chosen:
-            raise NothingToDo(
-                "the memory folder is set by auto_memory.directory, and does not depend on "
-                "where the repository is"
-            )
-        confirm_or_abort(f"Take over the memory of {old} for {Path.cwd()}?", yes=yes)
-        target = rebind_memory(DiskFiles(), engine.layout, old, str(Path.cwd()))
-    click.echo(f"the memory is now at {target.folder}")

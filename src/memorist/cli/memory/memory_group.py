@@ -21,10 +21,10 @@ from memorist.cli.memory.memory_commands import (
     memory_list_command,
     memory_move_command,
     memory_mute_command,
-    memory_rebind_command,
     memory_search_command,
     memory_show_command,
 )
+from memorist.cli.memory.rebind_command import memory_rebind_command
 from memorist.cli.memory.transfer_commands import memory_export_command, memory_import_command
 
 

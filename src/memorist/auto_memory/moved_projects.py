@@ -1,0 +1,204 @@
+"""Projects whose folder was moved or renamed: which memory may be theirs, how they take it over,
+and which folders they had before (AM-4).
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from memorist.auto_memory.memory_location import (
+    FormerRoot,
+    ProjectRecord,
+    describe_project,
+    list_projects_with_memory,
+    locate_project_root,
+    read_clone_identity,
+    read_project_record,
+    read_remote_identity,
+)
+from memorist.auto_memory.memory_manifest import INDEX_NAME
+from memorist.errors import InputError
+from memorist.ports import FileSystem
+from memorist.store.disk_files import make_folders, to_store_error
+from memorist.store.home_layout import Layout, MemoryLayout
+
+
+def find_moved_projects(files: FileSystem, layout: Layout, project: str) -> list[ProjectRecord]:
+    """Find memories whose project is gone from its place, and which was this clone, or had its
+    remotes: it may have moved.
+    """
+    root = locate_project_root(Path(project))
+    remotes, clone = read_remote_identity(root), read_clone_identity(root)
+    return [
+        known
+        for known in list_projects_with_memory(files, layout)
+        if known.root != str(root)
+        and ((clone and known.clone == clone) or (remotes and known.identity == remotes))
+        and not Path(known.root).exists()
+    ]
+
+
+def describe_moved_project(record: ProjectRecord) -> str:
+    """Say that the memory of a folder that is gone may belong here, and how it is taken over."""
+    return (
+        f"the memory of {record.root} may belong here; take it over with: memorist memory rebind "
+        f"{shlex.quote(record.root)}"
+    )
+
+
+class MovedFolders:
+    """Where the folders of projects that moved are now."""
+
+    def __init__(self, records: Sequence[ProjectRecord]) -> None:
+        self._moves = [
+            _Move(former.root, former.until, Path(former.root).exists(), known.root)
+            for known in records
+            for former in known.former
+        ]
+
+    def find_root(self, folder: str, at: float) -> str:
+        """Return the root of the project that a folder was part of at that time (seconds since the
+        epoch); the folder itself where that did not move.
+        """
+        for move in self._moves:
+            if move.holds(folder, at):
+                return move.target
+        return folder
+
+
+class _Move(Struct, frozen=True):
+    """A project that was moved: what its old folder holds now is another's."""
+
+    source: str
+    until: float
+    is_used_again: bool
+    target: str
+
+    def holds(self, folder: str, at: float) -> bool:
+        inside = folder == self.source or folder.startswith(self.source.rstrip("/\\") + "/")
+        return inside and (at <= self.until or not self.is_used_again)
+
+
+def load_moved_folders(files: FileSystem, layout: Layout) -> MovedFolders:
+    """Load where the folders of projects that moved are now. Raises StoreError."""
+    return MovedFolders(list_projects_with_memory(files, layout))
+
+
+def rebind_memory(
+    files: FileSystem,
+    layout: Layout,
+    old_root: str,
+    project: str,
+    *,
+    now: float,
+    has_sessions: bool = False,
+) -> MemoryLayout:
+    """Assign the memory of a repository that was at `old_root` to the one now at `project`; `now`
+    in seconds since the epoch. Memories that the new place has already stay beside them.
+
+    May be repeated after it was killed at any step. Raises InputError when there is neither a
+    memory nor, as the caller says with `has_sessions`, a session of the old place, and when that
+    still holds a repository.
+    """
+    root = str(locate_project_root(Path(project)))
+    source, target = layout.memory(old_root), layout.memory(root)
+    if Path(old_root).exists() and old_root != root:
+        raise InputError(
+            f"{old_root} is still there, and its memory with it; use `memorist memory export` "
+            f"and `import` to copy memories"
+        )
+    known = read_project_record(files, target)
+    if files.facts(source.folder) is None:
+        if not (has_sessions or _is_half_moved(known, old_root)):
+            raise InputError(
+                f"there is no memory of {old_root}; `memorist memory check` names what may belong "
+                f"here"
+            )
+    elif _is_unused(target.folder) and (
+        _is_unused(target.state) or _is_half_moved(known, old_root)
+    ):
+        # The memories move last: until then a repeated call finds them at the old place.
+        _move_folder(source.state, target.state)
+        _move_folder(source.folder, target.folder)
+    else:
+        _record_move(files, target, root, old_root, now)
+        _join_folders(source.folder, target.folder)
+    _record_move(files, target, root, old_root, now)
+    return target
+
+
+def _is_half_moved(known: ProjectRecord | None, old_root: str) -> bool:
+    """Whether an earlier attempt was killed after something had moved."""
+    return known is not None and (
+        known.root == old_root or any(each.root == old_root for each in known.former)
+    )
+
+
+def _record_move(
+    files: FileSystem, target: MemoryLayout, root: str, old_root: str, now: float
+) -> None:
+    known = read_project_record(files, target)
+    former = () if known is None else known.former
+    if all(each.root != old_root for each in former) and old_root != root:
+        former = (*former, FormerRoot(old_root, now))
+    files.write(target.project, msgspec.json.encode(describe_project(Path(root), former)))
+
+
+def _move_folder(source: Path, target: Path) -> None:
+    if not source.exists():
+        return
+    make_folders(target.parent)
+    try:
+        _remove_unused(target)
+        source.rename(target)
+    except OSError as error:
+        raise to_store_error("move", source, error) from error
+
+
+def _join_folders(source: Path, target: Path) -> None:
+    """Move all memories from one folder to another that has some; one whose name is used there for
+    something else gets another name. Their index is made anew from the files.
+    """
+    try:
+        for path in sorted(source.rglob("*"), reverse=True):
+            if path.is_dir() and not path.is_symlink():
+                path.rmdir()
+            elif path.name == INDEX_NAME:
+                path.unlink()
+            else:
+                _join_file(path, target / path.relative_to(source))
+        source.rmdir()
+    except OSError as error:
+        raise to_store_error("move", source, error) from error
+
+
+def _join_file(path: Path, target: Path) -> None:
+    make_folders(target.parent)
+    stem, number = target.stem, 1
+    while target.exists() and target.read_bytes() != path.read_bytes():
+        number += 1
+        target = target.with_name(f"{stem}-{number}{target.suffix}")
+    path.replace(target)
+
+
+_MADE_BY_OPENING = ("lock", "purge.lock", "project.json", "scan.json", "scan-changes.json")
+
+
+def _is_unused(folder: Path) -> bool:
+    """Whether a folder contains nothing but files created by opening it."""
+    return all(path.is_dir() or path.name in _MADE_BY_OPENING for path in folder.rglob("*"))
+
+
+def _remove_unused(folder: Path) -> None:
+    if folder.exists():
+        for path in sorted(folder.rglob("*"), reverse=True):
+            if path.is_dir():
+                path.rmdir()
+            else:
+                path.unlink()
+        folder.rmdir()

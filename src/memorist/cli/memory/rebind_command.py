@@ -1,0 +1,56 @@
+"""`memorist memory rebind`: what is known of a project follows it to its new folder."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import click
+
+from memorist.auto_memory.memory_location import locate_project_root
+from memorist.auto_memory.moved_projects import rebind_memory
+from memorist.cli import output
+from memorist.cli.memory.memory_commands import confirm_or_abort, open_project_memory
+from memorist.core.plural import pluralize
+from memorist.engine.rollout_store import open_rollout_store
+from memorist.errors import NothingToDo
+from memorist.store.disk_files import DiskFiles
+from memorist.store.rollout_rows import has_rollouts, reassign_rollouts
+from memorist.store.session_rows import reassign_sessions
+
+
+@click.command("rebind")
+@click.argument("old")
+@output.YES_OPTION
+def memory_rebind_command(old: str, yes: bool) -> None:
+    """Give what is known of a project that was at OLD to the one in this folder, after it was moved
+    or renamed: its memory and its past sessions. Memories that were made here since stay.
+
+    Example: memorist memory rebind /old/place
+    """
+    source = str(Path(os.path.normpath(Path.cwd() / Path(old).expanduser())))
+    root = str(locate_project_root(Path.cwd()))
+    with open_project_memory() as (engine, memory):
+        if memory.layout.chosen:
+            raise NothingToDo(
+                "the memory folder is set by auto_memory.directory, and does not depend on "
+                "where the repository is"
+            )
+        confirm_or_abort(f"Take over what is known of {source} for {root}?", yes=yes)
+        with open_rollout_store(engine.settings) as past:
+            target = rebind_memory(
+                DiskFiles(),
+                engine.layout,
+                source,
+                root,
+                now=time.time(),
+                has_sessions=has_rollouts(past.state, source),
+            )
+            sessions = reassign_rollouts(past.state, source, root)
+        reassign_sessions(engine.database(), source, root)
+        memories = len(memory.headers())
+    click.echo(
+        f"{pluralize(memories, 'memory', 'memories')} and {pluralize(sessions, 'past session')} "
+        f"are now known of {root}, in {target.folder}"
+    )

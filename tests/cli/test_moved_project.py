@@ -1,0 +1,88 @@
+"""`memorist memory rebind`: what is known of a project follows it to its new folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from auto_memory.test_location import git
+from memorist.cli.main import memorist_group
+from support.past_sessions import ROUNDING, write_session
+
+
+def memorist(*arguments: str) -> Result:
+    return CliRunner().invoke(memorist_group, arguments)
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository without a remote, with a memory and a past session of Claude Code."""
+    project = tmp_path / "shop"
+    project.mkdir()
+    git("init", cwd=project)
+    git("commit", "--allow-empty", "-m", "a", cwd=project)
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("MEMORIST_HOME", str(tmp_path / "home"))
+    recorded = tmp_path / ".claude" / "projects" / "shop"
+    recorded.mkdir(parents=True)
+    write_session(recorded, "aaaa", ROUNDING, 5)
+    path = recorded / "aaaa.jsonl"
+    path.write_text(path.read_text().replace('"/p"', json.dumps(str(project))))
+    memorist("memory", "add", "Use pnpm, never npm.")
+    memorist("import", "--yes")
+    return project
+
+
+def found_here() -> tuple[list[str], list[str]]:
+    """Descriptions of the memories, and the past sessions that a search finds, by their id."""
+    listed = json.loads(memorist("memory", "list", "--json").stdout)
+    found = json.loads(memorist("search", "VAT rounding", "--json").stdout)
+    return [each["description"] for each in listed["memories"]], sorted(
+        {each["session"] for each in found["passages"]}
+    )
+
+
+@pytest.mark.covers("AM-4", "PS-1")
+def test_memory_and_past_sessions_follow_a_renamed_folder(
+    shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list names the memory that may belong here, with the command that takes it over; memory,
+    search and the list of sessions are then as before, also after a later sync.
+    """
+    before = found_here()
+    shop.rename(moved := shop.with_name("my store"))
+    monkeypatch.chdir(moved)
+
+    said = memorist("memory", "list").stdout
+    assert f"memorist memory rebind {shop}" in said
+    assert found_here() == ([], [])
+    done = memorist("memory", "rebind", str(shop), "--yes")
+
+    assert done.exit_code == 0, done.output
+    assert "1 memory and 1 past session are now known of" in done.stdout
+    assert found_here() == before == (["Use pnpm, never npm."], ["aaaa"])
+    memorist("import", "--yes")
+    assert found_here() == before
+    assert "aaaa" in memorist("sessions").stdout
+    assert "rebind" not in memorist("memory", "list").stdout
+
+
+@pytest.mark.covers("AM-4")
+def test_sessions_follow_where_there_is_no_memory(
+    shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A project of which only past sessions are known is taken over too, by the folder's name; one
+    of which nothing is known is not.
+    """
+    memorist("memory", "forget", "use-pnpm-never-npm.md", "--yes")
+    shop.rename(moved := shop.with_name("store"))
+    monkeypatch.chdir(moved)
+
+    done = memorist("memory", "rebind", "../shop", "--yes")
+    assert "0 memories and 1 past session are" in done.stdout, done.output
+    assert found_here() == ([], ["aaaa"])
+    assert memorist("memory", "rebind", "../shopping", "--yes").exit_code == 1
