@@ -22,7 +22,7 @@ from memorist.auto_memory.visible_memory import USER_TRUST, compute_content_dige
 from memorist.ports import FileInfo
 from memorist.safety.secrets import redact_bytes
 
-RULES_VERSION = 3
+RULES_VERSION = 4
 """Version of the rules by which files are judged; a scan made under another version is discarded.
 """
 

@@ -50,9 +50,14 @@ NAMED_FILES = (
     r"(?:\.env\b|id_rsa|id_ed25519|/\.ssh/|/\.aws/|\.netrc|\.npmrc|\.git-credentials|"
     r"/etc/(?:passwd|shadow)|credentials\b|\.pem\b|secrets?\.\w{2,5})"
 )
+_PEOPLE_HINTS = "user human person owner operator admin developer customer anyone anybody"
+_FILE_HINTS = (
+    ".env id_rsa id_ed25519 /.ssh/ /.aws/ .netrc .npmrc .git-credentials /etc/passwd /etc/shadow "
+    "credentials .pem secret"
+)
 _ENGLISH_SIGNS: tuple[tuple[str, str, str], ...] = (
     (
-        "override", "ignore disregard forget override bypass neglect following obey",
+        "override", "ignore disregard forget override bypass neglect follow obey",
         (r"\b(?:ignore|disregard|forget|override|bypass|neglect|(?:do not|don'?t|stop) "
             r"(?:follow(?:ing)?|obey(?:ing)?)) (?:(?:all|any|every|each|of|the|your|these|those|"
             r"my|everything|and|or) ){0,4}"
@@ -68,28 +73,28 @@ _ENGLISH_SIGNS: tuple[tuple[str, str, str], ...] = (
         r"been) told|(?:i|we|the user) (?:said|told))\b"),
     ("override", "your", r"\byour (?:new|real|actual|true|only|primary) (?:instructions?|task|goal|"
         r"objective|purpose|mission|directives?) (?:is|are|now)\b"),
-    ("override", "you are", r"\byou are (?:now|from now on|no longer) (?:in (?:developer|debug|god|admin|"
+    ("override", "mode dan unrestricted uncensored different evil jailbroken bound restricted", r"\byou are (?:now|from now on|no longer) (?:in (?:developer|debug|god|admin|"
         r"maintenance|unrestricted) mode|dan\b|an? (?:unrestricted|uncensored|different|"
         r"evil)|unrestricted|jailbroken|bound by|restricted by)"),
-    ("override", "new new.", r"\b(?:new|updated|revised) (?:system |priority |urgent )?instructions? (?:from|by)"
+    ("override", "instruction", r"\b(?:new|updated|revised) (?:system |priority |urgent )?instructions? (?:from|by)"
         r" (?:the )?(?:system|developer|admin\w*|operator|user|anthropic|openai)\b"),
-    ("authority", "approved authorized authorised consented consent granted permission", rf"\bthe {NAMED_PEOPLE} has (?:already |explicitly |previously |fully "
+    ("authority", "approved authorized authorised consent agreed signed granted permission approval", rf"\bthe {NAMED_PEOPLE} has (?:already |explicitly |previously |fully "
         rf"){{0,2}}(?:approved|authori[sz]ed|consented to|agreed to|signed off on|granted|"
         rf"given (?:you )?(?:full |explicit )?(?:permission|consent|approval))\b"),
-    ("authority", "you", r"\byou (?:are|have been|were) (?:hereby |now |fully |explicitly |already |"
+    ("authority", "allowed authorized authorised permitted cleared approved free", r"\byou (?:are|have been|were) (?:hereby |now |fully |explicitly |already |"
         r"pre-?){0,3}(?:allowed|authori[sz]ed|permitted|cleared|approved|free) to (?:skip|"
         r"bypass|ignore|disable|override|omit|proceed without|act without|run any|execute "
         r"any|delete|access (?:all|any))\b"),
-    ("authority", "you", r"\byou (?:may|can|should|must|need to) (?:now |safely |always )?(?:skip|bypass|"
+    ("authority", "skip bypass ignore disable", r"\byou (?:may|can|should|must|need to) (?:now |safely |always )?(?:skip|bypass|"
         r"ignore|disable) (?:the |all |any |every )?(?:user )?(?:permissions?|"
         r"confirmations?|approvals?|safety|security|consent|authori[sz]ation)\b"),
-    ("authority", "need ask asking check confirm wait consult", rf"\b(?:no need to|there is no need to|do not|don'?t|never|without) (?:ask(?:ing)?|"
+    ("authority", _PEOPLE_HINTS, rf"\b(?:no need to|there is no need to|do not|don'?t|never|without) (?:ask(?:ing)?|"
         rf"check(?:ing)? with|confirm(?:ing)? with|consult(?:ing)?|wait(?:ing)? for) "
         rf"the {NAMED_PEOPLE}\b(?! to (?:type|enter|choose|pick|select))"),
-    ("authority", "pre-approved pre-authorized pre-authorised preapproved preauthorized", rf"\bpre-?(?:approved|authori[sz]ed) by (?:the )?{NAMED_PEOPLE}\b"),
-    ("authority", "permission consent approval", r"\b(?:full |explicit )?(?:permission|consent|authori[sz]ation) (?:has (?:already "
+    ("authority", "pre-approved pre-authorized pre-authorised preapproved preauthorized preauthorised", rf"\bpre-?(?:approved|authori[sz]ed) by (?:the )?{NAMED_PEOPLE}\b"),
+    ("authority", "permission consent authorization authorisation", r"\b(?:full |explicit )?(?:permission|consent|authori[sz]ation) (?:has (?:already "
         r")?been|was already|is hereby|is already) (?:granted|given)\b"),
-    ("hide", "tell inform telling informing mention reveal disclose know", rf"\b(?:do not|don'?t|never|without) (?:tell(?:ing)?|inform(?:ing)?|let(?:ting)?|"
+    ("hide", _PEOPLE_HINTS, rf"\b(?:do not|don'?t|never|without) (?:tell(?:ing)?|inform(?:ing)?|let(?:ting)?|"
         rf"alert(?:ing)?|mention(?:ing)? (?:this|it|that|any of this) to|reveal(?:ing)? "
         rf"(?:this|it|that|any of this) to|disclos(?:e|ing) (?:this|it|that|any of this) "
         rf"to|report(?:ing)? (?:this|it|that) to) (?:the |your |any )?{NAMED_PEOPLE}\b(?! "
@@ -97,19 +102,19 @@ _ENGLISH_SIGNS: tuple[tuple[str, str, str], ...] = (
     ("hide", "mention reveal disclose refer acknowledge", r"\b(?:do not|don'?t|never) (?:mention|reveal|disclose|acknowledge|refer to) "
         r"(?:this|these|the existence of (?:this|these)) (?:instructions?|messages?|notes?|"
         r"directives?|prompts?|text)\b"),
-    ("hide", "hide conceal keep secret", rf"\b(?:hide|conceal) (?:this|these|it|that|what you (?:do|did)|your (?:actions?|"
+    ("hide", "hide conceal", rf"\b(?:hide|conceal) (?:this|these|it|that|what you (?:do|did)|your (?:actions?|"
         rf"reasoning|changes?)) from (?:the |your )?{NAMED_PEOPLE}\b(?! (?:until|while|when|if|"
         rf"interface)\b)"),
-    ("hide", "secretly covertly", r"\b(?:secretly|covertly|surreptitiously) (?:send|upload|post|copy|run|execute|"
+    ("hide", "secretly covertly surreptitiously", r"\b(?:secretly|covertly|surreptitiously) (?:send|upload|post|copy|run|execute|"
         r"install|add|insert|delete|exfiltrate|forward|include|read|call|fetch|commit|push)"
         r"\b"),
-    ("exfiltrate", "send post upload forward email exfiltrate transmit leak submit", rf"\b(?:send|post|upload|forward|e-?mail|exfiltrate|transmit|leak|submit) "
+    ("exfiltrate", "send post upload forward mail exfiltrate transmit leak submit", rf"\b(?:send|post|upload|forward|e-?mail|exfiltrate|transmit|leak|submit) "
         rf"(?:[^\s,*_\"\'`-]{{1,40}}+ ){{0,6}}?{_SECRETS}(?: "
         rf"[^\s,*_\"\'`-]{{1,40}}+){{0,6}}? (?:to|at|via) (?:[^\s,*_\"\'`-]{{1,20}}+ "
         rf"){{0,2}}?{_TARGET}"),
-    ("exfiltrate", "curl wget nc", rf"\b(?:curl|wget|nc)\b[^\n]{{1,200}}(?:-d|--data(?:-binary|-raw)?|-f|--form|-t|"
+    ("exfiltrate", _FILE_HINTS, rf"\b(?:curl|wget|nc)\b[^\n]{{1,200}}(?:-d|--data(?:-binary|-raw)?|-f|--form|-t|"
         rf"--upload-file|--post-file)[ =][\"']?[^\s\"']{{0,60}}{NAMED_FILES}"),
-    ("exfiltrate", "curl wget nc", rf"(?:\bcat\b[^\n|]{{1,120}}{NAMED_FILES}|\bprintenv\b|\benv\b)"
+    ("exfiltrate", f"env {_FILE_HINTS}", rf"(?:\bcat\b[^\n|]{{1,120}}{NAMED_FILES}|\bprintenv\b|\benv\b)"
         rf"[^\n|]{{0,60}}\|[^\n]{{0,80}}\b(?:curl|wget|nc)\b"),
     ("exfiltrate", "curl wget", rf"\b(?:curl|wget)\b[^\n]{{1,200}}\$\([^)\n]{{0,100}}{NAMED_FILES}"),
     ("exfiltrate", "![", r"!\[[^\]\n]{0,80}\]\(https?://[^)\s]{1,200}[?&=/][{<\[$][^)\n]{0,40}(?:secret|key|"
@@ -127,11 +132,11 @@ _ENGLISH_SIGNS: tuple[tuple[str, str, str], ...] = (
     ("remember", "future subsequent", r"\bin (?:all|every|any) (?:future|subsequent) (?:sessions?|conversations?|chats?|"
         r"interactions?|responses?)\b,? (?:you )?(?:must|should|will|always|never|"
         r"recommend|include|say|tell|use|treat|trust)\b"),
-    ("address", "reading processing parsing viewing summarizing summarising that who", rf"\b{_AGENT} (?:that (?:is|are) |who (?:is|are) |currently )?(?:reading|"
+    ("address", "reading processing parsing viewing ingesting summarizing summarising crawling", rf"\b{_AGENT} (?:that (?:is|are) |who (?:is|are) |currently )?(?:reading|"
         rf"processing|parsing|viewing|ingesting|summari[sz]ing|crawling) (?:this|these|the "
         rf"following)\b"),
     ("address", "if you are if you're", rf"\bif you(?: are|'re) (?:an? |the )?{_AGENT}\b"),
-    ("address", "attention note message instructions notice important dear", rf"\b(?:attention|notice|notes?|messages?|instructions?|important|dear|special "
+    ("address", "attention note message instruction notice important dear", rf"\b(?:attention|notice|notes?|messages?|instructions?|important|dear|special "
         rf"instructions?) ?[:,]? ?(?:to |for )?(?:all |any |the )?{_AGENT} ?[:,!]"),
 )  # fmt: skip
 
@@ -141,26 +146,26 @@ _CHINESE_SIGNS: tuple[tuple[str, str, str], ...] = (
         r"上述|上面|前面|此前|系统|原有|原来|已有|给出|收到|安全|其他|这些|那些)){1,8}(?:指令|指示|提示词|系统提示|命令|约束|设定|规则|限制)"),
     ("override", "你现在是 从现在起 从现在开始", r"(?:你现在是|从现在(?:起|开始),?你(?:就)?是)(?:一个)?(?:不受(?:任何)?(?:限制|约束)|没有(?:任何)?(?:限制|约束)|"
         r"开发者模式|越狱)"),
-    ("override", "新任务 新指令 真正的任务", r"你的?(?:新任务|新指令|真正的?任务|真实任务)(?:是|为|如下)"),
+    ("override", "新任务 新指令 真正 真实任务", r"你的?(?:新任务|新指令|真正的?任务|真实任务)(?:是|为|如下)"),
     ("authority", "批准 授权 同意 允许", r"(?:用户|管理员|开发者|主人|所有者)(?:已经?|早已|已明确)(?:批准|授权|同意|允许)(?:了)?(?:你|您|此|本次?|该|所有|全部|任何|"
         r"执行|跳过|删除|以下|上述|这)"),
-    ("authority", "跳过 绕过 忽略 无需", r"你(?:可以|被允许|有权|已获授权|应该|必须)(?:直接)?(?:跳过|绕过|忽略|省略)(?:所有|任何|用户|的){0,3}(?:确认|审批|批准|权限|"
+    ("authority", "跳过 绕过 忽略 省略", r"你(?:可以|被允许|有权|已获授权|应该|必须)(?:直接)?(?:跳过|绕过|忽略|省略)(?:所有|任何|用户|的){0,3}(?:确认|审批|批准|权限|"
         r"安全|检查|授权)"),
-    ("authority", "无需 不必 不用 不需要", r"(?:无需|不必|不用|不需要|无须)(?:再)?(?:征得|经过|获得|取得|询问|请示|征求|等待)用户的?(?:同意|确认|批准|许可|授权|意见)?"),
-    ("hide", "告诉 告知 透露 知道 提及", r"(?:不要|别|切勿|禁止|不得|不许|不能|请勿|勿)(?:把(?:这|此)\S{0,6})?(?:告诉|告知|向|让)(?:用户|使用者|主人|人类|任何人)"
+    ("authority", "无需 不必 不用 不需要 无须", r"(?:无需|不必|不用|不需要|无须)(?:再)?(?:征得|经过|获得|取得|询问|请示|征求|等待)用户的?(?:同意|确认|批准|许可|授权|意见)?"),
+    ("hide", "告诉 告知 向 让", r"(?:不要|别|切勿|禁止|不得|不许|不能|请勿|勿)(?:把(?:这|此)\S{0,6})?(?:告诉|告知|向|让)(?:用户|使用者|主人|人类|任何人)"
         r"(?:(?:透露|提及|知道|说明|报告|提起)|(?=这|此|关于|[,。!]|$))"),
     ("hide", "隐瞒 保密 瞒着", r"(?:向|对)(?:用户|主人|人类|任何人)(?:隐瞒|保密)|瞒着(?:用户|主人|人类)"),
-    ("hide", "悄悄 偷偷 秘密", r"(?:悄悄|偷偷|秘密|暗中)地?(?:把|将)?\S{0,12}?(?:发送|上传|执行|运行|删除|安装|转发|发给|复制)"),
-    ("exfiltrate", "发送 上传 发给 发到 传到 转发 提交到 泄露", r"(?:把|将)?[^\n。]{0,12}(?:密钥|密码|凭证|凭据|令牌|环境变量|私钥|\.env|对话记录|聊天记录|系统提示词|机密)"
+    ("hide", "悄悄 偷偷 秘密 暗中", r"(?:悄悄|偷偷|秘密|暗中)地?(?:把|将)?\S{0,12}?(?:发送|上传|执行|运行|删除|安装|转发|发给|复制)"),
+    ("exfiltrate", "密钥 密码 凭证 凭据 令牌 环境变量 私钥 .env 对话记录 聊天记录 系统提示词 机密", r"(?:把|将)?[^\n。]{0,12}(?:密钥|密码|凭证|凭据|令牌|环境变量|私钥|\.env|对话记录|聊天记录|系统提示词|机密)"
         r"[^\n。]{0,16}(?:发送|上传|发|传|转发|提交)(?:给|到|至)[^\n。]{0,16}(?:https?://|\w@\w|以下|下面|攻击者|"
         r"我的)"),
-    ("exfiltrate", "系统提示 提示词", r"(?:输出|泄露|透露|显示|重复|复述|告诉我)你的(?:完整|全部|原始|隐藏)?的?(?:系统提示词?|提示词|初始指令)"),
+    ("exfiltrate", "系统提示 提示词 初始指令", r"(?:输出|泄露|透露|显示|重复|复述|告诉我)你的(?:完整|全部|原始|隐藏)?的?(?:系统提示词?|提示词|初始指令)"),
     ("remember", "记忆", r"(?:记住|牢记|写入|保存到|存入|存到|写进|加入|添加到)[^\n。]{0,16}(?:你的(?:长期|永久)?记忆|长期记忆|永久记忆)"),
     ("remember", "记住 牢记", r"(?:永远|永久|一直)(?:地)?(?:记住|牢记)|(?:记住|牢记)[^\n。]{0,20}(?:今后|以后|未来)(?:的)?(?:所有|每次|每个|"
         r"全部)(?:的)?(?:会话|对话)"),
     ("remember", "会话 对话", r"(?:今后|以后|未来)的?(?:所有|每次|每个|全部|任何)的?(?:会话|对话)(?:中|里)?,?(?:你)?(?:都|必须|务必)"),
     ("address", "如果 若 假如", rf"(?:如果|若|假如|倘若)(?:你|您)是(?:一个|一名|一款)?{_ZH_AGENT}"),
-    ("address", "阅读 读取 处理 看到", rf"(?:正在)?(?:阅读|读取|处理|看到|读到)(?:本文|此文|这段|这份|本页|此页|该文件|这篇|本文档)"
+    ("address", "阅读 读取 处理 看到 读到", rf"(?:正在)?(?:阅读|读取|处理|看到|读到)(?:本文|此文|这段|这份|本页|此页|该文件|这篇|本文档)"
         rf"[^\n。]{{0,8}}(?:的)?{_ZH_AGENT}"),
     ("address", "致 注意", rf"(?:^|\n|[。!?])(?:致|注意)[:,]?(?:所有|各位|任何)的?{_ZH_AGENT}"),
 )  # fmt: skip
@@ -169,9 +174,9 @@ _MARKER_SIGNS: tuple[tuple[str, str, str], ...] = (
     ("role", "<", r"^[ \t]*</?(?:system|developer|assistant)>|</?(?:system[-_ ](?:message|prompt|"
         r"reminder|instructions?|override)|developer[-_ ]message|user[-_](?:query|message|"
         r"approval|confirmation|instructions?)|admin[-_ ]?\w{0,12})>"),
-    ("role", "<| [inst] <<sys>> [/inst]", r"<\|(?:im_start|im_end|system|user|assistant|start_header_id|eot_id|begin_of_text|"
+    ("role", "<| [inst] [/inst] <<sys>> <</sys>> <start_of_turn>", r"<\|(?:im_start|im_end|system|user|assistant|start_header_id|eot_id|begin_of_text|"
         r"endoftext|end_of_turn)\|>|\[/?inst\]|<</?sys>>|<start_of_turn>"),
-    ("role", "system developer", r"^[ \t]*(?:[#*\[(>-]{1,4} ?)?(?:system|developer|admin(?:istrator)?)(?: "
+    ("role", "system developer admin", r"^[ \t]*(?:[#*\[(>-]{1,4} ?)?(?:system|developer|admin(?:istrator)?)(?: "
         r"(?:message|prompt|instructions?|override|notice|update|note|alert)"
         r")?[\])*]{0,3} ?:[\])*]{0,3} ?(?:you (?:are|must|should|may|will|have|can)|ignore|"
         r"disregard|forget|the (?:assistant|agent|model|user) |new (?:instructions?|task)|"
@@ -183,7 +188,7 @@ _MARKER_SIGNS: tuple[tuple[str, str, str], ...] = (
         r"(?:data|content|input)|system prompt|web ?page|search results?|document|file "
         r"contents?)\b[^\n]{0,40}\n?[^\n]{0,40}\b(?:system|new instructions?|now you|your "
         r"(?:new )?task|instructions? (?:for|to))\b"),
-    ("role", "系统 开发者", r"^[ \t]*[\[【(]?(?:系统|开发者|管理员)(?:消息|提示|指令|通知)?[\]】)]?:[\]】)]? ?(?:你|您|忽略|无视|请忽略|"
+    ("role", "系统 开发者 管理员", r"^[ \t]*[\[【(]?(?:系统|开发者|管理员)(?:消息|提示|指令|通知)?[\]】)]?:[\]】)]? ?(?:你|您|忽略|无视|请忽略|"
         r"从现在)"),
     ("tool-call", "<", r"<(?:antml:)?(?:function_calls?|invoke|tool_calls?|tool_use)"
         r"(?:\s[^<>\n]{0,120})?>|<(?:antml:)?parameter name=|<function=\w|<\|(?:tool_call|"
