@@ -20,6 +20,7 @@ from memorist.auto_memory.statements.user_prose import (
 )
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import DocumentBlock, Message, Origin, UnknownBlock
+from memorist.safety.text_view import remove_colors
 from memorist.transcript.typed_replies import with_typed_replies
 
 # The user's own words in a typed message, without quotations, pasted text and reported speech
@@ -439,8 +440,11 @@ def _find_runs(wanted: set[tuple[str, ...]], source: str) -> set[tuple[str, ...]
 
 
 def _padded_words(source: str) -> str:
-    """Join a source's words with spaces, including one at each end."""
-    return " " + " ".join(split_script_words(normalize_for_comparison(source))) + " "
+    """Join a source's words with spaces, including one at each end. The colours of a terminal part
+    no words.
+    """
+    plain = normalize_for_comparison(remove_colors(source))
+    return f" {' '.join(split_script_words(plain))} "
 
 
 _MAX_CACHED_CHARS = 12_000

@@ -23,6 +23,7 @@ from memorist.auto_memory.quotation_proof import (
 from memorist.auto_memory.write_evidence import (
     WriteEvidence,
     find_borrowed_sentences,
+    is_from_outside,
     is_quote_relevant,
     normalize_for_comparison,
 )
@@ -91,6 +92,13 @@ _ROW_HEAD = lazy_pattern(
     r"(?:\[\d+\] )?(?:user|assistant|tool|harness)\b[^\n]{0,30} \d{4}-\d{2}-\d{2}\b"
 )
 """The head of an entry of the session, as the model was shown it: copied, not told."""
+
+_ENTRY_FRAME = lazy_pattern(
+    r"(?:[-*] |\[[^\]\n]{0,60}\] ?|(?:Rollout context|Outcome|Preference signals|Key steps|"
+    r"Failures and how to do differently|Reusable knowledge|References): ?)*",
+    re.IGNORECASE,
+)
+"""What the form puts in front of an entry: its list's title and its mark."""
 
 _ASKED_ONCE = lazy_pattern(
     r"(?:the )?(?:user|person) (?:wanted|asked|requested) (?:for|to|that|the|a)\b"
@@ -276,7 +284,7 @@ class _EntryJudge:
 
     def accept(self, text: str) -> str:
         """Return the text if it may stand, else nothing."""
-        if not self.is_harmless(text) or _ROW_HEAD.match(text.strip()):
+        if not self.is_harmless(text) or _is_frame_or_row_head(text):
             return ""
         fault = self._check.find_fault(text)
         if fault and not self.example:
@@ -285,9 +293,11 @@ class _EntryJudge:
 
     def judge_task(self, task: RawMemoryTask) -> RawMemoryTask | None:
         """Return the task with its acceptable entries; None if its name is not acceptable, or is
-        the form's own and nothing of the session is below it.
+        the form's own and nothing of the session is below it. What only a tool or the client
+        printed is no task's name: nobody wanted it.
         """
-        named = replace(task, name=self.accept(task.name))
+        printed = is_from_outside(task.name, self._said)
+        named = replace(task, name="" if printed else self.accept(task.name))
         if task.name and not named.name:
             self.dropped += 1
         if task.name and not self.is_harmless(task.name):
@@ -469,6 +479,16 @@ class _EntryJudge:
         )
         found = found.strip()[:MAX_SUMMARY_CHARACTERS]
         return f"{found}\n" if found else ""
+
+
+def _is_frame_or_row_head(text: str) -> bool:
+    """Tell whether nothing is left of a line without titles and marks, or only the head of an entry
+    of the session.
+    """
+    line = text.strip()
+    frame = _ENTRY_FRAME.match(line)
+    rest = line[frame.end() :] if frame else line
+    return not rest or any(_ROW_HEAD.match(each) for each in (line, rest))
 
 
 def _parse_pointer(evidence: str) -> str:
