@@ -93,9 +93,26 @@ async def test_a_description_in_the_prompts_words_is_an_echo_too(tmp_path: Path)
 
 
 @pytest.mark.covers("AM-5")
-async def test_what_the_task_is_about_is_no_memory_and_does_not_wait_either(tmp_path: Path) -> None:
-    """A real small model remembered that it was looking at the newest messages."""
-    given = {**MEMORY, "kind": "user", "text": "They look at the newest messages.", "quote": ""}
+@pytest.mark.parametrize(
+    "copied",
+    [
+        {"text": "They look at the newest messages.", "quote": ""},
+        {
+            "description": "Look at the newest 1 messages.",
+            "quote": "Look at the newest 1 messages.",
+        },
+        {"description": "The conversation so far", "quote": "The conversation so far"},
+        {"description": "What was asked", "quote": "The newest messages:"},
+    ],
+    ids=["text", "the task", "the brief's head", "a line of the brief"],
+)
+async def test_what_the_task_is_about_is_no_memory_and_does_not_wait_either(
+    tmp_path: Path, copied: dict[str, str]
+) -> None:
+    """A real small model remembered that it was looking at the newest messages, and all of them
+    below a line of the task.
+    """
+    given = {**MEMORY, "kind": "user", "text": "[user] The ferry is late again.", **copied}
 
     kept, said = await extract(tmp_path, MEMORY, given)
 

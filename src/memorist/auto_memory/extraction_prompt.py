@@ -34,6 +34,7 @@ from memorist.forks.file_tool_calls import (
 from memorist.forks.text_edits import TextEdits
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact
+from memorist.session_memory.notes_brief import BRIEF_HEAD, NEWEST_HEAD
 from memorist.settings import AutoMemorySettings
 from memorist.transcript.answer_check import LineCheck
 
@@ -173,11 +174,11 @@ def build_extraction_form(
         ("description", "text", "quote"), text
     )
 
-    task_line = LineCheck("", about)
+    task_lines = LineCheck("", f"{about}\n{BRIEF_HEAD}\n{NEWEST_HEAD}")
 
     def read(answer: JsonObject) -> TextEdits:
         given = list_answer_objects(answer.get("memories"))
-        echoes = [each for each in given if task_line.is_echo(str(each.get("text")))]
+        echoes = [each for each in given if _repeats_task(each, task_lines)]
         topics = [
             topic
             for each in given
@@ -211,6 +212,20 @@ def build_extraction_form(
         },
         read=read,
     )
+
+
+def _repeats_task(given: JsonObject, task_lines: LineCheck) -> bool:
+    """Whether a memory's text is what the task says of itself, or its title or quotation is: a
+    small model remembers that it looked at the newest messages, and all of them below it.
+    """
+    titles = (str(given.get(key) or "") for key in ("description", "quote"))
+    return task_lines.is_echo(str(given.get("text"))) or any(
+        task_lines.is_echo(title) for title in titles if len(title.split()) >= MIN_TITLE_WORDS
+    )
+
+
+MIN_TITLE_WORDS = 3
+"""Words of a title that can be told to be the task's: "today" alone is anybody's."""
 
 
 def _read_memory(given: JsonObject, used_paths: set[str]) -> Topic | None:

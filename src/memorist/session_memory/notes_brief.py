@@ -31,15 +31,20 @@ def get_spoken_text(message: Message) -> str:
     )
 
 
+BRIEF_HEAD = "What is known of the conversation so far, taken from its transcript by a program:"
+NEWEST_HEAD = "The newest messages:"
+"""Lines of ours in a brief."""
+
+
 def render_conversation_brief(
     derived: Mapping[str, str], newest: list[tuple[str, str]], tokens: int = BRIEF_TOKENS
 ) -> str:
     """Render a brief of the conversation: what is derived from its structure, then its newest
     messages as (speaker, text), oldest first.
     """
-    parts = ["What is known of the conversation so far, taken from its transcript by a program:"]
+    parts = [BRIEF_HEAD]
     parts += [f"## {title}\n{body}" for title, body in derived.items() if body.strip()]
-    parts.append("The newest messages:")
+    parts.append(NEWEST_HEAD)
     room = tokens * BYTES_PER_TOKEN
     chosen: list[str] = []
     for speaker, text in reversed(newest):
