@@ -172,6 +172,26 @@ def test_an_error_on_the_way_is_told_with_the_file_changed_after_it(session: Any
     )
 
 
+def test_the_licence_at_the_head_of_a_file_is_no_documentation(session: Any) -> None:
+    """It stood in the notes of a session that had only read one file."""
+    read = (
+        "     1\t// Copyright (C) 2024 The Ferry Authors, All rights reserved.\n"
+        "     2\t// This file is part of ferry.\n"
+        "     3\t// Use of this source code is governed by a MIT-style license, see LICENSE.\n"
+        "     4\t// Totals are rounded once, after all items of a ticket are added up.\n"
+        "     5\tpackage ferry\n"
+    )
+    session.user("how are totals rounded?")
+    session.calls("Read", {"file_path": f"{HOME}/total.go"}).answers(read)
+
+    text = session.notes()["Codebase and System Documentation"]
+
+    assert "Totals are rounded once" in text
+    assert "governed by" not in text
+    assert "opyright" not in text
+    assert "is part of" not in text
+
+
 def test_an_announcement_after_a_failure_does_not_pass_for_its_explanation(session: Any) -> None:
     """Only a statement explains."""
     session.user("go").runs(

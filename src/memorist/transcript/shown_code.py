@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -69,6 +70,15 @@ _SHOWN_DECLARATION = lazy_pattern(
 _SHOWN_COMMENT = lazy_pattern(r"^\s*(?:///?|#(?!!)|\*|--|<!--)\s+([A-Z`\"'(].{20,})$")
 
 
+_LICENSE = lazy_pattern(
+    r"\b(?:copyright|all rights reserved|spdx-license|licen[cs]ed under|-style licen[cs]e|"
+    r"licen[cs]e (?:agreement|text|notice|file)|without (?:any )?warrant(?:y|ies)|governed by)\b"
+    r"|^this (?:source )?file is part of\b",
+    re.IGNORECASE,
+)
+"""A line of the licence at the head of a file, which says nothing of its code."""
+
+
 _CODE_FILE = lazy_pattern(r"\.(?!md|mdx|txt|json|rst|lock|html?|csv|log)\w{1,5}$")
 
 
@@ -105,6 +115,7 @@ def extract_code_outline(text: str, path: str) -> CodeOutline:
             and len(comments) < _COMMENTS
             and (comment := _SHOWN_COMMENT.match(code))
             and not _SHOWN_CODE.search(code)
+            and not _LICENSE.search(comment[1])
         ):
             comments.append(comment[1].rstrip(" */->"))
     return CodeOutline(
