@@ -136,10 +136,11 @@ def test_a_clone_without_a_remote_is_known_again(repository: Path, tmp_path: Pat
     git("clone", "-q", str(repository), str(other), cwd=tmp_path)
     git("remote", "remove", "origin", cwd=other)
     (tmp_path / "plain").mkdir()
-    (moved := tmp_path / "a b").parent.mkdir(exist_ok=True)
+    moved = tmp_path / "a b"
 
     assert find_moved_projects(files, layout, str(other)) == []
     repository.rename(moved)
+    git("commit", "--allow-empty", "-m", "after the move", cwd=moved)
     found = {
         folder.name: [each.root for each in find_moved_projects(files, layout, str(folder))]
         for folder in (moved, other, tmp_path / "plain")

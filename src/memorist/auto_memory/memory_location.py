@@ -107,6 +107,10 @@ configuration a page.
 """
 
 
+_MAX_REFLOG_BYTES = 1_000_000
+"""Bytes read of the end of a reflog: some five thousand commits."""
+
+
 class FormerRoot(Struct, frozen=True):
     """A folder that a project was in, and until when (seconds since the epoch)."""
 
@@ -121,8 +125,8 @@ class ProjectRecord(Struct, frozen=True, kw_only=True):
     identity: str = ""
     """The URLs of its remotes, sorted, on one line; empty for a folder without any."""
     clone: str = ""
-    """Digest of the first line of its reflog, which no other clone has; empty for a folder without
-    one.
+    """Digest of the newest line of its reflog, which no other clone has and Git keeps for 90 days;
+    empty for a folder without one.
     """
     former: tuple[FormerRoot, ...] = ()
     """Where it was before, the oldest first."""
@@ -174,12 +178,18 @@ def read_remote_identity(root: Path) -> str:
     return " ".join(sorted(filter(None, (_strip_credentials(url) for url in found))))
 
 
-def read_clone_identity(root: Path) -> str:
-    """Return what survives moving a clone, also one without a remote; empty for a folder that is no
-    repository, or has no commit yet.
+def list_reflog_digests(root: Path) -> list[str]:
+    """A digest of each line of a clone's reflog, the newest last: a line that two clones share is
+    that of a copy. None for a folder that is no repository, or has no commit yet.
     """
-    first = (_read_small_file(root / ".git" / "logs" / "HEAD") or "").partition("\n")[0]
-    return hashlib.sha256(first.encode()).hexdigest()[:16] if first else ""
+    try:
+        with open_regular(root / ".git" / "logs" / "HEAD") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - _MAX_REFLOG_BYTES))
+            lines = file.read(_MAX_REFLOG_BYTES).splitlines()
+    except OSError:
+        return []
+    return [hashlib.sha256(line).hexdigest()[:16] for line in lines if line]
 
 
 def _strip_credentials(url: str) -> str:
@@ -224,7 +234,7 @@ def describe_project(root: Path, former: tuple[FormerRoot, ...] = ()) -> Project
     return ProjectRecord(
         root=str(root),
         identity=read_remote_identity(root),
-        clone=read_clone_identity(root),
+        clone=next(reversed(list_reflog_digests(root)), ""),
         former=former,
     )
 

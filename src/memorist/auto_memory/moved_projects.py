@@ -16,8 +16,8 @@ from memorist.auto_memory.memory_location import (
     ProjectRecord,
     describe_project,
     list_projects_with_memory,
+    list_reflog_digests,
     locate_project_root,
-    read_clone_identity,
     read_project_record,
     read_remote_identity,
 )
@@ -33,12 +33,12 @@ def find_moved_projects(files: FileSystem, layout: Layout, project: str) -> list
     remotes: it may have moved.
     """
     root = locate_project_root(Path(project))
-    remotes, clone = read_remote_identity(root), read_clone_identity(root)
+    remotes, lines = read_remote_identity(root), set(list_reflog_digests(root))
     return [
         known
         for known in list_projects_with_memory(files, layout)
         if known.root != str(root)
-        and ((clone and known.clone == clone) or (remotes and known.identity == remotes))
+        and (known.clone in lines or (remotes and known.identity == remotes))
         and not Path(known.root).exists()
     ]
 
