@@ -669,6 +669,35 @@ def test_a_wish_stays_though_the_title_has_its_words() -> None:
 
 
 @pytest.mark.covers("RO-4")
+def test_what_was_stated_has_room_before_what_was_put_as_a_question() -> None:
+    """In a long session the last thing that the user stated stands, though requests that came
+    before it and were put as questions fill the room.
+    """
+    talk = Talk()
+    for name in (
+        "alpha",
+        "beta",
+        "gamma",
+        "delta",
+        "epsilon",
+        "zeta",
+        "eta",
+        "theta",
+        "iota",
+        "kappa",
+    ):
+        talk.user(
+            f"can we move the {name} module with its tests, fixtures and settings into the folder "
+            f"packages/{name}-core and rename what imports {name} in the other modules?"
+        )
+        talk.edit(f"/home/dev/shop/{name}.py").agent(f"The {name} module is moved.")
+    talk.user("also the greeting on an invoice has the first name of the customer")
+    talk.edit().agent("The greeting is changed.")
+
+    assert any("the greeting on an invoice" in each for each in told(talk))
+
+
+@pytest.mark.covers("RO-4")
 def test_the_steps_that_bring_work_in_are_one_entry() -> None:
     """How the project's work is brought up to date and handed in is kept, without texts and values;
     what only tells, what every session does and what is about a temporary file is not.

@@ -145,9 +145,7 @@ _LASTS = lazy_pattern(
     r"|we should (?:always )?(?:discuss|talk|agree|decide)\b[^.?!]*\bbefore\b"
     r"|(?:discuss (?:it )?with|ask|check with|tell) me\b[^.?!]*\b(?:before|first)\b"
     r"|(?:do ?n['’]?t|do not|never) want (?:my|our)\b"
-    r"|we (?:should|must) ?(?:n['’]?t|not|never) (?!have\b)\w|let['’]?s (?:always )?avoid\b"
-    r"|let['’]?s (?:keep|stick (?:to|with)|stay with) (?!(?:it|this|that|these|those|the)\b)"
-    r"(?!.*\bfor now\b))",
+    r"|we (?:should|must) ?(?:n['’]?t|not|never) (?!have\b)\w|let['’]?s (?:always )?avoid\b)",
     re.IGNORECASE,
 )
 """A habit, a decision or a wish about the agent's conduct that will hold in later sessions."""
@@ -178,6 +176,12 @@ def may_hold_later(sentence: str) -> bool:
     return states_lasting_rule(sentence) and not is_task_request(sentence)
 
 
+_SETTLES = lazy_pattern(
+    r"\blet['’]?s (?:keep|stick (?:to|with)|stay with) (?!(?:it|this|that|these|those|the)\b)"
+    r"(?!.*\bfor now\b)",
+    re.IGNORECASE,
+)
+"""Settles how something stays: a model may know that it is a wish, no program does."""
 _ONE_PIECE = lazy_pattern(
     r"\A\W*(?:for example|for instance|e\.g\.)|\b(?:in|on|for|with|from) (?:this|that) (?:pr|mr"
     r"|pull request|branch|commit|ticket|issue|task|session|file|function|page|screen|view)\b"
@@ -206,6 +210,7 @@ def select_lasting_sentences(sentences: Sequence[str], typed: str) -> tuple[str,
         each
         for each in sentences
         if find_lasting_sentences(each)
+        or _SETTLES.search(each)
         or forbids_in_general(each)
         or (any(each in quote or quote in each for quote in stated) and not is_task_request(each))
     )

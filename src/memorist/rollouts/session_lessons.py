@@ -306,13 +306,17 @@ _WORDS = lazy_pattern(r"\w+")
 
 
 def _build_request_lines(log: TaskLogBuilder, asks: dict[int, MessageTaskEffect]) -> list[NoteLine]:
-    """The sentences of these messages, without those that stand among the preferences."""
+    """The sentences of these messages, without those that stand among the preferences: where there
+    is no room for all, what the user stated or ordered comes before what they put as a question.
+    """
     kept = "\n".join(_plain_words(bullet.text) for task in log.tasks for bullet in task.preferences)
-    return [
+    lines = [
         replace(each, cost=each.cost + (ENTRY_TOKENS if each.order[1] == 0 else 0))
         for each in build_user_request_lines(log.ledger)
         if each.order[0] in asks and not (each.stems and _plain_words(each.text) in kept)
     ]
+    messages = log.ledger.dialogue.asks
+    return sorted(lines, key=lambda each: messages[each.order[0]].text.endswith(("?", "？")))
 
 
 def _plain_words(text: str) -> str:
