@@ -1,10 +1,16 @@
-"""Waiting for what happens in the background, for as long as it takes on a busy machine."""
+"""Waiting for what happens in the background, for as long as it takes on a busy machine, and
+counting what the product waited for.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import Callable
+
+import pytest
+
+from memorist.store.database import SharedLockWait
 
 LIMIT_SECONDS = 120.0
 
@@ -16,3 +22,16 @@ async def wait_until(holds: Callable[[], bool]) -> None:
         if time.monotonic() > ends:
             raise AssertionError("it did not happen")
         await asyncio.sleep(0.005)
+
+
+def count_lock_waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The times at which a connection has waited for a locked database in vain; grows."""
+    begun: list[float] = []
+    begin = SharedLockWait.begin
+
+    def count(wait: SharedLockWait) -> None:
+        begun.append(time.monotonic())
+        begin(wait)
+
+    monkeypatch.setattr(SharedLockWait, "begin", count)
+    return begun

@@ -275,7 +275,7 @@ async def test_a_server_that_stops_in_the_middle_of_a_session_is_left_alone(
         os.kill(backend[0], signal.SIGCONT)
         monkeypatch.setattr(shared_sessions, "STATEMENT_SECONDS", 60.0)
 
-        assert waited < 3
+        assert waited < 30, "not the minute that a statement may take by default"
         assert "is of this machine alone" in caplog.text
         async with one.session("alice", "t1", project="shop") as again:
             await again.end_turn()
