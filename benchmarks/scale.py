@@ -31,7 +31,7 @@ from memorist.auto_memory.memory_file import (
     create_topic,
 )
 from memorist.auto_memory.statements.statement_parser import find_statements
-from memorist.auto_memory.statements.waiting_statements import find_waiting_statements
+from memorist.auto_memory.statements.unconfirmed_statements import find_unconfirmed_statements
 from memorist.core.messages import JsonObject, Message, Origin, TextBlock
 from memorist.core.text_analysis import encode_file_text
 from memorist.engine.engine import Memorist
@@ -242,7 +242,7 @@ async def _time_prompts(
 
 def _states_rule(text: str) -> bool:
     typed = Message(id="prompt", role="user", blocks=(TextBlock(text),), origin=Origin.USER)
-    return bool(find_statements(typed) or find_waiting_statements(typed))
+    return bool(find_statements(typed) or find_unconfirmed_statements(typed))
 
 
 def _time_queries(

@@ -32,7 +32,7 @@ from memorist.auto_memory.statements.statement_filters import (
     is_reported_speech,
     is_unfit_for_memory,
 )
-from memorist.auto_memory.statements.unconfirmed_score import list_features
+from memorist.auto_memory.statements.unconfirmed_score import list_sentence_features
 from memorist.auto_memory.statements.user_prose import split_prose_sentences
 
 Vector = npt.NDArray[np.float64]
@@ -134,7 +134,7 @@ def _label(repository: str, one: dict[str, Any], before: str) -> LabelledMessage
         one["keep"],
         tuple(
             LabelledSentence(
-                frozenset(list_features(each, typed, before)),
+                frozenset(list_sentence_features(each, typed, before)),
                 bool(span) and (each.text[:40] in span or span[:40] in each.text),
                 not (is_reported_speech(each.masked) or is_unfit_for_memory(each.masked)),
             )

@@ -27,7 +27,7 @@ EXCEPTIONS = {
 }
 UNREAD_FIELDS = {
     "RankedEntry.dense": "a host that ranks its own texts reads it",
-    "Dialect.supported_traits": "a host that adds a dialect reads what those there carry",
+    "MemoryDialect.supported_traits": "a host that adds a dialect reads what those there carry",
 }
 
 

@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.contradiction import (
-    Agreement,
     RelatedStatementSearch,
-    compare_statement,
-    remove_opposed_clauses,
+    StatementRelation,
+    compare_statements,
+    remove_contradicted_clauses,
 )
-from memorist.auto_memory.former_memories import find_former_topic
 from memorist.auto_memory.memory_changes import Actor, ChangeReason, MemoryChange
 from memorist.auto_memory.memory_file import (
     MemoryKind,
@@ -25,6 +24,7 @@ from memorist.auto_memory.memory_file import (
     create_topic,
 )
 from memorist.auto_memory.memory_manifest import build_memory_header
+from memorist.auto_memory.removed_memories import find_removed_topic
 from memorist.core.text_analysis import encode_file_text
 from memorist.engine.engine import Memorist
 from memorist.settings import Settings
@@ -61,7 +61,7 @@ def test_the_opposite_is_seen(known: str, said: str) -> None:
     """Polarity, a choice among alternatives, a value: each can be said otherwise, in many
     languages.
     """
-    assert compare_statement(said, known) is Agreement.OPPOSITE
+    assert compare_statements(said, known) is StatementRelation.OPPOSITE
     assert find_near(said, known)
 
 
@@ -90,16 +90,16 @@ def test_the_opposite_is_seen(known: str, said: str) -> None:
 )
 def test_an_unrelated_memory_is_left_alone(known: str, said: str) -> None:
     """A rule for another case, a fact about the same thing, and an exception contradict nothing."""
-    assert compare_statement(said, known) is Agreement.UNRELATED
-    assert compare_statement(known, said) is Agreement.UNRELATED
+    assert compare_statements(said, known) is StatementRelation.UNRELATED
+    assert compare_statements(known, said) is StatementRelation.UNRELATED
 
 
 def test_a_part_that_is_said_otherwise_is_taken_out_and_the_rest_stays() -> None:
     """Two rules in one sentence: the correction of one does not touch the other."""
     known = "use tabs and run make lint before committing"
 
-    assert compare_statement("use spaces", known) is Agreement.PARTLY_OPPOSITE
-    assert remove_opposed_clauses("use spaces", known) == "run make lint before committing"
+    assert compare_statements("use spaces", known) is StatementRelation.PARTLY_OPPOSITE
+    assert remove_contradicted_clauses("use spaces", known) == "run make lint before committing"
 
 
 WORDS = st.sampled_from(
@@ -111,9 +111,9 @@ RULES = st.lists(WORDS, min_size=1, max_size=4, unique=True).map(" ".join)
 @given(RULES)
 def test_a_rule_and_its_negation_are_opposites_both_ways(rule: str) -> None:
     """Whatever the rule; and each agrees with itself."""
-    assert compare_statement(f"always {rule}", f"never {rule}") is Agreement.OPPOSITE
-    assert compare_statement(f"never {rule}", f"always {rule}") is Agreement.OPPOSITE
-    assert compare_statement(f"never {rule}", f"never {rule}") is Agreement.SAME
+    assert compare_statements(f"always {rule}", f"never {rule}") is StatementRelation.OPPOSITE
+    assert compare_statements(f"never {rule}", f"always {rule}") is StatementRelation.OPPOSITE
+    assert compare_statements(f"never {rule}", f"never {rule}") is StatementRelation.SAME
 
 
 @given(RULES, WORDS, st.booleans())
@@ -121,15 +121,15 @@ def test_what_limits_a_rule_makes_it_another_one(rule: str, place: str, negative
     """A rule for one case never takes the place of the rule for all, nor the other way."""
     limited = f"{'never' if negative else 'always'} {rule} in the {place} folder"
 
-    assert compare_statement(limited, f"always {rule}") is Agreement.UNRELATED
-    assert compare_statement(f"always {rule}", limited) is Agreement.UNRELATED
+    assert compare_statements(limited, f"always {rule}") is StatementRelation.UNRELATED
+    assert compare_statements(f"always {rule}", limited) is StatementRelation.UNRELATED
 
 
 @given(st.text(max_size=80), st.text(max_size=80))
 def test_any_two_texts_can_be_compared(one: str, other: str) -> None:
     """No text stops the comparison, and what is left of one is a part that can be read."""
-    assert compare_statement(one, other) in Agreement
-    assert len(remove_opposed_clauses(one, other)) <= len(other) + 2
+    assert compare_statements(one, other) in StatementRelation
+    assert len(remove_contradicted_clauses(one, other)) <= len(other) + 2
 
 
 SPELLINGS = st.sampled_from(
@@ -159,9 +159,12 @@ def test_what_has_to_do_with_a_statement_is_found_among_many(said: str, known: s
     """Looking only at memories that share most words of a clause misses none that says the same or
     the opposite.
     """
-    agreement = compare_statement(said, known.strip())
+    agreement = compare_statements(said, known.strip())
 
-    assert find_near(said, known) == (agreement is not Agreement.UNRELATED) or not known.strip()
+    assert (
+        find_near(said, known) == (agreement is not StatementRelation.UNRELATED)
+        or not known.strip()
+    )
 
 
 def find_near(said: str, known: str) -> bool:
@@ -228,7 +231,7 @@ async def test_the_opposite_takes_the_place_of_a_memory_and_the_history_keeps_bo
     assert talk.bodies() == ["Never deploy on Fridays", "Use bun"]
     new = next(each for each in talk.memory.read_topics() if "bun" in each.body)
     assert new.provenance.replaces == ("yarn.md",)
-    former = find_former_topic(talk.memory, "yarn")
+    former = find_removed_topic(talk.memory, "yarn")
     assert former is not None
     assert former.successor == new.path
     assert "in place of yarn.md" in former.change.why.what
@@ -254,9 +257,9 @@ OTHER_ANSWERS = (
 @pytest.mark.parametrize("said", [*OTHER_ANSWERS.split("|")])
 def test_the_language_of_answers_is_one_choice_in_eight_languages(known: str, said: str) -> None:
     """Whatever language it is said in, another one is the opposite, and is found among many."""
-    assert compare_statement(said, known) is Agreement.OPPOSITE
+    assert compare_statements(said, known) is StatementRelation.OPPOSITE
     assert find_near(said, known)
-    assert compare_statement(said, "Write comments in English") is Agreement.UNRELATED
+    assert compare_statements(said, "Write comments in English") is StatementRelation.UNRELATED
 
 
 @pytest.mark.covers("AM-12")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memorist.auto_memory.statements.conversation_score import clamp_rule_score
-from memorist.auto_memory.statements.waiting_statements import find_waiting_statements
+from memorist.auto_memory.statements.unconfirmed_statements import find_unconfirmed_statements
 from memorist.core.messages import Message, Origin, TextBlock
 
 TALK = (
@@ -38,7 +38,7 @@ RULES = (
 
 def _waits(text: str) -> bool:
     message = Message(id="m", role="user", blocks=(TextBlock(text),), origin=Origin.USER)
-    return bool(find_waiting_statements(message, "Done."))
+    return bool(find_unconfirmed_statements(message, "Done."))
 
 
 @pytest.mark.covers("AM-8")

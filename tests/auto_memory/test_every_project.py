@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from hooks.recordings import ClaudeFile
 from memorist.auto_memory.statements.statement_scope import (
+    applies_to_every_project,
     is_lasting_statement,
-    reaches_every_project,
 )
 from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist
@@ -177,7 +177,7 @@ def test_in_doubt_it_stays_in_the_project() -> None:
     words = [
         each.strip() for line in stays.splitlines() for each in line.split("|") if each.strip()
     ]
-    assert [each for each in words if reaches_every_project(each)] == []
+    assert [each for each in words if applies_to_every_project(each)] == []
     words = [
         each.strip() for line in reaches.splitlines() for each in line.split("|") if each.strip()
     ]

@@ -8,7 +8,7 @@ import pytest
 
 from attacks.host import Attacked
 from memorist.auto_memory.statements.statement_parser import find_statements
-from memorist.auto_memory.statements.waiting_statements import find_waiting_statements
+from memorist.auto_memory.statements.unconfirmed_statements import find_unconfirmed_statements
 from memorist.core.messages import Message, Origin, TextBlock
 
 pytestmark = pytest.mark.covers("WD-1")
@@ -94,7 +94,7 @@ def sentences(text: str) -> list[str]:
 
 def is_found(text: str) -> bool:
     message = Message(id="m", role="user", origin=Origin.USER, blocks=(TextBlock(text=text),))
-    return bool(find_statements(message) or find_waiting_statements(message))
+    return bool(find_statements(message) or find_unconfirmed_statements(message))
 
 
 @pytest.mark.parametrize("group", LASTING)
@@ -113,7 +113,7 @@ def test_what_waits_is_read_without_its_neighbours() -> None:
     text = "Request a review from Dana. Make that standard in your workflow."
     message = Message(id="m", role="user", origin=Origin.USER, blocks=(TextBlock(text=text),))
 
-    assert [one.text for one in find_waiting_statements(message)] == [text]
+    assert [one.text for one in find_unconfirmed_statements(message)] == [text]
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_the_words_of_a_command_of_memorists_state_nothing_else(command: str) ->
     """They are what to look for, to keep in sight or to forget."""
     block = TextBlock(text=f"{command} always use pnpm here")
     message = Message(id="m", role="user", origin=Origin.USER, blocks=(block,))
-    assert find_waiting_statements(message) == ()
+    assert find_unconfirmed_statements(message) == ()
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_a_confirmation_stands_for_what_it_confirms(words: str) -> None:
     """By itself it names nothing that could be kept."""
     message = Message(id="m", role="user", origin=Origin.USER, blocks=(TextBlock(text=words),))
     confirmed = "I put the findings first and the praise last."
-    found = find_waiting_statements(message, f"Done. {confirmed}")
+    found = find_unconfirmed_statements(message, f"Done. {confirmed}")
 
     assert find_statements(message) == ()
     assert [(each.text, each.quote) for each in found] == [(confirmed, words)]
@@ -195,4 +195,4 @@ def test_a_confirmation_stands_for_what_it_confirms(words: str) -> None:
 def test_a_go_ahead_confirms_nothing_for_later(words: str) -> None:
     """It is about the next step."""
     message = Message(id="m", role="user", origin=Origin.USER, blocks=(TextBlock(text=words),))
-    assert find_waiting_statements(message, "I put the findings first.") == ()
+    assert find_unconfirmed_statements(message, "I put the findings first.") == ()

@@ -243,7 +243,7 @@ def test_a_log_looks_at_no_tree(folder: MemoryFolder, monkeypatch: pytest.Monkey
     def no_look(*_: object) -> dict[str, str]:
         raise AssertionError("a tree was read")
 
-    monkeypatch.setattr("memorist.auto_memory.memory_history.read_tree", no_look)
+    monkeypatch.setattr("memorist.auto_memory.memory_history.read_tree_files", no_look)
 
     assert [each.paths for each in folder.history.log()] == expected
     assert expected[0] == ("MEMORY.md", "ä b.md")
@@ -377,7 +377,7 @@ def test_forgetting_for_good_judges_no_other_file_again(
     for number in range(3):
         put(folder, f"m-{number}.md", memory(f"m-{number}"))
     monkeypatch.setattr(
-        "memorist.auto_memory.memory_scan.find_suspicions",
+        "memorist.auto_memory.memory_scan.find_memory_suspicions",
         lambda *given: pytest.fail(f"judged {given[0].path}"),
     )
 

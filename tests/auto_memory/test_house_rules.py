@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memorist.auto_memory.statements.statement_parser import find_statements
-from memorist.auto_memory.statements.waiting_statements import find_waiting_statements
+from memorist.auto_memory.statements.unconfirmed_statements import find_unconfirmed_statements
 from memorist.core.messages import Message, Origin, TextBlock
 
 pytestmark = pytest.mark.covers("WD-1")
@@ -74,7 +74,7 @@ def _split(listed: str) -> list[str]:
 
 def _is_noticed(text: str) -> bool:
     message = Message(id="m", role="user", blocks=(TextBlock(text),), origin=Origin.USER)
-    return bool(find_statements(message) or find_waiting_statements(message))
+    return bool(find_statements(message) or find_unconfirmed_statements(message))
 
 
 def test_rules_and_preferences_are_kept_or_wait() -> None:

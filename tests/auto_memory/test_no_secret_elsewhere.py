@@ -10,8 +10,8 @@ import pytest
 from memorist.auto_memory.memory_changes import (
     ChangeReason,
     MemoryChange,
+    render_change_headline,
     render_commit_message,
-    render_headline,
 )
 from memorist.auto_memory.memory_file import parse_topic
 from memorist.auto_memory.write_gate import (
@@ -40,7 +40,7 @@ def test_a_reason_holds_no_secret_however_it_is_made() -> None:
 
 def test_a_headline_is_redacted_before_it_is_cut() -> None:
     """Half a secret would no longer be known for one."""
-    line = render_headline("remember", "x" * 90 + " " + SECRET)
+    line = render_change_headline("remember", "x" * 90 + " " + SECRET)
 
     assert SECRET[:8] not in line
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memorist.auto_memory.statements.statement_parser import find_statements
-from memorist.auto_memory.statements.waiting_statements import find_waiting_statements
+from memorist.auto_memory.statements.unconfirmed_statements import find_unconfirmed_statements
 from memorist.core.messages import Message, Origin, TextBlock
 
 pytestmark = pytest.mark.covers("WD-1")
@@ -73,7 +73,7 @@ def test_a_fact_beside_a_task_waits(task: str) -> None:
     """It may be told for the task alone, so the person decides."""
     message = typed(f"We use Redis for the queue. {task}")
     assert find_statements(message) == ()
-    assert "We use Redis for the queue." in find_waiting_statements(message)[0].text
+    assert "We use Redis for the queue." in find_unconfirmed_statements(message)[0].text
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_fact_beside_a_task_waits(task: str) -> None:
 def test_a_fact_with_nothing_particular_waits(said: str) -> None:
     """No name, number, day or address tells it from talk."""
     assert find_statements(typed(said)) == ()
-    assert [one.text for one in find_waiting_statements(typed(said))] == [said]
+    assert [one.text for one in find_unconfirmed_statements(typed(said))] == [said]
 
 
 @pytest.mark.parametrize(

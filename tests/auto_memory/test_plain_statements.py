@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memorist.auto_memory.statements.statement_parser import Statement, find_statements
-from memorist.auto_memory.statements.waiting_statements import find_waiting_statements
+from memorist.auto_memory.statements.unconfirmed_statements import find_unconfirmed_statements
 from memorist.auto_memory.write_evidence import extract_own_words
 from memorist.core.messages import Message, Origin, TextBlock
 
@@ -17,7 +17,7 @@ def typed(text: str) -> Message:
 
 
 def read(text: str, reply: str = "") -> tuple[Statement, ...]:
-    return find_statements(typed(text)) + find_waiting_statements(typed(text), reply)
+    return find_statements(typed(text)) + find_unconfirmed_statements(typed(text), reply)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_standing_wish_in_plain_words_is_kept(text: str) -> None:
 def test_what_may_be_meant_to_last_waits(text: str) -> None:
     """It is probably a rule and may be a task: the person decides."""
     assert find_statements(typed(text)) == ()
-    assert [one.certain for one in find_waiting_statements(typed(text))] == [False]
+    assert [one.certain for one in find_unconfirmed_statements(typed(text))] == [False]
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,10 @@ def test_a_confirmation_of_a_result_or_of_the_next_step_proposes_nothing(end: st
 
 def test_what_is_kept_does_not_wait_as_well() -> None:
     """One message never ends in both places."""
-    assert find_waiting_statements(typed("Always use pnpm here. We should discuss it first.")) == ()
+    assert (
+        find_unconfirmed_statements(typed("Always use pnpm here. We should discuss it first."))
+        == ()
+    )
 
 
 @pytest.mark.parametrize(
@@ -147,7 +150,7 @@ def test_what_is_kept_does_not_wait_as_well() -> None:
 )
 def test_an_order_for_always_with_any_verb_waits(text: str) -> None:
     """A bare verb at the start and `always` at the end, whatever the verb is."""
-    assert [one.text for one in find_waiting_statements(typed(text))] == [text]
+    assert [one.text for one in find_unconfirmed_statements(typed(text))] == [text]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from memorist.auto_memory.statements.required_words import (
     find_required_words,
     fold_case,
 )
-from memorist.auto_memory.statements.session_wishes import is_typed_no_memory_request
+from memorist.auto_memory.statements.session_requests import is_typed_no_memory_request
 from memorist.auto_memory.statements.statement_parser import find_statements
 from memorist.auto_memory.statements.statement_patterns import StatementPattern
 from memorist.core.messages import Message, Origin, TextBlock
@@ -41,7 +41,7 @@ PATTERNS: tuple[StatementPattern, ...] = (
     *european.OTHER_REMEMBER_PATTERNS,
     *european.OTHER_RULE_PATTERNS,
     *plain_english.PLAIN_PATTERNS,
-    *unconfirmed_patterns.WAITING_PATTERNS,
+    *unconfirmed_patterns.UNCONFIRMED_PATTERNS,
 )
 INDEX = StatementPatternIndex(*PATTERNS)
 

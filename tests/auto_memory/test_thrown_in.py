@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from memorist.auto_memory.statements.statement_parser import find_statements
-from memorist.auto_memory.statements.waiting_statements import find_waiting_statements
+from memorist.auto_memory.statements.unconfirmed_statements import find_unconfirmed_statements
 from memorist.core.messages import Message, Origin, TextBlock
 
 pytestmark = pytest.mark.covers("WD-1")
@@ -62,14 +62,14 @@ def typed(text: str) -> Message:
 @pytest.mark.parametrize("text", split(NOTICED))
 def test_what_is_thrown_in_is_noticed(text: str) -> None:
     """It is kept, or waits for the person's yes."""
-    assert find_statements(typed(text)) or find_waiting_statements(typed(text), "Done.")
+    assert find_statements(typed(text)) or find_unconfirmed_statements(typed(text), "Done.")
 
 
 @pytest.mark.parametrize("text", split(OF_THE_WORK))
 def test_what_tells_of_the_work_does_not_even_wait(text: str) -> None:
     """What was done, what is in trouble, and which thing is meant."""
     assert not find_statements(typed(text))
-    assert not find_waiting_statements(typed(text), "Done.")
+    assert not find_unconfirmed_statements(typed(text), "Done.")
 
 
 @pytest.mark.parametrize("text", split(KEPT))

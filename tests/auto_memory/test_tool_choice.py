@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from memorist.auto_memory.statements.statement_parser import find_statements
-from memorist.auto_memory.statements.statement_scope import reaches_every_project
-from memorist.auto_memory.statements.waiting_statements import find_waiting_statements
+from memorist.auto_memory.statements.statement_scope import applies_to_every_project
+from memorist.auto_memory.statements.unconfirmed_statements import find_unconfirmed_statements
 from memorist.core.messages import Message, Origin, TextBlock
 
 pytestmark = pytest.mark.covers("WD-1")
@@ -41,7 +41,7 @@ def _split(listed: str) -> list[str]:
 
 def _is_noticed(text: str) -> bool:
     message = Message(id="m", role="user", blocks=(TextBlock(text),), origin=Origin.USER)
-    return bool(find_statements(message) or find_waiting_statements(message))
+    return bool(find_statements(message) or find_unconfirmed_statements(message))
 
 
 def test_a_tool_in_place_of_another_is_noticed_however_it_is_typed() -> None:
@@ -62,6 +62,6 @@ def test_an_answer_with_the_same_words_is_left_alone() -> None:
 
 def test_a_language_for_answers_reaches_every_project_and_one_for_texts_does_not() -> None:
     """In Russian, whose languages have two forms."""
-    assert reaches_every_project("Отвечай на немецком")
-    assert reaches_every_project("отвечай мне по-русски")
-    assert not reaches_every_project("Пиши комментарии на немецком")
+    assert applies_to_every_project("Отвечай на немецком")
+    assert applies_to_every_project("отвечай мне по-русски")
+    assert not applies_to_every_project("Пиши комментарии на немецком")

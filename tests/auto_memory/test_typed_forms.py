@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from memorist.auto_memory.statements.statement_parser import find_statements
-from memorist.auto_memory.statements.waiting_statements import find_waiting_statements
+from memorist.auto_memory.statements.unconfirmed_statements import find_unconfirmed_statements
 from memorist.core.messages import Message, Origin, TextBlock
 
 pytestmark = pytest.mark.covers("WD-1")
@@ -18,7 +18,7 @@ def read(text: str) -> tuple[list[str], list[str]]:
     message = Message(id="m", role="user", origin=Origin.USER, blocks=(TextBlock(text=text),))
     return (
         [each.text for each in find_statements(message)],
-        [each.text for each in find_waiting_statements(message)],
+        [each.text for each in find_unconfirmed_statements(message)],
     )
 
 

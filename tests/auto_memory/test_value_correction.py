@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.contradiction import Agreement, compare_statement
-from memorist.auto_memory.former_memories import find_former_topic, list_former_paths
+from memorist.auto_memory.contradiction import StatementRelation, compare_statements
 from memorist.auto_memory.memory_file import MemoryKind
+from memorist.auto_memory.removed_memories import find_removed_topic, list_removed_paths
 from memorist.engine.engine import Memorist
 from memorist.settings import Settings
 
@@ -74,13 +74,19 @@ def split(listed: str) -> list[list[str]]:
 @pytest.mark.parametrize(("known", "said"), split(CORRECTED))
 def test_a_memory_whose_value_is_given_up_is_corrected(known: str, said: str) -> None:
     """The text names the former value, or the same name with another number; in eight languages."""
-    assert compare_statement(said, known) in {Agreement.CORRECTED, Agreement.OPPOSITE}
+    assert compare_statements(said, known) in {
+        StatementRelation.CORRECTED,
+        StatementRelation.OPPOSITE,
+    }
 
 
 @pytest.mark.parametrize(("known", "said"), split(UNRELATED))
 def test_a_memory_on_another_matter_is_not_corrected(known: str, said: str) -> None:
     """That it has the same value, name or thing is not enough."""
-    assert compare_statement(said, known) not in {Agreement.CORRECTED, Agreement.OPPOSITE}
+    assert compare_statements(said, known) not in {
+        StatementRelation.CORRECTED,
+        StatementRelation.OPPOSITE,
+    }
 
 
 class Conversation:
@@ -122,8 +128,8 @@ async def test_a_bare_correction_takes_the_place_of_the_memory_that_it_corrects(
         assert await talk.says("Please keep functions under 40 lines.", said) == [said]
         assert talk.memory.inbox.list_proposals() == []
         (new,) = talk.memory.read_topics()
-        assert new.provenance.replaces == list_former_paths(talk.memory)
-        former = find_former_topic(talk.memory, new.provenance.replaces[0])
+        assert new.provenance.replaces == list_removed_paths(talk.memory)
+        former = find_removed_topic(talk.memory, new.provenance.replaces[0])
         assert former is not None
         assert former.successor == new.path
 

@@ -16,7 +16,7 @@ from engine.test_memory import Loop, project
 from engine.test_memory_faults import BEARS, INDEX, count
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_file import Topic, Trust
-from memorist.auto_memory.visible_memory import find_suspicions
+from memorist.auto_memory.visible_memory import find_memory_suspicions
 from memorist.engine.engine import Memorist
 from memorist.errors import StoreError
 from memorist.recall.initial_scan import MAX_INLINE_FILES
@@ -38,9 +38,9 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
         if not opened.is_set():
             assert threading.get_ident() != host, "a request judged a file itself"
         opened.wait()
-        return find_suspicions(topic, trust)
+        return find_memory_suspicions(topic, trust)
 
-    monkeypatch.setattr("memorist.auto_memory.memory_scan.find_suspicions", slow)
+    monkeypatch.setattr("memorist.auto_memory.memory_scan.find_memory_suspicions", slow)
     yield opened
     opened.set()
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from hooks.recordings import FOLDER, ClaudeFile
-from memorist.auto_memory.statements import session_wishes
+from memorist.auto_memory.statements import session_requests
 from memorist.auto_memory.statements.required_words import holds_required_word
-from memorist.auto_memory.statements.session_wishes import asks_for_no_memory, read_pinned_text
+from memorist.auto_memory.statements.session_requests import asks_for_no_memory, read_pinned_text
 from memorist.engine.engine import Memorist
 from memorist.engine.rollout_pipeline import open_rollout_pipeline
 from memorist.hooks.hook_event import HookEvent
@@ -277,8 +277,8 @@ def test_a_text_is_pinned_in_the_words_of_many(wish: str) -> None:
 FORMS = {
     form: st.from_regex(re.compile(pattern.pattern, pattern.flags), fullmatch=True)
     for form, pattern in (
-        (session_wishes._OFF_TEXT, session_wishes._OFF),
-        (session_wishes._PIN_TEXT, session_wishes._PIN),
+        (session_requests._OFF_TEXT, session_requests._OFF),
+        (session_requests._PIN_TEXT, session_requests._PIN),
     )
 }
 

@@ -11,7 +11,7 @@ import pytest
 from click import Context
 from click.testing import CliRunner
 
-from memorist.auto_memory.extraction_prompt import is_memory_change
+from memorist.auto_memory.extraction_prompt import is_memory_write_call
 from memorist.cli.main import memorist_group
 from memorist.core.messages import ToolUse
 from memorist.errors import UsageError
@@ -36,7 +36,7 @@ def test_extraction_knows_the_tools_that_write(
 ) -> None:
     """As Claude Code, Codex and others name them; not those that read, nor another server's."""
     assert (
-        is_memory_change(ToolUse("t1", name, {}, namespace=namespace), Path("/home/dev/memory"))
+        is_memory_write_call(ToolUse("t1", name, {}, namespace=namespace), Path("/home/dev/memory"))
         is writes
     )
 

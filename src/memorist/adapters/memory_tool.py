@@ -18,8 +18,8 @@ from memorist.auto_memory.extraction import select_newest_texts
 from memorist.auto_memory.memory_changes import (
     ChangeReason,
     MemoryChange,
-    find_path_problem,
-    render_headline,
+    find_memory_path_problem,
+    render_change_headline,
 )
 from memorist.auto_memory.memory_file import MEMORIST_KEY, Topic, parse_topic, with_header
 from memorist.auto_memory.memory_index import MemoryIndex
@@ -66,7 +66,7 @@ def parse_path(path: object) -> str:
     problem = (
         "The path holds an escaped sign."
         if _ESCAPED_CHARACTER.search(inner)
-        else find_path_problem(f"{inner}/x.md")
+        else find_memory_path_problem(f"{inner}/x.md")
     )
     if problem:
         raise InputError(f"{path!r} names nothing in memory. {problem}")
@@ -80,7 +80,7 @@ def parse_file_path(path: object) -> str:
     """
     inner = parse_path(path)
     name = inner if inner.endswith(".md") else f"{inner}.md"
-    problem = find_path_problem(name) if inner else f"It is the folder {ROOT} itself."
+    problem = find_memory_path_problem(name) if inner else f"It is the folder {ROOT} itself."
     if problem:
         raise InputError(f"{path!r} cannot be a memory's. {problem}")
     return name
@@ -354,7 +354,7 @@ class MemoryToolCommands:
             _raise_refused(refused)
         why = ChangeReason(
             actor="agent",
-            what=render_headline("rename", f"{parse_path(old)} to {parse_path(new)}"),
+            what=render_change_headline("rename", f"{parse_path(old)} to {parse_path(new)}"),
             session=case.evidence.session,
         )
         reasons = (
@@ -435,7 +435,7 @@ class MemoryToolCommands:
         said = self._read_evidence()
         why = ChangeReason(
             actor="agent",
-            what=render_headline(verb, what),
+            what=render_change_headline(verb, what),
             session=said.session,
             messages=tuple(id for id, _ in said.user_messages)[-1:],
         )

@@ -104,7 +104,7 @@ def find_named_commands(text: str) -> tuple[str, ...]:
     )
 
 
-def is_generated(path: str) -> bool:
+def is_generated_file(path: str) -> bool:
     """Whether a file changes by itself: a lock file, the output of a build."""
     return _GENERATED.search(path) is not None
 
@@ -131,7 +131,7 @@ def with_anchors(topic: Topic, anchors: Sequence[MemoryAnchor]) -> Topic:
     return with_header(topic, {MEMORIST_KEY: given or None})
 
 
-def describe_changes(changes: AnchorChanges, since: str) -> str:
+def describe_anchor_changes(changes: AnchorChanges, since: str) -> str:
     """One clause on what changed since a day; empty where nothing did."""
     clauses = [
         f"{_name_some(names)} {verb}"

@@ -17,9 +17,9 @@ from memorist.auto_memory.client_rules import (
 )
 from memorist.auto_memory.contradiction import (
     RelatedStatementSearch,
-    find_corrected,
+    extract_memory_statement,
+    find_corrected_memories,
     find_same_memory,
-    read_statement_of,
     reconcile_memory,
 )
 from memorist.auto_memory.inbox import (
@@ -34,7 +34,7 @@ from memorist.auto_memory.memory_changes import (
     ChangeReason,
     MemoryChange,
     RecordedChange,
-    render_headline,
+    render_change_headline,
 )
 from memorist.auto_memory.memory_file import (
     USER_KINDS,
@@ -57,7 +57,7 @@ from memorist.auto_memory.memory_undo import find_change_to_undo, plan_undo
 from memorist.auto_memory.project_files import ProjectFiles
 from memorist.auto_memory.purge_journal import PurgeEntry, PurgeJournal, build_purge_entry
 from memorist.auto_memory.statements.statement_kind import choose_memory_kind
-from memorist.auto_memory.statements.statement_scope import reaches_every_project
+from memorist.auto_memory.statements.statement_scope import applies_to_every_project
 from memorist.auto_memory.team_memory import (
     TEAM_PREFIX,
     is_shared,
@@ -67,7 +67,7 @@ from memorist.auto_memory.visible_memory import (
     USER_TRUST,
     compute_content_digest,
     filter_visible_index,
-    find_suspicions,
+    find_memory_suspicions,
 )
 from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.auto_memory.write_gate import (
@@ -277,10 +277,12 @@ class AutoMemory:
         if (
             topic.kind not in USER_KINDS
             or topic.provenance.trust not in USER_TRUST
-            or not reaches_every_project(topic.body)
+            or not applies_to_every_project(topic.body)
         ):
             return False
-        near = self._read_cached(self.get_statement_search().find_related(read_statement_of(topic)))
+        near = self._read_cached(
+            self.get_statement_search().find_related(extract_memory_statement(topic))
+        )
         found = reconcile_memory(change, near, format_utc_timestamp(self._clock.now()))
         return not (found.known or found.replaced or found.contradicts)
 
@@ -401,7 +403,7 @@ class AutoMemory:
             ):
                 result.add(change)
                 continue
-            said = read_statement_of(parse_topic(change.path, change.after))
+            said = extract_memory_statement(parse_topic(change.path, change.after))
             topics = [
                 topic
                 for topic in self._read_cached(self.get_statement_search().find_related(said))
@@ -467,7 +469,7 @@ class AutoMemory:
         """
         for change in changes:
             topic = parse_topic(change.path, change.after or b"")
-            if find_suspicions(topic):
+            if find_memory_suspicions(topic):
                 self._digests.add(compute_content_digest(topic))
 
     def propose(
@@ -494,13 +496,13 @@ class AutoMemory:
         self._report_result(written, change_reason, tell)
         return written
 
-    def find_corrected(self, said: str) -> tuple[str, ...]:
+    def find_corrected_memories(self, said: str) -> tuple[str, ...]:
         """Paths of the memories, here or in every project, that a statement contradicts, or whose
         value it corrects. Raises StoreError.
         """
         near = self._read_cached(self.get_statement_search().find_related(said))
-        elsewhere = () if self.everywhere is None else self.everywhere.find_corrected(said)
-        return (*find_corrected(said, near), *elsewhere)
+        elsewhere = () if self.everywhere is None else self.everywhere.find_corrected_memories(said)
+        return (*find_corrected_memories(said, near), *elsewhere)
 
     def is_known(self, change: MemoryChange) -> bool:
         """Whether a new memory says what one says already, here or in every project. Raises
@@ -628,7 +630,9 @@ class AutoMemory:
             provenance=Provenance(quote=redact(text).text[:300], trust=Trust.REVIEWED),
         )
         why = ChangeReason(
-            actor="user", what=render_headline("add", description), quote=redact(text).text[:300]
+            actor="user",
+            what=render_change_headline("add", description),
+            quote=redact(text).text[:300],
         )
         return self.write(
             [MemoryChange(path=path, before=None, after=encode_file_text(topic.text()))], why
@@ -647,7 +651,7 @@ class AutoMemory:
         restores them. Raises InputError for a path that is none.
         """
         reason = reason or ChangeReason(
-            actor="user", what=render_headline("forget", ", ".join(paths))
+            actor="user", what=render_change_headline("forget", ", ".join(paths))
         )
         changes = [
             MemoryChange(
@@ -714,7 +718,7 @@ class AutoMemory:
         if dry_run:
             return recorded
         changes = plan_undo(self.folder.history, recorded, self.read_present_bytes)
-        why = ChangeReason(actor="undo", what=render_headline("undo", recorded.why.what))
+        why = ChangeReason(actor="undo", what=render_change_headline("undo", recorded.why.what))
         self.folder.apply_changes(changes, why, undoes=recorded.id)
         return recorded
 
@@ -775,7 +779,7 @@ class AutoMemory:
                 change, path=self.find_free_path(change.path.rsplit("/", 1)[-1].removesuffix(".md"))
             )
         why = msgspec.structs.replace(
-            given.why, actor="inbox", what=render_headline("accepted", given.why.what)
+            given.why, actor="inbox", what=render_change_headline("accepted", given.why.what)
         )
         written = self.write([change], why)
         self.inbox.remove(given)

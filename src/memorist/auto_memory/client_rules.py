@@ -15,8 +15,8 @@ from msgspec import Struct
 
 from memorist.auto_memory.contradiction import (
     OPPOSED,
-    Agreement,
-    compare_statement,
+    StatementRelation,
+    compare_statements,
     expand_statement_words,
 )
 from memorist.core.lazy import lazy_pattern
@@ -85,7 +85,7 @@ class ClientRuleMatch(Struct, frozen=True):
     """Whether the very same rule is in the agent's context already."""
 
 
-def split_rules(source: str, text: str, *, is_loaded: bool = True) -> Iterator[ClientRule]:
+def parse_client_rules(source: str, text: str, *, is_loaded: bool = True) -> Iterator[ClientRule]:
     """Yield the lines of an instruction file that stand for themselves."""
     limits: dict[int, bool] = {}
     lead_in = False
@@ -174,10 +174,14 @@ def match_client_rules(
 
 
 def _compare_rules(said: str, near: Sequence[ClientRule]) -> ClientRuleMatch:
-    agreements = [(compare_statement(said, rule.text), rule) for rule in near]
-    same = [pair for pair in agreements if pair[0] in (Agreement.SAME, Agreement.RESTATED)]
+    agreements = [(compare_statements(said, rule.text), rule) for rule in near]
+    same = [
+        pair
+        for pair in agreements
+        if pair[0] in (StatementRelation.SAME, StatementRelation.RESTATED)
+    ]
     otherwise = next((rule for how, rule in agreements if how in OPPOSED), None)
-    repeated = [rule for how, rule in same if how is Agreement.SAME and rule.is_loaded]
+    repeated = [rule for how, rule in same if how is StatementRelation.SAME and rule.is_loaded]
     return ClientRuleMatch(
         same=next(iter(repeated or [rule for _, rule in same]), None),
         otherwise=otherwise,

@@ -55,7 +55,7 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import encode_file_text
 
 
-class Agreement(StrEnum):
+class StatementRelation(StrEnum):
     """How a new text stands to a known one."""
 
     UNRELATED = "unrelated"
@@ -72,7 +72,7 @@ class Agreement(StrEnum):
     """The new text says that the value which the known one gives is no longer so."""
 
 
-OPPOSED = (Agreement.OPPOSITE, Agreement.PARTLY_OPPOSITE)
+OPPOSED = (StatementRelation.OPPOSITE, StatementRelation.PARTLY_OPPOSITE)
 """The new text speaks against the known one, or against a part of it."""
 
 _ABANDONING = lazy_pattern(
@@ -116,22 +116,22 @@ _GROUP_NOUNS: dict[str, frozenset[str]] = {
 """What a choice is about, by one of its alternatives: words that two choices need not share."""
 
 
-def compare_statement(new: str, known: str) -> Agreement:
+def compare_statements(new: str, known: str) -> StatementRelation:
     """How a new statement stands to the text of a known memory."""
     if is_same_rule(new, known):
-        return Agreement.SAME
+        return StatementRelation.SAME
     mine, theirs = read_stances(new), read_stances(known)
     if mine and {(one.order, one.positive) for one in mine} == {
         (each.order, each.positive) for each in theirs
     }:
-        return Agreement.RESTATED
+        return StatementRelation.RESTATED
     opposed = [
         each for each in theirs if any(_is_opposite(one, each, mine, theirs) for one in mine)
     ]
     if not opposed:
         if corrects_value(new, known):
-            return Agreement.CORRECTED
-        return Agreement.ABANDONED if _abandons(new, known) else Agreement.UNRELATED
+            return StatementRelation.CORRECTED
+        return StatementRelation.ABANDONED if _abandons(new, known) else StatementRelation.UNRELATED
     gives_up = any(pattern.search(known) for pattern in SWITCHES)
     covered = all(
         each in opposed
@@ -139,10 +139,10 @@ def compare_statement(new: str, known: str) -> Agreement:
         or any(_is_alike(one, each) for one in mine)
         for each in theirs
     )
-    return Agreement.OPPOSITE if covered else Agreement.PARTLY_OPPOSITE
+    return StatementRelation.OPPOSITE if covered else StatementRelation.PARTLY_OPPOSITE
 
 
-def remove_opposed_clauses(new: str, known: str) -> str:
+def remove_contradicted_clauses(new: str, known: str) -> str:
     """The known text without the clauses that the new one says otherwise; empty where nothing of
     it can stand alone.
     """
@@ -294,23 +294,25 @@ def reconcile_memory(change: MemoryChange, topics: Iterable[Topic], now: str) ->
     other word changes nothing: it is dropped where it is known, and named where it contradicts.
     """
     added = parse_topic(change.path, change.after or b"")
-    said = read_statement_of(added)
+    said = extract_memory_statement(added)
     found = [
         (agreement, topic)
         for topic in topics
         if not is_shared(topic.path)
         and topic.path != change.path
         and topic.provenance.status == "active"
-        and (agreement := _compare_topic(said, topic)) is not Agreement.UNRELATED
+        and (agreement := _compare_topic(said, topic)) is not StatementRelation.UNRELATED
     ]
-    same = next((topic for agreement, topic in found if agreement is Agreement.SAME), None)
+    same = next((topic for agreement, topic in found if agreement is StatementRelation.SAME), None)
     if added.provenance.trust not in USER_TRUST:
         return _judge_unproven(change, found)
     if same is not None:
         return Reconciliation(changes=(_confirm(same, added, now),), known=same.path)
-    corrected = [topic for agreement, topic in found if agreement is Agreement.CORRECTED]
+    corrected = [topic for agreement, topic in found if agreement is StatementRelation.CORRECTED]
     replaced = [
-        topic for agreement, topic in found if agreement in (Agreement.RESTATED, Agreement.OPPOSITE)
+        topic
+        for agreement, topic in found
+        if agreement in (StatementRelation.RESTATED, StatementRelation.OPPOSITE)
     ] or (corrected if len(corrected) == 1 else [])
     paths = tuple(topic.path for topic in replaced)
     return Reconciliation(
@@ -332,7 +334,7 @@ _REFUSAL = lazy_pattern(
 )
 
 
-def read_statement_of(added: Topic) -> str:
+def extract_memory_statement(added: Topic) -> str:
     """What a memory says, behind the refusal that its sentence began with."""
     refusal = _REFUSAL.match(added.provenance.quote)
     return f"{refusal[0]}{added.saying}" if refusal else added.saying
@@ -346,7 +348,7 @@ def find_same_memory(change: MemoryChange, topics: Iterable[Topic]) -> str:
     return next((topic.path for topic in topics if _compare_topic(said, topic) in _KNOWN), "")
 
 
-def find_corrected(said: str, topics: Iterable[Topic]) -> tuple[str, ...]:
+def find_corrected_memories(said: str, topics: Iterable[Topic]) -> tuple[str, ...]:
     """Paths of the memories that a statement says otherwise, or whose value it corrects."""
     return tuple(
         topic.path
@@ -357,17 +359,17 @@ def find_corrected(said: str, topics: Iterable[Topic]) -> tuple[str, ...]:
     )
 
 
-_KNOWN = (Agreement.SAME, Agreement.RESTATED)
-_CHANGED = (Agreement.OPPOSITE, Agreement.CORRECTED)
+_KNOWN = (StatementRelation.SAME, StatementRelation.RESTATED)
+_CHANGED = (StatementRelation.OPPOSITE, StatementRelation.CORRECTED)
 
 
 def _judge_unproven(
-    change: MemoryChange, found: Sequence[tuple[Agreement, Topic]]
+    change: MemoryChange, found: Sequence[tuple[StatementRelation, Topic]]
 ) -> Reconciliation:
     same = next((topic.path for agreement, topic in found if agreement in _KNOWN), "")
     if same:
         return Reconciliation(known=same)
-    against = (*OPPOSED, Agreement.CORRECTED)
+    against = (*OPPOSED, StatementRelation.CORRECTED)
     other = next((topic.path for agreement, topic in found if agreement in against), "")
     return Reconciliation(changes=(change,), contradicts=other)
 
@@ -381,7 +383,7 @@ def expand_statement_words(said: str) -> set[str]:
     return words | {other for word in words for other in find_word_alternatives(word) or ()}
 
 
-def find_opposed_topic_pairs(topics: Sequence[Topic]) -> list[tuple[Topic, Topic]]:
+def find_contradicting_topic_pairs(topics: Sequence[Topic]) -> list[tuple[Topic, Topic]]:
     """Each memory that says the opposite of an earlier one of the list, with that one. A part that
     differs proves nothing here: `not pushed yet` in a report says nothing against `push often`.
     """
@@ -394,7 +396,7 @@ def find_opposed_topic_pairs(topics: Sequence[Topic]) -> list[tuple[Topic, Topic
         found += [
             (topics[at], topics[other])
             for other in sorted(near)
-            if compare_statement(said, sayings[other]) is Agreement.OPPOSITE
+            if compare_statements(said, sayings[other]) is StatementRelation.OPPOSITE
         ]
         for key in keys:
             known.setdefault(key, []).append(at)
@@ -504,7 +506,7 @@ class RelatedStatementSearch:
                 if each.trust in USER_TRUST
                 and each.status == "active"
                 and not is_shared(each.path)
-                and compare_statement(said, each.saying or each.description) in OPPOSED
+                and compare_statements(said, each.saying or each.description) in OPPOSED
             ),
             "",
         )
@@ -636,7 +638,7 @@ def _is_related(said: str, known: str, limits: _AgreementLimits) -> bool:
     if any(
         holds_mark_from_every_group(folded, marks) for marks in limits.given_up
     ) or may_agree_or_oppose(folded, limits.opposed, limits.words):
-        return compare_statement(said, known) is not Agreement.UNRELATED
+        return compare_statements(said, known) is not StatementRelation.UNRELATED
     if len(known.split()) <= limits.text_words and is_same_rule(said, known):
         return True
     # No clause says the same or the opposite: only a value can be corrected.
@@ -660,17 +662,21 @@ _SHORT_WORD = 4
 """Letters of a word that is not cut: its forms differ in what is added."""
 
 
-def _compare_topic(said: str, topic: Topic) -> Agreement:
-    found = compare_statement(said, topic.saying)
-    if found is Agreement.UNRELATED:
-        former = read_former_text(topic)
+def _compare_topic(said: str, topic: Topic) -> StatementRelation:
+    found = compare_statements(said, topic.saying)
+    if found is StatementRelation.UNRELATED:
+        former = extract_replaced_text(topic)
         if is_same_rule(said, topic.description):
-            return Agreement.SAME
-        if former and compare_statement(said, former) in _CHANGED:
-            return Agreement.CORRECTED
+            return StatementRelation.SAME
+        if former and compare_statements(said, former) in _CHANGED:
+            return StatementRelation.CORRECTED
     longer = "\n" in topic.body.strip() and topic.provenance.trust in USER_TRUST
-    if longer and found in (Agreement.OPPOSITE, Agreement.RESTATED):
-        return Agreement.PARTLY_OPPOSITE if found is Agreement.OPPOSITE else Agreement.UNRELATED
+    if longer and found in (StatementRelation.OPPOSITE, StatementRelation.RESTATED):
+        return (
+            StatementRelation.PARTLY_OPPOSITE
+            if found is StatementRelation.OPPOSITE
+            else StatementRelation.UNRELATED
+        )
     return found
 
 
@@ -698,16 +704,16 @@ def _find_lost_topic(added: Topic, former: Topic) -> str:
     return next(
         (
             text
-            for text in (former.saying, read_former_text(former))
+            for text in (former.saying, extract_replaced_text(former))
             if text
             and len(text) <= MAX_FORMER_CHARS
-            and not names_whole_topic(read_statement_of(added), text)
+            and not names_whole_topic(extract_memory_statement(added), text)
         ),
         "",
     )
 
 
-def read_former_text(topic: Topic) -> str:
+def extract_replaced_text(topic: Topic) -> str:
     """What a memory's description keeps of one that it replaced; empty where it keeps nothing.
 
     A user may write the same mark themselves: it counts where the memory replaces another and
@@ -718,9 +724,11 @@ def read_former_text(topic: Topic) -> str:
     return "" if is_own else former
 
 
-def drop_former_text(topic: Topic) -> str:
+def remove_replaced_text(topic: Topic) -> str:
     """A memory's description without what it keeps of one that it replaced."""
-    return _split_former(topic.description)[0] if read_former_text(topic) else topic.description
+    return (
+        _split_former(topic.description)[0] if extract_replaced_text(topic) else topic.description
+    )
 
 
 def _split_former(description: str) -> tuple[str, str]:
@@ -746,16 +754,16 @@ def _removal(topic: Topic) -> MemoryChange:
     return MemoryChange(path=topic.path, before=encode_file_text(topic.text()), after=None)
 
 
-def _ask(agreement: Agreement, topic: Topic, said: str) -> tuple[MemoryChange, str] | None:
+def _ask(agreement: StatementRelation, topic: Topic, said: str) -> tuple[MemoryChange, str] | None:
     """What to ask the user about a memory that the new one touches without replacing it."""
-    if agreement is Agreement.CORRECTED:
+    if agreement is StatementRelation.CORRECTED:
         return _removal(topic), f"the user said “{said}”, and this may be what it corrects"
-    if agreement is Agreement.ABANDONED:
+    if agreement is StatementRelation.ABANDONED:
         return _removal(topic), f"the user said “{said}”, and this works with it"
-    if agreement is not Agreement.PARTLY_OPPOSITE:
+    if agreement is not StatementRelation.PARTLY_OPPOSITE:
         return None
     reason = f"the user said “{said}”, and a part of this says otherwise"
-    rest = "" if "\n" in topic.body.strip() else remove_opposed_clauses(said, topic.body)
+    rest = "" if "\n" in topic.body.strip() else remove_contradicted_clauses(said, topic.body)
     if not rest:
         return _removal(topic), reason
     changed = with_header(with_body(topic, f"\n{rest}\n"), {"description": rest[:150]})

@@ -29,7 +29,7 @@ from memorist.auto_memory.memory_changes import (
     ChangeReason,
     MemoryChange,
     find_added_line_fault,
-    render_headline,
+    render_change_headline,
 )
 from memorist.auto_memory.memory_file import Topic, parse_topic
 from memorist.auto_memory.memory_manifest import is_index_file
@@ -45,11 +45,11 @@ from memorist.auto_memory.statement_changes import (
 )
 from memorist.auto_memory.statements.bare_corrections import find_bare_corrections
 from memorist.auto_memory.statements.statement_parser import Statement, find_statements
+from memorist.auto_memory.statements.unconfirmed_statements import find_unconfirmed_statements
 from memorist.auto_memory.statements.user_prose import (
     announces_text_in_next_message,
     extract_redacted_user_text,
 )
-from memorist.auto_memory.statements.waiting_statements import find_waiting_statements
 from memorist.auto_memory.write_evidence import (
     MIN_QUOTE_WORDS,
     collect_typed_evidence,
@@ -206,7 +206,9 @@ class MemoryExtraction:
         may_correct = not self._is_text_announced
         self._is_text_announced = announces_text_in_next_message(typed.text)
         self._statements += statements
-        waiting = keep_typed_statements(find_waiting_statements(typed, self._last_reply()), typed)
+        waiting = keep_typed_statements(
+            find_unconfirmed_statements(typed, self._last_reply()), typed
+        )
         corrections = self._find_corrections(typed, statements) if may_correct else ()
         self._bare_corrections.update(corrections)
         self._deferred_statements += [
@@ -228,7 +230,7 @@ class MemoryExtraction:
         """
         unanswered, self._unanswered = self._unanswered, []
         for typed in unanswered:
-            waiting = keep_typed_statements(find_waiting_statements(typed), typed)
+            waiting = keep_typed_statements(find_unconfirmed_statements(typed), typed)
             self._deferred_statements += [(statement, typed) for statement in waiting]
 
     def _find_corrections(
@@ -303,7 +305,7 @@ class MemoryExtraction:
         """
         if statement in self._bare_corrections:
             with self._memory.folder.scan_once(at_prompt=True):
-                if not self._memory.find_corrected(statement.text):
+                if not self._memory.find_corrected_memories(statement.text):
                     return None
             corrected.append(statement.quote)
             return replace(statement, certain=True)
@@ -334,7 +336,7 @@ class MemoryExtraction:
         memory, decided = self._plan(statement, message)
         why = ChangeReason(
             actor="said",
-            what=render_headline(statement.act, statement.text),
+            what=render_change_headline(statement.act, statement.text),
             session=self._context.id,
             messages=(message.id,),
             quote=statement.quote,
@@ -533,7 +535,7 @@ class MemoryExtraction:
         what = ", ".join(change.path for change in changes[:3]) + (" …" if len(changes) > 3 else "")
         why = ChangeReason(
             actor="extraction",
-            what=render_headline("extract", what),
+            what=render_change_headline("extract", what),
             session=self._context.id,
             messages=tuple(id for id, _ in evidence.user_messages)[-5:],
         )

@@ -64,7 +64,7 @@ class ExtractionPrompts(Struct, frozen=True):
     form: str
 
 
-def is_memory_change(use: ToolUse, folder: Path) -> bool:
+def is_memory_write_call(use: ToolUse, folder: Path) -> bool:
     """Whether a tool call of the host's agent changes memory.
 
     It may do so with a file tool, with Anthropic's memory tool, or through memorist's MCP server.
@@ -94,7 +94,9 @@ def has_written_memory(messages: Sequence[Message], folder: Path) -> bool:
 
     Extraction is skipped then (claude-code.md section 8.3).
     """
-    return any(is_memory_change(use, folder) for message in messages for use in message.tool_uses)
+    return any(
+        is_memory_write_call(use, folder) for message in messages for use in message.tool_uses
+    )
 
 
 def count_dialogue_messages(messages: Sequence[Message]) -> int:

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
-from memorist.auto_memory.history_objects import (
+from memorist.auto_memory.git_objects import (
     FOLDER_MODE,
     KINDS,
     TREE_ENTRY,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from memorist.auto_memory.history_objects import compute_blob_id
+from memorist.auto_memory.git_objects import compute_blob_id
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
 from memorist.auto_memory.memory_file import Trust, parse_topic
 from memorist.errors import InputError

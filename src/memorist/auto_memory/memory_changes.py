@@ -68,7 +68,7 @@ MAX_HEADLINE_CHARS = 120
 """Characters of a headline: about what a terminal shows beside date and actor."""
 
 
-def render_headline(verb: str, what: str) -> str:
+def render_change_headline(verb: str, what: str) -> str:
     """Render the one-line description of a change, with an ellipsis where it is cut.
 
     Secrets are redacted before the cut: half of one is no longer known for what it is.
@@ -149,7 +149,7 @@ def parse_changed_paths(text: str) -> tuple[str, ...]:
     )
 
 
-def find_path_problem(
+def find_memory_path_problem(
     path: str, existing_paths: tuple[str, ...] | frozenset[str] = frozenset()
 ) -> str | None:
     """Find out why a relative path cannot be a memory's: one sentence, or None when it can.

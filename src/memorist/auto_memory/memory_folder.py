@@ -14,14 +14,14 @@ import msgspec
 from msgspec.structs import replace
 
 from memorist.auto_memory.folder_change_detector import FolderChangeDetector
-from memorist.auto_memory.history_objects import compute_blob_id
+from memorist.auto_memory.git_objects import compute_blob_id
 from memorist.auto_memory.history_rewrite import HistoryRewrite
 from memorist.auto_memory.memory_changes import (
     ChangeReason,
     MemoryChange,
     PendingChange,
     describe_external_changes,
-    find_path_problem,
+    find_memory_path_problem,
 )
 from memorist.auto_memory.memory_file import Topic, parse_topic
 from memorist.auto_memory.memory_history import FolderHistory
@@ -49,7 +49,7 @@ from memorist.auto_memory.memory_scan import (
     raises_trust,
     update_scan_entry,
 )
-from memorist.auto_memory.scan_file import ScanFile
+from memorist.auto_memory.scan_cache import ScanCache
 from memorist.auto_memory.team_memory import (
     TEAM_INDEX_PATH,
     TEAM_PREFIX,
@@ -103,7 +103,7 @@ class MemoryFolderReader:
         self._settings = settings
         self._usage_source = usage_source
         self.history = FolderHistory(layout.history)
-        self._scan_file = ScanFile(files, layout)
+        self._scan_cache = ScanCache(files, layout)
         self._scan: FolderScan | None = None
         self._recorded_from = 0.0
         """When changes are recorded again after the disk refused, by the monotonic clock; 0 where
@@ -283,7 +283,7 @@ class MemoryFolderReader:
         """Hold the folder's lock; reload the scan and repair what a killed process left."""
         with hold_lock(self.layout.lock):
             if self.history.repair():
-                self._scan_file.remove()  # a new history needs every file
+                self._scan_cache.remove()  # a new history needs every file
             self._scan = None
             done = False
             try:
@@ -318,7 +318,7 @@ class MemoryFolderReader:
 
     def _loaded_scan(self) -> FolderScan:
         if self._scan is None:
-            self._scan = self._scan_file.load(self._settings.scan_lines)
+            self._scan = self._scan_cache.load(self._settings.scan_lines)
         return self._scan
 
     def _apply_difference(
@@ -332,7 +332,7 @@ class MemoryFolderReader:
         # The history first, then the scan file: after a kill in between, the next scan sees the
         # same difference again and finds nothing new to record.
         self._record_changes(data, rest)
-        self._scan_file.save(self._loaded_scan())
+        self._scan_cache.save(self._loaded_scan())
 
     def _judge(
         self, known: FolderScan, found: ScanDifference, rest: Collection[str] = ()
@@ -577,7 +577,7 @@ class MemoryFolder(MemoryFolderReader):
         """Read one memory. Raises InputError when there is none at this path, or it is too
         large.
         """
-        problem = find_path_problem(path)
+        problem = find_memory_path_problem(path)
         if problem:
             raise InputError(
                 f"{path!r} names no memory. {problem} `memorist memory list` shows all, "
@@ -652,7 +652,7 @@ class MemoryFolder(MemoryFolderReader):
             } | self._rebuild_indexes()
             id = self.history.record(written, reason, self._clock.now(), undoes=undoes)
             remove_if_exists(self._files, self.layout.pending_change)
-            self._scan_file.save(self._loaded_scan())
+            self._scan_cache.save(self._loaded_scan())
             if unlisted:
                 self._changes.accept_own_change()
             return id
@@ -661,7 +661,7 @@ class MemoryFolder(MemoryFolderReader):
         """Check every path and every current content before the first write."""
         used_paths = frozenset(path for path in self._loaded_scan().files if path != INDEX_NAME)
         for change in changes:
-            problem = find_path_problem(change.path, used_paths)
+            problem = find_memory_path_problem(change.path, used_paths)
             if problem:
                 raise InputError(f"{change.path!r} cannot be a memory. {problem}")
             if not self._is_inside(change.path):
@@ -702,7 +702,7 @@ class MemoryFolder(MemoryFolderReader):
                     if path.relative_to(self.layout.state).parts[0].startswith(_DERIVED_PREFIXES)
                 ]
                 known = self._loaded_scan()
-                self._scan_file.remove()
+                self._scan_cache.remove()
                 for derived in (self.layout.pending_change, *purged):
                     remove_if_exists(self._files, derived)
                 left = {

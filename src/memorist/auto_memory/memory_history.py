@@ -18,12 +18,12 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from memorist.auto_memory.history_objects import (
+from memorist.auto_memory.git_objects import (
     TreeEditor,
     add_blobs,
     build_commit,
     cast_to_object_id,
-    read_tree,
+    read_tree_files,
 )
 from memorist.auto_memory.memory_changes import (
     ChangeReason,
@@ -202,7 +202,7 @@ class FolderHistory:
             return {}
         if self._newest_files is None or self._newest_files[0] != commit.id:
             with self.translate_errors("read"):
-                found = read_tree(repository.object_store, commit.tree)
+                found = read_tree_files(repository.object_store, commit.tree)
             self._newest_files = (commit.id, found)
         return dict(self._newest_files[1])
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
-from memorist.auto_memory.contradiction import find_opposed_topic_pairs
+from memorist.auto_memory.contradiction import find_contradicting_topic_pairs
 from memorist.auto_memory.memory_file import Topic
 from memorist.auto_memory.memory_index import MemoryIndex, list_pointer_targets
 from memorist.auto_memory.memory_manifest import (
@@ -60,11 +60,14 @@ def lint_folder(
     for topic in topics:
         found += _topic_problems(topic, reviewed_digests)
     found += _duplicate_problems(topics)
-    found += [describe_opposed(topic, other) for topic, other in find_opposed_topic_pairs(topics)]
+    found += [
+        describe_contradiction(topic, other)
+        for topic, other in find_contradicting_topic_pairs(topics)
+    ]
     return tuple(sorted(found, key=lambda problem: (problem.path, problem.what)))
 
 
-def describe_opposed(topic: Topic, other: Topic) -> LintProblem:
+def describe_contradiction(topic: Topic, other: Topic) -> LintProblem:
     """The problem of two memories of which one says the opposite of the other."""
     return LintProblem(
         topic.path, f"it says otherwise than {other.path}", "edit or forget one of them"
@@ -275,8 +278,8 @@ def lint_memory_folders(memory: AutoMemory) -> tuple[list[Topic], list[LintProbl
     mine = [replace(topic, path=EVERYWHERE_PREFIX + topic.path) for topic in mine]
     problems += [replace(each, path=EVERYWHERE_PREFIX + each.path) for each in wrong]
     problems += [
-        describe_opposed(topic, other)
-        for topic, other in find_opposed_topic_pairs([*mine, *topics])
+        describe_contradiction(topic, other)
+        for topic, other in find_contradicting_topic_pairs([*mine, *topics])
         if topic in topics and other in mine
     ]
     return [*topics, *mine], problems

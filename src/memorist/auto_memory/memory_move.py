@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
-from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_headline
+from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_change_headline
 from memorist.auto_memory.team_memory import is_shared
 from memorist.auto_memory.write_result import WriteResult, merge_everywhere_result
 from memorist.core.text_analysis import encode_file_text
@@ -27,7 +27,9 @@ def move_memory(memory: AutoMemory, name: str, *, everywhere: bool) -> WriteResu
         )
     if is_shared(path):
         raise InputError(f"{path} is the team's; only what is yours alone can be moved")
-    reason = ChangeReason(actor="user", what=render_headline("move", topic.description or path))
+    reason = ChangeReason(
+        actor="user", what=render_change_headline("move", topic.description or path)
+    )
     free = target.find_free_path(path.rsplit("/", 1)[-1].removesuffix(".md"))
     change = MemoryChange(path=free, before=None, after=encode_file_text(topic.text()))
     written = target.write([change], reason)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.history_objects import compute_blob_id
+from memorist.auto_memory.git_objects import compute_blob_id
 from memorist.auto_memory.memory_file import Trust, parse_topic
 from memorist.auto_memory.memory_manifest import (
     HEAD_BYTES,
@@ -18,7 +18,11 @@ from memorist.auto_memory.memory_manifest import (
     is_single_line_path,
     read_memory_header,
 )
-from memorist.auto_memory.visible_memory import USER_TRUST, compute_content_digest, find_suspicions
+from memorist.auto_memory.visible_memory import (
+    USER_TRUST,
+    compute_content_digest,
+    find_memory_suspicions,
+)
 from memorist.ports import FileInfo
 from memorist.safety.secrets import redact_bytes
 
@@ -93,7 +97,7 @@ def build_scan_entry(
         head = replace(head, is_whole=False)
     if foreign:
         head = replace(head, trust=Trust.UNKNOWN)
-    found = find_suspicions(topic, Trust.UNKNOWN if foreign else None)
+    found = find_memory_suspicions(topic, Trust.UNKNOWN if foreign else None)
     if found:
         head = replace(head, doubts=found, content_digest=compute_content_digest(written))
     return ScannedFile(facts.size, facts.modified_ns, blob, head, foreign, redacted_blob)

@@ -24,7 +24,7 @@ from memorist.auto_memory.anchors import (
     MemoryAnchor,
     find_named_commands,
     find_path_candidates,
-    is_generated,
+    is_generated_file,
 )
 from memorist.core.lazy import lazy_module
 from memorist.platforms.regular_files import read_regular
@@ -77,7 +77,7 @@ class ProjectFiles:
         found: dict[str, MemoryAnchor] = {}
         for name in find_path_candidates(text):
             path = self._resolve(name)
-            digest = self._digest(path) if path and not is_generated(path) else ""
+            digest = self._digest(path) if path and not is_generated_file(path) else ""
             if digest and digest != UNREADABLE:
                 found[path] = MemoryAnchor("file", path, digest)
         for command in find_named_commands(text):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.contradiction import drop_former_text
+from memorist.auto_memory.contradiction import remove_replaced_text
 from memorist.auto_memory.memory_changes import MemoryChange
 from memorist.auto_memory.memory_file import (
     MemoryKind,
@@ -139,7 +139,7 @@ def plan_removal(statement: Statement, topics: Sequence[Topic]) -> RemoveMemorie
         for topic in near[:MAX_FORGET_MATCHES]
     )
     sure = len(whole) == 1 and wanted <= _significant_stems(
-        _render_text(whole[0], drop_former_text(whole[0]))
+        _render_text(whole[0], remove_replaced_text(whole[0]))
     )
     return RemoveMemories(statement, changes, sure=sure)
 

@@ -48,7 +48,7 @@ def compute_content_digest(topic: Topic) -> str:
     ).hexdigest()[:32]
 
 
-def render_for_reader(topic: Topic) -> str:
+def render_memory_for_reader(topic: Topic) -> str:
     """Render everything that a reader of the memory sees: name, description, text, other header
     values and comments.
     """
@@ -109,14 +109,14 @@ def _header_texts(value: object) -> Iterator[str]:
 
 def explain_unbacked_permission(topic: Topic, trust: Trust) -> tuple[str, ...]:
     """Report a permission granted in a user's name that no quoted words of the user give."""
-    if not grants_permission(render_for_reader(topic)) or (
+    if not grants_permission(render_memory_for_reader(topic)) or (
         trust in USER_TRUST and grants_permission(topic.provenance.quote)
     ):
         return ()
     return ("it grants a permission in the user's name, and no quoted words of the user give it",)
 
 
-def find_suspicions(topic: Topic, trust: Trust | None = None) -> tuple[str, ...]:
+def find_memory_suspicions(topic: Topic, trust: Trust | None = None) -> tuple[str, ...]:
     """Find out why a memory on disk is not shown to a model; empty when it may be.
 
     `trust` overrides the file's own claim where that is not to be believed.

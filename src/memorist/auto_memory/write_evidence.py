@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from memorist.auto_memory.statements.shown_lines import find_shown_lines
+from memorist.auto_memory.statements.introduced_lines import find_introduced_lines
 from memorist.auto_memory.statements.statement_filters import is_reported_speech
 from memorist.auto_memory.statements.user_prose import (
     extract_prose_lines,
@@ -204,7 +204,7 @@ def extract_own_words(text: str) -> str:
     text = cut_others_words(text).strip()
     if "\n" not in text:
         return _own_words_of_line(text)
-    shown = find_shown_lines(text)
+    shown = find_introduced_lines(text)
     own = (line for line in extract_prose_lines(text) if line not in shown)
     return "\n".join(filter(None, map(_own_words_of_line, own)))
 

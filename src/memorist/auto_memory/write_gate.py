@@ -15,9 +15,9 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.client_rules import split_rules
+from memorist.auto_memory.client_rules import parse_client_rules
 from memorist.auto_memory.contradiction import RelatedStatementSearch
-from memorist.auto_memory.memory_changes import Actor, MemoryChange, find_path_problem
+from memorist.auto_memory.memory_changes import Actor, MemoryChange, find_memory_path_problem
 from memorist.auto_memory.memory_file import (
     USER_KINDS,
     Provenance,
@@ -37,7 +37,7 @@ from memorist.auto_memory.quotation_proof import (
 from memorist.auto_memory.statements.task_requests import repeats_only_task_requests
 from memorist.auto_memory.team_memory import (
     TeamMemoryText,
-    find_contradiction,
+    find_contradicted_team_memory,
     find_kind_sharing_problem,
     is_shared,
 )
@@ -45,9 +45,9 @@ from memorist.auto_memory.visible_memory import (
     USER_TRUST,
     compute_content_digest,
     explain_unbacked_permission,
+    find_memory_suspicions,
     find_planted_orders,
-    find_suspicions,
-    render_for_reader,
+    render_memory_for_reader,
 )
 from memorist.auto_memory.write_evidence import (
     WriteEvidence,
@@ -225,7 +225,7 @@ def _find_write_problem(change: MemoryChange, case: GateContext) -> str:
     """
     if case.actor not in MODEL_ACTORS:
         return ""
-    problem = find_path_problem(change.path, frozenset(case.existing_paths))
+    problem = find_memory_path_problem(change.path, frozenset(case.existing_paths))
     if problem:
         return problem
     if find_secrets(change.path):
@@ -340,7 +340,7 @@ def _prove_quote(
 def _has_other_texts(topic: Topic) -> bool:
     """Whether a reader sees more of it than is in name, description and body."""
     plain = f"{topic.name}\n{topic.description}\n{topic.body}"
-    more = render_for_reader(topic)[len(plain) :]
+    more = render_memory_for_reader(topic)[len(plain) :]
     return any(line not in plain for line in more.splitlines())
 
 
@@ -356,9 +356,9 @@ def _determine_origin(
         if change.before is not None
         else Provenance()
     )
-    same = change.before is not None and render_for_reader(
+    same = change.before is not None and render_memory_for_reader(
         parse_topic(change.path, change.before)
-    ) == render_for_reader(topic)
+    ) == render_memory_for_reader(topic)
     trust: Trust
     if case.actor in USER_ACTORS:
         trust, quote = (
@@ -439,7 +439,7 @@ def _team_conflict_reasons(
         and _has_same_content(parse_topic(change.path, change.before), topic)
     ):
         return ()
-    path = find_contradiction(topic.body, case.team_memories)
+    path = find_contradicted_team_memory(topic.body, case.team_memories)
     return (f"the team's memory {path} says otherwise",) if path else ()
 
 
@@ -456,7 +456,7 @@ def _stated_conflict_reasons(
         and _has_same_content(parse_topic(change.path, change.before), topic)
     ):
         return ()
-    rules = [topic.description, *(each.text for each in split_rules("", topic.body))]
+    rules = [topic.description, *(each.text for each in parse_client_rules("", topic.body))]
     found = (
         prefix + path
         for rule in dict.fromkeys(rules[:MAX_COMPARED_RULES])
@@ -475,7 +475,7 @@ def _trust_without_quote(topic: Topic, case: GateContext) -> Trust:
     return (
         Trust.OUTSIDE
         if is_from_outside(topic.body, case.evidence)
-        or is_from_outside(render_for_reader(topic), case.evidence)
+        or is_from_outside(render_memory_for_reader(topic), case.evidence)
         else Trust.DERIVED
     )
 
@@ -537,8 +537,8 @@ def _has_outside_instruction(
     topic: Topic, before: Topic | None, trust: Trust, case: GateContext
 ) -> bool:
     """Whether any part that came from outside tells the reader what to do."""
-    text = render_for_reader(topic)
-    known = normalize_for_comparison(render_for_reader(before)) if before is not None else ""
+    text = render_memory_for_reader(topic)
+    known = normalize_for_comparison(render_memory_for_reader(before)) if before is not None else ""
     instructions = (
         sentence
         for sentence in find_borrowed_sentences(text, case.evidence)
@@ -557,8 +557,8 @@ def _has_same_content(one: Topic, other: Topic) -> bool:
     """Whether two states of a memory agree in everything that decides what it says and whether it
     is shown.
     """
-    return (render_for_reader(one), one.kind, one.provenance.status, one.pinned) == (
-        render_for_reader(other),
+    return (render_memory_for_reader(one), one.kind, one.provenance.status, one.pinned) == (
+        render_memory_for_reader(other),
         other.kind,
         other.provenance.status,
         other.pinned,
@@ -573,7 +573,7 @@ def find_reasons_to_withhold_memory(
     Checked at load, since files can be changed without passing the gate. `trust` overrides the
     file's own claim where that is not to be believed.
     """
-    found = find_suspicions(topic, trust)
+    found = find_memory_suspicions(topic, trust)
     return () if found and compute_content_digest(topic) in reviewed_digests else found
 
 

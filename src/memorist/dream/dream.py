@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.memory_changes import render_headline
+from memorist.auto_memory.memory_changes import render_change_headline
 from memorist.auto_memory.memory_index import MemoryUsage
 from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.core.prompt_templates import load_prompt
@@ -280,7 +280,7 @@ class Dream(SessionExtension):
         return dreamt
 
     def _report(self, dreamt: DreamReport, events: Sequence[Event], seconds: float) -> None:
-        what = render_headline("dream", summarize_acts(dreamt.acts) or "nothing to do")
+        what = render_change_headline("dream", summarize_acts(dreamt.acts) or "nothing to do")
         last: Event = DreamFinished(dreamt.change, dreamt.way, what, len(dreamt.waiting), seconds)
         with contextlib.suppress(
             StoreError

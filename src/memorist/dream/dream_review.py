@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from memorist.auto_memory.memory_changes import (
     MemoryChange,
     find_added_line_fault,
-    find_path_problem,
+    find_memory_path_problem,
 )
 from memorist.auto_memory.memory_file import parse_topic
 from memorist.auto_memory.memory_manifest import INDEX_NAME
@@ -255,7 +255,11 @@ def _list_changes(
     """The memories that differ, with their bytes before and after."""
     for path, (old, given) in sorted(changed.items()):
         new = _with_header(old, given)
-        if path != INDEX_NAME and not find_path_problem(path, frozenset(before)) and old != new:
+        if (
+            path != INDEX_NAME
+            and not find_memory_path_problem(path, frozenset(before))
+            and old != new
+        ):
             yield path, old, new
 
 

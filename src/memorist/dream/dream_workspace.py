@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.anchors import describe_changes
+from memorist.auto_memory.anchors import describe_anchor_changes
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.inbox import Proposal
-from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_headline
+from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_change_headline
 from memorist.auto_memory.memory_file import Topic, parse_topic
 from memorist.auto_memory.memory_index import MemoryUsage, parse_pointer_target
 from memorist.auto_memory.project_files import ProjectFiles
@@ -239,7 +239,9 @@ class _DreamWriter:
                 ),
             ),
         )
-        why = ChangeReason(actor="dream", what=render_headline("dream", summarize_acts(acts)))
+        why = ChangeReason(
+            actor="dream", what=render_change_headline("dream", summarize_acts(acts))
+        )
         written = (
             self._memory.write(changes, why, said, tell=self._events.append)
             if changes
@@ -279,7 +281,7 @@ class _DreamWriter:
             data = read_if_exists(self._workspace.files, self._workspace.layout.folder / path)
             if data is not None:
                 reason = ChangeReason(
-                    actor="dream", what=render_headline("dream asks", f"forget {path}?")
+                    actor="dream", what=render_change_headline("dream asks", f"forget {path}?")
                 )
                 asked += self._memory.propose(
                     [MemoryChange(path=path, before=data, after=None)],
@@ -334,7 +336,7 @@ class _DreamWriter:
 
 
 def _tell_stale(stale: StaleMemory) -> str:
-    return describe_changes(stale.changes, stale.since)
+    return describe_anchor_changes(stale.changes, stale.since)
 
 
 def _stale_mark(stale: StaleMemory) -> str:

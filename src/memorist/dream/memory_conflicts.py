@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from memorist.auto_memory.memory_file import Topic, Trust
-from memorist.auto_memory.statements.statement_similarity import rule_text_key
+from memorist.auto_memory.statements.statement_similarity import compute_rule_key
 from memorist.core.text_analysis import encode_file_text
 from memorist.core.utc_time import format_utc_day
 from memorist.dream.dream_questions import MemoryRemovalQuestion
@@ -67,7 +67,7 @@ class _MemoryStatement(Struct, frozen=True):
 
 def _parse_statement(text: str) -> _MemoryStatement | None:
     text = _BULLET.sub("", text.strip()).strip()
-    rule = rule_text_key(text) if 0 < len(text) <= MAX_STATEMENT_CHARACTERS else ()
+    rule = compute_rule_key(text) if 0 < len(text) <= MAX_STATEMENT_CHARACTERS else ()
     if len(rule) < 2:
         return None
     words = [word.casefold() for word in rule]
@@ -85,7 +85,7 @@ def _parse_statement(text: str) -> _MemoryStatement | None:
         and len(match["value"].split()) <= 4
     )
     head, value = (
-        (rule_text_key(match["head"]), rule_text_key(match["value"]))
+        (compute_rule_key(match["head"]), compute_rule_key(match["value"]))
         if match is not None and telling
         else ((), ())
     )

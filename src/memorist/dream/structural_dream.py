@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.memory_changes import MemoryChange
 from memorist.auto_memory.memory_file import Topic, Trust, with_body, with_header
-from memorist.auto_memory.visible_memory import find_suspicions
+from memorist.auto_memory.visible_memory import find_memory_suspicions
 from memorist.core.text_analysis import encode_file_text
 from memorist.dream.date_repair import date_description, date_lines
 from memorist.dream.dream_questions import MemoryRemovalQuestion, choose_questions
@@ -194,7 +194,11 @@ def _merge_duplicates(
     for group in groups.values():
         # What is withheld from models stays for the user to look at, and does not speak for one
         # that is shown.
-        shown = [topic for topic in group if not find_suspicions(topic)] if len(group) > 1 else []
+        shown = (
+            [topic for topic in group if not find_memory_suspicions(topic)]
+            if len(group) > 1
+            else []
+        )
         if len(shown) < 2:
             continue
         kept, *others = sorted(

@@ -17,8 +17,8 @@ from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.client_rules import ClientRule
 from memorist.auto_memory.extraction import MemoryExtraction
 from memorist.auto_memory.statements.statement_parser import compile_statement_patterns
+from memorist.auto_memory.statements.unconfirmed_statements import compile_unconfirmed_patterns
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
-from memorist.auto_memory.statements.waiting_statements import compile_waiting_patterns
 from memorist.core.languages import list_common_word_keys
 from memorist.core.lazy import precompile_lazy_patterns
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, ToolUse
@@ -319,7 +319,7 @@ def _begin_compiling() -> None:
 def _compile_patterns() -> None:
     list_common_word_keys()
     for _ in chain(
-        compile_statement_patterns(), compile_waiting_patterns(), precompile_lazy_patterns()
+        compile_statement_patterns(), compile_unconfirmed_patterns(), precompile_lazy_patterns()
     ):
         time.sleep(COMPILING_PAUSE)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from memorist.auto_memory.statements.session_wishes import is_typed_no_memory_request
+from memorist.auto_memory.statements.session_requests import is_typed_no_memory_request
 from memorist.core.messages import Message
 from memorist.extensions import SessionExtension
 

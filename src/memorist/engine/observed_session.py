@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from memorist.auto_memory.moved_projects import describe_moved_project, find_moved_projects
-from memorist.auto_memory.statements.session_wishes import read_pinned_text
+from memorist.auto_memory.statements.session_requests import read_pinned_text
 from memorist.compaction.compactor import NO_USAGE
 from memorist.context.rollback import starts_turn
 from memorist.core.messages import Message, Origin, ToolUse

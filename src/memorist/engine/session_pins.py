@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from memorist.auto_memory.statements.session_wishes import find_pinned_text_in_message
+from memorist.auto_memory.statements.session_requests import find_pinned_text_in_message
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.errors import StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionView

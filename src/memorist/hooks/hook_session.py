@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from memorist.auto_memory.statements.session_wishes import (
+from memorist.auto_memory.statements.session_requests import (
     asks_for_no_memory,
     contains_no_memory_request,
     read_pinned_text,

@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, find_path_problem
+from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, find_memory_path_problem
 from memorist.auto_memory.memory_location import read_remote_identity
 from memorist.auto_memory.memory_manifest import is_index_file
 from memorist.auto_memory.team_memory import TEAM_PREFIX
@@ -99,7 +99,7 @@ def _merge_project(
     """The entries after the merge, and the paths that were written here."""
     here = _read_texts(memory)
     usable = [
-        {path: each for path, each in other.items() if not find_path_problem(path)}
+        {path: each for path, each in other.items() if not find_memory_path_problem(path)}
         for other in others
     ]
     entries = merge_project_entries(published, here, usable)

@@ -12,8 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
-from memorist.auto_memory.history_objects import compute_blob_id
-from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_headline
+from memorist.auto_memory.git_objects import compute_blob_id
+from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_change_headline
 from memorist.auto_memory.memory_file import (
     MemoryKind,
     Provenance,
@@ -364,7 +364,7 @@ class MemoryTools:
         messages = tuple(id for id, _ in user)
         why = ChangeReason(
             actor="agent",
-            what=render_headline(
+            what=render_change_headline(
                 self._dependencies.client, arguments.description or arguments.text[:200]
             ),
             session=said.session,
@@ -390,7 +390,7 @@ class MemoryTools:
         )
         why = ChangeReason(
             actor="said" if is_explicit else "agent",
-            what=render_headline(f"{self._dependencies.client} forgets", topic.path),
+            what=render_change_headline(f"{self._dependencies.client} forgets", topic.path),
             session=evidence.session if evidence else self._session_label,
             quote=arguments.quote if is_explicit else "",
         )

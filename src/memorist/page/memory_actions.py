@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.memory_changes import ChangeReason, render_headline
+from memorist.auto_memory.memory_changes import ChangeReason, render_change_headline
 from memorist.auto_memory.stale_memories import confirm_memories
 from memorist.auto_memory.write_result import WriteResult
 from memorist.engine.memory_purge import purge_memories
@@ -45,7 +45,7 @@ def _edit(context: PageContext, path: str, text: str) -> str:
 
 
 def _forget(context: PageContext, path: str) -> str:
-    why = ChangeReason(actor="user", what=render_headline("forget", path))
+    why = ChangeReason(actor="user", what=render_change_headline("forget", path))
     return _describe(context.memory.forget([path], why), say("Forgotten; undo brings it back"))
 
 

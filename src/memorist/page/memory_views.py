@@ -7,7 +7,7 @@ from itertools import groupby
 
 from msgspec import structs
 
-from memorist.auto_memory.anchors import describe_changes
+from memorist.auto_memory.anchors import describe_anchor_changes
 from memorist.auto_memory.line_authors import blame_memory
 from memorist.auto_memory.memory_changes import RecordedChange
 from memorist.auto_memory.memory_file import Trust
@@ -126,7 +126,7 @@ def _list_problems(context: PageContext) -> list[PageRow]:
     _, problems = lint_memory_folders(context.memory)
     rows = [_problem_row(context, each.path, each.what, each.cure) for each in problems]
     for stale in find_stale_memories(context.memory):
-        what = describe_changes(stale.changes, stale.since)
+        what = describe_anchor_changes(stale.changes, stale.since)
         still = context.action(say("Still true"), "confirm", path=stale.path)
         row = _problem_row(context, stale.path, what, say("still true? else edit or forget it"))
         rows.append(structs.replace(row, actions=[still]))

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from memorist.auto_memory.anchors import describe_changes, read_anchors
+from memorist.auto_memory.anchors import describe_anchor_changes, read_anchors
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.client_rules import ClientRule
 from memorist.auto_memory.memory_manifest import MemoryHeader
@@ -327,7 +327,7 @@ class MemoryRecall:
                     settings=settings,
                 )
                 rendered = add_anchor_change_remark(
-                    rendered, describe_changes(changes, topic.verified_day), self._prompts
+                    rendered, describe_anchor_changes(changes, topic.verified_day), self._prompts
                 )
                 if changes.is_void and heads[pick.path].trust not in USER_TRUST:
                     doubts = ("nothing that it names is there any more", *doubts)

@@ -9,11 +9,11 @@ from functools import lru_cache
 from msgspec.structs import replace
 
 from memorist.auto_memory.contradiction import (
-    Agreement,
-    compare_statement,
-    remove_opposed_clauses,
+    StatementRelation,
+    compare_statements,
+    remove_contradicted_clauses,
 )
-from memorist.auto_memory.statements.statement_similarity import rule_text_key
+from memorist.auto_memory.statements.statement_similarity import compute_rule_key
 from memorist.rollouts.handbook import HandbookEntry
 from memorist.rollouts.raw_memory import REPORTED_PREFIX, SAID_PREFIX
 
@@ -40,7 +40,7 @@ _NEGATING = frozenset({"not", "never", "不", "别", "勿"})
 @lru_cache(maxsize=16_384)
 def normalize_claim(text: str) -> tuple[str, ...]:
     """The words of a claim without what varies between its wordings; equal for two texts of one."""
-    return rule_text_key(text) or (text.strip(),)
+    return compute_rule_key(text) or (text.strip(),)
 
 
 @lru_cache(maxsize=16_384)
@@ -51,40 +51,42 @@ def _split_subject(text: str) -> tuple[tuple[str, ...], str]:
     A claim that stage one writes as `command → result` has the command as its subject.
     """
     head, arrow, result = text.partition(_ARROW)
-    if arrow and result.strip() and rule_text_key(head):
-        return (_ARROW, *rule_text_key(head)), result.strip()
+    if arrow and result.strip() and compute_rule_key(head):
+        return (_ARROW, *compute_rule_key(head)), result.strip()
     if text.startswith(_QUOTING_PREFIXES):
         return (), ""
     found = _VALUE.search(text)
     before = text[: found.start()] if found else ""
     if found is None or len(before.split()) < _MIN_SUBJECT_WORDS or not before[-1:].isspace():
         return (), ""
-    return rule_text_key(before), found[0].rstrip(".;!")
+    return compute_rule_key(before), found[0].rstrip(".;!")
 
 
 @lru_cache(maxsize=16_384)
 def _split_polarity(text: str) -> tuple[tuple[str, ...], bool]:
     """Return a claim without the words before its verb, and whether those negate it."""
-    tokens = rule_text_key(text)
+    tokens = compute_rule_key(text)
     at = 0
     while at < len(tokens) and tokens[at].casefold() in _FRONT:
         at += 1
     return tokens[at:], any(token.casefold() in _NEGATING for token in tokens[:at])
 
 
-_RETRACTING = frozenset((Agreement.OPPOSITE, Agreement.CORRECTED, Agreement.ABANDONED))
+_RETRACTING = frozenset(
+    (StatementRelation.OPPOSITE, StatementRelation.CORRECTED, StatementRelation.ABANDONED)
+)
 """How the user's later words stand to earlier ones that no longer hold."""
 
 
 @lru_cache(maxsize=16_384)
 def _find_remainder(newer: str, older: str) -> str:
     """What still holds of the user's earlier words beside the later ones; empty for nothing."""
-    agreement = compare_statement(newer, older)
+    agreement = compare_statements(newer, older)
     if agreement in _RETRACTING:
         return ""
-    if agreement is not Agreement.PARTLY_OPPOSITE:
+    if agreement is not StatementRelation.PARTLY_OPPOSITE:
         return older
-    rest = remove_opposed_clauses(newer, older)
+    rest = remove_contradicted_clauses(newer, older)
     return rest and _find_remainder(newer, rest)
 
 

@@ -13,8 +13,8 @@ from msgspec import Struct, field
 from memorist.auto_memory.quotation_proof import find_typed_statements
 from memorist.auto_memory.relative_dates import make_dates_absolute
 from memorist.auto_memory.statements.statement_parser import Statement
+from memorist.auto_memory.statements.unconfirmed_statements import find_unconfirmed_statements
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
-from memorist.auto_memory.statements.waiting_statements import find_waiting_statements
 from memorist.auto_memory.write_evidence import cut_others_words
 from memorist.core.apply_patch import FileEdit
 from memorist.core.lazy import lazy_pattern
@@ -301,7 +301,7 @@ class TaskLogBuilder:
         ]
         own = cut_others_words(words) if message.is_typed else ""
         probable = _find_probable_rules(message, own) if own and not statements else []
-        self.has_probable_rule |= bool(probable or find_waiting_statements(message))
+        self.has_probable_rule |= bool(probable or find_unconfirmed_statements(message))
         if (
             act is MessageTaskEffect.BEGINS
             and self.tasks
@@ -514,7 +514,7 @@ def _find_probable_rules(message: Message, words: str) -> list[str]:
     """The user's sentences that probably are to last, in their words: a later session may weigh
     them, no program takes them for a rule.
     """
-    waiting = find_waiting_statements(message) if len(words) <= MAX_PROBABLE_CHARACTERS else ()
+    waiting = find_unconfirmed_statements(message) if len(words) <= MAX_PROBABLE_CHARACTERS else ()
     quotes = [" ".join(each.quote.split()) for each in waiting if each.quote in words]
     quotes = [
         each

@@ -222,7 +222,7 @@ class MemoryLayout:
 
     @property
     def scan_changes(self) -> Path:
-        """What changed since the whole scan was written; see `memorist.auto_memory.scan_file`."""
+        """What changed since the whole scan was written; see `memorist.auto_memory.scan_cache`."""
         return self.state / "scan-changes.json"
 
     @property

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Collection
 from pathlib import PurePosixPath
 
-from memorist.auto_memory.memory_changes import find_path_problem
+from memorist.auto_memory.memory_changes import find_memory_path_problem
 from memorist.auto_memory.memory_manifest import has_misleading_name
 from memorist.safety.hidden_characters import fold_text
 from memorist.safety.secrets import find_secrets
@@ -95,7 +95,7 @@ def _location_problem(key: str) -> str:
         return "The name leads out of the folder."
     if any(part.endswith(".md") for part in key.split("/")[:-1]):
         return "A folder in the name is called like a memory."
-    return find_path_problem(key) or ""
+    return find_memory_path_problem(key) or ""
 
 
 def _visibility_problem(key: str) -> str:

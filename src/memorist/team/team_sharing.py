@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_headline
+from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_change_headline
 from memorist.auto_memory.memory_file import MemoryKind
 from memorist.auto_memory.team_memory import (
     TEAM_PREFIX,
@@ -42,7 +42,7 @@ def share_memories(
             MemoryChange(path=TEAM_PREFIX + path, before=None, after=data),
             MemoryChange(path=path, before=data, after=None),
         ]
-    headline = render_headline("share", ", ".join(paths))
+    headline = render_change_headline("share", ", ".join(paths))
     return memory.write(changes, ChangeReason(actor="user", what=headline))
 
 

@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_headline
+from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_change_headline
 from memorist.auto_memory.team_memory import TEAM_PREFIX
 from memorist.auto_memory.write_gate import RefusedChange
 from memorist.auto_memory.write_result import WriteResult
@@ -317,7 +317,7 @@ class TeamSync:
         what = ", ".join(change.path.removeprefix(TEAM_PREFIX) for change in real[:3]) + (
             f" and {len(real) - 3} more" if len(real) > 3 else ""
         )
-        why = ChangeReason(actor="team", what=render_headline("team", what))
+        why = ChangeReason(actor="team", what=render_change_headline("team", what))
         try:
             return self._memory.write(real, why)
         except InputError:

@@ -13,16 +13,16 @@ from collections.abc import Mapping, Sequence
 
 from memorist.auto_memory.interop.dialect import (
     MEMORY_TRAITS,
-    Dialect,
     DialectExport,
     DialectImport,
     ExportLoss,
     IgnoredEntry,
+    MemoryDialect,
     claim_free_path,
     decode_text,
-    track_used_paths,
+    number_used_paths,
 )
-from memorist.auto_memory.memory_changes import find_path_problem
+from memorist.auto_memory.memory_changes import find_memory_path_problem
 from memorist.auto_memory.memory_file import Topic, make_file_name, parse_topic
 from memorist.auto_memory.memory_index import (
     MemoryIndex,
@@ -64,7 +64,7 @@ def import_claude_code_memory(files: Mapping[str, bytes]) -> DialectImport:
     """Read every Markdown file but the index, bytes unchanged."""
     topics: list[Topic] = []
     left: list[IgnoredEntry] = []
-    used_paths = track_used_paths(files)
+    used_paths = number_used_paths(files)
     for path, data in sorted(files.items()):
         why = _why_no_memory(path, data)
         if why:
@@ -104,7 +104,7 @@ def _why_no_memory(path: str, data: bytes) -> str:
 
 def _find_usable_path(path: str, used_paths: dict[str, int]) -> str:
     """Return the path, or another one where a memory folder does not accept it."""
-    if find_path_problem(path) is None and replace_surrogates(path) == path:
+    if find_memory_path_problem(path) is None and replace_surrogates(path) == path:
         return path
     return claim_free_path(make_file_name(path.rsplit("/", 1)[-1].removesuffix(".md")), used_paths)
 
@@ -161,7 +161,7 @@ def _is_same_index(index: str, built: MemoryIndex) -> bool:
     )
 
 
-CLAUDE_CODE = Dialect(
+CLAUDE_CODE = MemoryDialect(
     name="claude-code",
     title="Claude Code",
     supported_traits=frozenset(MEMORY_TRAITS),

@@ -14,22 +14,22 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from memorist.auto_memory.interop.dialect import (
-    Dialect,
     DialectExport,
     DialectImport,
     ExportLoss,
     HeadedSection,
     IgnoredEntry,
-    build_loss_records,
+    MemoryDialect,
+    build_export_losses,
     claim_free_path,
     create_entry_topic,
     decode_text,
-    find_losses,
+    find_export_losses,
+    number_used_paths,
     parse_bullets,
     render_bullet,
     separate_superseded_memories,
     split_headed_sections,
-    track_used_paths,
 )
 from memorist.auto_memory.memory_file import MemoryKind, Topic, make_file_name
 from memorist.core.text_analysis import encode_file_text
@@ -401,11 +401,11 @@ def export_codex_memory(
         for path, data in existing_files.items()
         if path.startswith(NOTES_FOLDER)
     }
-    used_paths = track_used_paths(existing_files)
+    used_paths = number_used_paths(existing_files)
     files: dict[str, bytes] = {}
     losses: list[ExportLoss] = [*missing]
     for topic in active:
-        losses += build_loss_records(topic, find_losses(topic, _CODEX_TRAITS))
+        losses += build_export_losses(topic, find_export_losses(topic, _CODEX_TRAITS))
         data = encode_file_text(f"# {' '.join(topic.name.split())}\n\n{topic.body.strip()}\n")
         if _stripped_text(data) not in known:
             known.add(_stripped_text(data))
@@ -428,7 +428,7 @@ def _note_path(topic: Topic, used_paths: dict[str, int]) -> str:
     return claim_free_path(f"{NOTES_FOLDER}{time}-{slug}.md", used_paths)
 
 
-CODEX = Dialect(
+CODEX = MemoryDialect(
     name="codex",
     title="Codex",
     supported_traits=_CODEX_TRAITS,

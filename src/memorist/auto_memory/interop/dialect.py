@@ -206,7 +206,7 @@ class DialectExport(Struct, frozen=True, kw_only=True):
     losses: tuple[ExportLoss, ...] = ()
 
 
-class Dialect(Struct, frozen=True, kw_only=True):
+class MemoryDialect(Struct, frozen=True, kw_only=True):
     """One layout.
 
     `write` takes the memories, most valuable first, and the target's existing files, whose foreign
@@ -298,7 +298,7 @@ def _first_header_line(text: str) -> str:
     return " ".join(replace_surrogates(line).split())
 
 
-def track_used_paths(paths: Iterable[str]) -> dict[str, int]:
+def number_used_paths(paths: Iterable[str]) -> dict[str, int]:
     """Map used paths (folded) to the number that the next path of that name gets."""
     return dict.fromkeys(map(fold_path, paths), 2)
 
@@ -319,7 +319,7 @@ def fold_path(path: str) -> str:
     return unicodedata.normalize("NFKC", path).casefold()
 
 
-def find_losses(topic: Topic, supported_traits: frozenset[str]) -> tuple[str, ...]:
+def find_export_losses(topic: Topic, supported_traits: frozenset[str]) -> tuple[str, ...]:
     """Find what a memory loses in a dialect with only these traits."""
     front = topic.document.front
     provenance = topic.provenance
@@ -346,7 +346,7 @@ def find_losses(topic: Topic, supported_traits: frozenset[str]) -> tuple[str, ..
     return tuple(name for name in MEMORY_TRAITS if there[name] and name not in supported_traits)
 
 
-def build_loss_records(topic: Topic, what: Sequence[str]) -> tuple[ExportLoss, ...]:
+def build_export_losses(topic: Topic, what: Sequence[str]) -> tuple[ExportLoss, ...]:
     """Build the loss record of one memory; empty when nothing is lost."""
     return (ExportLoss(topic.path, tuple(what)),) if what else ()
 

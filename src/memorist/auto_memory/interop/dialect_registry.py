@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from memorist.auto_memory.interop.claude_code_memory import CLAUDE_CODE
 from memorist.auto_memory.interop.codex_memory import CODEX
 from memorist.auto_memory.interop.dialect import (
-    Dialect,
+    MemoryDialect,
 )
 from memorist.auto_memory.interop.gemini_memory import GEMINI
 from memorist.auto_memory.interop.hermes_memory import HERMES
 from memorist.auto_memory.interop.instruction_files import INSTRUCTIONS
 
-DIALECTS: dict[str, Dialect] = {
+DIALECTS: dict[str, MemoryDialect] = {
     each.name: each for each in (CODEX, HERMES, GEMINI, CLAUDE_CODE, INSTRUCTIONS)
 }
 """Most specific first: a version line or a section sign is unique, while an instruction file may

@@ -11,17 +11,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from memorist.auto_memory.interop.dialect import (
-    Dialect,
     DialectExport,
     DialectImport,
     ExportLoss,
     IgnoredEntry,
-    build_loss_records,
+    MemoryDialect,
+    build_export_losses,
     collapse_whitespace,
     create_list_topics,
     decode_text,
     export_to_section,
-    find_losses,
+    find_export_losses,
     find_section_span,
     separate_superseded_memories,
     split_headed_sections,
@@ -101,13 +101,15 @@ def export_gemini_memory(
             losses.append(ExportLoss(topic.path, (why,), whole=True))
             continue
         brackets = ("angle brackets",) if "<" in topic.body or ">" in topic.body else ()
-        losses += build_loss_records(topic, (*find_losses(topic, _GEMINI_TRAITS), *brackets))
+        losses += build_export_losses(
+            topic, (*find_export_losses(topic, _GEMINI_TRAITS), *brackets)
+        )
         lines.append(line)
     existing = existing_files.get(GEMINI_FILE, b"")
     return export_to_section(existing, GEMINI_FILE, GEMINI_HEADING, lines, losses)
 
 
-GEMINI = Dialect(
+GEMINI = MemoryDialect(
     name="gemini",
     title="Gemini CLI",
     supported_traits=_GEMINI_TRAITS,

@@ -11,15 +11,15 @@ import re
 from collections.abc import Mapping, Sequence
 
 from memorist.auto_memory.interop.dialect import (
-    Dialect,
     DialectExport,
     DialectImport,
     ExportLoss,
     IgnoredEntry,
-    build_loss_records,
+    MemoryDialect,
+    build_export_losses,
     create_entry_topic,
     decode_text,
-    find_losses,
+    find_export_losses,
     separate_superseded_memories,
 )
 from memorist.auto_memory.memory_file import USER_KINDS, MemoryKind, Topic
@@ -108,11 +108,11 @@ def export_hermes_memory(
         sign = (
             ("a section sign on a line of its own",) if _SEPARATOR_LINE.search(topic.body) else ()
         )
-        losses += build_loss_records(
+        losses += build_export_losses(
             topic,
             (
                 *kind,
-                *(each for each in find_losses(topic, _HERMES_TRAITS) if each != "kind"),
+                *(each for each in find_export_losses(topic, _HERMES_TRAITS) if each != "kind"),
                 *sign,
             ),
         )
@@ -144,7 +144,7 @@ def _why_refused(text: str, name: str, there: Sequence[str]) -> str:
     )
 
 
-HERMES = Dialect(
+HERMES = MemoryDialect(
     name="hermes",
     title="Hermes Agent",
     supported_traits=_HERMES_TRAITS,

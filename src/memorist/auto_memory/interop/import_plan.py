@@ -14,12 +14,12 @@ from memorist.auto_memory.interop.dialect import (
     DialectImport,
     IgnoredEntry,
     claim_free_path,
-    track_used_paths,
+    number_used_paths,
 )
 from memorist.auto_memory.memory_changes import MemoryChange
 from memorist.auto_memory.memory_file import MemoryKind, Topic, parse_topic
 from memorist.auto_memory.memory_manifest import describe_excess_size
-from memorist.auto_memory.statements.statement_similarity import rule_text_key
+from memorist.auto_memory.statements.statement_similarity import compute_rule_key
 from memorist.auto_memory.write_gate import (
     GateContext,
     NeedsReview,
@@ -82,12 +82,12 @@ class _KnownTexts:
         """Add a text and its location."""
         self._marks.setdefault(compute_body_digest(text), where)
         if len(text) <= MAX_COMPARED_CHARS:
-            self._rules.setdefault(rule_text_key(text), where)
+            self._rules.setdefault(compute_rule_key(text), where)
 
     def find(self, text: str) -> str:
         """Return the location of an equivalent text; empty for none."""
         exact = self._marks.get(compute_body_digest(text), "")
-        rule = rule_text_key(text) if not exact and len(text) <= MAX_COMPARED_CHARS else ()
+        rule = compute_rule_key(text) if not exact and len(text) <= MAX_COMPARED_CHARS else ()
         return exact or (self._rules.get(rule, "") if rule else "")
 
 
@@ -101,7 +101,7 @@ def plan_import(
     for topic in target.proposed:
         known.add("a proposal in the inbox", topic.body)
     present = {topic.path: topic for topic in target.topics}
-    used_paths = track_used_paths(present)
+    used_paths = number_used_paths(present)
     items: list[ImportItem] = []
     skipped: list[IgnoredEntry] = []
     for topic in read.topics:

@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from memorist.auto_memory.interop.dialect import (
-    Dialect,
     DialectExport,
     DialectImport,
     ExportLoss,
     IgnoredEntry,
-    build_loss_records,
+    MemoryDialect,
+    build_export_losses,
     create_entry_topic,
     create_list_topics,
     decode_text,
     export_to_section,
-    find_losses,
+    find_export_losses,
     find_section_span,
     separate_superseded_memories,
     split_headed_sections,
@@ -95,14 +95,14 @@ def export_instruction_memory(
     losses: list[ExportLoss] = [*missing]
     for topic in active:
         kind = () if topic.kind in (None, MemoryKind.FEEDBACK) else ("kind",)
-        others = (each for each in find_losses(topic, _INSTRUCTION_TRAITS) if each != "kind")
-        losses += build_loss_records(topic, (*kind, *others))
+        others = (each for each in find_export_losses(topic, _INSTRUCTION_TRAITS) if each != "kind")
+        losses += build_export_losses(topic, (*kind, *others))
     existing = existing_files.get(INSTRUCTION_FILE, b"")
     entries = [topic.body for topic in active]
     return export_to_section(existing, INSTRUCTION_FILE, INSTRUCTION_HEADING, entries, losses)
 
 
-INSTRUCTIONS = Dialect(
+INSTRUCTIONS = MemoryDialect(
     name="instructions",
     title="Instruction file",
     supported_traits=_INSTRUCTION_TRAITS,

@@ -11,11 +11,11 @@ from memorist.auto_memory.interop.dialect import mark_fenced_lines, parse_bullet
 from memorist.auto_memory.statements.conversation_score import score_conversation_sentence
 from memorist.auto_memory.statements.sentence_language import is_english
 from memorist.auto_memory.statements.statement_filters import is_question
-from memorist.auto_memory.statements.user_prose import ProseSentence, split_prose_sentences
-from memorist.auto_memory.statements.waiting_statements import (
+from memorist.auto_memory.statements.unconfirmed_statements import (
     is_long_enough,
     matches_statement_pattern,
 )
+from memorist.auto_memory.statements.user_prose import ProseSentence, split_prose_sentences
 from memorist.auto_memory.statements.written_rule_score import score_written_rule, split_words
 from memorist.core.text_analysis import replace_surrogates
 

@@ -9,10 +9,10 @@ from msgspec import Struct
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.interop.dialect import (
-    Dialect,
     DialectImport,
     ExportLoss,
     IgnoredEntry,
+    MemoryDialect,
 )
 from memorist.auto_memory.interop.dialect_registry import DIALECTS, find_memory_dialect
 from memorist.auto_memory.interop.import_plan import ImportPlan, ImportTarget, plan_import
@@ -74,7 +74,7 @@ def read_import_source(files: FileSystem, path: Path, dialect: str = "") -> Impo
     )
 
 
-def _get_dialect(name: str) -> Dialect:
+def _get_dialect(name: str) -> MemoryDialect:
     if name not in DIALECTS:
         raise InputError(f"there is no dialect {name}; there are {', '.join(sorted(DIALECTS))}")
     return DIALECTS[name]
@@ -258,7 +258,7 @@ def plan_export(
 
 
 def _read_inspected_files(
-    files: FileSystem, folder: Path, dialect: Dialect, names: Mapping[str, str]
+    files: FileSystem, folder: Path, dialect: MemoryDialect, names: Mapping[str, str]
 ) -> dict[str, bytes]:
     """Read the target's files that the dialect inspects."""
     found: dict[str, bytes] = {}

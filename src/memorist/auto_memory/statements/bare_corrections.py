@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memorist.auto_memory.statements.shown_lines import find_shown_lines
+from memorist.auto_memory.statements.introduced_lines import find_introduced_lines
 from memorist.auto_memory.statements.statement_filters import (
     is_question,
     is_reported_speech,
@@ -19,8 +19,8 @@ from memorist.auto_memory.statements.statement_filters import (
 from memorist.auto_memory.statements.statement_kind import choose_memory_kind
 from memorist.auto_memory.statements.statement_parser import Statement, split_typed_text
 from memorist.auto_memory.statements.user_prose import (
+    asks_for_work_on_text,
     extract_redacted_user_text,
-    is_text_job,
 )
 from memorist.auto_memory.value_correction import read_value_correction
 from memorist.core.lazy import lazy_pattern
@@ -47,9 +47,9 @@ def find_bare_corrections(message: Message) -> tuple[Statement, ...]:
 
 
 def _corrections_in(typed: str) -> Iterator[tuple[str, str]]:
-    if typed.startswith(("!", "/")) or is_text_job(typed):
+    if typed.startswith(("!", "/")) or asks_for_work_on_text(typed):
         return
-    shown = find_shown_lines(typed)
+    shown = find_introduced_lines(typed)
     for sentence in split_typed_text(typed):
         if (
             sentence.in_list

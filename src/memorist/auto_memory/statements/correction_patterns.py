@@ -7,7 +7,10 @@ French, Spanish, Portuguese, German, Russian, Chinese and Japanese.
 
 from __future__ import annotations
 
-from memorist.auto_memory.statements.statement_patterns import StatementPattern, define_pattern
+from memorist.auto_memory.statements.statement_patterns import (
+    StatementPattern,
+    define_statement_pattern,
+)
 
 _LATIN_NAME = r"[A-Za-z][\w.+#/-]*"
 _PROPER_NAME = r"(?-i:[A-Z])[\w.+#-]*(?: (?-i:[A-Z\d])[\w.+#-]*)?"
@@ -17,175 +20,175 @@ _SETTING = (
 )
 
 CORRECTIONS: tuple[StatementPattern, ...] = (
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:i|we) (?:always|usually|normally|typically|mostly) (?:deploy|release|test|merge|push|commit|review|run|write|use|work|start|"
         r"rebase|squash|ship|develop|build|name|log)\b(?! (?:it|that|this|them)\b).{3,})",
         unless=r".*\b(?:but|error|fails?|broken|bug)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:please )?(?:answer|reply|respond) (?:only )?(?:in|with|using) \w+s\b[.!]*$)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         rf"(?P<text>(?:[\w-]+ ){{0,3}}{_SETTING}: (?!\d+\s*$)[^\s:][^:?\n]{{2,60}}(?::[\w-]+)?$)",
         unless=r"(?:error|warning|note|failed|expected|got|test results?)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>they (?:all |only |mostly )?(?:use|run|require|work with|are on) (?-i:[A-Z])\w+.*)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>we(?:['’]re| are) (?:now |currently )?(?:switching|moving|migrating) (?:over )?(?:to|from|away from|off) [^?]{3,}|we (?:now|currently) have [^?]{4,}|this is (?-i:[A-Z])[\w.+]+[.!]*$"
         r"|i (?:already )?(?:said|told you):? (?:to )?(?:use|run|write|keep|call|avoid) [^?]{2,}|as a rule,? [^?]{6,})",
         unless=r".*\b(?:error|bug|branch|but|tomorrow|minutes)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>to (?:roll back|deploy|release|restart|reset|publish|seed|rebuild|log in|run the tests|start the \w+),? (?:run|use|call|restart|type|open|go to) [^?]{4,})",
     ),
-    define_pattern(
+    define_statement_pattern(
         "correction",
         r"(?:(?:no|stop|hey|wait)\b[\s,.!;:–—-]*)?(?:don['’]?t do (?:that|this)|not (?:like )?(?:that|this)|not so)[\s,.!;:–—-]+(?P<text>(?:never|always|use|keep|only|ask)\b[^?]{4,})",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>i(?:['’]ll| will|['’]m going to| always| usually)? (?:be )?(?:do(?:ing)?|handl(?:e|ing)|restart(?:ing)?|commit(?:ting)?|push(?:ing)?|merg(?:e|ing)|deploy(?:ing)?|run(?:ning)?|"
         r"edit(?:ing)?|chang(?:e|ing)|manag(?:e|ing)|take care of|taking care of)\b.{3,80}(?:\bmyself\b|\bon my own\b|,? (?:and |so )?(?:please )?(?:don['’]?t|do not|never)\b).*)",
         unless=r".*\b(?:now|today|tonight|later|first|then|this time)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>you (?:may|can|are free to|are allowed to) (?!not\b)\w+\b[^?]{0,60}\b(?:always|whenever|at any ?time)\b[^?]*)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:please )?(?:don['’]?t|do not|never|stop) (?:ask|asking|quiz|interrupt|pester|remind) me\b(?! (?:that|this|it|yet|now)\b)[^?]*)",
         unless=r".*\b(?:for now|right now|yet)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:all |our |your )?(?:error messages|log messages|commit messages|log lines|docstrings|comments|public functions|test names|error codes) (?:must|should|have to|need to) "
         r"(?:never |always |not )?(?!be (?:fixed|shown|displayed|there|visible)\b)[a-z]+\b[^?]*)",
         unless=r".*\b(?:this|here|now|page|button)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>only (?:ever )?(?:use|look|edit|change|touch|modify|read|write|commit|push|answer|reply|ask|work|install|mock)\b(?! (?:it|that|this|them|one|the (?:first|second|last|one))\b)"
         r"[^?]{3,}\b(?:for|in|when|if|during|with|on|after|before)\b[^?]+)",
         unless=r".*\b(?:this|here|now|page|button|above|below)\b",
     ),
     # What something is, and what it is not: in eight languages.
-    define_pattern(
+    define_statement_pattern(
         "rule",
         rf"(?P<text>(?:(?:this|that|it) ?(?:is|['’]s)|(?:das|dies|es) ist|c['’]est|(?:esto|eso) es|(?:isso|isto) é|это),? {_PROPER_NAME}[,;]? "
         rf"(?:not|nicht|(?:et )?pas|(?:y )?no|(?:e )?não|а не) {_PROPER_NAME}\s*[.!]*$"
         rf"|(?:这|那|它)(?:里|边)?是 ?{_LATIN_NAME} ?[，,]? ?(?:而|并)?不是 ?{_LATIN_NAME}[。！!]*$"
         rf"|(?:これ|それ|ここ)は ?{_LATIN_NAME} ?(?:で|であって)?、? ?{_LATIN_NAME} ?(?:では|じゃ)な(?:い|く).{{0,10}})",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:(?:übrigens|au fait|por cierto|aliás|кстати)[\s,]*)?(?:ich|mein\w*|je|mon|ma|mi|yo|eu|meu|minha|me|меня|мой|мою|моя|моего)\b"
         r"[^?,]{0,30}\b(?:heißt?|heiße|m['’]appelle|s['’]appelle|llam[oa]|cham[oa]|зовут) [\w-]+,? (?:(?:und )?nicht|pas|(?:y )?no|(?:e )?não|а не) [\w-]+\s*[.!]*$"
         r"|我(?:的\w{1,4})?叫[^，,。]{1,12}[，,]?不(?:是|叫).{1,12})",
     ),
     # What is to be forgotten, and what is used in its place.
-    define_pattern(
+    define_statement_pattern(
         "correction",
         r"(?P<text>(?:(?:forget(?: about)?|scratch|vergiss|oublie[sz]?|olvida|esque[cç][ae]|забудь(?:те)? про) [^?,;]{1,40}[,;:–—-]+ ?"
         r"(?:we|it['’]?s|use|wir|ab jetzt|jetzt|nous|on|maintenant|ahora|usamos|agora|теперь|сейчас|мы)\b"
         r"|(?:忘掉|忘了) ?[^?，,]{1,30}[，,；] ?(?:现在|我们|改)|[^?？、]{1,30}は忘れて、?(?:今は|これからは)?)[^?？]{2,})",
     ),
     # French, Spanish, Portuguese, German
-    define_pattern(
+    define_statement_pattern(
         "rule",
         rf"(?P<text>(?:utilise|utilisez|emploie|usa|usen|nutze?|verwende?|benutze?|nimm)(?: (?:immer|toujours|siempre|sempre))? {_LATIN_NAME}(?:[, ]+"
         r"(?:stp|svp|s['’]il (?:te|vous) pla[iî]t|por favor|bitte))?[.!]*$)",
         unless=r".*\b(?:es|das|ça|cela|eso|esto|isso|isto|lo|diese\w*)\b[.!]*$",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:on|nous) \w+(?:e|ons) [^,?]{3,50}, (?:jamais|pas|plus) [^?]{3,}|(?:hay que|tienes que|tenemos que|debes|tem que|temos que|a gente tem que) "
         r"[^?]{4,}\b(?:para que|porque|siempre|sempre|cada vez|nunca)\b[^?]*|[^?,]{2,30} (?:tienes que|hay que|se debe) [^?]{4,}\bpara que\b[^?]*)",
         unless=r".*\b(?:maintenant|aujourd['’]hui|hoy|hoje|ahora|agora)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:pode )?me (?:cham(?:[ae]|ar)|trat(?:[ae]|ar)) (?:de|por|como) \S.*|(?:dime|decime|llámame|háblame) (?:siempre |de |en )\S.*)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "correction",
         r"(?:nein|non|no|não|нет|стоп)[\s,.!;:–—-]+(?:(?:nicht so|so nicht|pas comme ça|pas ça|así no|eso no|assim não|не так|не то)[\s,.!;:–—-]+)?"
         rf"(?P<text>(?:nimm|verwende?|nutze?|benutze?|utilise[sz]?|prends|usa|use|usen|используй(?:те)?|бери(?:те)?|юзай) {_LATIN_NAME}[^?]*)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>bitte (?:keine?n? |nur |immer |alle )?(?:[\wäöüß-]+ ){0,4}(?:ohne|mit|in|auf|als|nach) (?:[\wäöüß-]+ ){1,3}(?:vergeben|benennen|schreiben|speichern|anlegen|ablegen|formatieren|angeben)[.!]*$"
         r"|(?:ce|notre) (?:projet|dépôt) (?:utilise|requiert|exige) [^?]{3,}|(?:siga|sigue|segue|suis|suivez|follow) (?:o|a|el|la|le|the) (?-i:[A-Z])[^?]{3,}"
         rf"|(?:rode|roda|execute|ejecuta|corre|lance[sz]?|exécute[sz]?) (?:os |as |los |las |les )?(?:testes|tests|pruebas|builds?|lint\w*) (?:com|con|avec|via) {_LATIN_NAME}[^?]*"
         rf"|(?:o|el|le|a|la) [\wáéíóúçãõ-]+ (?:versiona|usa|utiliza|utilise|roda|corre en|tourne sur) {_LATIN_NAME}[^?]*)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>[^?]{3,60} (?:müssen|sollen|sollten|muss|soll) (?:konsequent|immer|stets|überall|jeweils|grundsätzlich|durchgehend|durchgängig) [^?]{3,} werden[.!]*$"
         r"|[^?]{3,60} (?:immer |stets |beide )?aktuell (?:gehalten werden|halten)(?: (?:müssen|sollen))?[.!]*$|wir \w+en (?:immer|nie|stets) [^?]{4,}"
         r"|(?:bitte )?denke?t? (?:bitte |immer )*an (?:unsere?n?|die|den|das) [^?]{3,}|[^?]{3,}, du sagst mir (?:dann|immer|bitte)?,? ?(?:wann|wenn|ob)\b[^?]*)",
         unless=r".*\b(?:jetzt|heute|diese[mnrs]?|gerade)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:demande|demandez)(?:[- ](?:moi|nous))?(?: (?:l['’]|une? |la |ma )\w+)? (?:uniquement|seulement)\b[^?]*|(?:pide|pídeme|pregúntame|peça|pergunte)(?: (?:permiso|permissão))? (?:solo|sólo|únicamente|só|somente|apenas)\b[^?]*)",
     ),
     # Russian
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>мне (?:удобнее|проще|привычнее|больше нравится|комфортнее) [^?]{4,}|по умолчанию \w+(?:о|ом|ами|ски)(?: \w+)?[.!]*$|больше не \w+(?:й|и|ь)(?:те)? "
         r"[^?]{3,}|(?:надо|нужно|следует) (?:всегда|сначала|каждый раз) [^?]{4,})",
         unless=r".*\b(?:эт\w+|сейчас|здесь|тут)\b",
     ),
     # Chinese
-    define_pattern(
+    define_statement_pattern(
         "correction",
         rf"(?:不对|错了|不是这样的?|不是|不行|不)[，,。！ ]+(?P<text>(?:这里)?(?:应该|应当|得|要|请|我们|咱们|项目)(?:都|一律|统一|是)?(?:用|使用|改用) ?{_LATIN_NAME}.*)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "correction",
         r"(?:[^，,。]{1,8}[，,。！ ]+)?(?P<text>我(?:都|已经|之前|早就)*说过(?:了)?(?:要|不要|别|不用|用|不能|必须|得|先).{2,})",
     ),
-    define_pattern(
+    define_statement_pattern(
         "correction",
         rf"(?P<text>不是 ?{_LATIN_NAME} ?[，,] ?(?:而)?(?:是|用) ?{_LATIN_NAME}[。！!]*$)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:汇报|回答|回复|输出|报告|文档|提交|注释|代码)?(?:的)?(?:格式|风格|语气|口吻|顺序)(?:都|要|请)?(?:改成|改为|统一|用|按|采用).{2,}"
         r"|每次.{1,20}(?:请|要|都|得|记得|顺便|顺带|必须|先).{2,})",
         unless=r".*(?:这次|这个|报错|失败|点击|请求时|登录|刷新|按钮|页面)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         rf"(?P<text>(?:我们|咱们|项目)(?:还是|就|都|现在)?(?:改用|换成|换用|统一用|就用|都用) ?{_LATIN_NAME}.*)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>[^?？]{2,24}(?:时|的时候)[，,](?:你)?(?:就)?(?:直接|先|只|不要|请|必须|都|需|要|应)[^?？]{2,}|尽量[^?？]{0,20}(?:完成|做|写|用|简|少|短|避免)[^?？]*|(?:只|仅)在[^?？]{2,20}(?:处|时|里|中|上|后|前)?(?:加|用|写|放|做|改|执行)[^?？]+"
         r"|[^?？]{2,20}(?:零依赖|不依赖)[^?？]{2,}|[^?？]{2,20}太[多长啰繁][^?？]{0,12}[，,](?:我)?(?:不想看|别|不要|少)[^?？]*)",
         unless=r".*(?:这次|这个|那个|报错|失败|点击|请求时|登录|刷新|按钮|页面|现在|崩溃)",
     ),
     # Japanese: a thing forbidden, a condition that comes again, and what is used here.
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>[^？?]{2,60}(?:(?<![あいきじ])[るうくすつぬぶむぐ])な(?:よ|って)?(?:[。！!、，].*)?$)",
         unless=r".*(?:かな|だな|いいな|のかな|この(?!プロジェクト|リポジトリ)|今(?!後))",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>[^？?]{2,40}(?:あったら|たら|なら|場合は?|ときは?|時は?)、?[^？?]{1,40}(?:止まれ|しろ|せよ|聞け|言え|書け|出せ|待て|やめろ|くれ|して(?:くれ|ね|ほしい))[。！!]*$)",
         unless=r".*(?:エラー|バグ|今(?!後)|この|ボタン|画面)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>[^?？]{2,40}(?:時|際|とき)(?:も|は|には)(?:この)?(?:方針|ルール|規約|手順)を守(?:る|って(?:ください)?)[。！!]*$"
         r"|[^?？]{1,20}より[^?？]{1,20}(?:が|を)(?:大事|大切|重要|重視|優先)[^?？]{0,8}$|できるだけ[^?？]{2,30}(?:で|に)(?:お願い(?:します)?|して(?:ください)?)?[。！!]*$"

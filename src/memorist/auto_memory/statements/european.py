@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from memorist.auto_memory.statements.statement_patterns import StatementPattern, define_pattern
+from memorist.auto_memory.statements.statement_patterns import (
+    StatementPattern,
+    define_statement_pattern,
+)
 
 _CLAUSE_SEPARATOR = r"\s*[:,]\s*"
 
@@ -16,72 +19,76 @@ _RULE_OF = (
 """Asks to forget the rule of something that is named."""
 
 OTHER_FORGET_PATTERNS: tuple[StatementPattern, ...] = (
-    define_pattern("forget", r"(?:bitte )?vergiss(?: bitte)?, (?:dass|was ich) (?P<text>.{5,})"),
-    define_pattern("forget", r"oublie (?:que|ce que j['’]ai dit) (?P<text>.{5,})"),
-    define_pattern("forget", r"olvida (?:que|lo que dije|lo que te dije) (?P<text>.{5,})"),
-    define_pattern("forget", rf"(?:{_RULE_OF}) (?P<text>.{{2,}})"),
-    define_pattern(
+    define_statement_pattern(
+        "forget", r"(?:bitte )?vergiss(?: bitte)?, (?:dass|was ich) (?P<text>.{5,})"
+    ),
+    define_statement_pattern("forget", r"oublie (?:que|ce que j['’]ai dit) (?P<text>.{5,})"),
+    define_statement_pattern(
+        "forget", r"olvida (?:que|lo que dije|lo que te dije) (?P<text>.{5,})"
+    ),
+    define_statement_pattern("forget", rf"(?:{_RULE_OF}) (?P<text>.{{2,}})"),
+    define_statement_pattern(
         "forget",
         r"(?P<text>.{1,40})(?:に関する|について|の|という)(?:ルール|規則|決まり)(?:は|を)(?:もう)?忘れて.*",
     ),
-    define_pattern(
+    define_statement_pattern(
         "forget", r"(?P<text>.{5,60})(?:という記憶は|のことは|は)もう(?:忘れて|覚えなくていい)"
     ),
 )
 
 OTHER_REMEMBER_PATTERNS: tuple[StatementPattern, ...] = (
-    define_pattern(
+    define_statement_pattern(
         "remember",
         rf"(?:bitte )?(?:merk|merke) dir(?: bitte)?(?:, dass|{_CLAUSE_SEPARATOR})"
         rf" ?(?P<text>.{{5,}})",
     ),
-    define_pattern(
+    define_statement_pattern(
         "remember", r"(?:bitte )?(?:denk daran|vergiss nicht|behalte im kopf), dass (?P<text>.{5,})"
     ),
-    define_pattern(
+    define_statement_pattern(
         "remember",
         rf"(?:souviens-toi|retiens|rappelle-toi|n['’]oublie pas)(?: bien)?(?: que "
         rf"|{_CLAUSE_SEPARATOR})(?P<text>.{{5,}})",
     ),
-    define_pattern(
+    define_statement_pattern(
         "remember",
         rf"(?:recuerda|acuérdate de|ten en cuenta|no olvides)(?: que |{_CLAUSE_SEPARATOR})"
         rf"(?P<text>.{{5,}})",
     ),
-    define_pattern(
+    define_statement_pattern(
         "remember",
         r"(?P<text>.{4,}?)(?:と|を|のを|よう(?:に)?|、|。)+(?:(?:覚えて|記憶して|頭に入れて)(?:おいて)?|忘れないで)(?:ください|下さい|ね)*[。！!]*$",
     ),
 )
 
 OTHER_RULE_PATTERNS: tuple[StatementPattern, ...] = (
-    define_pattern(
+    define_statement_pattern(
         "rule",
         rf"(?:bitte,? )?(?:ab jetzt|ab sofort|von nun an|in zukunft|zukünftig|künftig)"
         rf"(?:{_CLAUSE_SEPARATOR}| )(?P<text>(?!ist\b|sind\b|war\b|hat\b|läuft\b).{{8,}})",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         rf"(?:(?:stp|svp),? )?(?:dorénavant|désormais|à partir de maintenant|à l['’]avenir)(?:{_CLAUSE_SEPARATOR}|"
         rf" )(?P<text>(?!le\b|la\b|les\b|il\b|ça\b"
         rf"|c['’]est\b).{{8,}})",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         rf"(?:de ahora en adelante|a partir de ahora|en el futuro|en adelante)"
         rf"(?:{_CLAUSE_SEPARATOR}| )(?P<text>(?!el\b|la\b|los\b|las\b|es\b).{{8,}})",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?:今後は|これからは|以後は|次からは)、?(?P<text>.{4,}(?:ください|下さい|して|しないで|使って|書いて|こと)[。！!]*$)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:bitte )?(?:immer|nie(?:mals)?|grundsätzlich|ausschließlich|keine?n?) (?:\w+ ){1,8}?"
         r"(?:verwenden|benutzen|nutzen|nehmen|schreiben|hinzufügen|committen|pushen|löschen|ändern|"
         r"fragen|antworten|einbauen|machen|testen|ausführen|mocken)\b.*)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:bitte )?(?:verwende|benutze?|nutze?|nimm|schreibe?|antworte|sprich|rede|committe|"
         r"pushe?|lösche?|frage?|ändere|teste|mocke|füge) .*\b(?:immer|nie(?:mals)?|grundsätzlich|nur noch|"
@@ -89,133 +96,133 @@ OTHER_RULE_PATTERNS: tuple[StatementPattern, ...] = (
         rejects_task_words=True,
         unless=r".*\b(?:diese[rsnm]?|hier|jetzt|gerade|heute|noch nicht|erstmal)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:wir|ich) (?:verwenden?|benutzen?|nutzen?|bevorzugen?|hassen?|vermeiden?) "
         r"(?!(?:das|dies\w*|es|den|die|gerade|hier|jetzt)\b).+)",
         unless=r".*\b(?:gerade|heute|jetzt|hier)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:wir|ich) (?:sind|bin|haben|habe) (?:\w+ )?von .{2,40} (?:auf|zu) .{2,40} "
         r"(?:umgestiegen|gewechselt|migriert|umgestellt).*)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:s['’]il (?:te|vous) pla[iî]t,? )?(?:utilise[sz]?|emploie|écri[st]|écrivez|réponds|"
         r"répondez|parle|ajoute[sz]?|mets|supprime|demande) .*\b(?:toujours|jamais|plutôt que|au lieu d|"
         r"et (?:non|pas)|en (?:français|anglais))\b.*)",
         unless=r".*\b(?:cette? (?:fois|fonction|fichier)|ici|maintenant|aujourd)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:n['’]\w+|ne \w+) (?:jamais|plus jamais|plus) .+)",
         unless=r".*\b(?:ici|maintenant|cette? (?:fois|fonction|fichier))\b",
     ),
-    define_pattern("rule", r"(?P<text>(?:toujours|ne jamais|jamais de) .{6,})"),
-    define_pattern(
+    define_statement_pattern("rule", r"(?P<text>(?:toujours|ne jamais|jamais de) .{6,})"),
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:je préfère|je déteste|nous utilisons|on utilise|nous n['’]utilisons (?:pas|plus)|on "
         r"n['’]utilise (?:pas|plus)|nous sommes passés de|on est passés? de) "
         r"(?!(?:ça|cette?|ce|la première|le premier|celui|celle)\b).+)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:por favor,? )?(?:siempre|nunca) (?:\w+) .{3,})",
         unless=r".*\b(?:funciona|falla|devuelve|aquí|retorna|falha|aqui)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:por favor,? )?(?:no|não) (?:uses?|utilices|escribas|agregues|añadas|pongas|hagas|"
         r"borres|use|utilize|escreva|adicione|coloque|faça|apague)\b .*(?:\b(?:nunca|usa|use|en|sin|em|nos|"
         r"nas|sem|no|na)\b.*))",
         unless=r".*\b(?:est[ea]|aquí|ahora|todavía|aqui|agora|ainda)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:por favor,? )?(?:usa|usar|use|utiliza|utilize|responde|responda|escribe|escreva|habla"
         r"|fale) .*\b(?:siempre|sempre|en (?:vez|lugar) de|em vez d[eo]|ao invés|en (?:español|inglés)|em "
         r"(?:português|inglês)|y no|e não)\b.*)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:prefiero|odio|prefiro|eu prefiro|odeio|usamos|(?:ya )?no usamos|não usamos(?: mais)?|"
         r"(?:nos )?pasamos de|cambiamos de|migramos de|mudamos de) "
         r"(?!(?:est[ea]|es[ea]|l[ao] (?:primer|segund)|a primeira|o primeiro|aquí)\w*\b).+)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:por favor,? )?sempre (?:use|utilize|escreva|responda|rode|execute|teste|pergunte|"
         r"adicione|inclua|mantenha) .+)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:a partir de agora|de agora em diante|daqui (?:pra|para a) frente),? .{6,})",
     ),
-    define_pattern(
+    define_statement_pattern(
         "remember",
         r"(?:por favor,? )?(?:lembre-se|lembra|lembre|não (?:se )?esqueça)(?: de)?(?: que |\s*[:,]\s*)"
         r"(?P<text>.{5,})",
     ),
-    define_pattern(
+    define_statement_pattern(
         "remember",
         r"(?:пожалуйста,? )?(?:запомни(?:те)?|помни(?:те)?|не забудь(?:те)?|не забывай(?:те)?)(?: (?:навсегда|на будущее|пожалуйста))?"
         r"(?:,? что |\s*[:,–—-]\s*)(?P<text>.{5,})",
     ),
-    define_pattern(
+    define_statement_pattern(
         "forget",
         r"(?:пожалуйста,? )?забудь(?:те)?,? (?:что |о том, что |про )(?P<text>(?!.*, (?:теперь|сейчас)\b).{5,})",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?:с этого момента|отныне|впредь|в будущем|теперь всегда),? (?P<text>.{6,})",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:пожалуйста,? )?(?:всегда|никогда(?: не)?) \w+(?:й|и|йте|ите|ть|ай|уй|яй)\b.*)",
         unless=r".*(?:возвращает|падает|здесь|тут)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:пожалуйста,? )?(?:не )?(?:используй|пиши|отвечай|добавляй|удаляй|коммить|пушь|меняй|"
         r"трогай|мокай)(?:те)? .*(?:\b(?:всегда|никогда|вместо|а не|только|по-русски|на русском|без|в "
         r"коммит\w*|в тест\w*|используй)\b.*))",
         unless=r".*\b(?:здесь|сейчас|пока|этот|этой|этом|эту)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?!.* (?:а|но) (?:внутри|там|всё|ничего)\b)(?:я предпочитаю|я ненавижу|мы (?:всегда |больше не )?используем|мы перешли с) "
         r"(?!эт\w+\b).+)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>.{0,60}(?:は|を)?(?:必ず|絶対に?|常に|いつも|決して|二度と).{2,60}(?:ください|下さい|して|しないで|"
         r"使って|使わないで|書いて|こと|するな|使うな)[。！!]*$)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>.{1,40}(?:は使わず|ではなく|じゃなくて|の代わりに|は使わないで).{1,60}(?:ください|下さい|使って|書いて|"
         r"使うこと|使用する(?:こと)?)[。！!]*$)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:この|うちの|本)(?:プロジェクト|リポジトリ|チーム)では.{3,60}(?:使います|使う|使っています|禁止|しない)"
         r"[。！!]*$)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:日本語|英語)で(?:答えて|回答して|返事して|書いて)(?:ください|下さい|ね)?[。！!]*$)",
     ),
     # What is so of the person or the project, in each of the languages.
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:nein,? )?(?:wir|ich) (?:verwenden?|benutzen?|nutzen?|nehmen?) .{2,40}, (?:und )?(?:nicht|kein\w*|nie) .+)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:wir|ich) (?:haben?|hab) .{2,40} (?:durch .{2,40} (?:ersetzt|abgelöst)|(?:abgeschafft|abgelöst)).*)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>ich (?:bin (?:allergisch|vegetarier\w*|veganer\w*|farbenblind|linkshänder\w*|(?:der|die|ein|eine|unser) "
         r"[\w -]*(?:lead|leiter|leiterin|entwickler|entwicklerin|designer|anfänger|admin|chef|student)\w*)|mag (?:keine?n?|"
@@ -223,13 +230,13 @@ OTHER_RULE_PATTERNS: tuple[StatementPattern, ...] = (
         r"in)|habe (?:eine )?\w*allergie|lerne am besten)\b.*)",
         unless=r".*\b(?:gerade|heute|jetzt|hier|diese\w*)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?!der fehler|die funktion|das passiert)[\w -]{3,40} (?:bitte )?(?:immer|nie|niemals|grundsätzlich|stets|nur) "
         r"(?:auf|in|mit|ohne|vor|nach|als) .+)",
         unless=r".*\b(?:ist|sind|wird|hat|fehler|gerade|hier|jetzt)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:je (?:suis (?:allergique|végétarien\w*|végan\w*|daltonien\w*|(?:le|la|un|une) [\w -]*(?:lead|responsable|"
         r"développeu\w+|designer|débutant\w*|chef\w*))|n['’]aime (?:pas|plus)|déteste|évite|ne (?:mange|bois|supporte) (?:pas|"
@@ -237,7 +244,7 @@ OTHER_RULE_PATTERNS: tuple[StatementPattern, ...] = (
         r"\b.*)",
         unless=r".*\b(?:cette?|ici|maintenant|celui|celle)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:(?:yo |eu )?(?:soy|sou) (?:alérgic\w|vegetarian\w|vegan\w|dalt[óô]nic\w|(?:el|la|un|una|o|a|um|uma) "
         r"[\w -]*(?:líder|lead|jefe|chefe|desarrollador\w*|desenvolvedor\w*|diseñador\w*|designer|principiante|iniciante))|"
@@ -245,27 +252,27 @@ OTHER_RULE_PATTERNS: tuple[StatementPattern, ...] = (
         r"vivo en|moro em|trabajo (?:como|en)|trabalho (?:como|na|no|em)|prefiero|prefiro|aprendo mejor|aprendo melhor)\b.*)",
         unless=r".*\b(?:est[ea]|aquí|ahora|aqui|agora|ess[ea])\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:nós )?(?:migramos|mudamos|trocamos|passamos) (?:d[aeo]s? |o |a ).{2,30} (?:para|pra|por|pelo) .+)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:у меня (?:аллергия|непереносимость|дальтонизм|двое детей|маленьк\w+)|я (?:вегетариан\w+|веган\w*|не люблю|"
         r"не ем|не пью|не переношу|ненавижу|избегаю|живу|работаю|лучше (?:учусь|понимаю)|предпочитаю|дальтоник)|мой (?:редактор|"
         r"часовой пояс|начальник)).*)",
         unless=r".*\b(?:здесь|сейчас|эт\w+)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>.{0,30}(?:アレルギー(?:です|があります|がある|持ち)|が(?:好き|嫌い|苦手)です|を(?:好みます|避けています)|はもう使って"
         r"(?:いません|いない|ません)).{0,10})",
         unless=r".*(?:この|これ|その)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule", r"(?P<text>もう.{1,30}(?:は|を)(?:使っていません|使いません|使わない).{0,10})"
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:常に|いつも|必ず|基本的に).{1,40}(?:会話する|話す|答える|回答する|書く|使う|確認する|使用する)[。！!]*$)",
     ),

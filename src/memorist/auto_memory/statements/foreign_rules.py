@@ -6,7 +6,10 @@ asked for once is mostly put otherwise. Each waits for the person's yes. Pure.
 
 from __future__ import annotations
 
-from memorist.auto_memory.statements.statement_patterns import StatementPattern, define_pattern
+from memorist.auto_memory.statements.statement_patterns import (
+    StatementPattern,
+    define_statement_pattern,
+)
 
 CONFIRMATION = (
     r"(?:(?:ja|genau|perfekt|super|gut|richtig)\b[\s,.!]*)+(?:so[\s,]+)?(?:bitte )?(?:mache?t? )?"
@@ -27,7 +30,7 @@ CONFIRMATION = (
 
 
 FOREIGN_RULES: tuple[StatementPattern, ...] = (
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:nichts|nie(?:mals)?|keine?[nrms]?|nur|immer|vor|nach|bei) (?!mal\b)[^?]{3,90}?[a-zäöüß]{3,}(?:en|ern|eln)(?:, (?:was|wenn|keine?) .+)?[.!]*$"
         r"|nichts [a-zäöüß]+en, nichts [a-zäöüß]+en[.!]*$|nur [a-zäöüß]+en, was .+|[^?]{3,60} (?:immer|nie|niemals|stets|grundsätzlich) (?:zuerst |erst )?(?:[\w-]+ ){0,4}"
@@ -39,7 +42,7 @@ FOREIGN_RULES: tuple[StatementPattern, ...] = (
         unless=r".*(?:\b(?:diese[mnrs]?|hier|jetzt|noch|erste[nr]?|ist|sind|gefunden|gesehen|geladen|bekommen|vorhanden|geworden|worden|wurden|können|ahnung|fehler (?:beim|in|im|gefunden|ist)|absturz|"
         r"exception|ich|wir)\b|\bdas\b)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:pas d(?:e |['’])|aucune? |ni |sans |jamais d(?:e |['’]))(?!problème|souci|erreur|changement|doute|quoi|idée|question|raison|réponse|résultat)[^?]{4,}"
         r"|ne (?:pas|jamais|plus) (?:[\w-]+ )?\w+(?:er|ir|re)\b[^?]{3,}|(?:évite[rz]?|veille[rz]?|pense[rz]?|privilégie[rz]?|préfère[rz]?|respecte[rz]?) (?:de |d['’]|à )?[^?]{5,}"
@@ -48,7 +51,7 @@ FOREIGN_RULES: tuple[StatementPattern, ...] = (
         r"|tou(?:te)?s les [^?]{3,40} (?:portent|ont|doivent|utilisent|sont|passent|suivent|commencent|finissent)\b[^?]{3,}|[^?]{3,80}\bne (?:touchez|modifiez|changez|touche|modifie) que\b.+)",
         unless=r".*\b(?:cette?|ici|maintenant|encore|pour l['’]instant|page|échou\w+|marche|fonctionne)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:no|não|nunca|jamás|jamais) \w+(?:ar|er|ir)(?:l[oa]s?)?\b[^?]{3,}|(?:sin|sem) (?!embargo|problema|error|duda|cambio|dúvida|erro|mudança|querer|pressa|prisa)\w+"
         r"[^?]{3,60}[.!]*$|\w{3,}(?:ar|er|ir) [^?]{0,60}\b(?:antes d[eo]|después de|depois de|siempre|sempre|cada|apenas|somente|solamente|únicamente)\b[^?]{3,}"
@@ -58,7 +61,7 @@ FOREIGN_RULES: tuple[StatementPattern, ...] = (
         r"|[\w/ ]{2,30}: (?:sempre|nunca|siempre|toujours|jamais|immer|nie|always|never|только|всегда) [^?]+)",
         unless=r".*\b(?:est[aeo]|aquí|ahora|todavía|aqui|agora|ainda|formulario|formulário|bot[óã]o|botón|botón|página|ess[ea]|otr[oa]|outr[oa])\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>не \w+(?:ть|ться|чь|ти)\b[^?]{3,}|не (?:коммить|пушь|ломай|меняй|добавляй|удаляй|трогай|создавай|пиши|используй|забывай|выдумывай|делай|убирай|предлагай|запускай)(?:те)?\b"
         r"[^?]{3,}|(?!(?:я|мы|он|она|они|как|почему|чтобы|что|если|это)\b)(?:[\w.-]+ ){1,4}не \w{3,}(?:ть|ться|ти)(?: [^?]{2,40})?[.!]*$|(?:[\w.-]+ ){0,4}\w{3,}(?:ть|ться) (?:только|всегда|лишь"
@@ -66,14 +69,14 @@ FOREIGN_RULES: tuple[StatementPattern, ...] = (
         r"|(?:делать|писать|держать|соблюдать|использовать|сохранять|проверять|документировать) [^?]{3,60}(?:ые|ие|ия|ы|и|ть)\b[^?]*)",
         unless=r".*\b(?:эт\w+|сейчас|здесь|тут|пока|мог\w*|могу|нужно|надо|понял\w*|получается|ещё|еще)\b|.*(?:ошибк|падает|не работает)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:每个|每次|每当|所有|任何|全部)[^?？]{1,40}(?:应|该|须|必|需要?|要|不得|不能|都[用写加有]|后|前)[^?？]{2,}|(?:遵循|遵守|沿用|坚持|严格)[^?？]{3,}|[^?？]{1,16}(?:使用|采用|用) ?"
         r"\S[^?？]{0,24}(?:命名|格式|风格|规范|编写|书写|表示|管理)[。！]*$|[^?？]{2,20}(?:不要|不能|不应|不可|不允许|不准|勿)(?:放|写|用|有|包含|出现|直接|修改|提交|依赖)[^?？]*"
         r"|[^?？]{1,20}(?:要|需要?|应该?|必须)(?:补|加|写|有|附|带|同步|更新|通过)?(?:充的?|上|新)?(?:单元|集成)?(?:测试|文档|注释|日志|说明)[。！]*$|(?:注释|文档|提交信息|回复|代码|变量名?)[^?？]{0,10}(?:用|使用)(?:中文|英文)[^?？]*)",
         unless=r".*(?:这|那|现在|吗|报错|失败|怎么|为什么|一个|一下|通过了|过了|了[。！]*$)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>[^?？]{2,60}(?:に従う|に従って(?:ください)?|を維持する|を守る|に統一(?:する)?|を[^?？]{0,8}使用(?:する)?|する前に、?[^?？]{2,60}する|で記述(?:する)?|を優先(?:する)?|を避ける|を徹底(?:する)?|を心がける|を遵守(?:する)?|で書く|"
         r"を確認する|でバリデーション(?:する)?|で行う|しないこと|を前提とする)[。！]*$|[^?？]{1,40}(?:は|を)(?:使わない|使用しない|禁止|書かない|含めない|しない|入れない|変更しない|追加しない)(?:こと)?[。！]*$"
@@ -81,7 +84,7 @@ FOREIGN_RULES: tuple[StatementPattern, ...] = (
         r"(?:する|こと|化)[。！]*$|[^?？]{0,30}内で[^?？]{2,20}をしない[。！]*$)",
         unless=r".*(?:この|ここ|これ|今|ても|画面|バグ|修正|ました|出ます|失敗)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>nie(?:mals)? [a-zäöü]+en[.!]*$|[^?]{3,60} (?:zuerst|nie|niemals|vorher|stets) [a-zäöü]{3,}(?:en|ern|eln)[.!]*$|(?:nur|genau eine?n?|höchstens) (?:[\w-]+ ){1,6}[\w-]+[.!]*$"
         r"|(?:nutze|verwende|benutze|halte|schreibe?|befolge|beachte|vermeide|bevorzuge|dokumentiere|achte|arbeite) (?!(?:den|die|das|der|dem|es|mal|bitte|meine?n?|unsere?n?|dein|eine?n?|"
@@ -90,14 +93,14 @@ FOREIGN_RULES: tuple[StatementPattern, ...] = (
         r"tabu|untersagt|unerwünscht)\b.*|(?:max\.?|maximal|höchstens) \d+ .+)",
         unless=r".*\b(?:diese[mnrs]?|hier|jetzt|noch|erste[nr]?|zweite[nr]?|fehler (?:beim|in|im)|ich|das problem|mal|kaputt|schlägt)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>avant (?:de |d['’]|chaque |tout )[^?]{3,80}, .{3,}|\w{2,}(?:er|ir|re)\b [^?]{3,80} avant (?:de |d['’]|chaque |tout )[^?]+|(?:passer par|suivre|respecter|utiliser|documenter|garder|privilégier|écrire|"
         r"rédiger|maintenir|valider|réutiliser|nommer|conserver|limiter|préférer) (?!cette?\b|ce\b)[^?]{4,}|[^?]{3,60} (?:est|sont) (?:obligatoires?|interdite?s?|proscrite?s?)\b.*|(?:utilise|utilisez|écris|"
         r"écrivez|suis|suivez|respecte|respectez|documente|documentez|garde|gardez|privilégie|privilégiez|préfère|préférez) (?:toujours |des |les (?=\w+s )|de )[^?]{4,})",
         unless=r".*\b(?:cette?|ici|maintenant|encore|pour l['’]instant|page|bouton|échou\w+)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:mantener|seguir|respetar|usar|utilizar|documentar|escribir|redactar|incluir|validar|priorizar|preferir|manter|respeitar|escrever|redigir|priorizar|reutilizar|agregar|adicionar|nombrar|nomear)"
         r" (?=[^?]*(?:\w{3,}s\b|null|safety|compatib|clean|estilo))[^?]{4,}|(?:usa|use(?=[^?]* (?:para|em|de|com|sem|e|os|ou) )|usen|utiliza|utilize|sigue|siga|segue|escribe|escriba|escreve|escreva|mantén|mantenga|mantenha|mantém|comenta|comente|documenta|"
@@ -108,7 +111,7 @@ FOREIGN_RULES: tuple[StatementPattern, ...] = (
         unless=r".*\b(?:est[aeo]s?|aquí|ahora|todavía|aqui|agora|ainda|formulario|formulário|botón|bot[ãa]o|página|es[ea]s?|ess[ea]s?|otr[oa]|outr[oa]|funciona|funcionan|encuentro|consigo|entiendo|entendo)\b",
     ),
     # Russian: the imperfective imperative asks for what is done again and again.
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:не )?(?:следуй|предпочитай|используй|соблюдай|пиши|проверяй|запускай|называй|добавляй|обновляй|держи|избегай|спрашивай|отвечай|храни|документируй|комментируй|оставляй|начинай|коммить|указывай|"
         r"учитывай|сохраняй|делай|помечай|выноси|применяй|старайся|уточняй|придерживайся|разделяй|покрывай|логируй)(?:те|тесь)?\b[^?]{4,}|не (?!\w+(?:ли|ый|ий|ой|ые)\b)(?!очень|есть|весь|один|здесь)\w{4,}(?:и|й|йте|ите|ьте|ь)\b"
@@ -116,12 +119,12 @@ FOREIGN_RULES: tuple[StatementPattern, ...] = (
         r"|нельзя [^?]{4,}|только [^?]{3,50}[.!]*$|[^?]{2,40} (?:—|–|-) (?:только|всегда|никогда|без) .+|(?:при|после|перед) [^?]{3,60}? (?:обнов(?:ить|лять|ляется|ляй)|описыва(?:й|ть)|запуска(?:ть|й)|проверя(?:ть|й|ется)|добавля(?:ть|й|ется)|писать|пиши|делать|делай|сообща(?:ть|й)|спрашива(?:ть|й)|пишется)\b.*|(?:[\w-]+ ){1,3}(?:идут|живут|лежат|хранятся|пишутся|используются|создаются|хранится|пишется) (?:только|в|на|через)\b.+|(?:не более|не больше|максимум) \d+ [^?]+)",
         unless=r".*\b(?:эт\w+|сейчас|здесь|тут|пока|мог\w*|могу|понял\w*|получается|ещё|еще|перв\w+|последн\w+)\b|.*(?:ошибк|падает|не работает)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>所有[^?？]{2,30}(?:兼容|一致|统一|为准|优先)[^?？]{0,20}|(?:使用|采用)(?!这|那|一)[^?？]{1,20}(?:注解|规范|命名|变量名|风格|类型|模式|常量|组件|Hooks)[。]*$|只(?:改|用|做|写|修改|允许|读)[^?？]{3,}|每(?:个|次) ?[^?？]{1,20}只[^?？]{2,}|[^?？]{4,30}[，,]不(?:复述|重复|解释|允许|依赖|包含|使用|添加|修改)[^?？]{1,20}[。]*$|(?:若|如果|当|遇到)[^?？]{2,30}[，,](?:优先|请?先|必须|应|不要|需)[^?？]{2,}|(?:不要|切勿|请勿|别)用[^?？]{1,20}(?:做|来|写|代替)[^?？]+)",
         unless=r".*(?:这|那|现在|吗|报错|失败|怎么|为什么|一个|一下)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>[^?？]{2,40}(?:あれば|たら|時は|場合は?|際は|なら)、?[^?？]{2,60}(?:する|書く|聞く|しない|止める|止まる|報告する)(?:こと)?[。！]*$|[^?？]{1,40}(?:は|を|に|と)(?:変えない|出さない|言わない|触らない|いじらない|残さない|消さない|"
         r"書き換えない|作らない|混ぜない|推測しない)[。！]*$|[^?？]{0,40}(?:必ず|事前に|常に|原則|勝手に|絶対に)[^?？]{2,60}(?:[るうくすつむぶぐ]|ない|こと)[。！]*$|[^?？]{2,40}(?:時|場合)のみ[。！]*$|[^?？]{2,60}(?:に合わせる|[でに]統一(?:する)?|を優先して[^?？]{1,15}する|だけを[^?？]{1,10}する"
@@ -129,25 +132,25 @@ FOREIGN_RULES: tuple[StatementPattern, ...] = (
         unless=r".*(?:この|ここ|これ|今|ボタン|画面|クリック|押|バグ|修正|ました|エラーが出|失敗)",
     ),
     # German
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?!ich\b|wir\b|kannst\b|könntest\b|du\b|er\b|sie\b|es\b|man\b|bitte\b).{3,90}\b(?:verwenden|verfassen|nutzen|befolgen|"
         r"übernehmen|einhalten|beachten|vermeiden|hinzufügen|einfügen|erwähnen|committen|antworten|geben|schreiben|dokumentieren)[.!]*$)",
         unless=r".*(?:\b(?:diese[mnrs]?|hier|jetzt|noch|das|es|ich|wir)\b|\?)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:alle|jede[rs]?|neue|commits?|kommentare|tests?|antworten|claude|der agent|\S+-\S+) (?:.{0,50} )?(?:müssen|muss|sollen|soll|"
         r"sollten|dürfen|darf)\b.{3,}|frag\w* (?:nur|immer|erst)\b.{3,}|\S+ nur,? (?:wenn|nach|auf)\b.{3,}|arbeite \w+.{0,60}\bohne\b.{3,})",
         unless=r".*\b(?:diese[mnrs]?|hier|jetzt|noch)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>keine?n? (?!fehler|ahnung|sorge|zeit|frage|änderung|problem|lust)\w+.{0,60}\b(?:in|bei|für|zu|ohne|auf)\b.{2,})",
         unless=r".*\b(?:diese[mnrs]?|hier|jetzt|noch|ist|sind|wird|gefunden)\b",
     ),
     # Spanish, Portuguese, French
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:no (?:utilices|uses|introduzcas|agregues|añadas|modifiques|cambies|elimines|borres|crees|escribas|hagas|toques|incluyas|"
         r"generes|subas)|não (?:use|utilize|adicione|modifique|altere|crie|escreva|faça|toque|inclua|gere|suba)|n(?:e |['’])(?:utilise|ajoute|"
@@ -156,65 +159,65 @@ FOREIGN_RULES: tuple[StatementPattern, ...] = (
         r"inglês|português)\b.*)",
         unless=r".*\b(?:est[ae]|aquí|ahora|todavía|aqui|agora|ainda|ce|cette|ici|maintenant|encore)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:(?:no |não |ne pas )|(?=(?:evitar|éviter|respec)|.*\b(?:siempre|sempre|toujours|todos|todas|tous|toutes|en español|em português|en français)\b))(?:usar|utilizar|escribir|redactar|mantener|generar|incluir|evitar|escrever|manter|gerar|utiliser|"
         r"écrire|rédiger|garder|éviter|respecter|inclure)\s.{4,})",
         unless=r".*\b(?:est[ae]|aquí|ahora|aqui|agora|ce|cette|ici|maintenant|otr[oa]|outr[oa]|autre)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:antes de|después de|al|cuando|si|depois de|ao|quando|se|avant de?|après|quand|lorsque) [^?]{3,90}?[, ](?:siempre|nunca|usa|use|"
         r"utili[zc]\w+|responde\w*|redáct\w+|sempre|toujours|jamais|utilise|réponds|pregunta|pergunte|demande|verific\w+|execut\w+|ejecuta|lance)\b.*)",
         unless=r".*\b(?:est[ae]|aquí|ahora|aqui|agora|ce|cette|ici|maintenant|otr[oa]|outr[oa]|autre)\b",
     ),
-    define_pattern("rule", r"(?P<text>(?:nunca|sempre|siempre|jamais|toujours)\s.{4,})"),
+    define_statement_pattern("rule", r"(?P<text>(?:nunca|sempre|siempre|jamais|toujours)\s.{4,})"),
     # Russian
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:(?:перед|после) (?:каждым|каждой|любым|любой)\b.{4,}|(?:все|каждый|каждая|любой) .{3,60}(?:должн\w+|нужно|следует)\b.{3,}"
         r"|(?:избегай|соблюдай|придерживайся)(?:те)?\b.{3,}))",
         unless=r".*\b(?:это[тй]?|сейчас|здесь)\b",
     ),
     # Chinese
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>.{0,24}(?:必须|一律|务必|不得|禁止|严禁|优先|始终|默认使用|保持).{2,})",
         unless=r".*(?:这|那|现在|吗|报错|失败)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule", r"(?P<text>(?:不要|避免|切勿|请勿|不准).{3,})", unless=r".*(?:这|那|现在|了$|它)"
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:先.{2,20}再.{2,}|.{2,20}(?:完成后|之后|之前|前|后|时|的时候)[，,]?(?:都|需要|必须|应该|应当|请|要).{2,}|所有.{2,20}(?:都|须|需|应|用).{2,}))",
         unless=r".*(?:这|那|现在|吗|报错|失败|[完过好]了)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>.{0,12}(?:必要的|清晰的|详细的)(?:注释|日志|文档).{0,30})",
         unless=r".*(?:这|那)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule", r"(?P<text>(?:代码风格|命名(?:规范)?|缩进|格式|注释|提交信息|语言)[：:].{2,})"
     ),
     # Japanese
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>.{2,70}(?:[うくすつぬむる]|ない)こと[。！!]*$)",
         unless=r".*(?:この|ここ|これ|今|ても|エラー|修正)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:常に|必ず|絶対に|原則(?:として)?|基本的に|勝手に|むやみ).{2,70}$)",
         unless=r".*(?:この|ここ|これ|今|[?？]|ました)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>[^がも]{1,40}を[^が]{0,15}(?:しない|使わない|書かない|入れない|付けない|つけない|触らない|含めない)[。！!]*$)",
         unless=r".*(?:この|ここ|これ|今|ても|エラー|修正)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>.{2,50}(?:場合|とき|際|前)(?:に)?は?、?.{2,70}(?:ください|下さい|こと)[。！!]*$|.{2,30}したら.{2,40}(?:する|ください|こと)[。！!]*$"
         r"|.{2,30}は.{1,14}で.{0,12}(?:記述|作成|統一|記載|表記|会話|回答)(?:する|して(?:ください|下さい)?)[。！!]*$)",

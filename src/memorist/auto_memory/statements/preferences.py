@@ -4,7 +4,10 @@ explain one. It waits for the person's yes. Pure.
 
 from __future__ import annotations
 
-from memorist.auto_memory.statements.statement_patterns import StatementPattern, define_pattern
+from memorist.auto_memory.statements.statement_patterns import (
+    StatementPattern,
+    define_statement_pattern,
+)
 
 _ONE_TIME = (
     r".*\b(?:this|that|these|those|here|now|today|yet|again|it|them|you|we|bug|error|build|commit|branch|pr|tests?|function|"
@@ -28,48 +31,48 @@ _HABIT = (
 )
 
 PREFERENCES: tuple[StatementPattern, ...] = (
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>as (?:someone|a person|an? (?:[\w-]+ ){1,4}?)(?: ?(?:who|with|that)\b)?[^?]{2,100}?,? (?:i|my)\b.{4,})",
         unless=r".*\b(?:you said|mentioned|above|before)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         rf"(?P<text>i(?:['’]m| am)(?: (?:not|very|really|particularly|especially|quite|extremely|deeply|highly|too|also|truly|generally))* "
         rf"{_STANCE}\b.{{3,}})",
         unless=_ONE_TIME,
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         rf"(?P<text>i (?:(?:strictly|only|always|usually|generally|mostly|exclusively|religiously|rarely|seldom|never|really|absolutely|do not|"
         rf"don['’]?t|personally|typically|have always|['’]ve always) )*{_HABIT}\b.{{3,}})",
         unless=_ONE_TIME,
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>i(?:['’]d| would)(?: (?:much|always|generally|far))* (?:rather|prefer|sooner) .{4,})",
         unless=_ONE_TIME,
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>i (?:have|['’]ve|have got|suffer from|live with) (?:(?:an?|no|absolutely|little|severe|strong|deep|mild|real|personal|chronic|"
         r"never|always|had) )*(?:[\w-]+ ){0,2}(?:interest|aversion|fear|phobia|allergy|allergies|intolerance|preference|passion|weakness|soft spot|"
         r"distaste|disdain|sensitivity|condition|disability|commitment|dislike|sworn|given up|quit|diabetes|asthma|arthritis|migraines?)\b.*)",
         unless=_ONE_TIME,
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:due to|because of|given|owing to|with|since) my (?:[\w-]+ ){0,2}(?:allerg\w+|asthma|arthritis|diabetes|health|back|knees?|"
         r"eyesight|hearing|anxiety|adhd|dyslexia|autism|condition|disability|budget|diet|beliefs?|faith|religion|schedule|kids|children|"
         r"family|commute|fear|phobia|sensitivity|intolerance)\b[^?]{0,40}?,? (?:i|my)\b.{4,})",
         unless=_ONE_TIME,
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>my (?:diet|religion|faith|beliefs?|budget|health|doctor|lifestyle|values|taste|tastes|schedule|culture)\b .{4,})",
         unless=_ONE_TIME,
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>i (?:always|never|usually|mostly|only) (?:take|ride|cycle|walk|travel|cook|order|sleep|read|watch|listen|work out|go|stay|pay|carry|bring|"
         r"skip|choose|leave) .{4,}|i find (?:[\w-]+ ){1,5}(?:unbearable|annoying|relaxing|boring|stressful|exhausting|overwhelming|distracting|uncomfortable|"
@@ -82,7 +85,7 @@ PREFERENCES: tuple[StatementPattern, ...] = (
     ),
     # What somebody does not want, does not care for, or likes less than something else: in eight
     # languages.
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>no quiero (?!que\b|ver\b|decir\b|es[aeo]s?\b|est[aeo]s?\b)\w+ .{3,}|(?:eu )?não quero (?!que\b|ver\b|dizer\b|ess|est|iss)\w+ .{3,}"
         r"|je (?:ne )?veux (?:pas|plus) (?!que\b|voir\b|dire\b|ça\b|ce)\w+.{3,}|ich (?:will|möchte) (?:nicht|keine?n?|nie)\b(?!,? dass).{4,}"
@@ -90,7 +93,7 @@ PREFERENCES: tuple[StatementPattern, ...] = (
         r"|(?:я )?не хочу (?!,? ?чтобы|сказать|видеть)\w+ .{3,}|我不想(?!让|要?这|要?那|说)[^了]{2,}|.{2,40}(?<!し)たくない(?:です)?[。]*$)",
         unless=_ONE_TIME_ELSEWHERE,
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:we|i) (?:really )?(?:don['’]?t|do not) care (?:about|for) (?!(?:it|that|this|them|what|which|how)\b).{3,}|.{3,50} (?:ist|sind) (?:uns|mir) (?:völlig |ganz |total )?egal[.!]*$"
         r"|.{2,60}\bs['’]en (?:fout|fiche|moque)\b.*|.{3,50} (?:nos|me) dan? igual[.!]*$|não (?:ligamos|ligo|nos importamos|me importo) (?:para|com|pra) .{3,}"
@@ -98,7 +101,7 @@ PREFERENCES: tuple[StatementPattern, ...] = (
         r"|.{2,30}は(?:気にしなくて(?:も)?いい|どうでもいい)(?:です)?[。]*$)",
         unless=_ONE_TIME_ELSEWHERE,
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:i|we)(?:['’]d| would)(?: much)? rather (?:have |see |get |use )?(?!(?:this|that|it|these|those)\b).{3,80} than .{3,}|(?:mir|uns) ist .{3,60} lieber\b.*"
         r"|je préfère .{3,80} (?:à|plutôt|que) .{3,}|prefiero .{3,80} (?:a|antes que|en vez de) .{3,}|prefiro .{3,80} (?:a|do que|em vez de) .{3,}"

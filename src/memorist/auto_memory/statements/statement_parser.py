@@ -22,10 +22,10 @@ from memorist.auto_memory.statements import (
     foreign_rules,
     plain_english,
 )
+from memorist.auto_memory.statements.introduced_lines import find_introduced_lines
 from memorist.auto_memory.statements.lasting_clause import find_lasting_clause_start
 from memorist.auto_memory.statements.plain_facts import classify_fact, find_fact_start
 from memorist.auto_memory.statements.required_words import StatementPatternIndex
-from memorist.auto_memory.statements.shown_lines import find_shown_lines
 from memorist.auto_memory.statements.statement_filters import (
     is_polite_request,
     is_question,
@@ -50,8 +50,8 @@ from memorist.auto_memory.statements.user_prose import (
     MAX_SENTENCE_CHARS,
     READ_TEXTS,
     ProseSentence,
+    asks_for_work_on_text,
     extract_redacted_user_text,
-    is_text_job,
     mask_quotations,
     split_prose_sentences,
 )
@@ -218,12 +218,12 @@ def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
     if whole is not None:
         yield from whole
         return
-    if text.startswith("!") or CLIENT_COMMAND.fullmatch(text) or is_text_job(text):
+    if text.startswith("!") or CLIENT_COMMAND.fullmatch(text) or asks_for_work_on_text(text):
         return
     if LONE_CONFIRMATION.fullmatch(text):
         return
     sentences = split_typed_text(text)
-    shown = find_shown_lines(text)
+    shown = find_introduced_lines(text)
     informs = not any(map(_asks_for_something, sentences))
     for sentence in sentences:
         if any(sentence.text in line for line in shown):

@@ -68,7 +68,7 @@ class StatementPattern(Struct, frozen=True):
         )
 
 
-def define_pattern(
+def define_statement_pattern(
     act: StatementAct,
     pattern: str,
     *,

@@ -84,7 +84,7 @@ _PASSING_SELF = lazy_pattern(
 )
 
 
-def reaches_every_project(text: str) -> bool:
+def applies_to_every_project(text: str) -> bool:
     """Whether what the user said holds in all of their projects; in doubt it does not."""
     words = " ".join(text.split())
     return (

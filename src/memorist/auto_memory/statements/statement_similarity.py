@@ -102,8 +102,10 @@ def is_same_rule(left: str, right: str) -> bool:
     """
     if left == right:
         return True
-    mine = rule_text_key(left)
-    return bool(mine) and _telling_part(left) in right.casefold() and mine == rule_text_key(right)
+    mine = compute_rule_key(left)
+    return (
+        bool(mine) and _telling_part(left) in right.casefold() and mine == compute_rule_key(right)
+    )
 
 
 @lru_cache(maxsize=2_000)
@@ -112,12 +114,12 @@ def _telling_part(text: str) -> str:
     the letter that an ending may replace (`policy`, `policies`). Most texts are told apart by it
     in a hundredth of the time that it takes to read them.
     """
-    words = (each for each in rule_text_key(text) if each.isascii() and each.isalpha())
+    words = (each for each in compute_rule_key(text) if each.isascii() and each.isalpha())
     return max(words, key=len, default="")[:-1].casefold()
 
 
 @lru_cache(maxsize=20_000)
-def rule_text_key(text: str) -> tuple[str, ...]:
+def compute_rule_key(text: str) -> tuple[str, ...]:
     """Return a key that texts of the same rule share, for look-ups; empty for a text without words."""
     found = _canonical_tokens(text)
     return found if any(token not in _PUNCTUATION for token in found) else ()

@@ -13,8 +13,8 @@ from memorist.auto_memory.statements.statement_filters import is_question
 from memorist.auto_memory.statements.statement_parser import DURABLE, TASK_START
 from memorist.auto_memory.statements.statement_patterns import find_lead_in_end
 from memorist.auto_memory.statements.unconfirmed_score import CUES
+from memorist.auto_memory.statements.unconfirmed_statements import matches_statement_pattern
 from memorist.auto_memory.statements.user_prose import ProseSentence, mask_quotations
-from memorist.auto_memory.statements.waiting_statements import matches_statement_pattern
 from memorist.auto_memory.write_evidence import split_script_words
 from memorist.core.lazy import lazy_pattern
 from memorist.transcript.answer_check import LineCoverage

@@ -5,7 +5,10 @@ for the task alone, so it waits for the person's yes. Pure.
 
 from __future__ import annotations
 
-from memorist.auto_memory.statements.statement_patterns import StatementPattern, define_pattern
+from memorist.auto_memory.statements.statement_patterns import (
+    StatementPattern,
+    define_statement_pattern,
+)
 
 _POLITE = (
     r"(?:(?:please|pls|plz|bitte|mal|stp|svp|por favor|porfa|пожалуйста|请|ok|okay|really|just|"
@@ -41,40 +44,40 @@ _GAP = r"[\s,;:.!、，；。–—-]*"
 
 TOOL_CHOICES: tuple[StatementPattern, ...] = (
     # Never one, use the other; the verb may stand after the tool.
-    define_pattern(
+    define_statement_pattern(
         "rule",
         rf"{_POLITE}(?P<text>{_NEVER}\s*(?:{_USE}\s*{_TOOL}|{_TOOL} {_USE}){_HERE}{_GAP}{_POLITE}"
         rf"(?:{_ALWAYS}|{_USE}|we use|wir nehmen|nehmen wir|on est sur|on utilise|se usa|у нас)\s*.*{_TOOL}.*)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         rf"{_POLITE}(?P<text>{_NEVER}\s*{_TOOL}{_HERE}{_GAP}{_POLITE}(?:{_ALWAYS}|{_USE})\s*{_TOOL}.*"
         rf"|{_NEVER}\s*{_TOOL}{_HERE}{_GAP}{_POLITE}{_TOOL} {_ALWAYS}.*)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         rf"{_POLITE}(?P<text>(?:n['’]|ne )?{_USE} (?:pas|jamais|plus|nicht|kein\w*|nie) (?:de )?{_TOOL}{_HERE}{_GAP}{_POLITE}"
         rf"(?:{_ALWAYS}|{_USE}|on est sur|on utilise)\s*{_TOOL}.*)",
     ),
     # Use one, not the other.
-    define_pattern(
+    define_statement_pattern(
         "rule",
         rf"{_POLITE}(?P<text>(?:(?:we|i|you|wir|ich|du|man|on|nous|tu|a gente|nós|se|aqui se|мы|我们)\s*)?{_USE}\s*(?:immer |nur |toujours )?{_TOOL}"
         rf"{_HERE}[\s,;–—-]*{_POLITE}(?:а )?{_NEVER}\s*(?:{_USE}\s*)?{_TOOL}.*)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         rf"(?P<text>bei uns (?:wird|werden|läuft|nimmt man) .{{2,60}}|{_TOOL} ?(?:不行|不可以|不要|没有)[，, ]*(?:要|请|得|必须)?用 ?{_TOOL}.*"
         rf"|{_TOOL} ?(?:を|は)?(?:使わないで|使わずに?|じゃなくて|ではなく|でなく|はやめて|やめて|禁止で?|はダメ)、?{_TOOL} ?(?:を|で|に)?(?:使って|して|使用|お願い|統一).*)",
     ),
     # Nothing but one well-known tool.
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:please |pls |just |always )*use (?:pnpm|yarn|bun|npm|uv|poetry|pip|conda|ruff|black|prettier|biome|eslint|mypy|pyright|pytest|vitest|jest|playwright|cypress|vite|"
         r"webpack|docker|podman|terraform|postgres|sqlite|redis|tailwind|typescript|fish|zsh)(?: (?:here|please|pls|for (?:everything|tests|testing|packages|formatting|linting)))*[.!]*$)",
     ),
     # Signs for no and yes.
-    define_pattern(
+    define_statement_pattern(
         "rule",
         rf"(?P<text>{_CHOSEN} ?[❌🚫👎✗✘⛔]\ufe0f?[\s,]*{_CHOSEN} ?[✅👍✔✓💯🙏]\ufe0f?.*"
         rf"|{_CHOSEN} ?[✅👍✔✓💯]\ufe0f?[\s,]*{_CHOSEN} ?[❌🚫👎✗✘⛔]\ufe0f?.*"

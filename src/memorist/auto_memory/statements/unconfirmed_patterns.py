@@ -23,7 +23,7 @@ from memorist.auto_memory.statements.statement_patterns import (
     VERB,
     StatementPattern,
     define_correction_as_question,
-    define_pattern,
+    define_statement_pattern,
 )
 from memorist.auto_memory.statements.tool_choice import TOOL_CHOICES
 from memorist.auto_memory.statements.written_rules import HOUSE_RULES
@@ -48,17 +48,19 @@ _STATE = r"(?:is|are|['’]s|['’]re|lives?|runs?|uses?|goes|go|belongs?|should
 
 _ENGLISH: tuple[StatementPattern, ...] = (
     # A bare order for always: it may describe the wanted code, so it is not kept by itself.
-    define_pattern("rule", r"(?P<text>(?:always|never) [a-z]{3,} (?!(?:it|that|this)\b).{3,})"),
+    define_statement_pattern(
+        "rule", r"(?P<text>(?:always|never) [a-z]{3,} (?!(?:it|that|this)\b).{3,})"
+    ),
     # An order whose verb is no known one ("Round totals half up, always."); what happens always has
     # a subject, or a verb in the third person or the past.
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?!(?:i|it|this|that|these|those|he|she|they|you|there|why|how|what|when|where|"
         r"does|do|is|are|was|the|a|an|my|our|your|some|every|all)\b)[a-z]{3,}(?<!ed)(?<!s) "
         r"(?!(?:is|are|was|were|has|have|had|does|did|can|will|should|must|would|may)\b)[^,?]{3,80}, "
         r"(?:always|without exception)(?:,? please)?\s*[.!]*$)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:(?:in|on) (?:this|our|my) (?:team|repo\w*|project|company|codebase|org\w*),? (?:we|i|nobody|everyone|all|it)\b.+"
         r"|we(?:['’]ve| have)? (?:only |always |never )?(?:support|pair on|pair with|log in|keep (?!\w+ing\b)|store|track|host|tag|"
@@ -66,31 +68,31 @@ _ENGLISH: tuple[StatementPattern, ...] = (
         r"(?!(?:it|that|this|these|those|them)\b).{3,}))",
         unless=r".*\b(?:now|today|yet|again|this (?:file|function|test|page)|error)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:the|our|my) (?:[\w-]+ )?(?:folks|team|guys|people|colleagues?|boss|manager|designers?|leads?|devs|engineers|"
         r"customers?|clients?|co-?founder|legal|security|marketing)(?: (?-i:[A-Z])\w+)? (?:owns?|handles?|approves?|maintains?|"
         r"decides?|takes? care of|(?:is|are) responsible for|calls? (?:it|them|this)|wants? us|insists?|needs? to approve|"
         r"signs? off|expects?|prefers?|uses?)\b.+)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:(?:our |all |the )?(?:[\w-]+ )?(?:tests?|files?|docs|components?|styles?|migrations?|fixtures?|titles?|names|"
         r"branches|commits|messages|prs?|types|constants|helpers)) (?:go(?:es)?|starts?|ends?|lives?|belongs?|sits?|are named|are "
         r"called) (?:next to|beside|in|under|with|into|after|by) (?!this\b|that\b|the same\b).{3,})",
         rejects_task_words=True,
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:please )?(?:leave (?:the |all |my )?[\w -]{3,40} (?:alone|untouched|as is)|stick to the (?:existing|current|usual|"
         r"house|repo)|(?:don['’]?t|do not|never) say\b|.{5,80}\bso (?:please )?keep (?:it|them|things|these|everything) (?:short|small|"
         r"simple|brief|tidy)).*)",
         unless=r".*\b(?:for now|now|yet)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "correction", r"(?P<text>i(?:['’]ve| have)? (?:already )?told you .{0,30}[,:] .{5,})"
     ),
-    define_pattern(
+    define_statement_pattern(
         "correction",
         r"(?P<text>that['’]?s (?:the|an) (?:old|outdated|wrong) [\w ]{2,30}, (?:the (?:new|right|correct)|use|it['’]?s|we) .+)",
     ),
@@ -101,47 +103,47 @@ _ENGLISH: tuple[StatementPattern, ...] = (
     define_correction_as_question(
         r"(?P<text>(?:but )?why would (?:you|u) (?:ever\b|.*\b(?:any\w*|everything)\b).*)"
     ),
-    define_pattern(
+    define_statement_pattern(
         "correction",
         r"(?:(?:no|nah|nope)\b[\s,.:;!–—-]+|(?:that['’]?s|this is|you['’]re|it['’]?s) (?:outdated|wrong|old|not right|incorrect|"
         r"no longer true)[\s,.:;!–—-]+)(?P<text>we(?:['’]re| are| use| have|['’]ve| run| call| deploy| don['’]?t)\b.{3,})",
         unless=r".*\b(?:getting|seeing|done|ready|there|looking|talking|trying|going)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:we (?:follow|practi[cs]e|adopted|stick to|adhere to|standardi[sz]e on)|we(?:['’]re| are) an? (?:\w+ ){0,2}"
         r"(?:shop|team|company|startup|monorepo|agency)|we(?:['’]ve| have) (?:stopped|quit|started|given up) (?:using|doing|with))"
         r"\b.{3,})",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:this|the|our) (?:repo\w*|project|customer|client|product|company|codebase|app|service|api|library|package) "
         r"(?:is (?:public|private|internal|open[- ]source|a (?!bit\b|mess\b|lot\b)|multi-?tenant|regulated)|must (?:stay|remain|be|"
         r"keep|work)|has to (?:stay|remain|work)).+)",
         unless=r".*\b(?:bug|broken|error|failing|down|this pr|while|loading)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:our |all |the )?(?:logs?|metrics|traces|secrets?|flags?|designs?|docs|tickets?|bugs?|alerts?|dashboards?|specs?|"
         r"mockups?|credentials) (?:are|is) (?:in|on) (?-i:[A-Z])\w+.*)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:max(?:imum)? )?(?:line length|indent(?:ation)?|tab (?:width|size)|line width|coverage|quotes|encoding|line "
         r"endings?) (?:is|are|must be|should be|stays?|=|:) ?\S+.{0,40})",
         unless=r".*\b(?:wrong|broken|off)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         rf"(?P<text>{NOT_NAMED}[\w-]+(?: {NOT_NAMED}[\w-]+)?, not {NOT_NAMED}[\w-]+(?: {NOT_NAMED}[\w-]+)?[.!]*$)",
         unless=r"(?:yes|no|maybe|sorry|ok|tomorrow|today|now|later)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:there['’]?s |there is )?(?:no (?:real |actual )?need|don['’]?t bother) (?:to|for|with) (?!(?:it|that|this|those|them)\b).{4,})",
         unless=r".*\b(?:now|yet|this|that|again|anymore|worry)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:(?:each|every|all) [\w -]{2,40}? (?:needs?|must|should|gets?|requires?) .+|one \w+ per \w+\b.*|treat \w+ as "
         r"\w+.*|give me (?:only |always )?(?:short|brief|concise|detailed)\b.*|(?:answer|reply|respond) (?:in|with|using) (?:bullet|"
@@ -149,124 +151,126 @@ _ENGLISH: tuple[StatementPattern, ...] = (
         r"(?:please )?(?:speak|talk) to me\b.*|(?:please )?(?:address|call) me .+))",
         unless=r".*\b(?:loading|clicked|response|request|user)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>.{2,40} (?:has|have) been (?:replaced (?:by|with)|superseded by|migrated to|moved to|renamed to) .+)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>you(?: may| can| could|['’]re allowed to| are allowed to) .+ without (?:asking|my|permission|confirm\w*)\b.*)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:.{3,80}, )?(?:please )?(?:only )?(?:work|stay|edit|write|change|look|touch) only (?:in|under|on|inside|at) .+)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:i(?:['’]ve| have) only (?:been )?\w+|i (?:usually|normally|mostly|mainly|typically) \w+|(?:english|german|french) "
         r"(?:isn['’]?t|is not) my|i(?:['’]m| am) based in|i(?:['’]m| am) in (?:the )?(?-i:[A-Z])\w+ time) .+)",
     ),
     define_correction_as_question(r"(?P<text>what did i (?:just )?(?:say|tell you) about .+)"),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:please )?(?:make|keep|treat) (?:that|this|it) (?:as |part of )?(?:a |the |your |our )?"
         r"(?:new )?(?:standard|default|habit|rule|norm|workflow|routine|practice|convention|policy)\b.*)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:please )?(?:always )?do (?:that|this|it|so) (?:always|every time|from now on|by default)\b.*)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         rf"(?P<text>{SOFTENERS}{USE} {THING},? (?:instead of|rather than|over|not) {NOT_NAMED}.+)",
         unless=ONE_PLACE,
     ),
-    define_pattern("rule", rf"(?P<text>{SOFTENERS}(?:never|always) {VERB}\b(?!['’]s).+)"),
-    define_pattern(
+    define_statement_pattern("rule", rf"(?P<text>{SOFTENERS}(?:never|always) {VERB}\b(?!['’]s).+)"),
+    define_statement_pattern(
         "rule",
         rf"(?P<text>(?:please |pls )+(?:{NEGATION}|never|always|stop|avoid) {NOT_NAMED}\w+ "
         rf"{NOT_NAMED}.+)",
         unless=r".*\b(?:yet|now|for now|again)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         rf"(?P<text>{NEGATION} (?:use|add|mock|commit|push|amend|create|write|include|touch|edit|"
         rf"install|assume|make (?:any )?assumptions?) ?{NOT_NAMED}.*\b(?:in|to|into|on|unless|without|"
         rf"directly|assumptions?)\b.*)",
         unless=r".*\b(?:yet|now|for now)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         rf"(?P<text>(?:make sure|be sure|ensure)(?: that| to| you| we)* .+\b(?:before|after|when|"
         rf"whenever) {TIMES}\b.*)",
     ),
-    define_pattern("rule", rf"(?P<text>{ORDER} .+ (?:before|after) {TIMES}\b.*)"),
-    define_pattern(
+    define_statement_pattern("rule", rf"(?P<text>{ORDER} .+ (?:before|after) {TIMES}\b.*)"),
+    define_statement_pattern(
         "rule", rf"(?P<text>(?:prefer|avoid|favou?r|adhere to|stick to|follow) {MOMENT}\w+.*)"
     ),
-    define_pattern("rule", rf"(?P<text>(?:please )?(?:be|keep it|stay) (?:more )?{MANNER}\b.*)"),
-    define_pattern("rule", r"(?P<text>make no assumptions\b.*)"),
-    define_pattern(
+    define_statement_pattern(
+        "rule", rf"(?P<text>(?:please )?(?:be|keep it|stay) (?:more )?{MANNER}\b.*)"
+    ),
+    define_statement_pattern("rule", r"(?P<text>make no assumptions\b.*)"),
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:wait[,. ]+)?(?:let['’]?s|we should|please) (?:always |first )?(?:discuss|talk "
         r"(?:about|it))\b.{0,80}\b(?:first|before|edit|code|implement)\w*.*)",
     ),
-    define_pattern("rule", r"(?P<text>wait[,. ]+let['’]?s discuss\b.*)"),
-    define_pattern(
+    define_statement_pattern("rule", r"(?P<text>wait[,. ]+let['’]?s discuss\b.*)"),
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:(?:we|i) )?(?:really )?(?:don['’]?t|do not) want (?:any |my |our |to |you to )?"
         rf"{NOT_NAMED}.+)",
         unless=r".*\b(?:yet|for now|this)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         rf"(?P<text>we (?:{NEGATION}|never|always|only|no longer) {VERB} {NOT_NAMED}.+)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>we should (?:be |always |never |only |also )*(?:us(?:e|ing)|prefer\w*|avoid\w*|"
         r"keep\w*|follow\w*) .*\b(?:wherever|everywhere|always|instead of|rather than|strong)\b.*)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>.*\b(?:so (?:that )?(?:we|you|i) (?:don['’]?t|do not|won['’]?t|never) .+ (?:again|in "
         r"(?:the )?future|next time)|in (?:the )?future|next time|any ?more going forward)\b.*)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>.{3,80} (?:is|are) (?:deprecated|stale|no longer (?:used|supported|needed)|off "
         r"limits|forbidden|not allowed)\b.*)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "correction",
         r"(?P<text>(?:didn['’]?t i (?:say|tell|ask)|why (?:do|are|did) you (?:keep|still|always|again)"
         r"|i (?:didn['’]?t|did not|never) (?:tell|ask|say|told|asked|want|allow(?:ed)?|permit(?:ted)?) (?:you|u) to)\b.+)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule", r"(?P<text>(?:there['’]?s|there is) no (?:point|need) (?:in )?\w+ing .+)"
     ),
-    define_pattern("rule", r"(?P<text>.{3,60} always happens?\b.*)"),
-    define_pattern(
+    define_statement_pattern("rule", r"(?P<text>.{3,60} always happens?\b.*)"),
+    define_statement_pattern(
         "rule",
         rf"(?P<text>i {OFTEN}(?:like|love|enjoy|want|need) {MOMENT}\w+ .+)",
         unless=rf"i {OFTEN}(?:want|need) to (?!.*\b(?:always|never|every|each|first|before|all|myself)\b)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>i(?:['’]m| am) (?:(?:more of|very much|rather|mostly|mainly|still|really|not) )?an? (?:\w+ ){0,3}(?:person|lover|fan|user|learner|"
         r"thinker|reader|beginner|newcomer|newbie|developer|engineer|student|freelancer)\b.*)",
     ),
-    define_pattern("rule", r"(?P<text>my (?:favou?rite|preferred|usual|go-to|main) .+)"),
-    define_pattern(
+    define_statement_pattern("rule", r"(?P<text>my (?:favou?rite|preferred|usual|go-to|main) .+)"),
+    define_statement_pattern(
         "rule",
         rf"(?P<text>(?:please |just |ok |and )*(?:no|without|fewer|less|skip(?: the| any| all)?|drop the|cut the|"
         rf"enough with the|stop it with the|no more|(?:way )?too (?:many|much)) (?:[\w-]+ )?{_TALK}\b"
         rf".{{0,40}})",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule", rf"(?P<text>.{{5,60}},? (?:and )?(?:no|without(?: any)?) {_TALK}\s*[.!]*$)"
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:please )?(?:(?:be )?(?:more|less|a bit more|a bit less) (?:verbose|concise|brief|terse|"
         r"direct|formal|casual|technical|detailed|chatty|wordy|specific|careful)|(?:shorter|briefer|longer|"
@@ -274,16 +278,16 @@ _ENGLISH: tuple[StatementPattern, ...] = (
         r"(?:answers|replies|responses|messages)|(?:the )?language|answers|explanations|explanation) "
         r"(?:short|brief|simple|concise|plain)).{0,40})",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:your |the )?(?:answers|repl(?:y|ies)|responses|explanations|summaries|commit messages|"
         r"commits|prs|comments) (?:should|must|need to|have to|are (?:always |way )?too|in|always) .+)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>explain (?:things|it|everything|stuff) (?:to me )?(?:like|as if|simply).*)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         rf"(?P<text>(?:please )?(?:{NEGATION}|never) (?:touch|modify|change|edit|delete|guess|invent|make up|"
         rf"speculate|hallucinate|push|commit|merge|deploy|install|rewrite|create|run|skip|swallow|ever)\b"
@@ -291,10 +295,10 @@ _ENGLISH: tuple[StatementPattern, ...] = (
         rf"any\w*|everything|under|code)\b.*|.{{0,12}}, .+|[\s.!]*$))",
         unless=r".*\b(?:yet|for now|this|that file)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule", r"(?P<text>(?:verify|test|read|look|think|plan|check)\b.{0,40} before you \w+.*)"
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:please )?(?:indent (?:with|by|using)|(?:use|write|prefer) (?:tabs|spaces|\w+[- ]?case|single "
         r"quotes|double quotes|conventional commits)|keep (?:\w+ )?(?:functions|files|lines|methods|classes|prs|"
@@ -303,115 +307,117 @@ _ENGLISH: tuple[StatementPattern, ...] = (
         r"(?:repo|project|team|house|company)(?:['’]s)? own|use our own)\b.*)",
         unless=ONE_PLACE,
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>.{6,120}\bevery (?:single )?time\s*[.!]*$)",
         unless=r".*\b(?:fails?|crash\w*|happens)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:i|you) (?:don['’]?t|do not) (?:need|have) (?:to|an?|the) .+\b(?:every|each|always)\b.*)",
     ),
-    define_pattern("rule", r"(?P<text>you (?:can|may|should) (?:always )?skip .+)"),
-    define_pattern(
+    define_statement_pattern("rule", r"(?P<text>you (?:can|may|should) (?:always )?skip .+)"),
+    define_statement_pattern(
         "correction",
         r"(?P<text>that['’]?s not (?:how|what|where) (?:we|i) (?!(?:meant|asked|said|wanted|want)\b).+)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "correction",
         r"(?P<text>(?:(?:please )?(?:stop|quit) (?!the\b|it\b|this\b|that\b)\w+ing\b.{0,80}|you (?:always |keep |"
         r"constantly |repeatedly |again )+(?:forget\w*|\w+ing)\b.*))",
     ),
-    define_pattern(
+    define_statement_pattern(
         "correction",
         rf"(?:no|nope|nah|wrong|incorrect|not quite)\b[\s,.:;!–—-]+(?P<text>(?!the other\b|that\b|this\b|it\b|i\b|"
         rf"not\b|just\b)(?:[\w/.'’-]+ ){{1,6}}{_STATE}\b.{{2,}})",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         rf"(?P<text>(?!this\b|that\b)(?:[\w/.'’-]+ ){{0,6}}[\w/.-]*(?:\b(?:is|are|lives?|runs?|uses?|called|named)|['’]s|"
         rf"['’]re)\b[^,]{{2,50}}, (?:and )?(?:not|never) {NOT_NAMED}[\w./-]+(?: {NOT_NAMED}[\w./-]+){{0,3}}\s*[.!]*$)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         rf"(?P<text>call (?:the |our |it )?.{{2,40}},? (?:and )?(?:not|never) {NOT_NAMED}[\w./-]+.*)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>we (?:(?:don['’]?t|do not|never|always|only|usually|normally|mostly) (?:do|have|allow|rebase|squash|"
         r"merge|release|ship|deploy|review|write|store|keep|name|pin|mock|log|use|commit|push|test)|(?:squash|rebase)(?:[- ]merge)?|"
         r"deploy on|release on|release every|ship on|name our)\b(?! (?:this|that|it|the)\b).*)",
         unless=r".*\b(?:yet|now|anymore\?)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:all |our |the )?(?:[\w-]+ ){1,4}(?:is|are|should be|must be|have to be|need to be) (?:always|never|"
         r"only) (?:\w+ed|written|run|done|made|kept|built|sent|put|held|shown)\b.*)",
         rejects_task_words=True,
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:all |our |the )?(?:[\w-]+ ){1,4}(?:should|must|have to) be \w+(?:ed|en|n)\b.*, (?:never|not) .+)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:the|our|my) (?:[\w-]+ ){1,4}(?:script|command|migrations?|build|release|tests?|deploy) (?:must|has to|have to) .+)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:the|our|my) (?:[\w-]+ )?(?:team lead|tech lead|lead|owner|maintainer|product owner|pm|designer|"
         r"reviewer|on-?call|manager|architect) (?:is|will be) (?-i:[A-Z])\w+.*)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?-i:[A-Z])\w+ (?:reviews?|owns?|approves?|maintains?|signs off|is responsible|is in charge|decides?|leads?)\b.+)",
     ),
-    define_pattern("rule", r"(?P<text>(?-i:[A-Z])[\w ]{1,20} is where (?:we|i|the team|you) .+)"),
-    define_pattern(
+    define_statement_pattern(
+        "rule", r"(?P<text>(?-i:[A-Z])[\w ]{1,20} is where (?:we|i|the team|you) .+)"
+    ),
+    define_statement_pattern(
         "rule", r"(?P<text>you(?:['’]ll| can| will)? (?:always )?find .+ (?:in|at|on|under) .+)"
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:the |our )?(?:[\w-]+ ){0,3}(?:db|database|cluster|dashboard|staging|prod|production|registry|wiki|"
         r"docs|designs?|runbooks?|board|tracker|api|environment|instance|broker|queue)(?: server| env\w*)? (?:is|are|lives?|"
         r"runs?|sits?) (?:at|on|in|under|behind) (?!fire|the way|progress|review|place\b).{3,})",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>we(?:['’]re| are) (?:still |stuck |now )?on (?-i:[A-Z])[\w.]+ v?\d.*)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>we have (?:two|three|four|five|\d+|several|many) (?:customers|clients|teams|environments|repos|regions|stages)\b.*)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:i (?:use|run|work with|develop on|code in)|i(?:['’]m| am) using) (?:the )?(?:vs ?code|neovim|n?vim|emacs|"
         r"helix|zed|cursor|jetbrains|intellij|pycharm|fish|zsh|bash|nushell|tmux|arch|nixos|windows|linux|macos|docker|podman|"
         r"orbstack|colima|mise|asdf|nix|homebrew|pnpm|yarn|bun|uv|poetry|conda|[\w-]+ (?:shell|editor|terminal|distro|os))\b.*)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>i (?:already )?know [\w+#.-]+(?: [\w+#.-]+)? (?:well|already|inside out|very well)\b.*)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         rf"(?P<text>.{{8,120}}, so (?:please )?(?:{NEGATION}|never|always|only|avoid|keep|use|make sure)\b.+)",
         unless=r".*\b(?:this|that) (?:time|one|file|pr|branch)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>i(?:['’]d| would) (?:like|love|prefer|want) (?:you |it )(?:to|if) .+\b(?:always|never|every|each|first|all)\b.*)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>i want (?!to\b|a\b|an\b|the\b|this\b|that\b|it\b|you\b)(?:[\w-]+ ){1,3}(?:messages|commits|answers|names|tests|comments|prs|functions|explanations)\b.*)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>.{3,80},? (?:so )?keep (?:it|the \w+|everything) (?:short|simple|brief|small|minimal)\b.*)",
     ),
-    define_pattern("rule", rf"(?P<text>{CONDITION}.*)"),
+    define_statement_pattern("rule", rf"(?P<text>{CONDITION}.*)"),
     define_correction_as_question(
         r"(?P<text>(?:isn['’]?t|wasn['’]?t) (?:that|this|it) .*\b(?:your own|you who|your (?:sandbox|fault|mistake|bug|job|change))\b.*)"
     ),
@@ -433,220 +439,228 @@ _ENGLISH: tuple[StatementPattern, ...] = (
 
 _OTHER_LANGUAGES: tuple[StatementPattern, ...] = (
     # What holds from now on, wherever in the sentence it says so.
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:.*[，,。！!；;、 ])?(?:以后|今后|往后)(?!再(?:说|看|谈|做|处理)|会|可能|才|怎么|的).{3,}"
         r"|(?:.*[、。])?(?:今後|これから|以後|次から)は(?!.*(?:でしょう|思い|思う|予定|どう)).{2,})",
     ),
     # "Always" at the end. What happens always has a subject before its verb, and what is done "as
     # always" is a task.
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?!(?:der|die|das|ein|eine|es|ich|er|sie|da|dann|wenn|warum|wieso|wie|was|jetzt|sonst)\b)[^,?]{4,90}, "
         r"(?:immer|jedes mal|jedesmal|stets|grundsätzlich|ausnahmslos|ohne ausnahme)(?:,? bitte)?\s*[.!]*$)",
         unless=r".*\bwie immer\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?!(?:les?|la|une?|ça|cela|ce|cette|ces|il|elle|ils|elles|je|j['’]|pourquoi|quand|si)\b|l['’]|c['’])[^,?]{4,90}, "
         r"(?:toujours|systématiquement|à chaque fois|chaque fois|sans exception)(?:,? (?:stp|svp|s['’]il (?:te|vous) pla[iî]t))?\s*[.!]*$)",
         unless=r".*\bcomme (?:toujours|à chaque fois)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?!(?:el|la|los|las|una?|esto|eso|se|me|por qué|cuando|o|a|os|as|uma?|isso|isto|ele|ela|por que|quando)\b)[^,?]{4,90}, "
         r"(?:siempre|cada vez|todas las veces|sin excepción|sempre|toda vez|todas as vezes|sem exceção)(?:,? por favor)?\s*[.!]*$)",
         unless=r".*\bcomo (?:siempre|sempre)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:пожалуйста,? )?(?:\w+(?:[ауюоеия]й|и|ь)(?:те)?\b[^?]{3,90}?|(?!(?:это|он|она|оно|они|почему|когда)\b|\w+ \w+[еёиуюая]т\b)[^,?]{4,90}),? "
         r"(?:всегда|каждый раз|без исключений)(?:,? пожалуйста)?\s*[.!]*$)",
         unless=r".*\bкак (?:всегда|каждый раз)\b|(?:это|он|она|оно|они|почему)\b|\w+ \w+[еёиуюая]т\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?!为什么|怎么|这个|那个|这里|它)[^，,？?]{3,60}[，,](?:请)?(?:每次都要|每次都这样|每次都得|一直都是|一直都要|永远|始终|无一例外)[。！!]*$)",
         unless=r".*(?:报错|错误|失败|崩溃|卡住|出现)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>[^、？?]{3,60}、(?:いつも|常に|毎回|必ず|例外なく)(?:で)?(?:お願い(?:します)?)?[。！!]*$)",
         unless=r".*(?:が(?:出|起|落|止|返|表示)|エラー|なぜ|この|ここ)",
     ),
     # What holds here, what must not be touched, and what the person likes.
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:bei uns (?:heißt|ist|gilt|wird|gibt|nutzt|läuft)|in diesem (?:projekt|repo) |ich hätte (?:gern|lieber)|ich möchte (?:immer|nie|keine?n?)|(?:fass|rühr) .{2,40} nicht an)\b.*)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:chez nous|dans ce (?:projet|dépôt)|ne (?:touche|modifie|change)[sz]? (?:pas|jamais)|j['’]aimerais (?:toujours|des|que tu))\b.*)",
         unless=r".*\b(?:ici|maintenant|encore)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:en este (?:proyecto|repo\w*)|aquí siempre|neste (?:projeto|repo\w*)|no (?:toques|modifiques) (?:nunca )?(?:la|el|los|las)|não (?:toque|mexa|modifique) (?:na|no|em)) .{3,})",
         unless=r".*\b(?:error|erro|falla|falha|bug)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:в этом (?:проекте|репозитории)|у нас (?:принято|используется|так заведено)|мне (?:не )?нрав\w+|я хочу всегда) .{3,})",
         unless=r".*\b(?:ошибк\w+|баг|падает)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:这个|本|我们的?)(?:项目|仓库|团队)(?:里|中)?(?:都|一直|统一)?(?:用|使用|采用).{2,}|我(?:不喜欢|不想要|不希望|更喜欢|比较喜欢).{2,})",
         unless=r".*(?:报错|这个按钮|这样)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:この|うちの|本)(?:プロジェクト|リポジトリ|チーム)(?:では|は).{2,40}(?:ます|です|だ|る)[。！!]*$|.{2,30}(?:が|は)(?:好きではありません|嫌いです|苦手です|好きじゃない|好みです)[。！!]*$|.{1,30}には(?:触らないで|手を加えないで).*)",
         unless=r".*(?:エラー|落ち|バグ|動かない)",
     ),
     # In which language things are written, and how the person is spoken to.
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:bitte )?(?:duze?|sieze?|nenn|nenne) mich\b.*|ich arbeite (?:mit|unter|auf) .+|(?:[\w -]{3,40}|schreibe? [\w -]{3,40}) (?:auf|in) (?:deutsch|englisch)\s*[.!]*$|wir \w+en (?:\w+ ){0,3}(?:nicht|nie|niemals|nur|immer|freitags)\b.*)",
         unless=r".*\b(?:gerade|heute|jetzt|hier|noch|das|können|müssen|sollten)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:tutoie|vouvoie|appelle)-moi\b.*|je travaille (?:sous|sur|avec) .+|(?:les |mes |nos |des )?[\w' -]{3,40} en (?:anglais|français)\s*[.!]*$)",
         unless=r".*\b(?:cette?|ici)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:tutéame|trátame|llámame|me chame|me trate)\b.*|(?:trabajo|trabalho) (?:con|en|com|no|na) .+|(?:los |las |mis |as |os )?[\w -]{3,40} (?:en|em) (?:inglés|español|inglês|português)\s*[.!]*$)",
         unless=r".*\b(?:est[ea]|aquí|aqui)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:обращайся|зови|называй)(?:те)? .+|я (?:работаю|сижу|пишу) (?:на|в|под) .+|[\w -]{3,40} на (?:английском|русском)(?: языке)?\s*[.!]*$)",
         unless=r".*\b(?:эт\w+|здесь)\b",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>我(?:用的是|使用的是|在用).{2,20}|[^，。]{2,12}(?:用|使用|写)(?:英文|中文|英语|拼音)[。！!]*$)",
         unless=r".*(?:这|那|报错)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:敬語|絵文字|お世辞|前置き)は(?:不要|いりません|使わない).{0,10}|私は.{1,20}を(?:使って|使用して)(?:います|いる)[。！!]*$|.{2,20}は(?:英語|日本語)で[。！!]*$)",
     ),
     # German
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:bitte )?frage?(?:n sie)? mich(?: immer| vorher| zuerst)*,? (?:bevor|vor) .+)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:bitte )?(?:keine?n?|weniger|ohne|nicht so viele) (?!ahnung|idee|sorge|lust|zeit|panik|änderung|frage|eile|problem|mehr\b)\w+(?: \w+){0,4}\s*[.!]*$)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:bitte )?(?:fasse? dich|halte? dich|sei)(?: bitte)? (?:kürzer|kurz|knapp\w*|präzise\w*|direkter|ehrlich).*)",
     ),
-    define_pattern("correction", r"(?P<text>(?:bitte )?(?:hör|höre) (?:endlich |bitte )?auf,? .+)"),
-    define_pattern(
+    define_statement_pattern(
+        "correction", r"(?P<text>(?:bitte )?(?:hör|höre) (?:endlich |bitte )?auf,? .+)"
+    ),
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:bitte )?(?:füge|schreib|mach|nutz|verwend|benutz|lösch|änder|erstell|commit|push)\w* (?:\w+ ){0,4}(?:keine?n?|nie|niemals|nicht)\b.+)",
         unless=r".*\b(?:hier|jetzt|noch|diese\w*)\b",
     ),
     # French
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:s['’]il te pla[iî]t,? )?(?:pas|plus|moins|sans) (?:d['’]|de |des )?\w+(?: \w+){0,3}(?:,? (?:s['’]il (?:te|vous) pla[iî]t|svp|stp|dans .+))\s*[.!]*$)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:demande|demandez|préviens|consulte)[- ](?:moi|nous) (?:toujours )?(?:avant|d['’]abord)\b.*)",
     ),
-    define_pattern("correction", r"(?P<text>(?:arrête|arrêtez|cesse|cessez) (?:de |d['’]).+)"),
-    define_pattern(
+    define_statement_pattern(
+        "correction", r"(?P<text>(?:arrête|arrêtez|cesse|cessez) (?:de |d['’]).+)"
+    ),
+    define_statement_pattern(
         "rule", r"(?P<text>(?:sois|soyez) (?:plus )?(?:concis|bref|brève|direct|précis)\w*.*)"
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>n['’]?(?:e )?(?:ajoute|écris|utilise|crée|supprime|modifie|commite|pousse|mets)\w* (?:pas|jamais|plus)\b.+)",
         unless=r".*\b(?:ici|maintenant|encore)\b",
     ),
     # Spanish and Portuguese
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:por favor,? )?(?:sin|sem|menos|nada de) (?!embargo|duda|dúvida|problema)\w+(?: \w+){0,3},? por favor\s*[.!]*$)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:pregúntame|pregunta(?:me)?|avísame|consúltame|pergunte(?:-me)?|me pergunte|avise-me)(?: siempre| sempre| primero)? antes\b.*)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "correction", r"(?P<text>(?:por favor,? )?(?:deja|dejá|para|pare|parem?) de \w+[aei]r\b.+)"
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:sé|sea|seja) (?:más |mais )?(?:breve|conciso|directo|direto|objetivo)\w*.*)",
     ),
     # Russian
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:пожалуйста,? )?(?:никаких|без|поменьше|меньше) (?!проблем|разницы)[\w-]+(?: [\w-]+){0,3}(?:,? пожалуйста)?\s*[.!]*$)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:всегда )?(?:спрашивай|спроси|уточняй|предупреждай)(?:те)?(?: меня)? (?:перед|прежде|до)\b.*)",
     ),
-    define_pattern("correction", r"(?P<text>(?:хватит|перестань(?:те)?|прекрати(?:те)?) \w+.*)"),
-    define_pattern(
+    define_statement_pattern(
+        "correction", r"(?P<text>(?:хватит|перестань(?:те)?|прекрати(?:те)?) \w+.*)"
+    ),
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:пожалуйста,? )?не (?:добавляй|пиши|используй|создавай|трогай|удаляй|меняй|коммить|пушь)(?:те)? .+)",
         unless=r".*\b(?:здесь|сейчас|пока|эт\w+)\b",
     ),
-    define_pattern("rule", r"(?P<text>будь(?:те)? (?:более )?(?:лаконич|крат|кратк)\w*.*)"),
+    define_statement_pattern(
+        "rule", r"(?P<text>будь(?:те)? (?:более )?(?:лаконич|крат|кратк)\w*.*)"
+    ),
     # Chinese
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:没有|未经)我的?(?:许可|允许|同意|确认).{0,4}(?:不许|不要|不能|不准|别|禁止).{2,})",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:提交|推送|合并|部署|发布|删除|修改|动手|写代码|编码)(?:代码)?(?:之前|前)(?:都|要|请|必须|一定)*先?.{2,})",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:代码|注释|回复|回答|文档|提交信息|日志)(?:里面?|中|内)?(?:都|请)?(?:不要|别|不用|尽量|要|用).{2,})",
         unless=r".*(?:这|那|现在)",
     ),
-    define_pattern("rule", r"(?P<text>(?:别|不要)再.{2,}(?:了)?[。！!]*$)"),
-    define_pattern(
+    define_statement_pattern("rule", r"(?P<text>(?:别|不要)再.{2,}(?:了)?[。！!]*$)"),
+    define_statement_pattern(
         "rule", r"(?P<text>(?:回答|回复|说话|解释)(?:尽量|请|要)?(?:简短|简洁|短一?点|简单).{0,20})"
     ),
     # Japanese
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>.{2,40}(?:で|に|を)(?:書いて|答えて|回答して|統一して|説明して)(?:ください|下さい|ね)[。！!]*$)",
         unless=r".*(?:この|ここ|これ|その)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>.{2,40}(?:しないで|使わないで|入れないで|書かないで|つけないで|触らないで|変更しないで|消さないで|やめて)(?:ください|下さい|ね)?[。！!]*$)",
         unless=r".*(?:この|ここ|これ|まだ|今)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>.{2,30}(?:先に|最初に|まず)(?:書いて|聞いて|確認して|相談して|読んで|実行して).{0,10})",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>.{2,40}(?:する前に|の前に)(?:必ず|まず)?.{2,30}(?:ください|下さい|して|聞いて|こと)[。！!]*$)",
     ),
-    define_pattern(
+    define_statement_pattern(
         "rule",
         r"(?P<text>(?:もっと)?(?:短く|簡潔に|シンプルに)(?:答えて|回答して|説明して|して)?(?:ください|下さい)?[。！!]*$)",
     ),
 )
 
-WAITING_PATTERNS = (
+UNCONFIRMED_PATTERNS = (
     *_ENGLISH,
     *_OTHER_LANGUAGES,
     *CORRECTIONS,

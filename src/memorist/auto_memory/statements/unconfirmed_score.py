@@ -73,7 +73,7 @@ _MESSAGE_STEPS = (30, 80, 160, 400, 1000)
 """Characters from which a message is one step longer."""
 
 
-def list_features(sentence: ProseSentence, typed: str, reply_before: str) -> Iterator[str]:
+def list_sentence_features(sentence: ProseSentence, typed: str, reply_before: str) -> Iterator[str]:
     """Yield the names of a sentence's features: `cue:` and `form:` with a name, `word:` with a word
     in lower case. `typed` is the whole message, `reply_before` the agent's turn before it.
     """
@@ -118,11 +118,11 @@ def _split_words(sentence: ProseSentence) -> tuple[str, ...]:
     return tuple(word.replace("’", "'") for word in _WORD.findall(body.lower()))
 
 
-def score_sentence(sentence: ProseSentence, typed: str, reply_before: str) -> float:
+def score_unconfirmed_sentence(sentence: ProseSentence, typed: str, reply_before: str) -> float:
     """The sum of the weights of a sentence's features, above or below the threshold: from 0 on it
     waits.
     """
-    found = tuple(list_features(sentence, typed, reply_before))
+    found = tuple(list_sentence_features(sentence, typed, reply_before))
     words = [name for name in found if name.startswith("word:")]
     model = load_sentence_weights("unconfirmed")
     if KNOWN_SHARE * len(words) > sum(name in model.weights for name in words):

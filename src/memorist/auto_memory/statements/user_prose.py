@@ -189,7 +189,7 @@ class ProseSentence(Struct, frozen=True):
 
 
 @lru_cache(READ_TEXTS)
-def is_text_job(typed: str) -> bool:
+def asks_for_work_on_text(typed: str) -> bool:
     """Whether a message wants work on a text that it holds (translate, proofread, answer …), or is a
     letter, a document of several sections or a dialogue: whose words the rest of it is, nobody can
     tell.
@@ -198,11 +198,11 @@ def is_text_job(typed: str) -> bool:
     return (
         _TEXT_JOB.is_in(typed)
         or (_GREETING.search(typed) is not None and _CLOSING.search(typed) is not None)
-        or is_form(typed)
+        or is_document_or_form(typed)
     )
 
 
-def is_form(typed: str) -> bool:
+def is_document_or_form(typed: str) -> bool:
     """Whether a message has the form of a document, a filled-in form or a dialogue, and says of none
     of its words whose they are. A person writes so as well ("Title: … / Description: …").
     """

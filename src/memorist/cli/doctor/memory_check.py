@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from memorist.auto_memory.history_objects import compute_blob_id
+from memorist.auto_memory.git_objects import compute_blob_id
 from memorist.auto_memory.inbox import Inbox
 from memorist.auto_memory.memory_file import parse_topic
 from memorist.auto_memory.memory_folder import MemoryFolder

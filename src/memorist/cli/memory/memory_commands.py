@@ -13,15 +13,15 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from memorist.auto_memory.anchors import describe_changes, read_anchors
+from memorist.auto_memory.anchors import describe_anchor_changes, read_anchors
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
-from memorist.auto_memory.former_memories import FormerTopic, find_former_topic
 from memorist.auto_memory.memory_file import MemoryKind, Topic
 from memorist.auto_memory.memory_lint import lint_memory_folders
 from memorist.auto_memory.memory_manifest import sort_newest_first
 from memorist.auto_memory.memory_move import move_memory
 from memorist.auto_memory.moved_projects import describe_moved_project, find_moved_projects
 from memorist.auto_memory.named_memory import find_named_memory
+from memorist.auto_memory.removed_memories import RemovedTopic, find_removed_topic
 from memorist.auto_memory.stale_memories import StaleMemory, confirm_memories, find_stale_memories
 from memorist.auto_memory.team_memory import TEAM_PREFIX, is_shared
 from memorist.auto_memory.write_result import WriteResult
@@ -159,12 +159,12 @@ def memory_show_command(path: str, as_json: bool) -> None:
     """
     with open_project_memory() as (_, memory):
         owner, path = find_named_memory(memory, path)
-        former = find_former_topic(owner, path)
+        former = find_removed_topic(owner, path)
         topic, doubts = (
             (former.topic, ()) if former is not None else owner.read_with_suspicions(path)
         )
         changes = owner.project_files.compare(read_anchors(topic))
-        moved = describe_changes(changes, topic.verified_day)
+        moved = describe_anchor_changes(changes, topic.verified_day)
         by = (
             KnownAuthors(owner.layout.team, DiskFiles())
             .load()
@@ -210,7 +210,7 @@ def memory_show_command(path: str, as_json: bool) -> None:
         click.echo(f"memorist: it is not shown to a model: {doubt}", err=True)
 
 
-def describe_succession(topic: Topic, former: FormerTopic | None) -> Iterator[str]:
+def describe_succession(topic: Topic, former: RemovedTopic | None) -> Iterator[str]:
     """Say what a memory came in place of, and what came in its place."""
     for path in topic.provenance.replaces:
         yield f"it replaces {path}: memorist memory show {path}"
@@ -459,7 +459,7 @@ def memory_check_command(accepted: tuple[str, ...], as_json: bool) -> None:
         for problem in problems:
             click.echo(f"{problem.path or memory.layout.folder}: {problem.what}\n  {problem.cure}")
         for old in stale:
-            changes = describe_changes(old.changes, old.since)
+            changes = describe_anchor_changes(old.changes, old.since)
             click.echo(
                 f"{old.path}: {output.make_terminal_safe_line(changes)}\n"
                 f"  still true? memorist memory check --accept {old.path}; else edit or forget it"

@@ -34,7 +34,7 @@ class _ScanChanges(Struct, frozen=True):
     missing: tuple[str, ...]
 
 
-class ScanFile:
+class ScanCache:
     """Loads and saves the scan. What is unchanged on disk is not read again. Saving needs the
     folder's lock. Every method raises StoreError when the disk refuses.
     """

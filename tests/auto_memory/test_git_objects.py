@@ -9,7 +9,7 @@ from dulwich.objects import Blob, ObjectID, RawObjectID
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.auto_memory.history_objects import TreeEditor, cast_to_object_id, read_tree
+from memorist.auto_memory.git_objects import TreeEditor, cast_to_object_id, read_tree_files
 
 PATHS = st.sampled_from(["a.md", "a/b.md", "a/c.md", "a-b.md", "a.b/c.md", "b/c/d.md", "b/c/e.md"])
 STEPS = st.lists(st.dictionaries(PATHS, st.none() | st.sampled_from(["x", "y"]), max_size=4))
@@ -31,7 +31,7 @@ def test_a_tree_edited_step_by_step_is_the_one_that_git_makes(
         files = {path: id for path, id in {**files, **blobs}.items() if id is not None}
 
     if tree is not None:
-        assert read_tree(store, tree) == files
+        assert read_tree_files(store, tree) == files
         rows = [
             (path.encode(), cast_to_object_id(id.encode()), 0o100644) for path, id in files.items()
         ]

@@ -10,7 +10,7 @@ from memorist.auto_memory.memory_file import Topic, make_file_name, parse_topic
 from memorist.auto_memory.memory_manifest import is_memory_file
 
 
-class FormerTopic(Struct, frozen=True):
+class RemovedTopic(Struct, frozen=True):
     """A memory that is no longer in the folder."""
 
     topic: Topic
@@ -21,7 +21,7 @@ class FormerTopic(Struct, frozen=True):
     """Path of the memory that came in its place; empty where none did."""
 
 
-def find_former_topic(memory: AutoMemory, name: str) -> FormerTopic | None:
+def find_removed_topic(memory: AutoMemory, name: str) -> RemovedTopic | None:
     """The memory that the folder of `memory` once had under a path, with or without `.md`; None
     where the history has none.
     """
@@ -32,13 +32,13 @@ def find_former_topic(memory: AutoMemory, name: str) -> FormerTopic | None:
         parent = memory.folder.history.find_parent_id(change.id)
         data = memory.folder.history.read_file(path, parent) if parent else None
         if data is not None:
-            return FormerTopic(
+            return RemovedTopic(
                 parse_topic(path, data), change, _find_successor(memory, path, change)
             )
     return None
 
 
-def list_former_paths(memory: AutoMemory) -> tuple[str, ...]:
+def list_removed_paths(memory: AutoMemory) -> tuple[str, ...]:
     """Paths of the memories that the folder once had, the one removed last first."""
     named = dict.fromkeys(
         path for change in memory.folder.history.iter_changes() for path in change.paths

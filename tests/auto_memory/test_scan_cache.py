@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from memorist.auto_memory import scan_file
+from memorist.auto_memory import scan_cache
 from memorist.auto_memory.memory_scan import FolderScan, ScannedFile
-from memorist.auto_memory.scan_file import ScanFile
+from memorist.auto_memory.scan_cache import ScanCache
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout, MemoryLayout
 
@@ -20,16 +20,16 @@ WHOLE = FolderScan(LINES, files={f"{name}.md": ScannedFile(1, 1, name) for name 
 @pytest.fixture
 def layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MemoryLayout:
     """A folder of six files, which count as many."""
-    monkeypatch.setattr(scan_file, "MIN_SPLIT_FILES", 5)
+    monkeypatch.setattr(scan_cache, "MIN_SPLIT_FILES", 5)
     layout = Layout(tmp_path).memory("/p")
     layout.state.mkdir(parents=True)
-    ScanFile(DiskFiles(), layout).save(WHOLE)
+    ScanCache(DiskFiles(), layout).save(WHOLE)
     return layout
 
 
 def load(layout: MemoryLayout) -> FolderScan:
     """What another process reads."""
-    return ScanFile(DiskFiles(), layout).load(LINES)
+    return ScanCache(DiskFiles(), layout).load(LINES)
 
 
 def change(scan: FolderScan, name: str, blob: str) -> FolderScan:
@@ -41,7 +41,7 @@ def change(scan: FolderScan, name: str, blob: str) -> FolderScan:
 def test_a_change_of_many_files_leaves_the_whole_as_it_is(layout: MemoryLayout) -> None:
     """One memory of ten thousand writes no eight megabytes."""
     before = layout.scan_state.read_bytes()
-    file = ScanFile(DiskFiles(), layout)
+    file = ScanCache(DiskFiles(), layout)
     changed = change(change(file.load(LINES), "a.md", "new"), "b.md", "")
     file.save(changed)
 
@@ -52,7 +52,7 @@ def test_a_change_of_many_files_leaves_the_whole_as_it_is(layout: MemoryLayout) 
 def test_a_second_change_keeps_the_first(layout: MemoryLayout) -> None:
     """Also where another process made it."""
     for name in ("a.md", "b.md"):
-        file = ScanFile(DiskFiles(), layout)
+        file = ScanCache(DiskFiles(), layout)
         file.save(change(file.load(LINES), name, "new"))
 
     assert [load(layout).files[name].blob for name in ("a.md", "b.md")] == ["new", "new"]
@@ -62,8 +62,8 @@ def test_many_changes_write_the_whole_anew(
     layout: MemoryLayout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The second file stays small, and is gone where the first says all."""
-    monkeypatch.setattr(scan_file, "MAX_CHANGED_FILES", 1)
-    file = ScanFile(DiskFiles(), layout)
+    monkeypatch.setattr(scan_cache, "MAX_CHANGED_FILES", 1)
+    file = ScanCache(DiskFiles(), layout)
     file.save(change(file.load(LINES), "a.md", "new"))
     file.save(change(file.load(LINES), "b.md", "new"))
 
@@ -76,11 +76,11 @@ def test_changes_of_another_whole_count_for_nothing(layout: MemoryLayout) -> Non
     """A kill between the two writes leaves changes that belong to no file; each file of the folder
     is compared with the scan anyway.
     """
-    file = ScanFile(DiskFiles(), layout)
+    file = ScanCache(DiskFiles(), layout)
     file.save(change(file.load(LINES), "a.md", "new"))
     changes = layout.scan_changes.read_bytes()
     layout.scan_state.unlink()
-    ScanFile(DiskFiles(), layout).save(replace(WHOLE, files={}))
+    ScanCache(DiskFiles(), layout).save(replace(WHOLE, files={}))
     layout.scan_changes.write_bytes(changes)
 
     assert load(layout).files == {}
@@ -97,7 +97,7 @@ def test_torn_changes_are_left_out(layout: MemoryLayout, torn: bytes) -> None:
 
 def test_nothing_is_left_of_a_removed_scan(layout: MemoryLayout) -> None:
     """What is forgotten for good stands in neither file."""
-    file = ScanFile(DiskFiles(), layout)
+    file = ScanCache(DiskFiles(), layout)
     file.save(change(file.load(LINES), "a.md", "new"))
     file.remove()
 

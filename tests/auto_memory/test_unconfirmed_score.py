@@ -25,10 +25,12 @@ def test_the_order_of_the_words_does_not_change_the_score(
     process waits in every other.
     """
     (sentence,) = split_prose_sentences(typed)
-    features = tuple(unconfirmed_score.list_features(sentence, typed, ""))
+    features = tuple(unconfirmed_score.list_sentence_features(sentence, typed, ""))
     scores = set[float]()
     for turn in range(len(features)):
         turned = (*features[turn:], *features[:turn])
-        monkeypatch.setattr(unconfirmed_score, "list_features", lambda *_, found=turned: found)
-        scores.add(unconfirmed_score.score_sentence(sentence, typed, ""))
+        monkeypatch.setattr(
+            unconfirmed_score, "list_sentence_features", lambda *_, found=turned: found
+        )
+        scores.add(unconfirmed_score.score_unconfirmed_sentence(sentence, typed, ""))
     assert len(scores) == 1

@@ -70,7 +70,7 @@ def compute_object_id(kind: int, data: bytes) -> ObjectID:
 _EMPTY_TREE = compute_object_id(KINDS["tree"], b"")
 
 
-def read_tree(store: BaseObjectStore, tree: ObjectID) -> dict[str, str]:
+def read_tree_files(store: BaseObjectStore, tree: ObjectID) -> dict[str, str]:
     """Return path to blob id of every file below a tree. Raises KeyError where a part is
     missing.
     """

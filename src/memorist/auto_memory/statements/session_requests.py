@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
+from memorist.auto_memory.statements.introduced_lines import find_introduced_lines
 from memorist.auto_memory.statements.required_words import holds_required_word, join_lines
-from memorist.auto_memory.statements.shown_lines import find_shown_lines
 from memorist.auto_memory.statements.user_prose import (
     ProseSentence,
+    asks_for_work_on_text,
     extract_redacted_user_text,
-    is_text_job,
     split_prose_sentences,
 )
 from memorist.auto_memory.write_evidence import cut_others_words
@@ -119,14 +119,14 @@ def _split_own_sentences(typed: str) -> list[ProseSentence]:
     """The sentences of a typed text that are the user's own talk. Beside a text to work on, a letter
     or a form it is the first one at most, and only at the very beginning.
     """
-    shown = find_shown_lines(typed, fragments_introduce=False)
+    shown = find_introduced_lines(typed, fragments_introduce=False)
     text = cut_others_words(typed).strip()
     own = [
         sentence
         for sentence in split_prose_sentences(text)
         if not any(sentence.text in line for line in shown)
     ]
-    if is_text_job(typed):
+    if asks_for_work_on_text(typed):
         return [sentence for sentence in own[:1] if text.startswith(sentence.text)]
     return own
 
@@ -143,7 +143,9 @@ def read_pinned_text(typed: str) -> str:
         return ""
     match = _PIN.match(text)
     if match is not None:
-        if not text.startswith(("/", "$", "[")) and text.splitlines()[0] in find_shown_lines(text):
+        if not text.startswith(("/", "$", "[")) and text.splitlines()[0] in find_introduced_lines(
+            text
+        ):
             return ""
         return text[match.end() :].strip()[:MAX_PIN_CHARS]
     match = _PIN_AROUND.fullmatch(text)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from memorist.auto_memory.statements.confirmed_manner import find_way_of_working_in_reply
+from memorist.auto_memory.statements.confirmed_way_of_working import find_way_of_working_in_reply
 from memorist.auto_memory.statements.conversation_score import score_conversation_sentence
+from memorist.auto_memory.statements.introduced_lines import find_introduced_lines
 from memorist.auto_memory.statements.plain_facts import classify_fact
 from memorist.auto_memory.statements.required_words import StatementPatternIndex
 from memorist.auto_memory.statements.sentence_language import is_english
-from memorist.auto_memory.statements.shown_lines import find_shown_lines
 from memorist.auto_memory.statements.statement_filters import (
     is_question,
     is_reported_speech,
@@ -34,14 +34,14 @@ from memorist.auto_memory.statements.statement_patterns import (
     StatementAct,
     find_lead_in_end,
 )
-from memorist.auto_memory.statements.unconfirmed_patterns import WAITING_PATTERNS
-from memorist.auto_memory.statements.unconfirmed_score import score_sentence
+from memorist.auto_memory.statements.unconfirmed_patterns import UNCONFIRMED_PATTERNS
+from memorist.auto_memory.statements.unconfirmed_score import score_unconfirmed_sentence
 from memorist.auto_memory.statements.user_prose import (
     MAX_SENTENCE_CHARS,
     ProseSentence,
+    asks_for_work_on_text,
     extract_redacted_user_text,
-    is_form,
-    is_text_job,
+    is_document_or_form,
 )
 from memorist.auto_memory.statements.written_rule_score import split_words
 from memorist.core.lazy import lazy_pattern
@@ -100,15 +100,15 @@ _ORDER_OR_RULE = lazy_pattern(
 MIN_LABELLED_CHARS = 6
 """Characters of the shortest text behind such a label."""
 
-_WAITING = StatementPatternIndex(*WAITING_PATTERNS)
+_WAITING = StatementPatternIndex(*UNCONFIRMED_PATTERNS)
 
 
-def compile_waiting_patterns() -> Iterator[None]:
+def compile_unconfirmed_patterns() -> Iterator[None]:
     """Compile every pattern of this module, one at each step."""
     return _WAITING.compile()
 
 
-def find_waiting_statements(message: Message, reply_before: str = "") -> tuple[Statement, ...]:
+def find_unconfirmed_statements(message: Message, reply_before: str = "") -> tuple[Statement, ...]:
     """Find what a message probably states for later without saying so: it waits for the person.
 
     A line that states something for certain holds none. A lone confirmation stands for what it
@@ -191,7 +191,7 @@ def _score_waiting(sentence: ProseSentence, typed: str, reply_before: str) -> fl
         return NEVER_WAITS
     if match_first_pattern(_WAITING, sentence, start) is not None:
         return 0.0
-    if classify_fact(sentence) is not None and not is_text_job(typed):
+    if classify_fact(sentence) is not None and not asks_for_work_on_text(typed):
         return 0.0
     if _is_labelled(sentence) or _may_be_others(sentence, typed):
         return 0.0
@@ -210,8 +210,8 @@ def _score_waiting(sentence: ProseSentence, typed: str, reply_before: str) -> fl
 def _score_by_model(sentence: ProseSentence, typed: str, reply_before: str) -> float:
     score = score_conversation_sentence(sentence, typed)
     if is_english(split_words(sentence)):
-        return max(score_sentence(sentence, typed, reply_before), score)
-    return NEVER_WAITS if is_text_job(typed) else score
+        return max(score_unconfirmed_sentence(sentence, typed, reply_before), score)
+    return NEVER_WAITS if asks_for_work_on_text(typed) else score
 
 
 def _may_be_others(sentence: ProseSentence, typed: str) -> bool:
@@ -222,7 +222,7 @@ def _may_be_others(sentence: ProseSentence, typed: str) -> bool:
     return (
         statement is not None
         and statement[0] != "forget"
-        and (is_form(typed) or bool(find_shown_lines(typed)))
+        and (is_document_or_form(typed) or bool(find_introduced_lines(typed)))
     )
 
 
