@@ -15,7 +15,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from benchmarks.cache_trace import Trace, TracedCall, TracedPiece
-from memorist.compaction.cache_breakpoints import LOOKBACK_BLOCKS, minimum_cacheable_tokens
+from memorist.compaction.cache_breakpoints import LOOKBACK_BLOCKS, get_minimum_cacheable_tokens
 from memorist.core.token_count import token_factor
 from memorist.models.model_pricing import call_cost, shipped_prices
 from memorist.testing.prompt_cache import (
@@ -267,7 +267,7 @@ class Play:
             self._cache, counts = account_anthropic_blocks(
                 self._cache,
                 blocks,
-                minimum=minimum_cacheable_tokens(self.terms.model),
+                minimum=get_minimum_cacheable_tokens(self.terms.model),
                 now=self.now,
             )
         else:

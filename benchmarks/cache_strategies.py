@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 from benchmarks.cache_replay import FETCH_OUTPUT, PLACEHOLDER, SUMMARY_PROMPT, Play, PromptPiece
 from benchmarks.cache_trace import TracedPiece
-from memorist.compaction.economics import (
+from memorist.compaction.edit_economics import (
     NOTES_FROM_SHARE,
     HistoryEdit,
     RequestCacheState,

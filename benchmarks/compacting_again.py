@@ -26,10 +26,10 @@ from memorist.compaction.compaction_prompts import load_compaction_prompts
 from memorist.compaction.compaction_result import CompactedHistory
 from memorist.compaction.extractive_summary import is_instruction_message, summarize_conversation
 from memorist.compaction.full_compaction import RewriteOptions, compact_with_summary
-from memorist.compaction.measured_history import (
+from memorist.compaction.measured_conversation import (
     MeasuredConversation,
+    get_typed_text,
     measure_conversation,
-    user_text,
 )
 from memorist.compaction.session_memory_compaction import SessionNotes, compact_with_notes
 from memorist.compaction.summary_parser import UnusableSummary
@@ -39,7 +39,7 @@ from memorist.compaction.summary_review import (
     compare_with_extract,
     rewrite_with_missing_content,
 )
-from memorist.compaction.whole_conversation import join_window, strip_host_content
+from memorist.compaction.whole_conversation import merge_window_into_recording, strip_host_content
 from memorist.core.messages import Message, Origin
 from memorist.core.prompt_templates import load_prompt
 from memorist.core.token_count import estimate_message_tokens
@@ -73,7 +73,7 @@ class KeptShare(Struct, frozen=True):
 
 
 def _of_the_whole(window: Sequence[Message], record: Sequence[Message], cwd: str) -> list[Message]:
-    return _compact(window, join_window(record, window, is_whole=True), record, cwd)
+    return _compact(window, merge_window_into_recording(record, window, is_whole=True), record, cwd)
 
 
 def _of_the_digest(window: Sequence[Message], record: Sequence[Message], cwd: str) -> list[Message]:
@@ -88,7 +88,7 @@ def _compact(
 
 
 def _measure_window(window: Sequence[Message], record: Sequence[Message]) -> MeasuredConversation:
-    typed = [words for words in map(user_text, record) if words]
+    typed = [words for words in map(get_typed_text, record) if words]
     return measure_conversation(window, user_texts=typed)
 
 
@@ -103,7 +103,7 @@ def _with_notes(
         template=template,
         last_summarised=window[-1].id,
     )
-    whole = join_window(record, window, is_whole=True)
+    whole = merge_window_into_recording(record, window, is_whole=True)
     reviewed = (
         compare_with_extract(notes.text, shown, limit=THRESHOLD, whole=whole, cwd=cwd)
         if adds
@@ -125,7 +125,7 @@ def _with_summary(
     shown = _measure_window(window, record)
     sections = _write_notes(window, cwd, SUMMARY_TOKENS)
     summary = "\n\n".join(f"## {title}\n{body}" for title, body in sections.items() if body)
-    whole = join_window(record, window, is_whole=True)
+    whole = merge_window_into_recording(record, window, is_whole=True)
     reviewed = check_summary_against_history(
         summary, window, shown, limit=THRESHOLD, whole=whole, cwd=cwd
     )
@@ -273,5 +273,5 @@ def _sum_up_after_client(
     shown = [each for each in window if not is_instruction_message(each)]
     own = [part for each in record if (part := strip_host_content(each)).blocks]
     spoken = [each for each in own if not is_instruction_message(each)]
-    source = join_window(spoken, shown, is_whole=True) if whole else shown
+    source = merge_window_into_recording(spoken, shown, is_whole=True) if whole else shown
     return _compact(shown, source, record, cwd)

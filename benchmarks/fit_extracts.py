@@ -34,7 +34,7 @@ from memorist.compaction.history_extracts import (
     Extract,
     split_into_extracts,
 )
-from memorist.compaction.identifiers import (
+from memorist.compaction.identifier_ranking import (
     collect_names,
     compute_name_features,
 )

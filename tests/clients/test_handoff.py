@@ -12,7 +12,7 @@ from clients import stories
 from clients.agents import ClaudeCode, Codex, Ran
 from memorist.cli.main import memorist_group
 from memorist.compaction.history_extracts import collect_input_texts
-from memorist.compaction.measured_history import user_text
+from memorist.compaction.measured_conversation import get_typed_text
 from memorist.core.messages import JsonObject, Message, Origin
 from memorist.formats.format_detection import read_session
 from memorist.formats.host_markup import strip_host_markup
@@ -61,7 +61,7 @@ def check_taken_up(
         if isinstance(entry, Message)
     ]
     assert messages[-1].origin is Origin.MODEL
-    typed = [strip_host_markup(user_text(each)).strip() for each in messages]
+    typed = [strip_host_markup(get_typed_text(each)).strip() for each in messages]
     assert [words for words in typed if words] == [ASKED_NOW]
 
 

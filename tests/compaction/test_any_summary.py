@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from memorist.compaction.compaction_prompts import load_compaction_prompts
 from memorist.compaction.compaction_result import UnchangedHistory
 from memorist.compaction.extractive_summary import build_extractive_summary
-from memorist.compaction.measured_history import MeasuredConversation
+from memorist.compaction.measured_conversation import MeasuredConversation
 from memorist.compaction.offline_compaction import (
     OfflineOptions,
     compact_offline,

@@ -13,7 +13,7 @@ from memorist.compaction.tool_result_budget import (
     apply_result_budget,
     build_keep_all_decisions,
     cut_preview,
-    result_file_name,
+    make_result_file_name,
 )
 from memorist.core.messages import ImageBlock, Message, TextBlock, ToolResult
 from memorist.settings import CompactionSettings
@@ -135,7 +135,7 @@ def test_a_repeated_id_never_gets_another_results_text() -> None:
 def test_an_id_cannot_lead_out_of_the_folder() -> None:
     """Whatever a model calls its calls, the file's name is plain."""
     names = [
-        result_file_name(name)
+        make_result_file_name(name)
         for name in ("../../etc/passwd", "a/b", "", "x" * 300, "toolu_01AbC-9")
     ]
 

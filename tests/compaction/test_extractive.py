@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from compaction.histories import STEPS, History, parted, told
 from memorist.compaction.compaction_result import CompactedHistory
 from memorist.compaction.extractive_summary import EXTRACTIVE_SUMMARY_ID, build_extractive_summary
-from memorist.compaction.identifiers import NameUsage, render_unknown_names
-from memorist.compaction.measured_history import LONG_UTTERANCE_TOKENS
+from memorist.compaction.identifier_ranking import NameUsage, render_unknown_names
+from memorist.compaction.measured_conversation import LONG_UTTERANCE_TOKENS
 from memorist.compaction.newest_messages import find_largest_common_limit, shorten_messages
 from memorist.compaction.user_words import SummaryUtterance, fit_utterances
 from memorist.core.messages import ImageBlock, Message, Origin, TextBlock, ToolResult, ToolUse

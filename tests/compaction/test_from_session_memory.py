@@ -10,7 +10,7 @@ from compaction.histories import STEPS, WORD, History, parted, told
 from memorist.compaction.compaction_prompts import load_compaction_prompts
 from memorist.compaction.compaction_result import CompactedHistory, UnchangedHistory
 from memorist.compaction.full_compaction import MODEL_SUMMARY_ID, RewriteOptions
-from memorist.compaction.measured_history import find_last_summary, measure_conversation
+from memorist.compaction.measured_conversation import find_last_summary, measure_conversation
 from memorist.compaction.newest_messages import find_unanswered_start
 from memorist.compaction.restored_content import RestorableContent, RestorableFile
 from memorist.compaction.session_memory_compaction import (

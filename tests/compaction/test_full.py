@@ -19,7 +19,11 @@ from memorist.compaction.full_compaction import (
     RewriteOptions,
     compact_with_summary,
 )
-from memorist.compaction.measured_history import fit_newest_texts, measure_conversation, user_text
+from memorist.compaction.measured_conversation import (
+    fit_newest_texts,
+    get_typed_text,
+    measure_conversation,
+)
 from memorist.compaction.newest_messages import find_unanswered_start
 from memorist.compaction.restored_content import RestorableContent, RestorableFile
 from memorist.compaction.summary_request import build_summary_request
@@ -225,8 +229,8 @@ def test_a_turn_of_the_user_is_a_message_of_the_user() -> None:
         blocks=(TextBlock("a reminder", Origin.INJECTED), TextBlock("hello")),
     )
 
-    assert [user_text(message) for message in messages] == ["", "", ""]
-    assert user_text(mixed) == "hello"
+    assert [get_typed_text(message) for message in messages] == ["", "", ""]
+    assert get_typed_text(mixed) == "hello"
     assert measure_conversation([*messages, mixed]).user_texts == ("hello",)
 
 

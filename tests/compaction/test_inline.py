@@ -15,7 +15,7 @@ from memorist.compaction.inline_compaction import (
     compact_with_hand_over,
     retain_user_messages,
 )
-from memorist.compaction.measured_history import measure_conversation, user_text
+from memorist.compaction.measured_conversation import get_typed_text, measure_conversation
 from memorist.core.messages import ImageBlock, Message, Origin, TextBlock
 from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens
 from memorist.formats.host_markup import detect_origin
@@ -156,7 +156,7 @@ def test_inline_compaction_keeps_order_and_pairs_and_passes_no_limit(
     place = next(at for at, each in enumerate(found.messages) if each.id == HAND_OVER_ID)
     users = found.messages[:place]
     assert found.messages[place].origin is Origin.SUMMARY
-    assert all(user_text(message) for message in users)
+    assert all(get_typed_text(message) for message in users)
     ids = [message.id for message in messages]
     order = [ids.index(message.id) for message in found.messages if message.id in ids]
     assert order == sorted(order)

@@ -14,7 +14,7 @@ from memorist.compaction.cache_breakpoints import (
     LOOKBACK_BLOCKS,
     MAX_BREAKPOINTS,
     add_breakpoints,
-    minimum_cacheable_tokens,
+    get_minimum_cacheable_tokens,
 )
 from memorist.testing.prompt_cache import (
     PromptCacheState,
@@ -184,7 +184,7 @@ def test_what_is_too_short_to_be_cached_is_not_marked(model: str, tokens: int) -
     """The least prefix by model (claude-code.md section 3.1); a short request keeps its shape."""
     short = body(said("hello"), system="rules") | {"model": model}
 
-    assert minimum_cacheable_tokens(model) == tokens
+    assert get_minimum_cacheable_tokens(model) == tokens
     assert add_breakpoints(short) is short
 
 

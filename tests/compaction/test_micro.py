@@ -22,7 +22,7 @@ from memorist.compaction.microcompact import (
     CLEARED_TEXT,
     clear_when_idle,
     find_old_results,
-    is_compactable,
+    is_clearable_tool,
 )
 from memorist.core.messages import ToolUse
 from memorist.settings import CompactionSettings
@@ -123,9 +123,9 @@ def test_the_tools_of_both_families_are_compactable() -> None:
         "web_search",
     ]
 
-    assert all(map(is_compactable, names))
+    assert all(map(is_clearable_tool, names))
     assert not any(
-        map(is_compactable, ["Task", "Agent", "mcp__files__read", "spawn_agent", "update_plan"])
+        map(is_clearable_tool, ["Task", "Agent", "mcp__files__read", "spawn_agent", "update_plan"])
     )
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from memorist.compaction.economics import TokenRates
-from memorist.compaction.measured_history import MeasuredConversation, measure_conversation
+from memorist.compaction.edit_economics import TokenRates
+from memorist.compaction.measured_conversation import MeasuredConversation, measure_conversation
 from memorist.compaction.profitable_edits import (
     CostState,
     HistoryReplaceableByNotes,

@@ -15,7 +15,7 @@ from memorist.compaction import session_memory_compaction as from_session_memory
 from memorist.compaction.compaction_prompts import load_compaction_prompts
 from memorist.compaction.compaction_result import CompactedHistory, CompactionResult
 from memorist.compaction.full_compaction import RewriteOptions
-from memorist.compaction.measured_history import measure_conversation
+from memorist.compaction.measured_conversation import measure_conversation
 from memorist.compaction.microcompact import clear_when_idle
 from memorist.compaction.restored_content import InvokedSkill, RestorableContent, RestorableFile
 from memorist.compaction.tool_result_budget import OffloadDecisions, apply_result_budget

@@ -20,12 +20,12 @@ from memorist.compaction.compaction_result import CompactedHistory, CompactionRe
 from memorist.compaction.compactor import compact_structurally, estimate_budget_for_unanswered
 from memorist.compaction.full_compaction import RewriteOptions, compact_with_summary
 from memorist.compaction.inline_compaction import compact_with_hand_over
-from memorist.compaction.measured_history import MeasuredConversation, measure_conversation
+from memorist.compaction.measured_conversation import MeasuredConversation, measure_conversation
 from memorist.compaction.newest_messages import (
-    find_room_for_older,
+    compute_room_for_older_messages,
     find_unanswered_start,
-    keep_tail,
-    keep_unanswered,
+    keep_newest_messages,
+    keep_unanswered_messages,
 )
 from memorist.compaction.session_memory_compaction import SessionNotes, compact_with_notes
 from memorist.core.messages import Message
@@ -61,7 +61,7 @@ def _structural(conversation: MeasuredConversation, limit: int) -> CompactionRes
 
 
 def _tail(conversation: MeasuredConversation, limit: int) -> CompactionResult:
-    return keep_tail(
+    return keep_newest_messages(
         conversation, estimate_budget_for_unanswered(conversation.messages, (), limit, 1.0)
     )
 
@@ -137,11 +137,11 @@ def test_the_newest_round_is_whole_and_short_words_are_verbatim(
     if not isinstance(result, CompactedHistory):
         return
     assert result.tokens_after == estimate_messages_tokens(result.messages) <= limit
-    newest = keep_unanswered(
+    newest = keep_unanswered_messages(
         conversation.messages, find_unanswered_start(conversation.messages), 10**9, 1.0
     )
     needed = estimate_messages_tokens(newest)
-    if needed + max(find_room_for_older(limit), LEAST_BESIDE) <= limit:
+    if needed + max(compute_room_for_older_messages(limit), LEAST_BESIDE) <= limit:
         whole = {message.id: message for message in result.messages}
         assert [whole.get(message.id) for message in newest] == list(newest)
     said = sum(estimate_text_tokens(text) + 8 for text in conversation.user_texts)

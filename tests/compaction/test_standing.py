@@ -18,7 +18,7 @@ from memorist.compaction.compaction_result import (
     UnchangedHistory,
 )
 from memorist.compaction.conversation_preamble import PREAMBLE_ID, reattach_preamble, split_preamble
-from memorist.compaction.measured_history import measure_conversation
+from memorist.compaction.measured_conversation import measure_conversation
 from memorist.compaction.window_at_message import read_recorded_window
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.engine.engine import Memorist

@@ -12,7 +12,7 @@ from memorist.compaction.summary_review import (
     LINES_TITLE,
     NAMED_TITLE,
     SummaryReview,
-    drop_false_lines,
+    drop_invented_lines,
     find_missing_extract_parts,
     reject_if_identifiers_lost,
     render_source_text,
@@ -57,7 +57,7 @@ def test_a_line_with_a_file_that_nobody_named_is_dropped() -> None:
         "- either/or is fine, and/or 1/2.5\n- `round_half_even` was called"
     )
 
-    reviewed = drop_false_lines(summary, source)
+    reviewed = drop_invented_lines(summary, source)
 
     assert reviewed.dropped == (
         "- strategy/phase_wiring.go was added",
@@ -75,7 +75,7 @@ def test_only_the_sentence_with_an_invented_name_is_dropped() -> None:
         "Totals were wrong. Added strategy/phase_wiring.go. Done.\n修正了。strategy/a_b.go。完成。"
     )
 
-    reviewed = drop_false_lines(summary, source)
+    reviewed = drop_invented_lines(summary, source)
 
     assert reviewed.text == "Totals were wrong. Done.\n修正了。完成。"
     assert reviewed.dropped == ("Added strategy/phase_wiring.go.", "strategy/a_b.go。")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from memorist.compaction.extractive_summary import EXTRACTIVE_SUMMARY_ID
-from memorist.compaction.whole_conversation import join_window
+from memorist.compaction.whole_conversation import merge_window_into_recording
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.engine.removed_messages import find_recorded_messages
 from memorist.formats.transcript_format import CompactionBoundary
@@ -30,7 +30,7 @@ def test_every_message_stands_once_and_in_its_order(
     """Recorded messages keep their order; those in the window are the window's own."""
     recorded = [said(f"m{at}") for at in range(count)]
     window = [said(f"m{at}", "as shown") for at in sorted(shown) if at < count]
-    joined = join_window(recorded, [DIGEST, *window], is_whole=is_whole)
+    joined = merge_window_into_recording(recorded, [DIGEST, *window], is_whole=is_whole)
 
     expected = [f"m{at}" for at in range(count)]
     assert [each.id for each in joined] == ([] if is_whole else [DIGEST.id]) + expected
@@ -42,14 +42,16 @@ def test_what_is_only_in_the_window_follows_what_it_follows_there() -> None:
     recorded = [said(id) for id in ("a", "b", "c")]
     window = [DIGEST, said("a"), said("memorist-recall"), said("c"), said("new")]
 
-    joined = join_window(recorded, window, is_whole=True)
+    joined = merge_window_into_recording(recorded, window, is_whole=True)
 
     assert [each.id for each in joined] == ["a", "memorist-recall", "b", "c", "new"]
 
 
 def test_copies_of_the_users_words_stand_once() -> None:
     """Codex shows copies of the user's messages after a compaction, under other ids."""
-    joined = join_window([said("a", "Go on."), said("b")], [said("copy", "Go on.")], is_whole=True)
+    joined = merge_window_into_recording(
+        [said("a", "Go on."), said("b")], [said("copy", "Go on.")], is_whole=True
+    )
 
     assert [each.id for each in joined] == ["a", "b"]
 

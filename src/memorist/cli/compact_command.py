@@ -23,7 +23,7 @@ from memorist.compaction.compaction_result import (
     CompactionStrategy,
     UnchangedHistory,
 )
-from memorist.compaction.measured_history import measure_conversation
+from memorist.compaction.measured_conversation import measure_conversation
 from memorist.compaction.offline_compaction import (
     OfflineOptions,
     compact_offline,

@@ -55,7 +55,7 @@ class BlockPosition(Struct, frozen=True, order=True):
 
 
 @lru_cache(maxsize=64)
-def minimum_cacheable_tokens(model: str) -> int:
+def get_minimum_cacheable_tokens(model: str) -> int:
     """The shortest prefix that the provider caches for this model (claude-code.md section 3.1);
     1,024 for models not listed there.
     """
@@ -225,7 +225,7 @@ def _is_cacheable(body: JsonObject, position: BlockPosition) -> bool:
     is, and encoded only where the texts alone are too short to tell.
     """
     model = str(body.get("model", ""))
-    needed = minimum_cacheable_tokens(model) * BYTES_PER_TOKEN / token_factor(model)
+    needed = get_minimum_cacheable_tokens(model) * BYTES_PER_TOKEN / token_factor(model)
     size = 0
     for entry in islice(body["messages"], position.entry + 1) if position.part == 2 else ():
         size += _text_length(entry)

@@ -13,7 +13,7 @@ from memorist.compaction.microcompact import (
     CLEARED_TEXT,
     FOREIGN_CLEARED_TEXT,
     find_old_results,
-    is_compactable,
+    is_clearable_tool,
 )
 from memorist.compaction.provider_edit_format import (
     CLEAR_EDIT,
@@ -90,7 +90,7 @@ def build_clearing_edit(clearing: ClearedResults, messages: Sequence[Message]) -
     newest = max((index for index, use in enumerate(uses) if use.id in known), default=-1)
     if newest < 0:
         return None
-    never = sorted({use.name for use in uses if not is_compactable(use.name)})
+    never = sorted({use.name for use in uses if not is_clearable_tool(use.name)})
     edit: JsonObject = {
         "type": CLEAR_EDIT,
         "trigger": {"type": "tool_uses", "value": 1},

@@ -44,24 +44,24 @@ from memorist.compaction.conversation_preamble import (
     reattach_preamble,
     split_preamble,
 )
-from memorist.compaction.economics import TokenRates, derive_token_rates
+from memorist.compaction.edit_economics import TokenRates, derive_token_rates
 from memorist.compaction.extractive_summary import summarize_conversation
 from memorist.compaction.full_compaction import (
     RewriteOptions,
     restore_missing_items,
 )
-from memorist.compaction.measured_history import (
+from memorist.compaction.measured_conversation import (
     MeasuredConversation,
+    get_typed_text,
     measure_conversation,
-    user_text,
 )
 from memorist.compaction.microcompact import is_cache_cold
 from memorist.compaction.newest_messages import (
     MIN_PAST_TOKENS,
-    find_room_for_older,
+    compute_room_for_older_messages,
     find_unanswered_start,
-    keep_tail,
-    keep_unanswered,
+    keep_newest_messages,
+    keep_unanswered_messages,
     raise_limit_for_newest_round,
 )
 from memorist.compaction.oldest_rounds import build_dropped_beginning_message, ensure_user_first
@@ -87,13 +87,13 @@ from memorist.compaction.summary_review import (
     compare_with_extract,
     rewrite_with_missing_content,
 )
-from memorist.compaction.thresholds import CompactionThresholds, edits_by_price
+from memorist.compaction.thresholds import CompactionThresholds, are_edits_priced
 from memorist.compaction.tool_result_budget import (
     OffloadDecisions,
     apply_result_budget,
     build_keep_all_decisions,
 )
-from memorist.compaction.user_words import estimate_words_tokens
+from memorist.compaction.user_words import estimate_user_words_tokens
 from memorist.core.messages import Message, Origin, Usage
 from memorist.core.token_count import estimate_messages_tokens, estimate_text_tokens
 from memorist.core.tool_pairs import starts_reply
@@ -126,11 +126,11 @@ def estimate_budget_for_unanswered(
     """Tokens with which what the model has not answered yet stays whole, beside a summary with the
     user's short messages; at most what the limit allows.
     """
-    kept = keep_unanswered(messages, find_unanswered_start(messages), sys.maxsize, factor)
+    kept = keep_unanswered_messages(messages, find_unanswered_start(messages), sys.maxsize, factor)
     size = estimate_messages_tokens(kept, factor)
-    said = min(limit // MAX_WORDS_PART, int(estimate_words_tokens(user_texts) * factor))
+    said = min(limit // MAX_WORDS_PART, int(estimate_user_words_tokens(user_texts) * factor))
     usual = min(size + max(MIN_PAST_TOKENS if kept else 0, said), int(limit * MAX_ROUND_SHARE))
-    least = find_room_for_older(limit)
+    least = compute_room_for_older_messages(limit)
     if size + least >= limit:
         return usual
     return max(usual, min(size + max(least, said) + 1, limit - 1))
@@ -201,7 +201,7 @@ class Compactor(SessionExtension):
     def on_message(self, message: Message, *, replayed: bool = False) -> None:
         """A message was added to the conversation; the user's text is kept verbatim (CP-16)."""
         del replayed
-        words = user_text(message)
+        words = get_typed_text(message)
         if words:
             self._user_texts.append(words)
         if starts_reply(message, self._last_message):
@@ -212,7 +212,7 @@ class Compactor(SessionExtension):
 
     def on_rollback(self, removed: Iterable[Message]) -> None:
         """The user rolled back the newest turns, with these messages: their words do not hold."""
-        count = sum(bool(user_text(message)) for message in removed)
+        count = sum(bool(get_typed_text(message)) for message in removed)
         del self._user_texts[max(0, len(self._user_texts) - count) :]
 
     def on_reply(self, reply: SessionReply) -> None:
@@ -393,7 +393,7 @@ class Compactor(SessionExtension):
         if (
             isinstance(cleared, CompactedHistory)
             or call.price is None
-            or not edits_by_price(settings)
+            or not are_edits_priced(settings)
             or call.provider_compacts
         ):
             return cleared
@@ -547,7 +547,7 @@ class Compactor(SessionExtension):
                     measured.messages, (), terms.limit, measured.factor
                 )
                 return ensure_user_first(
-                    keep_tail(measured, max(usual, least)),
+                    keep_newest_messages(measured, max(usual, least)),
                     self._prompts.cut_marker,
                     measured.factor,
                 )

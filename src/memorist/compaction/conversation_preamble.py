@@ -18,12 +18,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.compaction.compaction_result import CompactionResult, UnchangedHistory
-from memorist.compaction.full_compaction import is_restored
-from memorist.compaction.measured_history import MeasuredConversation
+from memorist.compaction.full_compaction import is_restored_message
+from memorist.compaction.measured_conversation import MeasuredConversation
 from memorist.compaction.newest_messages import (
     find_largest_common_limit,
     find_unanswered_start,
-    keep_unanswered,
+    keep_unanswered_messages,
 )
 from memorist.compaction.oldest_rounds import MARKER_ID
 from memorist.core.lazy import lazy_pattern
@@ -104,7 +104,7 @@ def split_preamble(conversation: MeasuredConversation, limit: int) -> SplitHisto
         if began:
             later.append(message)
         injected, left = (None, message) if began else _split_message(message)
-        began = began or (injected is not message and not is_restored(message))
+        began = began or (injected is not message and not is_restored_message(message))
         cost = (
             0
             if message.role in _INSTRUCTION_ROLES or injected is None
@@ -137,7 +137,7 @@ def _estimate_talk(rest: Sequence[Message], limit: int, factor: float) -> int:
     """Tokens of the limit that the rest needs at least: at most its share, where the preamble is
     cut to.
     """
-    kept = keep_unanswered(rest, find_unanswered_start(rest), sys.maxsize, factor)
+    kept = keep_unanswered_messages(rest, find_unanswered_start(rest), sys.maxsize, factor)
     needed = estimate_messages_tokens(kept, factor) + limit // MIN_DIGEST_PART
     return min(int(limit * MIN_TALK_SHARE), needed)
 
@@ -173,7 +173,7 @@ def _split_message(message: Message) -> tuple[Message | None, Message | None]:
     """
     if message.role in _INSTRUCTION_ROLES:
         return message, None
-    theirs = message.role == "user" and message.id != MARKER_ID and not is_restored(message)
+    theirs = message.role == "user" and message.id != MARKER_ID and not is_restored_message(message)
     injected = [
         block
         for block in message.blocks

@@ -24,31 +24,31 @@ from memorist.compaction.extract_scores import (
     collect_history_statistics,
     score_extracts,
 )
+from memorist.compaction.handed_over_words import list_handed_over_user_words
 from memorist.compaction.history_extracts import (
     Extract,
     ExtractSource,
     SourceBlock,
     collect_source_blocks,
 )
-from memorist.compaction.identifiers import (
+from memorist.compaction.identifier_ranking import (
     NameUsage,
     collect_names,
     rank_names,
     render_unknown_names,
 )
-from memorist.compaction.measured_history import MeasuredConversation, measure_conversation
+from memorist.compaction.measured_conversation import MeasuredConversation, measure_conversation
 from memorist.compaction.newest_messages import (
     NewestMessages,
     choose_newest_messages,
     find_removed_items,
     is_user_request,
 )
-from memorist.compaction.quoted_words import list_quoted_user_words
 from memorist.compaction.user_words import (
     USER_WORDS_TITLE,
     SummaryUtterance,
     collect_utterances,
-    estimate_least_tokens,
+    estimate_least_utterance_tokens,
     find_utterances_not_in_messages,
     fit_utterances,
     render_utterances,
@@ -212,7 +212,7 @@ _MIN_FAILURE_TOKENS = 150
 """Tokens of failures that are considered even for a small summary."""
 
 
-def fit_lines(lines: Iterable[str], room: int) -> list[str]:
+def fit_lines_into_tokens(lines: Iterable[str], room: int) -> list[str]:
     """The longest prefix of the lines that fits into `room` tokens."""
     found = []
     left = room
@@ -229,7 +229,7 @@ def render_tasks(ledger: TranscriptLedger, room: int) -> str:
     tasks = list(ledger.work_record.tasks.values())
     lines = [f"- {task.text} ({task.status or 'pending'})" for task in tasks]
     ranked = sorted(range(len(tasks)), key=lambda at: tasks[at].status in _DONE_STATUSES)
-    kept = set(fit_lines((lines[at] for at in ranked), room))
+    kept = set(fit_lines_into_tokens((lines[at] for at in ranked), room))
     return "\n".join(line for line in lines if line in kept)
 
 
@@ -242,7 +242,7 @@ def render_failures(ledger: TranscriptLedger, room: int) -> str:
         ledger, NotesBudget(total_tokens=total * 4, section_tokens=total)
     )[ERRORS_SECTION]
     lines = [line for line in text.split("\n") if not line.startswith(_TYPED_CORRECTION)]
-    return "\n".join(fit_lines(reversed(lines), room)[::-1])
+    return "\n".join(fit_lines_into_tokens(reversed(lines), room)[::-1])
 
 
 # The summary itself.
@@ -348,7 +348,7 @@ def _describes_state(block: SourceBlock) -> bool:
     return block.source.kind == "injected" and STATE_TAG.match(block.text) is not None
 
 
-def read_ledger(messages: Sequence[Message], cwd: str) -> TranscriptLedger:
+def build_ledger(messages: Sequence[Message], cwd: str) -> TranscriptLedger:
     """What a history proves, relative to the session's folder."""
     ledger = TranscriptLedger(cwd)
     for message in messages:
@@ -376,14 +376,16 @@ def measure_ages(messages: Sequence[Message]) -> list[MessageAge]:
 def _gather_material(
     messages: Sequence[Message], kept: NewestMessages, user_texts: Sequence[str], cwd: str
 ) -> _SummaryMaterial:
-    ledger = read_ledger(messages, cwd)
+    ledger = build_ledger(messages, cwd)
     root = find_display_root(ledger.cwd, ledger.work_record.files.files)
     utterances = collect_utterances(messages)
     scan = scan_history(messages, utterances, root)
     unchanged = {id(message) for message in kept.messages}
     shown = {message.id for message in kept.messages}
     removed = {step for step, each in enumerate(messages, 1) if id(each) not in unchanged}
-    quoted = list_quoted_user_words((each for each in messages if each.id not in shown), user_texts)
+    quoted = list_handed_over_user_words(
+        (each for each in messages if each.id not in shown), user_texts
+    )
     return _SummaryMaterial(
         utterances=[
             *find_utterances_not_in_messages([*quoted, *user_texts], utterances),
@@ -492,7 +494,7 @@ def _build_selection(material: _SummaryMaterial, lists: str, room: int) -> Extra
 
 def _render_lists(material: _SummaryMaterial, head: str, room: int) -> str:
     """What precedes the extracts."""
-    short, long = estimate_least_tokens(material.utterances)
+    short, long = estimate_least_utterance_tokens(material.utterances)
     words_room = max(
         int(room * USER_WORDS_SHARE),
         min(int(room * MAX_USER_WORDS_SHARE), short + long),
@@ -528,7 +530,9 @@ def _render_changed_files(ledger: TranscriptLedger, room: int) -> str:
     records = ledger.work_record.files.files.values()
     changed = [each for each in records if (each.edits or each.reverted) and "\n" not in each.path]
     changed.sort(key=lambda each: -each.order)
-    return "\n".join(fit_lines((each.path + _mark_fate(each) for each in changed), room))
+    return "\n".join(
+        fit_lines_into_tokens((each.path + _mark_fate(each) for each in changed), room)
+    )
 
 
 def _mark_fate(record: FileRecord) -> str:

@@ -21,16 +21,16 @@ from memorist.compaction.compaction_result import (
     RestoredRecord,
     UnchangedHistory,
 )
-from memorist.compaction.measured_history import (
+from memorist.compaction.measured_conversation import (
     LONG_UTTERANCE_TOKENS,
     MeasuredConversation,
     fit_newest_texts,
-    user_text,
+    get_typed_text,
 )
 from memorist.compaction.newest_messages import (
     find_removed_items,
     find_unanswered_start,
-    keep_unanswered,
+    keep_unanswered_messages,
 )
 from memorist.compaction.restored_content import (
     RESTORED_PREFIX,
@@ -70,7 +70,7 @@ SHOWN_DROPPED_CHARACTERS = 80
 """Characters of a dropped line that its record shows."""
 
 
-def is_restored(message: Message) -> bool:
+def is_restored_message(message: Message) -> bool:
     """Whether a message was inserted by an earlier compaction, or beside the conversation, and will
     be rebuilt.
     """
@@ -150,13 +150,15 @@ def assemble_history(
         )
     used_tokens = estimate_text_tokens(replaced.text, conversation.factor) + REMARKS_TOKENS
     room = options.limit - used_tokens - 1
-    kept = keep_unanswered(conversation.messages, start, sys.maxsize, conversation.factor)
+    kept = keep_unanswered_messages(conversation.messages, start, sys.maxsize, conversation.factor)
     if start == unanswered and estimate_messages_tokens(kept, conversation.factor) > room:
         least_room = room - options.limit // USER_TEXTS_PART
-        kept = keep_unanswered(conversation.messages, start, least_room, conversation.factor)
+        kept = keep_unanswered_messages(
+            conversation.messages, start, least_room, conversation.factor
+        )
     words = render_older_user_texts(
         conversation,
-        sum(1 for message in kept if user_text(message)),
+        sum(1 for message in kept if get_typed_text(message)),
         min(
             _choose_words_room(conversation, options),
             room - estimate_messages_tokens(kept, conversation.factor),

@@ -19,14 +19,14 @@ from memorist.compaction.extractive_summary import (
     is_instruction_message,
     render_summary_section,
 )
-from memorist.compaction.measured_history import user_text
-from memorist.compaction.newest_messages import find_unanswered_start, replace_media_by_marks
-from memorist.compaction.quoted_words import (
+from memorist.compaction.handed_over_words import (
     ASKED_LABEL,
     REPLIED,
     STILL_AT_WORK,
     find_handed_over_state,
 )
+from memorist.compaction.measured_conversation import get_typed_text
+from memorist.compaction.newest_messages import find_unanswered_start, replace_media_by_marks
 from memorist.compaction.window_at_message import RecordedWindow
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Block, Message, Origin, TextBlock, ToolResult, ToolUse
@@ -111,9 +111,9 @@ def _render_location(recorded: RecordedWindow) -> str:
 def _render_state(recorded: RecordedWindow, tasks: Iterable[TaskItem]) -> str:
     """The last request, whether it was answered, and the tasks that are open."""
     messages = recorded.all_messages
-    while messages and _LEAVING.match(user_text(messages[-1]).strip()):
+    while messages and _LEAVING.match(get_typed_text(messages[-1]).strip()):
         messages = messages[:-1]
-    typed = (strip_host_markup(user_text(each)).strip() for each in reversed(messages))
+    typed = (strip_host_markup(get_typed_text(each)).strip() for each in reversed(messages))
     asked = next(filter(None, typed), "")
     opened = [each for each in tasks if each.status not in _DONE_STATUSES]
     open_lines = [f"- open: {each.text} ({each.status or 'pending'})" for each in opened]

@@ -23,16 +23,16 @@ from memorist.compaction.full_compaction import (
     record_dropped_lines,
     render_numbered_user_texts,
 )
-from memorist.compaction.measured_history import (
+from memorist.compaction.measured_conversation import (
     MeasuredConversation,
     fit_newest_texts,
+    get_typed_text,
     is_user_block,
-    user_text,
 )
 from memorist.compaction.newest_messages import (
     find_removed_items,
     find_unanswered_start,
-    keep_unanswered,
+    keep_unanswered_messages,
 )
 from memorist.compaction.summary_parser import drop_prompt_text_and_false_quotes
 from memorist.core.messages import Message, Origin, TextBlock
@@ -59,14 +59,14 @@ def retain_user_messages(
     own = [
         message
         for message in messages
-        if user_text(message) and not user_text(message).startswith(lead)
+        if get_typed_text(message) and not get_typed_text(message).startswith(lead)
     ]
-    texts = fit_newest_texts([user_text(message) for message in own], tokens, factor)
+    texts = fit_newest_texts([get_typed_text(message) for message in own], tokens, factor)
     return tuple(_replace_message_text(own[at], text) for at, text in texts.items())
 
 
 def _replace_message_text(message: Message, text: str) -> Message:
-    if all(is_user_block(block, message) for block in message.blocks) and text == user_text(
+    if all(is_user_block(block, message) for block in message.blocks) and text == get_typed_text(
         message
     ):
         return message
@@ -76,7 +76,7 @@ def _replace_message_text(message: Message, text: str) -> Message:
 
 def _find_earlier_texts(conversation: MeasuredConversation) -> list[str]:
     """What the user typed that no message holds any more, because a digest has replaced it."""
-    shown = {user_text(message)[:_COMPARED_CHARACTERS] for message in conversation.messages}
+    shown = {get_typed_text(message)[:_COMPARED_CHARACTERS] for message in conversation.messages}
     return [text for text in conversation.user_texts if text[:_COMPARED_CHARACTERS] not in shown]
 
 
@@ -106,9 +106,9 @@ def compact_with_hand_over(
     factor = conversation.factor
     start = find_unanswered_start(messages)
     room = limit - estimate_message_tokens(hand_over, factor) - 1
-    kept = keep_unanswered(messages, start, room, factor)
+    kept = keep_unanswered_messages(messages, start, room, factor)
     fixed = estimate_messages_tokens((hand_over, *kept), factor)
-    last = next((message.id for message in kept if user_text(message)), "")
+    last = next((message.id for message in kept if get_typed_text(message)), "")
     words_room = min(options.settings.inline_user_tokens, max(0, limit - fixed - 1))
     users = retain_user_messages(
         [message for message in messages[:start] if message.id != last],

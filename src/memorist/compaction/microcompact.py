@@ -47,7 +47,7 @@ FOREIGN_CLEARED_TEXT = "[Old tool result content cleared]"
 """The text Claude Code writes there (claude-code.md section 5.3); seen in resumed sessions."""
 
 
-def is_compactable(tool: str) -> bool:
+def is_clearable_tool(tool: str) -> bool:
     """Whether results of a tool of this name may be cleared."""
     return tool.lower() in COMPACTABLE_TOOLS
 
@@ -62,7 +62,7 @@ def find_old_results(messages: Sequence[Message], keep: int) -> tuple[str, ...]:
         use.id
         for message in messages
         for use in message.tool_uses
-        if is_compactable(use.name) and use.id in answered
+        if is_clearable_tool(use.name) and use.id in answered
     ]
     last = next(
         (

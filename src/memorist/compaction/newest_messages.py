@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.compaction.compaction_result import CompactedHistory, RemovedItem
-from memorist.compaction.measured_history import MeasuredConversation
+from memorist.compaction.measured_conversation import MeasuredConversation
 from memorist.core.messages import (
     MISSING_OUTPUT,
     Block,
@@ -84,7 +84,7 @@ def choose_newest_messages(
     first = find_newest_round(messages)
     older = find_tail_start(sizes, starts, int(budget * TAIL_SHARE))
     whole = convert_unpaired_calls_to_text(_precede_by_request(messages, min(first, older)))
-    if estimate_messages_tokens(whole, factor) > budget - find_room_for_older(budget):
+    if estimate_messages_tokens(whole, factor) > budget - compute_room_for_older_messages(budget):
         whole = _fit_newest_round(_precede_by_request(messages, first), budget, factor)
         if estimate_messages_tokens(whole, factor) > budget and len(messages) in starts:
             request = _find_last_request(messages)
@@ -92,7 +92,7 @@ def choose_newest_messages(
     return NewestMessages(whole, estimate_messages_tokens(whole, factor))
 
 
-def find_room_for_older(room: int) -> int:
+def compute_room_for_older_messages(room: int) -> int:
     """Tokens that are left for what came before the newest round, of a room of so many."""
     return min(MIN_PAST_TOKENS, max(MIN_SUMMARY_TOKENS, room // MIN_PAST_PART))
 
@@ -105,9 +105,10 @@ def raise_limit_for_newest_round(
     above the limit.
     """
     size = estimate_messages_tokens(
-        keep_unanswered(messages, find_unanswered_start(messages), sys.maxsize, factor), factor
+        keep_unanswered_messages(messages, find_unanswered_start(messages), sys.maxsize, factor),
+        factor,
     )
-    needed = size + find_room_for_older(limit + spare) + 1
+    needed = size + compute_room_for_older_messages(limit + spare) + 1
     return needed if size <= limit < needed <= limit + spare else limit
 
 
@@ -162,7 +163,7 @@ def find_unanswered_start(messages: Sequence[Message]) -> int:
     return align_to_cut_point(messages, min(start, typed))
 
 
-def keep_unanswered(
+def keep_unanswered_messages(
     messages: Sequence[Message], start: int, room: int, factor: float
 ) -> tuple[Message, ...]:
     """What a compaction keeps from index `start` on, with the user's last request in front where
@@ -408,7 +409,7 @@ def _find_newest_calls(messages: Sequence[Message]) -> Sequence[Message]:
     return messages[first : last + 1]
 
 
-def close_open_calls(messages: Sequence[Message]) -> tuple[Message, ...]:
+def add_results_to_open_calls(messages: Sequence[Message]) -> tuple[Message, ...]:
     """The messages of a recording that ended in the middle of a call, with a result for each call
     that still waits; the same messages where none does.
     """
@@ -460,7 +461,7 @@ def find_tail_start(sizes: Sequence[int], starts: Sequence[int], budget: int) ->
     return len(sizes)
 
 
-def keep_tail(conversation: MeasuredConversation, budget: int) -> CompactedHistory:
+def keep_newest_messages(conversation: MeasuredConversation, budget: int) -> CompactedHistory:
     """The newest messages within `budget` tokens, and in any case what the model has not answered
     yet with the user's last request, cut in the middle only where it is larger.
     """
@@ -469,7 +470,7 @@ def keep_tail(conversation: MeasuredConversation, budget: int) -> CompactedHisto
     request = _find_last_request(messages[:unanswered])
     room = budget - (estimate_message_tokens(request, factor) if request else 0)
     start = find_tail_start(conversation.sizes, find_cut_points(messages), room)
-    kept = keep_unanswered(messages, min(start, unanswered), budget, factor)
+    kept = keep_unanswered_messages(messages, min(start, unanswered), budget, factor)
     return CompactedHistory(
         strategy="tail",
         messages=kept,

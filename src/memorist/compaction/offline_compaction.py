@@ -24,19 +24,19 @@ from memorist.compaction.compaction_result import (
 )
 from memorist.compaction.extractive_summary import is_instruction_message, summarize_conversation
 from memorist.compaction.full_compaction import RewriteOptions
-from memorist.compaction.measured_history import (
+from memorist.compaction.measured_conversation import (
     MeasuredConversation,
+    get_typed_text,
     measure_conversation,
-    user_text,
 )
 from memorist.compaction.newest_messages import (
-    close_open_calls,
+    add_results_to_open_calls,
     convert_unpaired_calls_to_text,
-    keep_tail,
+    keep_newest_messages,
 )
 from memorist.compaction.oldest_rounds import ensure_user_first
 from memorist.compaction.session_memory_compaction import SessionNotes
-from memorist.compaction.whole_conversation import join_window, strip_host_content
+from memorist.compaction.whole_conversation import merge_window_into_recording, strip_host_content
 from memorist.compaction.window_at_message import RecordedWindow
 from memorist.core.messages import Message
 from memorist.core.token_count import estimate_messages_tokens, token_factor
@@ -142,8 +142,8 @@ def measure_replaced_messages(
 
 def _measure_recorded(recorded: RecordedWindow, options: OfflineOptions) -> MeasuredConversation:
     return measure_conversation(
-        close_open_calls(recorded.messages),
-        user_texts=[words for words in map(user_text, recorded.all_messages) if words],
+        add_results_to_open_calls(recorded.messages),
+        user_texts=[words for words in map(get_typed_text, recorded.all_messages) if words],
         transcript=options.source,
         factor=options.factor,
     )
@@ -204,7 +204,7 @@ def _rewrite_spoken(
                 measured, budget, whole=join_removed_messages(recorded, measured), cwd=cwd
             )
         case _:
-            return keep_tail(measured, budget)
+            return keep_newest_messages(measured, budget)
 
 
 def join_removed_messages(
@@ -216,10 +216,10 @@ def join_removed_messages(
     shown = {each.id for each in recorded.messages}
     everything = (
         each if each.id in shown else strip_host_content(each)
-        for each in close_open_calls(recorded.all_messages)
+        for each in add_results_to_open_calls(recorded.all_messages)
         if not is_instruction_message(each)
     )
-    return join_window(
+    return merge_window_into_recording(
         [each for each in everything if each.blocks], measured.messages, is_whole=True
     )
 

@@ -9,7 +9,7 @@ from itertools import accumulate
 
 from msgspec import Struct
 
-from memorist.compaction.economics import (
+from memorist.compaction.edit_economics import (
     NOTES_FROM_SHARE,
     EditVerdict,
     HistoryEdit,
@@ -18,9 +18,9 @@ from memorist.compaction.economics import (
     choose_edits,
     estimate_rest_of_session,
 )
-from memorist.compaction.measured_history import MeasuredConversation
+from memorist.compaction.measured_conversation import MeasuredConversation
 from memorist.compaction.microcompact import CLEARED_TEXT, find_old_results
-from memorist.compaction.thresholds import CompactionThresholds, edits_by_price
+from memorist.compaction.thresholds import CompactionThresholds, are_edits_priced
 from memorist.core.messages import Message, Origin
 from memorist.core.token_count import estimate_text_tokens
 from memorist.settings import CompactionSettings
@@ -55,7 +55,7 @@ def is_price_check_due(
 ) -> bool:
     """Whether a context of `tokens`, which was last priced at `priced_tokens`, is priced again."""
     return (
-        edits_by_price(settings)
+        are_edits_priced(settings)
         and tokens >= limits.undelayed_auto * MIN_THRESHOLD_SHARE
         and tokens - priced_tokens >= PRICE_CHECK_GROWTH
     )

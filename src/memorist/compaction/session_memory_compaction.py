@@ -21,7 +21,7 @@ from memorist.compaction.full_compaction import (
     assemble_history,
     render_transcript_remark,
 )
-from memorist.compaction.measured_history import MeasuredConversation, find_last_summary
+from memorist.compaction.measured_conversation import MeasuredConversation, find_last_summary
 from memorist.core.messages import Message, TextBlock
 from memorist.core.prompt_templates import render_template
 from memorist.core.token_count import estimate_text_tokens

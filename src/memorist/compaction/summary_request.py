@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from memorist.compaction.compaction_prompts import CompactionPrompts
 from memorist.compaction.compaction_result import UnchangedHistory
-from memorist.compaction.full_compaction import is_restored
-from memorist.compaction.measured_history import MeasuredConversation, find_last_summary
+from memorist.compaction.full_compaction import is_restored_message
+from memorist.compaction.measured_conversation import MeasuredConversation, find_last_summary
 from memorist.compaction.oldest_rounds import drop_oldest_rounds
 from memorist.compaction.summary_parser import UnusableSummary, parse_summary
 from memorist.core.lazy import lazy_pattern
@@ -154,7 +154,7 @@ def build_summary_request(
     kept = tuple(
         _replace_media(message)
         for message in conversation.messages[start:]
-        if not is_restored(message)
+        if not is_restored_message(message)
     )
     added = (
         render_template(

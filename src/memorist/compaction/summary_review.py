@@ -16,11 +16,11 @@ from msgspec.structs import replace
 from memorist.compaction.compaction_result import CompactionResult, UnchangedHistory
 from memorist.compaction.extractive_summary import (
     SUMMARY_OPENING,
-    read_ledger,
+    build_ledger,
     summarize_conversation,
 )
 from memorist.compaction.full_compaction import record_dropped_lines
-from memorist.compaction.measured_history import MeasuredConversation
+from memorist.compaction.measured_conversation import MeasuredConversation
 from memorist.compaction.summary_parser import UnusableSummary
 from memorist.compaction.user_words import STATES_NOTICE
 from memorist.core.lazy import lazy_pattern
@@ -97,9 +97,9 @@ def check_summary_against_history(
     """
     size = max(MIN_EXTRACT_TOKENS, estimate_text_tokens(summary, replaced.factor))
     extract = summarize_conversation(replaced, min(size, replaced.tokens), cwd=cwd)
-    outcomes = ProvenOutcomes(read_ledger(messages, cwd).work_record)
+    outcomes = ProvenOutcomes(build_ledger(messages, cwd).work_record)
     check = LineCheck(render_source_text(messages), "", disprove=outcomes.find_contradiction)
-    reviewed = drop_false_lines(summary, check)
+    reviewed = drop_invented_lines(summary, check)
     lost = reject_if_identifiers_lost(
         reviewed.text,
         "\n".join(each.text for each in extract.messages if each.origin is Origin.SUMMARY),
@@ -182,7 +182,7 @@ def render_source_text(messages: Iterable[Message]) -> str:
     return "\n".join(parts)
 
 
-def drop_false_lines(summary: str, check: LineCheck) -> SummaryReview:
+def drop_invented_lines(summary: str, check: LineCheck) -> SummaryReview:
     """Drop each sentence that names a file or identifier which is nowhere in the history, or that
     the history disproves; a line of which nothing is left goes with it.
     """

@@ -20,7 +20,7 @@ would leave nothing, so all distances shrink in proportion.
 """
 
 
-def edits_by_price(settings: CompactionSettings) -> bool:
+def are_edits_priced(settings: CompactionSettings) -> bool:
     """Whether edits are made as soon as they save money, and not only when the window demands."""
     return settings.schedule == "price"
 
@@ -115,7 +115,7 @@ def compute_request_thresholds(
         limits = replace(limits, auto=inline.auto, base=inline.auto, blocking=inline.usable)
     given = settings.compaction
     # A provider that compacts does so from `auto` on, and needs the room above it.
-    priced = edits_by_price(given) and known.input is not None and not given.provider
+    priced = are_edits_priced(given) and known.input is not None and not given.provider
     return _wait_until_full(limits) if priced and given.percent is None else limits
 
 

@@ -123,7 +123,7 @@ def apply_result_budget(
         messages=tuple(_replace_results(message, replaced) for message in messages),
         decisions=OffloadDecisions(shown, replaced),
         payloads=tuple(
-            ResultToStore(each.tool_use_id, result_file_name(each.tool_use_id), each.text)
+            ResultToStore(each.tool_use_id, make_result_file_name(each.tool_use_id), each.text)
             for each in stored
         ),
         cut=tuple(cut),
@@ -181,7 +181,7 @@ def _render_empty_result(tool: str) -> str:
     return f"({tool or 'The tool'} finished and printed nothing.)"
 
 
-def result_file_name(tool_use_id: str) -> str:
+def make_result_file_name(tool_use_id: str) -> str:
     """File name of a stored result: the id itself where it is a safe name, else a digest of it, so
     that no id leads out of the folder, and no secret is in a name.
     """
@@ -198,7 +198,7 @@ def render_stored_result(result: ToolResult, folder: str, preview_bytes: int) ->
     text = result.text
     return (
         f'<stored_result id="{result.tool_use_id}" characters="{len(text)}" '
-        f'path="{folder.rstrip("/")}/{result_file_name(result.tool_use_id)}">\n'
+        f'path="{folder.rstrip("/")}/{make_result_file_name(result.tool_use_id)}">\n'
         "The result is too long to be shown whole. All of it is in the file; read it there in "
         "parts, or fetch it back by its id. It begins:\n"
         f"{cut_preview(text, preview_bytes)}\n"

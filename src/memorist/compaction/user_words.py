@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.compaction.measured_history import LONG_UTTERANCE_TOKENS
+from memorist.compaction.measured_conversation import LONG_UTTERANCE_TOKENS
 from memorist.compaction.newest_messages import find_largest_common_limit
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.core.token_count import estimate_text_tokens
@@ -108,7 +108,7 @@ def find_utterances_not_in_messages(
     return [SummaryUtterance(0, text) for text in texts if text and text not in present]
 
 
-def estimate_least_tokens(utterances: Iterable[SummaryUtterance]) -> tuple[int, int]:
+def estimate_least_utterance_tokens(utterances: Iterable[SummaryUtterance]) -> tuple[int, int]:
     """Tokens that the short utterances take verbatim, and what the long ones take at least."""
     short = long = 0
     for each in utterances:
@@ -119,9 +119,9 @@ def estimate_least_tokens(utterances: Iterable[SummaryUtterance]) -> tuple[int, 
     return short, long
 
 
-def estimate_words_tokens(user_texts: Sequence[str]) -> int:
+def estimate_user_words_tokens(user_texts: Sequence[str]) -> int:
     """Tokens of a summary of nothing but what the user typed; 0 where there is nothing."""
-    short, long = estimate_least_tokens(find_utterances_not_in_messages(user_texts, ()))
+    short, long = estimate_least_utterance_tokens(find_utterances_not_in_messages(user_texts, ()))
     return short + long + _FRAME_TOKENS if user_texts else 0
 
 

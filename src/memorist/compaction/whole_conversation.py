@@ -12,7 +12,7 @@ from memorist.compaction.extractive_summary import EXTRACTIVE_SUMMARY_ID
 from memorist.core.messages import Message, Origin, TextBlock
 
 
-def join_window(
+def merge_window_into_recording(
     recorded: Sequence[Message], window: Sequence[Message], *, is_whole: bool
 ) -> tuple[Message, ...]:
     """The recorded messages, each that is in the window as it is shown there. What is only in the

@@ -13,11 +13,11 @@ from typing import Literal
 
 from msgspec import Struct
 
-from memorist.compaction.cache_breaks import (
+from memorist.compaction.cache_break_detection import (
     CacheBreakCause,
     RequestFingerprint,
     compare_fingerprints,
-    find_first_difference,
+    find_first_difference_index,
     fingerprint_request,
 )
 from memorist.core.messages import JsonObject, Origin
@@ -76,7 +76,9 @@ class PrefixChecker:
         if found is None:
             return None
         index = (
-            find_first_difference(before.messages, now.messages) if found[0] == "messages" else None
+            find_first_difference_index(before.messages, now.messages)
+            if found[0] == "messages"
+            else None
         )
         difference = PrefixDifference(self.requests, found[0], found[0], found[1], index)
         if index is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from memorist.compaction.cache_breaks import (
+from memorist.compaction.cache_break_detection import (
     CacheBreak,
     RequestFingerprint,
     detect_cache_break,

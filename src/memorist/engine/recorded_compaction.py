@@ -15,7 +15,7 @@ from memorist.compaction.compaction_result import (
     CompactionResult,
     UnchangedHistory,
 )
-from memorist.compaction.measured_history import measure_conversation, user_text
+from memorist.compaction.measured_conversation import get_typed_text, measure_conversation
 from memorist.compaction.offline_compaction import (
     OfflineOptions,
     compact_offline,
@@ -88,7 +88,7 @@ async def _summarize(
     """The model's summary, compared with the session; why there is none otherwise."""
     measured = measure_conversation(
         recorded.messages,
-        user_texts=[words for words in map(user_text, recorded.all_messages) if words],
+        user_texts=[words for words in map(get_typed_text, recorded.all_messages) if words],
         factor=options.factor,
     )
     request = build_summary_request(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import get_args
 
 from memorist.compaction.compaction_result import CompactionStrategy
-from memorist.compaction.whole_conversation import join_window, strip_host_content
+from memorist.compaction.whole_conversation import merge_window_into_recording, strip_host_content
 from memorist.context.rollback import drop_rolled_back
 from memorist.core.messages import Message, Origin
 from memorist.core.token_count import estimate_message_tokens
@@ -40,7 +40,7 @@ def read_whole_conversation(
         if (part := each if each.id in shown else strip_host_content(each)).blocks
     ]
     newest = _take_newest(recorded)
-    return join_window(newest, window, is_whole=len(newest) == len(recorded))
+    return merge_window_into_recording(newest, window, is_whole=len(newest) == len(recorded))
 
 
 def find_recorded_messages(entries: Iterable[TranscriptEntry]) -> list[Message]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct, structs
 
-from memorist.compaction.cache_breaks import MIN_DROP_SHARE, MIN_DROP_TOKENS
+from memorist.compaction.cache_break_detection import MIN_DROP_SHARE, MIN_DROP_TOKENS
 from memorist.context.recorded_context import starts_user_turn
 from memorist.core.messages import Message, Usage
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry

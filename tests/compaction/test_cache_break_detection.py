@@ -8,7 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.compaction.cache_breaks import CacheBreak, detect_cache_break, fingerprint_request
+from memorist.compaction.cache_break_detection import (
+    CacheBreak,
+    detect_cache_break,
+    fingerprint_request,
+)
 from memorist.core.messages import Usage
 
 READ, GREP = (

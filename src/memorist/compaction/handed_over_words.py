@@ -60,7 +60,9 @@ class HandedOverState(Struct, frozen=True):
     open_tasks: tuple[str, ...]
 
 
-def list_quoted_user_words(messages: Iterable[Message], user_texts: Sequence[str]) -> Iterator[str]:
+def list_handed_over_user_words(
+    messages: Iterable[Message], user_texts: Sequence[str]
+) -> Iterator[str]:
     """The user's words in hand-overs, and those in digests that an earlier message held; oldest
     first. What a digest cut of one of the session's `user_texts` is not among them.
     """

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.compaction.economics import (
+from memorist.compaction.edit_economics import (
     EditVerdict,
     ExpectedRest,
     HistoryEdit,

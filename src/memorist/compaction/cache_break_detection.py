@@ -224,7 +224,7 @@ def _describe_named_changes(
     return "; ".join(f"{verb}: {', '.join(names)}" for verb, names in parts.items() if names)
 
 
-def find_first_difference(before: Sequence[str], now: Sequence[str]) -> int:
+def find_first_difference_index(before: Sequence[str], now: Sequence[str]) -> int:
     """Index of the first entry that differs; the length of the shorter list where there is none."""
     return next(
         (
@@ -239,12 +239,12 @@ def find_first_difference(before: Sequence[str], now: Sequence[str]) -> int:
 def _describe_system_change(before: Sequence[str], now: Sequence[str]) -> str:
     if before == now:
         return ""
-    return f"block {find_first_difference(before, now)} of {len(now)} (counted from 0)"
+    return f"block {find_first_difference_index(before, now)} of {len(now)} (counted from 0)"
 
 
 def _describe_history_change(before: Sequence[str], now: Sequence[str]) -> str:
     """Where the history differs from the previous one; a history that only grew does not differ."""
-    first = find_first_difference(before, now)
+    first = find_first_difference_index(before, now)
     if first == len(before):
         return ""
     if first == len(now):

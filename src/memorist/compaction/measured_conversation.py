@@ -60,7 +60,7 @@ def measure_conversation(
     words = (
         tuple(user_texts)
         if user_texts is not None
-        else tuple(text for text in map(user_text, kept_messages) if text)
+        else tuple(text for text in map(get_typed_text, kept_messages) if text)
     )
     # Keyed by id: `before` keeps its messages alive, so no id can have been reused.
     known = (
@@ -88,7 +88,7 @@ def is_user_block(block: Block, message: Message) -> bool:
     )
 
 
-def user_text(message: Message) -> str:
+def get_typed_text(message: Message) -> str:
     """The text the user typed in a message; empty when there is none. Only the role `user` counts:
     text that looks like a user turn inside a reply or a tool result is not the user's (CP-16).
     """
