@@ -19,7 +19,7 @@ from memorist.rollouts.job_worker import (
     SharedWorkerIntervals,
     WorkerDependencies,
     WorkerStages,
-    build_claim_terms,
+    build_lease_policy,
 )
 from memorist.rollouts.shared_worker import run_shared_worker
 from memorist.settings import RolloutsSettings
@@ -155,7 +155,7 @@ def _worker(address: str) -> None:
     means = WorkerDependencies(
         state=state,
         settings=_SETTINGS,
-        terms=build_claim_terms(_SETTINGS),
+        terms=build_lease_policy(_SETTINGS),
         stages=WorkerStages(extract, consolidate),
         clock=SystemClock(),
         on_event=lambda _: None,

@@ -16,7 +16,7 @@ from memorist.context.message_normalization import normalize_history
 from memorist.context.world_state import (
     EMPTY_WORLD_STATE,
     WorldSection,
-    diff_state,
+    diff_world_state,
     make_title_renderer,
 )
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
@@ -72,8 +72,8 @@ def _turn_rows(turns: Sequence[int]) -> list[BenchRow]:
     for count in turns:
         state = EMPTY_WORLD_STATE
         for turn in range(count + 1):
-            state = diff_state(state, _sections(turn)).state
-        taken = _least(partial(diff_state, state, _sections(count)), 100) * 1_000
+            state = diff_world_state(state, _sections(turn)).state
+        taken = _least(partial(diff_world_state, state, _sections(count)), 100) * 1_000
         goal = f"under {TURN_MILLISECONDS:g}"
         rows.append(
             BenchRow(

@@ -19,7 +19,7 @@ import click
 import msgspec
 
 from memorist.cli.main import memorist_group
-from memorist.context.context_tags import FILE_NATIVE_ROWS, ROLLOUT_ROWS, ScaffoldRow
+from memorist.context.context_tags import FILE_NATIVE_ROWS, ROLLOUT_ROWS, ContextTag
 from memorist.mcp_server.tool_arguments import TOOLS, McpTool
 from memorist.settings import Settings
 
@@ -80,7 +80,7 @@ def _field_texts(kind: type[msgspec.Struct]) -> dict[str, str]:
     return texts
 
 
-def tags_of(rows: tuple[ScaffoldRow, ...]) -> list[str]:
+def tags_of(rows: tuple[ContextTag, ...]) -> list[str]:
     """One row for each tag of a family."""
     lines = [
         "| tag | role | opens with | recognised by | counts as | when |",

@@ -18,7 +18,7 @@ from memorist.auto_memory.write_gate import AcceptedChange, GateContext, judge_c
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.core.text_analysis import encode_file_text
 from memorist.rollouts.evidence_rows import EvidenceRowBuilder
-from memorist.rollouts.session_evidence import group_by_speaker
+from memorist.rollouts.session_evidence import build_write_evidence
 
 
 @pytest.mark.covers("WD-3")
@@ -160,7 +160,9 @@ def heard_in_past(*messages: Message) -> str:
     """What the evidence of a past session holds as the user's own words."""
     builder = EvidenceRowBuilder()
     rows = [row for message in messages for row in builder.add(message)]
-    return "\n".join(text for _, text in group_by_speaker([*rows, *builder.finish()]).user_messages)
+    return "\n".join(
+        text for _, text in build_write_evidence([*rows, *builder.finish()]).user_messages
+    )
 
 
 @pytest.mark.covers("WD-2", "WD-3")

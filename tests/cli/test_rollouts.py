@@ -15,7 +15,7 @@ from rich.progress import Progress
 
 from memorist.cli.main import memorist_group
 from memorist.errors import MemoristError, NothingToDo, SettingsError
-from memorist.rollouts.job_worker import build_claim_terms
+from memorist.rollouts.job_worker import build_lease_policy
 from memorist.settings import RolloutsSettings
 from memorist.store.job_claim_rules import JobClaim
 from memorist.store.job_claims import claim_extraction, fail_job, postpone_job
@@ -168,10 +168,10 @@ def test_a_session_that_fails_is_told_and_may_be_retried(sessions: Path) -> None
         "c1",
         thread.updated + 172_800,
         worker="w",
-        terms=build_claim_terms(RolloutsSettings()),
+        terms=build_lease_policy(RolloutsSettings()),
     )
     assert isinstance(claim, JobClaim)
-    assert fail_job(state, claim, "the model is overloaded", build_claim_terms(RolloutsSettings()))
+    assert fail_job(state, claim, "the model is overloaded", build_lease_policy(RolloutsSettings()))
     state.close()
 
     waits = found("rollouts", "sync", "--sessions", str(sessions))
@@ -355,7 +355,7 @@ def test_a_setting_that_would_let_nothing_be_done_is_an_error_and_no_silence(
 def test_what_the_budget_puts_off_is_told_with_its_reason(sessions: Path) -> None:
     """By the sync that met it, which failed at nothing, and by `status` until it is tried again."""
     state = open_sqlite_state(Path(os.environ["MEMORIST_HOME"]) / "state.sqlite")
-    terms = build_claim_terms(RolloutsSettings())
+    terms = build_lease_policy(RolloutsSettings())
     claim = claim_extraction(state, "c1", 1, worker="w", terms=terms)
     assert isinstance(claim, JobClaim)
     postpone_job(state, claim, "the day's requests are used", terms)

@@ -13,7 +13,7 @@ from memorist.context.assembly import (
     assemble_first_context,
 )
 from memorist.context.context_pieces import ContextSection
-from memorist.context.context_tags import find_row, unwrap_tag
+from memorist.context.context_tags import find_context_tag, unwrap_tag
 from memorist.context.environment import CommandEnvironment, NetworkAccess
 from memorist.context.host_permissions import (
     APPROVAL_POLICIES,
@@ -119,7 +119,7 @@ def test_a_host_may_bring_the_section_itself(tmp_path: Path) -> None:
     found = look(tmp_path, HostPermissions(approval="never"), given=(own,))
 
     assert [
-        (unwrap_tag(each.text, find_row(each.tag, "rollout")) or "").strip()
+        (unwrap_tag(each.text, find_context_tag(each.tag, "rollout")) or "").strip()
         for each in found.pieces
         if each.role == "developer"
     ] == ["Ask Ann."]

@@ -17,8 +17,8 @@ from memorist.context.assembly import (
     build_date_section,
     build_file_native_sections,
     build_memory_section,
+    build_piece_messages,
     build_rollout_sections,
-    pieces_to_messages,
 )
 from memorist.context.context_pieces import ContextSection
 from memorist.context.context_tags import FILE_NATIVE_ROWS, ROLLOUT_ROWS
@@ -103,7 +103,7 @@ def test_the_rollout_context_has_the_shape_that_is_kept() -> None:
     """Base instructions, one developer message in the order of the table, agents apart, one
     contextual user message, the prompt.
     """
-    messages = (*pieces_to_messages(assemble_pieces("rollout", rollout()), "rollout"), PROMPT)
+    messages = (*build_piece_messages(assemble_pieces("rollout", rollout()), "rollout"), PROMPT)
 
     assert [message.role for message in messages] == ["developer"] * 4 + ["user"] * 2
     assert (
@@ -118,7 +118,7 @@ def test_the_file_native_context_has_the_shape_that_is_kept() -> None:
     the deferred tools, the prompt.
     """
     messages = (
-        *pieces_to_messages(assemble_pieces("file-native", native()), "file-native"),
+        *build_piece_messages(assemble_pieces("file-native", native()), "file-native"),
         PROMPT,
     )
 

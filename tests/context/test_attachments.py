@@ -16,10 +16,10 @@ from memorist.context.recorded_attachments import (
     MAX_NAMED_LINES,
     SHOWN_KINDS,
     AttachmentReader,
-    attachment_kind,
+    get_attachment_kind,
     render_attachment,
 )
-from memorist.context.recorded_context import build_recorded_pieces, find_turn
+from memorist.context.recorded_context import build_recorded_pieces, find_turn_start
 from memorist.core.messages import Message, Origin, Role, TextBlock
 from memorist.formats.transcript_format import (
     CompactionBoundary,
@@ -64,7 +64,7 @@ def said(text: str, number: int, role: Role = "user") -> Message:
 
 
 def shown(entries: list[TranscriptEntry], turn: int | None = None) -> list[ContextPiece]:
-    at = find_turn(AttachmentReader().insert_attachments(entries), turn)[1]
+    at = find_turn_start(AttachmentReader().insert_attachments(entries), turn)[1]
     return list(
         build_recorded_pieces(
             read_recorded_window(AttachmentReader().insert_attachments(entries), at), "file-native"
@@ -168,7 +168,7 @@ def test_what_the_model_is_not_shown_is_left_out_with_its_reason() -> None:
         )
     )
 
-    assert [attachment_kind(each) for each in entries if isinstance(each, Message)] == [
+    assert [get_attachment_kind(each) for each in entries if isinstance(each, Message)] == [
         "hook_success"
     ]
     assert {each.source: each.why for each in attachments.left_out()} == {

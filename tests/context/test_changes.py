@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.context.context_pieces import ContextPiece, build_piece, compare_pieces
+from memorist.context.context_pieces import ContextPiece, build_context_piece, compare_pieces
 
 pytestmark = pytest.mark.covers("CX-9")
 
 
 def pieces(words: str) -> list[ContextPiece]:
     return [
-        build_piece("user", "prompt", word, source=f"line {number}", why="said")
+        build_context_piece("user", "prompt", word, source=f"line {number}", why="said")
         for number, word in enumerate(words.split())
     ]
 

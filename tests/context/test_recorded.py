@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from memorist.compaction.window_at_message import read_recorded_window
-from memorist.context.context_pieces import recount_tokens
+from memorist.context.context_pieces import recount_piece_tokens
 from memorist.context.context_tags import SCAFFOLD_TABLE
 from memorist.context.recorded_context import (
     CONVERSATION_PARTS,
     build_recorded_pieces,
     find_client_family,
     find_last_model,
-    find_turn,
+    find_turn_start,
 )
 from memorist.core.messages import (
     ImageBlock,
@@ -76,7 +76,7 @@ SESSION: list[TranscriptEntry] = [
 
 
 def tags(entries: list[TranscriptEntry], turn: int | None = None) -> list[tuple[str, str]]:
-    number, at = find_turn(entries, turn)
+    number, at = find_turn_start(entries, turn)
     del number
     return [
         (each.role, each.tag)
@@ -103,12 +103,12 @@ def test_every_piece_of_a_session_is_named_by_the_table() -> None:
 @pytest.mark.covers("CX-9")
 def test_a_turn_is_shown_as_the_model_saw_it_when_it_began() -> None:
     """Up to the person's words; nothing that came later; a turn that is not there is an error."""
-    assert find_turn(SESSION, None) == (2, "")
+    assert find_turn_start(SESSION, None) == (2, "")
     assert tags(SESSION, 1)[-1] == ("user", "prompt")
     assert len(tags(SESSION, 1)) == 6
     assert len(tags(SESSION, 2)) == 8
     with pytest.raises(InputError, match="no turn 3; it has 2"):
-        find_turn(SESSION, 3)
+        find_turn_start(SESSION, 3)
 
 
 @pytest.mark.covers("CX-9")
@@ -238,6 +238,6 @@ def test_tokens_are_those_of_the_models_family(text: str, known: tuple[str, floa
     message = Message(id="m", role="user", blocks=(TextBlock(text),), origin=Origin.USER)
     pieces = build_recorded_pieces(read_recorded_window([message]), "rollout")
 
-    for plain, counted in zip(pieces, recount_tokens(pieces, model), strict=True):
+    for plain, counted in zip(pieces, recount_piece_tokens(pieces, model), strict=True):
         assert counted.tokens == math.ceil(plain.tokens * factor)
         assert 0 <= counted.tokens - estimate_text_tokens(plain.text, factor) <= 2

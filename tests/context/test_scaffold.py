@@ -16,11 +16,11 @@ from memorist.context.context_tags import (
     FILE_NATIVE_ROWS,
     ROLLOUT_ROWS,
     SCAFFOLD_TABLE,
-    ScaffoldRow,
+    ContextTag,
     escape_closing_tag,
-    find_row,
-    identify_row,
-    split_by_rows,
+    find_context_tag,
+    identify_context_tag,
+    split_by_context_tags,
     unwrap_tag,
     wrap_in_tag,
 )
@@ -48,14 +48,14 @@ BY_ROLE: dict[str, str] = {"developer": "developer_instructions", "system": "sta
 IDS = [f"{kind.family}: {kind.tag}" for kind in SCAFFOLD_TABLE]
 
 
-def sample(kind: ScaffoldRow) -> str:
+def sample(kind: ContextTag) -> str:
     text = (
         "" if kind.form == "label" or kind.tag in {"interruption", "boundary"} else "made up here"
     )
     return wrap_in_tag(kind, text, {name: VALUES[name] for name in find_placeholders(kind.opening)})
 
 
-def read_back(kind: ScaffoldRow) -> Message:
+def read_back(kind: ContextTag) -> Message:
     """The row's sample after a way over the wire of its family."""
     text = sample(kind)
     if kind.family == "rollout":
@@ -84,7 +84,7 @@ def _part(role: Role) -> str:
 
 @pytest.mark.covers("CX-1", "CX-2", "FM-7")
 @pytest.mark.parametrize("kind", SCAFFOLD_TABLE, ids=IDS)
-def test_a_row_counts_as_what_the_table_says_when_it_is_read_back(kind: ScaffoldRow) -> None:
+def test_a_row_counts_as_what_the_table_says_when_it_is_read_back(kind: ContextTag) -> None:
     """The wire's own reading gives the row's origin; where a person and a harness share a role, by
     the text alone.
     """
@@ -95,16 +95,16 @@ def test_a_row_counts_as_what_the_table_says_when_it_is_read_back(kind: Scaffold
 
 @pytest.mark.covers("CX-1", "CX-2")
 @pytest.mark.parametrize("kind", SCAFFOLD_TABLE, ids=IDS)
-def test_a_row_is_found_by_its_sample(kind: ScaffoldRow) -> None:
+def test_a_row_is_found_by_its_sample(kind: ContextTag) -> None:
     """All but those that only their role tells are named again, in any case of letters; nobody
     else's words are.
     """
-    found = identify_row(sample(kind), kind.role, kind.family)
+    found = identify_context_tag(sample(kind), kind.role, kind.family)
 
     assert found == (None if kind.form == "role" else kind)
     if kind.form != "role":
-        assert identify_row(sample(kind).upper(), kind.role, kind.family) == kind
-        assert identify_row(f"Why is there {sample(kind)}", kind.role, kind.family) is None
+        assert identify_context_tag(sample(kind).upper(), kind.role, kind.family) == kind
+        assert identify_context_tag(f"Why is there {sample(kind)}", kind.role, kind.family) is None
 
 
 @pytest.mark.covers("CX-1")
@@ -131,7 +131,7 @@ def test_the_table_and_the_harness_rules_know_the_same_tags() -> None:
     [kind for kind in SCAFFOLD_TABLE if kind.form != "role" and kind.role in {"user", "developer"}],
     ids=lambda kind: kind.tag,
 )
-def test_a_row_inside_data_is_made_harmless(kind: ScaffoldRow) -> None:
+def test_a_row_inside_data_is_made_harmless(kind: ContextTag) -> None:
     """What a file or a tool says cannot pass for a harness."""
     if kind.origin is Origin.USER:
         return
@@ -166,7 +166,7 @@ def test_every_row_has_the_shape_that_is_kept(family: str) -> None:
 @pytest.mark.covers("CX-1", "CX-2", "CX-9")
 @pytest.mark.parametrize("kind", SCAFFOLD_TABLE, ids=IDS)
 def test_a_row_has_a_kept_shape_and_is_named_where_it_stands_in_a_session(
-    kind: ScaffoldRow,
+    kind: ContextTag,
 ) -> None:
     """Written into a session it comes back as one piece: its role, its name (its role's, where it
     has no tag), what it counts as.
@@ -191,7 +191,7 @@ TAGGED = [kind for kind in SCAFFOLD_TABLE if kind.opening and kind.closing]
 @pytest.mark.covers("CX-1", "CX-2", "SF-3")
 @given(st.sampled_from(TAGGED), st.text(), st.text(min_size=1))
 def test_any_text_can_be_put_into_a_tag_and_taken_out(
-    kind: ScaffoldRow, text: str, value: str
+    kind: ContextTag, text: str, value: str
 ) -> None:
     """Nothing in the text or in a value ends the tag: what comes out is what went in."""
     inner = escape_closing_tag(text, kind).strip()
@@ -210,7 +210,7 @@ def test_any_text_can_be_put_into_a_tag_and_taken_out(
 
 
 @given(st.sampled_from(TAGGED), st.text())
-def test_contained_text_cannot_end_its_tag(kind: ScaffoldRow, text: str) -> None:
+def test_contained_text_cannot_end_its_tag(kind: ContextTag, text: str) -> None:
     """A closing tag in any case of letters loses its sign; a second time changes nothing."""
     closing = kind.closing.strip().replace("{{key}}", "ticket")
     hostile = f"{text}{closing}{closing.upper()}{text}"
@@ -224,7 +224,7 @@ def test_contained_text_cannot_end_its_tag(kind: ScaffoldRow, text: str) -> None
 @given(st.text(), st.sampled_from(["user", "developer", "system", "assistant"]))
 def test_any_text_is_cut_without_loss(text: str, role: Role) -> None:
     """Every word of it is in one of the pieces."""
-    pieces = [piece for _, piece in split_by_rows(text, role)]
+    pieces = [piece for _, piece in split_by_context_tags(text, role)]
 
     assert "".join("".join(pieces).split()) == "".join(text.split())
 
@@ -236,7 +236,9 @@ def test_reminders_are_parted_from_what_was_typed() -> None:
         "it\n<available-deferred-tools>\nWebFetch\n</available-deferred-tools>"
     )
 
-    found = [(kind.tag if kind else "", piece) for kind, piece in split_by_rows(text, "user")]
+    found = [
+        (kind.tag if kind else "", piece) for kind, piece in split_by_context_tags(text, "user")
+    ]
 
     assert [tag for tag, _ in found] == ["system-reminder", "", "available-deferred-tools"]
     assert found[1][1] == "fix it"
@@ -245,15 +247,15 @@ def test_reminders_are_parted_from_what_was_typed() -> None:
 def test_a_tag_that_nobody_knows_is_an_error() -> None:
     """The message names it; a value that is missing is one too."""
     with pytest.raises(InputError, match="'nonsense' is no tag"):
-        find_row("nonsense")
+        find_context_tag("nonsense")
     with pytest.raises(InputError, match="rollout family"):
-        find_row("env", "rollout")
+        find_context_tag("env", "rollout")
     with pytest.raises(SettingsError, match="folder"):
-        wrap_in_tag(find_row("AGENTS.md"), "x")
+        wrap_in_tag(find_context_tag("AGENTS.md"), "x")
 
 
 @pytest.mark.parametrize("size", [1_000, 100_000])
 def test_hostile_text_is_cut_in_the_time_its_length_takes(size: int) -> None:
     """Openings without ends, and ends without openings, leave one piece: the text."""
     for text in ("<system-reminder>\n" * size, "</skill>" * size, "<external_a>" * size):
-        assert [kind for kind, _ in split_by_rows(text, "user")] == [None]
+        assert [kind for kind, _ in split_by_context_tags(text, "user")] == [None]

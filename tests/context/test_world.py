@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.context.rollback import drop_rolled_back
+from memorist.context.rollback import drop_rolled_back_entries
 from memorist.context.world_state import (
     EMPTY_WORLD_STATE,
     UNKNOWN_WORLD_STATE,
@@ -16,13 +16,13 @@ from memorist.context.world_state import (
     WorldSection,
     apply_merge_patch,
     build_merge_patch,
-    changes_to_messages,
-    diff_state,
+    build_world_change_messages,
+    build_world_state,
+    diff_world_state,
     encode_canonical,
     hash_text,
     make_title_renderer,
-    restore_state,
-    state_from_values,
+    restore_world_state,
     to_patchable_object,
 )
 from memorist.core.messages import Message, Origin, TextBlock
@@ -109,12 +109,12 @@ def test_a_transcript_gives_back_the_state(turns: list[dict[str, Any]]) -> None:
     state = EMPTY_WORLD_STATE
     lines = [encode_entry(SessionHead(session="s", format="memorist"))]
     for values in turns:
-        step = diff_state(state, sections(values))
+        step = diff_world_state(state, sections(values))
         state = step.state
         if step.record is not None:
             lines.append(encode_entry(step.record))
 
-    rebuilt = restore_state(
+    rebuilt = restore_world_state(
         read_own([RawTranscriptLine(number, data) for number, data in enumerate(lines, 1)])
     )
 
@@ -129,9 +129,9 @@ def test_a_transcript_gives_back_the_state(turns: list[dict[str, Any]]) -> None:
 @given(values=OBJECTS)
 def test_nothing_is_said_when_nothing_changed(values: dict[str, Any]) -> None:
     """The same values, their keys in another order, give no text and no record."""
-    state = diff_state(EMPTY_WORLD_STATE, sections(values)).state
+    state = diff_world_state(EMPTY_WORLD_STATE, sections(values)).state
 
-    step = diff_state(state, sections(turned(values)))
+    step = diff_world_state(state, sections(turned(values)))
 
     assert step.changes == ()
     assert step.record is None
@@ -146,11 +146,11 @@ def turned(value: Any) -> Any:
 @pytest.mark.covers("CX-3")
 def test_only_what_changed_is_told() -> None:
     """A new folder is told, the date is not; the record holds the change alone, the first one all."""
-    first = diff_state(
+    first = diff_world_state(
         EMPTY_WORLD_STATE,
         sections({"cwd": "/a", "date": "today", "model": {"name": "m", "effort": "low"}}),
     )
-    second = diff_state(
+    second = diff_world_state(
         first.state,
         sections({"cwd": "/b", "date": "today", "model": {"name": "m", "effort": "high"}}),
     )
@@ -167,7 +167,7 @@ def test_only_what_changed_is_told() -> None:
 @pytest.mark.covers("CX-3")
 def test_true_is_not_one() -> None:
     """Python takes True for 1; a switch that became a number has changed."""
-    assert diff_state(state_from_values({"a": True}), sections({"a": 1})).record == patch(a=1)
+    assert diff_world_state(build_world_state({"a": True}), sections({"a": 1})).record == patch(a=1)
 
 
 @pytest.mark.covers("CX-3")
@@ -176,13 +176,13 @@ def test_what_is_gone_is_said(gone: list[WorldSection]) -> None:
     """A section without a value, and one that is not there at all, are no longer in force; a second
     time there is nothing to say.
     """
-    step = diff_state(state_from_values({"cwd": "/a", "date": "today"}), gone)
+    step = diff_world_state(build_world_state({"cwd": "/a", "date": "today"}), gone)
 
     assert [(change.id, change.removed, change.text) for change in step.changes] == [
         ("date", True, "date: no longer in force.")
     ]
     assert step.record == patch(date=None)
-    assert diff_state(step.state, gone).record is None
+    assert diff_world_state(step.state, gone).record is None
 
 
 @pytest.mark.covers("CX-3")
@@ -194,8 +194,8 @@ def test_a_renderer_knows_what_was_told_before() -> None:
         seen.append(before)
         return str(value)
 
-    for state in (EMPTY_WORLD_STATE, UNKNOWN_WORLD_STATE, state_from_values({"x": 1})):
-        diff_state(state, [WorldSection("x", 2, render)])
+    for state in (EMPTY_WORLD_STATE, UNKNOWN_WORLD_STATE, build_world_state({"x": 1})):
+        diff_world_state(state, [WorldSection("x", 2, render)])
 
     assert seen == [PriorValue(), PriorValue("unknown"), PriorValue("known", 1)]
 
@@ -210,17 +210,21 @@ def test_each_family_is_told_in_its_manner() -> None:
         WorldSection("b", 2, make_title_renderer("b")),
         WorldSection("c", 3, make_title_renderer("c"), role="user"),
     ]
-    changes = diff_state(EMPTY_WORLD_STATE, told).changes
+    changes = diff_world_state(EMPTY_WORLD_STATE, told).changes
 
-    assert [(m.role, len(m.blocks)) for m in changes_to_messages(changes, "rollout", "1")] == [
+    assert [
+        (m.role, len(m.blocks)) for m in build_world_change_messages(changes, "rollout", "1")
+    ] == [
         ("developer", 2),
         ("user", 1),
     ]
-    (reminders,) = changes_to_messages(changes, "file-native", "1")
+    (reminders,) = build_world_change_messages(changes, "file-native", "1")
     assert reminders.role == "user"
     assert reminders.text.count("<system-reminder>") == 3
     assert (
-        changes_to_messages((), "file-native", "2") == changes_to_messages((), "rollout", "2") == ()
+        build_world_change_messages((), "file-native", "2")
+        == build_world_change_messages((), "rollout", "2")
+        == ()
     )
 
 
@@ -242,13 +246,13 @@ def test_a_snapshot_that_cannot_be_read_is_as_none_and_said(last: WorldStateReco
     """The state is unknown then, so that all is told again; changes on it are passed over until a
     full record.
     """
-    broken = restore_state([full(cwd="/a"), last])
+    broken = restore_world_state([full(cwd="/a"), last])
 
     assert broken.state == UNKNOWN_WORLD_STATE
     assert "line 7" in broken.problems[0]
-    assert diff_state(broken.state, sections({"cwd": "/a"})).record == full(cwd="/a")
-    assert restore_state([full(cwd="/a"), last, patch(cwd="/b")]).state == UNKNOWN_WORLD_STATE
-    assert restore_state([full(cwd="/a"), last, full(cwd="/b")]).state == state_from_values(
+    assert diff_world_state(broken.state, sections({"cwd": "/a"})).record == full(cwd="/a")
+    assert restore_world_state([full(cwd="/a"), last, patch(cwd="/b")]).state == UNKNOWN_WORLD_STATE
+    assert restore_world_state([full(cwd="/a"), last, full(cwd="/b")]).state == build_world_state(
         {"cwd": "/b"}
     )
 
@@ -256,14 +260,14 @@ def test_a_snapshot_that_cannot_be_read_is_as_none_and_said(last: WorldStateReco
 @pytest.mark.covers("CX-3")
 def test_a_change_without_a_state_is_passed_over_and_a_compaction_resets() -> None:
     """As in the rollouts that memorist reads."""
-    assert restore_state([patch(cwd="/b")]).state == EMPTY_WORLD_STATE
+    assert restore_world_state([patch(cwd="/b")]).state == EMPTY_WORLD_STATE
     assert (
-        restore_state([full(cwd="/a"), CompactionBoundary(id="c", line=2)]).state
+        restore_world_state([full(cwd="/a"), CompactionBoundary(id="c", line=2)]).state
         == EMPTY_WORLD_STATE
     )
     assert (
         len(
-            restore_state(
+            restore_world_state(
                 [full(cwd="/a"), CompactionBoundary(id="c", line=2), patch(cwd="/b")]
             ).problems
         )
@@ -284,7 +288,7 @@ def test_a_damaged_record_in_a_transcript_is_one_that_cannot_be_read(data: bytes
     ]
 
     assert (
-        restore_state(
+        restore_world_state(
             read_own([RawTranscriptLine(number, line) for number, line in enumerate(lines, 1)])
         ).state
         == UNKNOWN_WORLD_STATE
@@ -322,11 +326,11 @@ def test_the_records_of_a_codex_rollout_are_read() -> None:
 
     assert not [entry for entry in entries if isinstance(entry, SkippedLine)]
     # The change above "two" belongs to the turn that was taken back.
-    assert restore_state(entries).state == state_from_values(
+    assert restore_world_state(entries).state == build_world_state(
         {"cwd": "/a", "tools": {"x": 1, "y": 2}}
     )
     broken = [*lines, RawTranscriptLine(7, (world('{"full":"?"}') + "\n").encode())]
-    assert restore_state(import_codex_memory(broken)).state == UNKNOWN_WORLD_STATE
+    assert restore_world_state(import_codex_memory(broken)).state == UNKNOWN_WORLD_STATE
 
 
 STORY: list[TranscriptEntry] = [
@@ -345,8 +349,10 @@ def test_taking_back_turns_is_a_marker(turns: int, said: list[str], cwd: str) ->
     """
     entries = [*STORY, TurnRollback(turns, 6 - len(said), 0, kept=True)]
 
-    assert [entry.text for entry in drop_rolled_back(entries) if isinstance(entry, Message)] == said
-    assert restore_state(entries).state == state_from_values({"cwd": cwd})
+    assert [
+        entry.text for entry in drop_rolled_back_entries(entries) if isinstance(entry, Message)
+    ] == said
+    assert restore_world_state(entries).state == build_world_state({"cwd": cwd})
 
 
 @pytest.mark.covers("CX-7")
@@ -358,7 +364,9 @@ def test_taking_back_twice_counts_from_what_is_left() -> None:
     entries += [TurnRollback(1, 0, 0, kept=True)] * 2
     entries += [user("four"), reply("4")]
 
-    assert [entry.text for entry in drop_rolled_back(entries) if isinstance(entry, Message)] == [
+    assert [
+        entry.text for entry in drop_rolled_back_entries(entries) if isinstance(entry, Message)
+    ] == [
         "one",
         "1",
         "four",
@@ -370,7 +378,10 @@ def test_taking_back_twice_counts_from_what_is_left() -> None:
 @pytest.mark.covers("CX-7")
 def test_a_marker_of_a_codex_file_takes_nothing_twice() -> None:
     """Its reader has left the messages out already."""
-    assert drop_rolled_back([*STORY, TurnRollback(2, 4, 9)]) == [*STORY, TurnRollback(2, 4, 9)]
+    assert drop_rolled_back_entries([*STORY, TurnRollback(2, 4, 9)]) == [
+        *STORY,
+        TurnRollback(2, 4, 9),
+    ]
 
 
 @pytest.mark.covers("CX-7")
@@ -394,6 +405,6 @@ def test_a_rolled_back_transcript_reads_as_one_that_never_went_there(steps: list
             entries.append(TurnRollback(int(step[-1]), 0, 0, kept=True))
             turns = turns[: max(1, len(turns) - int(step[-1]))]
 
-    assert [entry.text for entry in drop_rolled_back(entries) if isinstance(entry, Message)] == [
-        text for turn in turns for text in turn
-    ]
+    assert [
+        entry.text for entry in drop_rolled_back_entries(entries) if isinstance(entry, Message)
+    ] == [text for turn in turns for text in turn]

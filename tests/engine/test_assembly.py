@@ -23,7 +23,7 @@ from memorist.context.assembly import HostContext
 from memorist.context.context_pieces import ContextSection
 from memorist.context.host_permissions import HostPermissions
 from memorist.context.prefix_check import PrefixChecker
-from memorist.context.world_state import restore_state
+from memorist.context.world_state import restore_world_state
 from memorist.core.messages import Message
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
@@ -451,7 +451,7 @@ async def test_a_new_process_sends_the_same_bytes_and_tells_what_changed_meanwhi
         assert whole.count("Use spaces from now on.") == 1
         assert not host.prefix.differences, str(host.prefix)
         assert msgspec.json.encode(host.sent[-1]).decode().count("2. Push the tag.") == 1
-        state = restore_state(
+        state = restore_world_state(
             transcript_format.read_session(LineFile(session.layout.transcript))
         ).state
         assert any("Use spaces" not in str(value) for value in state.values.values())

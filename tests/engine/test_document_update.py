@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memorist import Memorist
-from memorist.engine.document_update import update_documents
+from memorist.engine.magic_docs_update import update_magic_docs
 from memorist.errors import InputError
 from memorist.magic_docs.document_files import DocumentScope
 from memorist.magic_docs.document_problems import check_documents, list_documents
@@ -37,11 +37,11 @@ async def test_a_program_lists_checks_and_updates_magic_docs(tmp_path: Path) -> 
     model = ScriptedModel([Say(text=edit)], name="scripted:m")
 
     listed, checked = list_documents(scope), check_documents(scope)
-    done = await update_documents(
+    done = await update_magic_docs(
         scope, [port], recording, session="s1", settings=engine.settings, model=model
     )
     with pytest.raises(InputError, match=r"README\.md is not kept"):
-        await update_documents(
+        await update_magic_docs(
             scope,
             [shop / "README.md"],
             recording,

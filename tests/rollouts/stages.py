@@ -12,7 +12,7 @@ from memorist.rollouts.job_worker import (
     JobEvent,
     WorkerDependencies,
     WorkerStages,
-    build_claim_terms,
+    build_lease_policy,
 )
 from memorist.settings import RolloutsSettings
 from memorist.store.extract_rows import RolloutExtract, list_enabled_extracts
@@ -90,7 +90,7 @@ def means(
     return WorkerDependencies(
         state=state,
         settings=settings,
-        terms=build_claim_terms(settings, lease=lease),
+        terms=build_lease_policy(settings, lease=lease),
         stages=WorkerStages(scripted.extract, scripted.consolidate),
         clock=SystemClock(),
         on_event=told.append,

@@ -10,12 +10,12 @@ from msgspec.structs import replace
 from memorist.auto_memory.interop.codex_memory import import_codex_memory
 from memorist.rollouts.rollout_summaries import (
     RAW_MEMORIES_FILE,
-    build_artifacts,
-    parse_artifacts,
+    build_extract_files,
+    make_summary_file_stem,
+    map_summary_paths,
+    parse_extract_files,
     parse_raw_memories_file,
     parse_summary_file,
-    summary_file_stem,
-    summary_paths,
 )
 from memorist.store.extract_rows import RolloutExtract
 
@@ -37,11 +37,11 @@ def row(thread: str = UUID7, **other: object) -> RolloutExtract:
 def test_a_name_tells_when_the_session_began_and_which_it_is() -> None:
     """The time of a version 7 id, its low bits in base 62, the slug in plain letters."""
     assert (
-        summary_file_stem(row(slug="Mend the totals!"))
-        == f"{summary_file_stem(row())}-mend_the_totals"
+        make_summary_file_stem(row(slug="Mend the totals!"))
+        == f"{make_summary_file_stem(row())}-mend_the_totals"
     )
-    assert summary_file_stem(row()).startswith("2024-11-06T05-43-40-")
-    assert len(summary_file_stem(row())) == len("2024-11-06T05-43-40-") + 4
+    assert make_summary_file_stem(row()).startswith("2024-11-06T05-43-40-")
+    assert len(make_summary_file_stem(row())) == len("2024-11-06T05-43-40-") + 4
 
 
 @pytest.mark.covers("RO-6")
@@ -50,7 +50,7 @@ def test_the_four_signs_are_the_low_bits_in_base_62() -> None:
     low = {0: "0000", 61: "000Z", 62: "0010", 62**4: "0000"}
 
     assert {
-        number: summary_file_stem(row(f"01930000-0000-7abc-8def-0000{number:08x}"))[-4:]
+        number: make_summary_file_stem(row(f"01930000-0000-7abc-8def-0000{number:08x}"))[-4:]
         for number in low
     } == low
 
@@ -58,15 +58,15 @@ def test_the_four_signs_are_the_low_bits_in_base_62() -> None:
 @pytest.mark.covers("RO-6")
 def test_a_session_without_a_uuid_takes_the_time_of_its_newest_message() -> None:
     """The rolling hash of any other id: `a` is 97, which is 1 times 62 and 35."""
-    assert summary_file_stem(row("a")) == "2025-11-13T02-13-20-001z"
+    assert make_summary_file_stem(row("a")) == "2025-11-13T02-13-20-001z"
 
 
 @pytest.mark.covers("RO-6")
 def test_a_slug_is_cut_and_dropped_when_nothing_is_left() -> None:
     """Sixty characters; no underscore at the end; no slug of signs alone."""
-    assert summary_file_stem(row(slug="x" * 200)).endswith("-" + "x" * 60)
-    assert summary_file_stem(row(slug="!!! ???")) == summary_file_stem(row())
-    assert "/" not in summary_file_stem(row(slug="../../etc"))
+    assert make_summary_file_stem(row(slug="x" * 200)).endswith("-" + "x" * 60)
+    assert make_summary_file_stem(row(slug="!!! ???")) == make_summary_file_stem(row())
+    assert "/" not in make_summary_file_stem(row(slug="../../etc"))
 
 
 @pytest.mark.covers("RO-6")
@@ -78,8 +78,8 @@ def test_sessions_whose_names_are_alike_keep_files_of_their_own() -> None:
     ]
 
     assert (
-        len(summary_paths(same))
-        == len({path.casefold() for path in summary_paths(same).values()})
+        len(map_summary_paths(same))
+        == len({path.casefold() for path in map_summary_paths(same).values()})
         == 3
     )
 
@@ -89,8 +89,8 @@ def test_the_order_of_the_file_is_that_of_the_ids_and_not_of_the_rank() -> None:
     """The same sessions in another order give the same bytes."""
     rows = [row(name) for name in ("c", "a", "b")]
 
-    assert build_artifacts(rows) == build_artifacts(rows[::-1])
-    assert list(parse_raw_memories_file(build_artifacts(rows)[RAW_MEMORIES_FILE])) == [
+    assert build_extract_files(rows) == build_extract_files(rows[::-1])
+    assert list(parse_raw_memories_file(build_extract_files(rows)[RAW_MEMORIES_FILE])) == [
         "a",
         "b",
         "c",
@@ -100,9 +100,9 @@ def test_the_order_of_the_file_is_that_of_the_ids_and_not_of_the_rank() -> None:
 @pytest.mark.covers("RO-6")
 def test_the_lean_form_has_summaries_only() -> None:
     """No `raw_memories.md`; without sessions the full form says that there are none."""
-    assert RAW_MEMORIES_FILE not in build_artifacts([row()], raw=False)
-    assert b"None yet." in build_artifacts([])[RAW_MEMORIES_FILE]
-    assert build_artifacts([row(raw_memory=" ", rollout_summary="")]) == build_artifacts([])
+    assert RAW_MEMORIES_FILE not in build_extract_files([row()], raw=False)
+    assert b"None yet." in build_extract_files([])[RAW_MEMORIES_FILE]
+    assert build_extract_files([row(raw_memory=" ", rollout_summary="")]) == build_extract_files([])
 
 
 @pytest.mark.covers("RO-6")
@@ -110,9 +110,9 @@ def test_codex_reads_the_file_of_raw_memories() -> None:
     """The layout is the one that the dialect of Codex knows."""
     found = import_codex_memory(
         {
-            RAW_MEMORIES_FILE: build_artifacts([row(cwd="/home/dev/shop", raw_memory="use pnpm")])[
-                RAW_MEMORIES_FILE
-            ]
+            RAW_MEMORIES_FILE: build_extract_files(
+                [row(cwd="/home/dev/shop", raw_memory="use pnpm")]
+            )[RAW_MEMORIES_FILE]
         }
     )
 
@@ -160,7 +160,7 @@ def test_whatever_a_session_held_is_read_back(rows: list[RolloutExtract]) -> Non
         if not each.is_empty
     ]
 
-    assert list(parse_artifacts(build_artifacts(plain))) == sorted(
+    assert list(parse_extract_files(build_extract_files(plain))) == sorted(
         plain, key=lambda each: each.thread
     )
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.rollouts.session_eligibility import judge_thread, judge_threads
+from memorist.rollouts.session_eligibility import judge_rollout, judge_rollouts
 from memorist.settings import RolloutsSettings
 from memorist.store.rollout_rows import ExtractionProgress, Rollout
 
@@ -70,7 +70,7 @@ def test_a_session_is_eligible_or_there_is_a_reason(
     """Age at most ten days, idle for six hours, not the running one, allowed, from a person, and
     new; both ends count. What was begun is ended at any age.
     """
-    verdict = judge_thread(found, SETTINGS, now=NOW, current="running")
+    verdict = judge_rollout(found, SETTINGS, now=NOW, current="running")
 
     assert (verdict.reason, verdict.eligible, bool(verdict.text)) == (
         reason,
@@ -83,11 +83,11 @@ def test_a_session_is_eligible_or_there_is_a_reason(
 def test_a_session_that_is_too_young_says_when_it_will_not_be() -> None:
     """At that second it is eligible, and not one before."""
     young = standing(age=HOUR)
-    at = judge_thread(young, SETTINGS, now=NOW).at or 0
+    at = judge_rollout(young, SETTINGS, now=NOW).at or 0
 
     assert (
-        judge_thread(young, SETTINGS, now=at - 1).eligible,
-        judge_thread(young, SETTINGS, now=at).eligible,
+        judge_rollout(young, SETTINGS, now=at - 1).eligible,
+        judge_rollout(young, SETTINGS, now=at).eligible,
     ) == (False, True)
 
 
@@ -109,7 +109,7 @@ def test_a_clock_that_ran_ahead_keeps_no_session_out(
     """
     found = standing(updated=updated, modified_ns=modified * 10**9)
 
-    assert judge_thread(found, SETTINGS, now=NOW).eligible is eligible
+    assert judge_rollout(found, SETTINGS, now=NOW).eligible is eligible
 
 
 @pytest.mark.covers("RO-1")
@@ -120,7 +120,7 @@ def test_the_scan_is_bounded_and_says_what_it_left_out() -> None:
     done = [standing(f"done-{number}", age=7 * HOUR, done=NOW) for number in range(10)]
     found = [standing(f"t{number:04}", age=DAY + number) for number in range(5_002)]
 
-    verdicts = judge_threads([*found, *done], SETTINGS, now=NOW)
+    verdicts = judge_rollouts([*found, *done], SETTINGS, now=NOW)
 
     assert [v.thread.id for v in verdicts if v.reason == "beyond the scan"] == ["t5000", "t5001"]
     assert sum(v.eligible for v in verdicts) == 5_000
@@ -137,7 +137,7 @@ def test_whatever_times_a_file_claims_there_is_a_verdict(
     updated: int, modified: int, now: int, source: str
 ) -> None:
     """No time that a file can hold makes the judgement fail, and what is not eligible has a reason."""
-    verdict = judge_thread(
+    verdict = judge_rollout(
         standing(updated=updated, modified_ns=modified, source=source), SETTINGS, now=now
     )
 

@@ -26,11 +26,11 @@ from memorist.rollouts.session_evidence import (
     EvidenceRows,
     EvidenceTier,
     calibrate_token_factor,
-    evidence_token_budget,
-    max_row_bytes,
+    compute_evidence_token_budget,
+    compute_max_row_bytes,
+    convert_tokens_to_bytes,
     shrink_budget,
     split_turns_into_parts,
-    tokens_to_bytes,
 )
 from rollouts.conftest import Talk
 
@@ -59,13 +59,15 @@ def test_evidence_never_exceeds_its_budget(
     """However the session is made, what is shown is within the budget, in the session's order, with
     one mark for each gap.
     """
-    rows = EvidenceRows(tokens_to_bytes(tokens, factor))
+    rows = EvidenceRows(convert_tokens_to_bytes(tokens, factor))
     for row in given_rows:
         rows.add(row)
 
     shown = rows.select(tokens, factor)
 
-    assert len(shown.text.encode("utf-8", "surrogatepass")) <= tokens_to_bytes(tokens, factor)
+    assert len(shown.text.encode("utf-8", "surrogatepass")) <= convert_tokens_to_bytes(
+        tokens, factor
+    )
     assert shown.shown_rows + shown.left_out == len(given_rows)
     marked = sum(
         int(number) for number in re.findall(r"^\[… (\d+) left out …\]$", shown.text, re.MULTILINE)
@@ -82,7 +84,7 @@ def test_the_persons_words_outlive_the_output_of_tools() -> None:
     for number in range(300):
         talk.run(f"cat part{number}.txt", f"output {number} " + "word " * 300)
     talk.agent("The rounding is mended.").user("And write two digits always.")
-    rows = EvidenceRows(tokens_to_bytes(3_000, 1.0))
+    rows = EvidenceRows(convert_tokens_to_bytes(3_000, 1.0))
     for row in rows_of(talk):
         rows.add(row)
 
@@ -125,7 +127,7 @@ def test_only_what_could_be_shown_is_held() -> None:
 
     held = [row for kept in rows._kept.values() for _, row, _ in kept]
 
-    assert sum(map(max_row_bytes, held)) <= 6 * 4_000
+    assert sum(map(compute_max_row_bytes, held)) <= 6 * 4_000
     assert rows.select(1_000, 1.0).left_out > 4_900
 
 
@@ -256,13 +258,13 @@ def test_the_budget_follows_the_window_and_the_providers_count() -> None:
     """Two thirds of a window, never more than is left beside prompt and answer; a provider's count
     replaces the estimate, within reason.
     """
-    assert evidence_token_budget(200_000, reserved=20_000) == 132_999
-    assert evidence_token_budget(8_000, reserved=4_000) == 4_000
-    assert evidence_token_budget(0, reserved=1) == 150_000
+    assert compute_evidence_token_budget(200_000, reserved=20_000) == 132_999
+    assert compute_evidence_token_budget(8_000, reserved=4_000) == 4_000
+    assert compute_evidence_token_budget(0, reserved=1) == 150_000
     assert calibrate_token_factor(1.2, estimated=1_000, counted=1_500) == pytest.approx(1.8)
     assert calibrate_token_factor(1.2, estimated=1_000, counted=0) == 1.2
     assert calibrate_token_factor(1.2, estimated=1, counted=10**9) == 4.0
-    assert estimate_text_tokens("x" * tokens_to_bytes(1_000, 1.8), 1.8) <= 1_000
+    assert estimate_text_tokens("x" * convert_tokens_to_bytes(1_000, 1.8), 1.8) <= 1_000
 
 
 @pytest.mark.covers("RO-3")

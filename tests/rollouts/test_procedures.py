@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.rollouts.skill_procedures import longest_common_commands
+from memorist.rollouts.skill_procedures import find_longest_common_commands
 from memorist.skills.skill import Skill, parse_skill
 from memorist.store.extract_rows import StoredExtract
 from rollouts.sessions import TILL, kept, made, task
@@ -76,9 +76,9 @@ def test_a_draft_goes_with_its_sessions_unless_the_user_made_it_theirs() -> None
 @given(st.lists(st.sampled_from("abcd"), max_size=8), st.lists(st.sampled_from("abcd"), max_size=8))
 def test_the_common_sequence_stands_in_both(first: list[str], second: list[str]) -> None:
     """In order, and as long from either side."""
-    found = longest_common_commands(first, second)
+    found = find_longest_common_commands(first, second)
 
     for whole in (first, second):
         rest = iter(whole)
         assert all(each in rest for each in found)
-    assert len(found) == len(longest_common_commands(second, first))
+    assert len(found) == len(find_longest_common_commands(second, first))

@@ -12,13 +12,13 @@ import pytest
 import zstandard
 
 from memorist.rollouts import session_sources
-from memorist.rollouts.lesson_scope import project_name
+from memorist.rollouts.lesson_scope import get_project_name
 from memorist.rollouts.session_sources import (
     SkippedFile,
     SourceFolder,
     SourceScan,
-    default_source_folders,
     find_rollouts,
+    list_default_source_folders,
     load_skipped_files,
     save_skipped_files,
 )
@@ -69,7 +69,7 @@ def test_the_sessions_of_three_agents_are_found_where_they_keep_them(tmp_path: P
     }
 
     found = find_rollouts(
-        default_source_folders(
+        list_default_source_folders(
             layout, {"HOME": str(tmp_path), "CODEX_HOME": str(tmp_path / "codex")}
         )
     )
@@ -324,7 +324,7 @@ def test_a_removed_worktree_of_codex_belongs_to_the_clone_with_its_remote(
     (thread,) = (each for each in named(tmp_path / "s").threads if each.id == "w")
 
     assert thread.repository == (str(tmp_path / found) if found else gone)
-    assert project_name(thread) == (found or "shop")
+    assert get_project_name(thread) == (found or "shop")
 
 
 @pytest.mark.covers("SF-1")

@@ -6,8 +6,8 @@ import pytest
 
 from memorist.rollouts.job_worker import JobFinished, JobNotClaimed
 from memorist.rollouts.rollout_sync_report import (
+    build_structural_fallback_remarks,
     split_finished_and_waiting,
-    structural_fallback_remarks,
 )
 from memorist.store.extract_rows import StoredExtract
 from memorist.store.job_claim_rules import ClaimRefused
@@ -49,7 +49,7 @@ def test_structure_in_a_models_place_is_told_for_the_sessions_of_this_run_only()
         for id, why in (("a", ""), ("b", "no JSON"), ("c", "no JSON"), ("old", "no model"))
     ]
 
-    assert structural_fallback_remarks(rows, {"a", "b", "c"}) == [
+    assert build_structural_fallback_remarks(rows, {"a", "b", "c"}) == [
         "2 extracted without the model; the first because no JSON"
     ]
-    assert structural_fallback_remarks(rows, {"a"}) == []
+    assert build_structural_fallback_remarks(rows, {"a"}) == []

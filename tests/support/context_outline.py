@@ -13,7 +13,7 @@ from itertools import pairwise
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.context.context_tags import identify_row, split_by_rows
+from memorist.context.context_tags import identify_context_tag, split_by_context_tags
 from memorist.context.recorded_context import name_and_render_block, name_untagged_text
 from memorist.core.messages import Block, JsonObject, Message, Origin, TextBlock, UnknownBlock
 from memorist.errors import InputError
@@ -117,10 +117,10 @@ def _block_tags(
         )
         return
     if message.role == "assistant":
-        kind = identify_row(block.text, "assistant", family)
+        kind = identify_context_tag(block.text, "assistant", family)
         yield kind.tag if kind else "reply", ""
         return
-    for kind, text in split_by_rows(block.text, message.role, family):
+    for kind, text in split_by_context_tags(block.text, message.role, family):
         if kind is not None:
             yield "summary" if kind.origin is Origin.SUMMARY else kind.tag, text
         elif whole := _WHOLE.fullmatch(text):

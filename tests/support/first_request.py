@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memorist.context.assembly import pieces_to_messages
+from memorist.context.assembly import build_piece_messages
 from memorist.context.context_pieces import ContextPiece, ContextSection
 from memorist.core.messages import DecodedRequest, JsonObject, Message, Origin, TextBlock, WireInfo
 from memorist.formats.codec_registry import find_codec
@@ -21,7 +21,9 @@ def build_responses_body(
     pieces: Sequence[ContextPiece], conversation: Sequence[Message] = ()
 ) -> JsonObject:
     """Build `input` of a Responses request: the context's messages, then the conversation."""
-    return _encode("openai_responses", (), [*pieces_to_messages(pieces, "rollout"), *conversation])
+    return _encode(
+        "openai_responses", (), [*build_piece_messages(pieces, "rollout"), *conversation]
+    )
 
 
 def build_anthropic_body(
@@ -45,7 +47,9 @@ def build_anthropic_body(
         origin=Origin.INJECTED,
         wire=WireInfo("anthropic"),
     )
-    context = pieces_to_messages([each for each in pieces if each.role != "system"], "file-native")
+    context = build_piece_messages(
+        [each for each in pieces if each.role != "system"], "file-native"
+    )
     return _encode("anthropic", (system,) if blocks else (), [*context, *conversation])
 
 

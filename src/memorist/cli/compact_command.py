@@ -35,7 +35,7 @@ from memorist.compaction.window_at_message import (
     read_recorded_window,
 )
 from memorist.context.message_normalization import UNLIMITED_TOKENS, normalize_history
-from memorist.context.rollback import drop_rolled_back
+from memorist.context.rollback import drop_rolled_back_entries
 from memorist.core.messages import Message
 from memorist.core.prompt_templates import load_prompt
 from memorist.engine.recorded_compaction import compact_with_model, write_compacted_session
@@ -105,7 +105,9 @@ def compact_command(**options: Any) -> None:  # noqa: ANN401 - click passes the 
     Example: memorist compact session.jsonl --budget 8000
     """
     source = find_recorded_session(find_home(), options["session"]).path
-    recorded = read_recorded_window(drop_rolled_back(read_session(LineFile(source))), options["at"])
+    recorded = read_recorded_window(
+        drop_rolled_back_entries(read_session(LineFile(source))), options["at"]
+    )
     if options["wanted"]:
         click.echo(_full_text(recorded, options["wanted"]))
         return

@@ -11,7 +11,7 @@ import click
 
 from memorist.cli import output
 from memorist.cli.command_environment import find_home, load_project_settings
-from memorist.engine.document_update import UpdatedDocuments, update_documents
+from memorist.engine.magic_docs_update import UpdatedMagicDocs, update_magic_docs
 from memorist.engine.recorded_session import find_recorded_session
 from memorist.errors import NothingToDo
 from memorist.magic_docs.document_files import DocumentScope
@@ -111,9 +111,9 @@ def docs_update_command(
             f"home folder"
         )
 
-    async def update() -> UpdatedDocuments:
+    async def update() -> UpdatedMagicDocs:
         try:
-            return await update_documents(
+            return await update_magic_docs(
                 _open_scope(project),
                 files,
                 found.path,
@@ -133,7 +133,7 @@ def docs_update_command(
         sys.exit(1)
 
 
-def _print_result(done: UpdatedDocuments) -> None:
+def _print_result(done: UpdatedMagicDocs) -> None:
     for path in done.changed:
         click.echo(f"changed: {path}")
     for path in done.unchanged:

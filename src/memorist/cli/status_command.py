@@ -20,8 +20,8 @@ from memorist.cli.doctor.hook_check import format_hook_failures
 from memorist.cli.install_command import build_settings_scope
 from memorist.cli.memory.memory_commands import open_project_memory
 from memorist.engine.background_status import read_background_budget_status
-from memorist.engine.effect_report import EffectReport, measure_memory_effect
 from memorist.engine.memory_effect import EffectEstimate
+from memorist.engine.memory_effect_report import EffectReport, measure_memory_effect
 from memorist.engine.memory_status import ProjectMemoryStatus, read_memory_status
 from memorist.hooks.agent_programs import find_joined_agents
 from memorist.store.database import open_database

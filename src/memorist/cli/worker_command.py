@@ -18,7 +18,7 @@ from memorist.rollouts.job_worker import (
     JobEvent,
     JobFinished,
     SharedWorkerIntervals,
-    build_claim_terms,
+    build_lease_policy,
     run_worker,
 )
 from memorist.settings import Settings
@@ -102,7 +102,7 @@ async def _work_until_stopped(
     processes.call_on_end_signals(asyncio.get_running_loop(), stop.set)
     rollouts, many = past.settings.rollouts, is_shared(past.settings.state)
     dependencies = past.worker_dependencies(
-        rollouts, on_event, terms=build_claim_terms(rollouts, lease=pace.lease if many else None)
+        rollouts, on_event, terms=build_lease_policy(rollouts, lease=pace.lease if many else None)
     )
     number_at_once = at_once or rollouts.running
     if many:

@@ -20,13 +20,18 @@ from memorist.context.agents_instructions import (
     render_agents_files,
 )
 from memorist.context.claude_instructions import read_claude_files, render_claude_file
-from memorist.context.context_pieces import ContextPiece, ContextSection, OmittedSource, build_piece
+from memorist.context.context_pieces import (
+    ContextPiece,
+    ContextSection,
+    OmittedSource,
+    build_context_piece,
+)
 from memorist.context.context_tags import (
     FILE_NATIVE_ROWS,
     ROLLOUT_ROWS,
-    ScaffoldRow,
+    ContextTag,
     escape_closing_tag,
-    find_row,
+    find_context_tag,
     unwrap_tag,
     wrap_in_tag,
 )
@@ -122,17 +127,17 @@ def check_sections(sections: Sequence[ContextSection], family: Family) -> None:
         _row_of(section.tag, family)
 
 
-def _row_of(tag: str, family: Family) -> ScaffoldRow:
-    found = find_row(tag, family)
+def _row_of(tag: str, family: Family) -> ContextTag:
+    found = find_context_tag(tag, family)
     if found.role == "assistant" or found.tag == "boundary":
         raise InputError(f"{tag!r} is no section of a context: it is read, not assembled")
     return found
 
 
-def render_section(section: ContextSection, kind: ScaffoldRow) -> ContextPiece:
+def render_section(section: ContextSection, kind: ContextTag) -> ContextPiece:
     """Render one section as a piece."""
     text = wrap_in_tag(kind, escape_closing_tag(section.text.strip("\n"), kind), section.values)
-    return build_piece(
+    return build_context_piece(
         kind.role, kind.tag, text, source=section.source, why=section.why or kind.when
     )
 
@@ -219,18 +224,18 @@ _LOAD_REASONS = {
 }
 
 
-def pieces_to_messages(pieces: Sequence[ContextPiece], family: Family) -> tuple[Message, ...]:
+def build_piece_messages(pieces: Sequence[ContextPiece], family: Family) -> tuple[Message, ...]:
     """Turn pieces into messages: neighbours of one role share a message unless their row is
     apart.
     """
     found: list[list[ContextPiece]] = []
     for each in pieces:
-        apart = find_row(each.tag, family).apart
+        apart = find_context_tag(each.tag, family).apart
         if (
             found
             and not apart
             and found[-1][0].role == each.role
-            and not find_row(found[-1][0].tag, family).apart
+            and not find_context_tag(found[-1][0].tag, family).apart
         ):
             found[-1].append(each)
         else:
@@ -368,7 +373,7 @@ def assemble_first_context(
 
 def build_memory_section(text: str, source: str, family: Family) -> ContextSection:
     """Turn the auto memory index, as recall frames it, into a section of the family."""
-    inner = unwrap_tag(text, find_row(REMINDER_TAG, "file-native")) or text
+    inner = unwrap_tag(text, find_context_tag(REMINDER_TAG, "file-native")) or text
     tag = "memory" if family == "rollout" else REMINDER_TAG
     return ContextSection(
         tag=tag, text=inner, source=source, why="memories of earlier sessions, one line each"

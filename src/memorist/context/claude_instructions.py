@@ -25,7 +25,11 @@ from memorist.context.instruction_reading import (
     find_project_root,
     read_instruction_text,
 )
-from memorist.context.instruction_scope import is_excluded, is_in_scope, parse_rule
+from memorist.context.instruction_scope import (
+    is_instruction_file_excluded,
+    is_rule_in_scope,
+    parse_rule,
+)
 from memorist.context.instructions import (
     MANAGED_PATHS,
     SCOPE_REMARKS,
@@ -228,7 +232,9 @@ class _ClaudeFilesReader:
         )
 
     def _load(self, asked: _LoadRequest) -> None:
-        if asked.candidate.scope != "managed" and is_excluded(asked.path, self._settings.exclude):
+        if asked.candidate.scope != "managed" and is_instruction_file_excluded(
+            asked.path, self._settings.exclude
+        ):
             self._leave_out(asked.path, "a setting excludes it (context.exclude)", asked.parent)
             return
         read = read_instruction_text(
@@ -265,7 +271,7 @@ class _ClaudeFilesReader:
         globs: tuple[str, ...] = ()
         if asked.candidate.rules and not asked.parent:
             rule = parse_rule(text)
-            if rule.globs and not is_in_scope(rule.globs, asked.candidate.base, self._touched):
+            if rule.globs and not is_rule_in_scope(rule.globs, asked.candidate.base, self._touched):
                 self._waiting.append(PendingRule(str(asked.path), rule.globs, rule.problem))
                 return
             text, globs = rule.body, rule.globs

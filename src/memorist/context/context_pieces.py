@@ -44,7 +44,7 @@ class ContextPiece(Struct, frozen=True, kw_only=True):
     source: str
     why: str
     tokens: int
-    """Estimated by `core.token_count`; without the model family's factor until `recount_tokens`."""
+    """Estimated by `core.token_count`; without the model's factor until `recount_piece_tokens`."""
 
 
 class OmittedSource(Struct, frozen=True):
@@ -54,14 +54,14 @@ class OmittedSource(Struct, frozen=True):
     why: str
 
 
-def build_piece(role: Role, tag: str, text: str, *, source: str, why: str) -> ContextPiece:
+def build_context_piece(role: Role, tag: str, text: str, *, source: str, why: str) -> ContextPiece:
     """Build a piece with its tokens counted."""
     return ContextPiece(
         role=role, tag=tag, text=text, source=source, why=why, tokens=estimate_text_tokens(text)
     )
 
 
-def recount_tokens(pieces: Iterable[ContextPiece], model: str) -> tuple[ContextPiece, ...]:
+def recount_piece_tokens(pieces: Iterable[ContextPiece], model: str) -> tuple[ContextPiece, ...]:
     """Return freshly counted pieces with this model family's token factor applied; unchanged
     without a model.
     """

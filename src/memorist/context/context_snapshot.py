@@ -21,7 +21,7 @@ from memorist.context.assembly import (
 )
 from memorist.context.claude_instructions import render_claude_file
 from memorist.context.context_pieces import ContextPiece, ContextSection
-from memorist.context.context_tags import escape_closing_tag, find_row, wrap_in_tag
+from memorist.context.context_tags import escape_closing_tag, find_context_tag, wrap_in_tag
 from memorist.context.environment import (
     SessionEnvironment,
     render_env_fields,
@@ -75,7 +75,7 @@ def _rollout_world_sections(snapshot: WorldSnapshot) -> Iterator[WorldSection]:
         folder = (
             snapshot.environment.environments[0].folder if snapshot.environment.environments else ""
         )
-        kind = find_row("AGENTS.md", snapshot.family)
+        kind = find_context_tag("AGENTS.md", snapshot.family)
         whole = wrap_in_tag(kind, escape_closing_tag(text, kind), {"folder": folder})
         yield WorldSection(
             INSTRUCTIONS_SECTION,
@@ -124,7 +124,7 @@ def _environment_renderer(tag: str, family: Family) -> SectionRenderer:
         lines = [str(line) for name, line in now.items() if known.get(name) != line]
         removed = [str(name) for name in known if name not in now]
         if tag:
-            kind = find_row(tag, family)
+            kind = find_context_tag(tag, family)
             lines += [f"  <{name} />" for name in removed]
             return wrap_in_tag(kind, escape_closing_tag("\n".join(lines), kind)) if lines else ""
         lines += [f"{name}: no longer given" for name in removed]
@@ -139,7 +139,7 @@ def _model_renderer(template: str) -> SectionRenderer:
     def tell(value: object, before: PriorValue) -> str:
         if value is None or before.state != "known" or not template:
             return ""
-        kind = find_row("model_switch", "rollout")
+        kind = find_context_tag("model_switch", "rollout")
         return wrap_in_tag(
             kind,
             escape_closing_tag(
@@ -166,7 +166,7 @@ def _host_world_sections(
     for section in sections:
         if not section.text.strip():
             continue
-        kind = find_row(section.tag, family)
+        kind = find_context_tag(section.tag, family)
         name = f"given {kind.tag} {section.source}"
         counts[name] = counts.get(name, 0) + 1
         id = name if counts[name] == 1 else f"{name} {counts[name]}"

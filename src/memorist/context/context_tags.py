@@ -32,7 +32,7 @@ alone in its block, `role` by the role alone.
 """
 
 
-class ScaffoldRow(Struct, frozen=True, kw_only=True):
+class ContextTag(Struct, frozen=True, kw_only=True):
     """One kind of text."""
 
     tag: str
@@ -167,11 +167,11 @@ _SPECIAL_TAGS = {
 """Opening and closing of the rows that do not enclose their text in lines with their tag."""
 
 
-def _parse_rows(family: Family, table: str) -> tuple[ScaffoldRow, ...]:
+def _parse_rows(family: Family, table: str) -> tuple[ContextTag, ...]:
     """The rows of a table: role, tag, form, when it appears, and after that its origin, or `apart`,
     where they are not the default.
     """
-    rows: list[ScaffoldRow] = []
+    rows: list[ContextTag] = []
     for line in table.strip().replace("\n        ", " ").splitlines():
         role, tag, form, when, *marks = (cell.strip() for cell in line.split("|"))
         plain = ("", "") if form == "role" else (f"<{tag}>\n", f"\n</{tag}>")
@@ -187,7 +187,7 @@ def _parse_rows(family: Family, table: str) -> tuple[ScaffoldRow, ...]:
             "origin": next((mark for mark in marks if mark != "apart"), Origin.INJECTED),
             "apart": "apart" in marks,
         }
-        rows.append(msgspec.convert(row, ScaffoldRow))
+        rows.append(msgspec.convert(row, ContextTag))
     return tuple(rows)
 
 
@@ -195,11 +195,11 @@ ROLLOUT_ROWS = _parse_rows("rollout", _ROLLOUT_TABLE)
 """In the order of a first context; then what comes later."""
 FILE_NATIVE_ROWS = _parse_rows("file-native", _FILE_NATIVE_TABLE)
 """In the order of a first context; then what comes later."""
-SCAFFOLD_TABLE: tuple[ScaffoldRow, ...] = (*ROLLOUT_ROWS, *FILE_NATIVE_ROWS)
+SCAFFOLD_TABLE: tuple[ContextTag, ...] = (*ROLLOUT_ROWS, *FILE_NATIVE_ROWS)
 
 
 _NAME = re.compile(r"\s*<(/image(?=>)|[a-z_][\w.-]*(?: instructions)?)", re.IGNORECASE)
-_BY_TAG: dict[str, tuple[ScaffoldRow, ...]] = {
+_BY_TAG: dict[str, tuple[ContextTag, ...]] = {
     row.tag.lower(): tuple(
         other for other in SCAFFOLD_TABLE if other.tag.lower() == row.tag.lower()
     )
@@ -211,7 +211,7 @@ _MAX_LEAD_CHARACTERS = 200
 """Characters of a text that are searched for the untagged leads."""
 
 
-def find_row(tag: str, family: Family | None = None) -> ScaffoldRow:
+def find_context_tag(tag: str, family: Family | None = None) -> ContextTag:
     """Return the row of a tag; without a family, the first of that name.
 
     Raises InputError, which names the tag.
@@ -225,7 +225,7 @@ def find_row(tag: str, family: Family | None = None) -> ScaffoldRow:
     )
 
 
-def wrap_in_tag(kind: ScaffoldRow, text: str, values: Mapping[str, str] | None = None) -> str:
+def wrap_in_tag(kind: ContextTag, text: str, values: Mapping[str, str] | None = None) -> str:
     """Wrap the text in its tag.
 
     `values` fill the names of the opening (`folder`, `key`, `source` …).
@@ -238,7 +238,7 @@ def wrap_in_tag(kind: ScaffoldRow, text: str, values: Mapping[str, str] | None =
     return f"{opening}{text}{render_template(kind.closing, plain, strict=True)}"
 
 
-def _tag_value(value: str, kind: ScaffoldRow) -> str:
+def _tag_value(value: str, kind: ContextTag) -> str:
     """Make a value that cannot end its tag: no line ends, no angle brackets; inside quotes no
     quotes.
     """
@@ -246,7 +246,7 @@ def _tag_value(value: str, kind: ScaffoldRow) -> str:
     return escape_attribute(line) if kind.opening.startswith("<") else line.replace("<", "&lt;")
 
 
-def escape_closing_tag(text: str, kind: ScaffoldRow) -> str:
+def escape_closing_tag(text: str, kind: ContextTag) -> str:
     """Return the text so that it cannot end its own tag: the first character of such an end becomes
     `&lt;`.
     """
@@ -258,7 +258,7 @@ def escape_closing_tag(text: str, kind: ScaffoldRow) -> str:
     )
 
 
-def unwrap_tag(text: str, kind: ScaffoldRow) -> str | None:
+def unwrap_tag(text: str, kind: ContextTag) -> str | None:
     """Return the content of the tag; None if the text as a whole is not of this row, and for rows
     without a tag.
     """
@@ -267,7 +267,7 @@ def unwrap_tag(text: str, kind: ScaffoldRow) -> str | None:
 
 
 @cache
-def _row_pattern(kind: ScaffoldRow) -> re.Pattern[str]:
+def _row_pattern(kind: ContextTag) -> re.Pattern[str]:
     opening = _loose_pattern(kind.opening, named=True)
     return re.compile(
         f"{opening}(?P<inner>.*){_loose_pattern(kind.closing, named=False)}",
@@ -289,7 +289,7 @@ def _loose_pattern(form: str, *, named: bool) -> str:
     return pattern
 
 
-def identify_row(text: str, role: Role, family: Family | None = None) -> ScaffoldRow | None:
+def identify_context_tag(text: str, role: Role, family: Family | None = None) -> ContextTag | None:
     """Return the row of a whole text of this role, or None.
 
     Rows known by their role alone are never returned.
@@ -310,11 +310,11 @@ def identify_row(text: str, role: Role, family: Family | None = None) -> Scaffol
     return next((kind for kind in rows if _is_of_row(kind, text)), None)
 
 
-def _opening_lead(kind: ScaffoldRow) -> str:
+def _opening_lead(kind: ContextTag) -> str:
     return kind.opening.partition("{{")[0].partition("\n")[0].strip().lower()
 
 
-def _is_of_row(kind: ScaffoldRow, text: str) -> bool:
+def _is_of_row(kind: ContextTag, text: str) -> bool:
     """Tell whether the text is of this row: labels alone, parts and leads wherever they close,
     wholes at the end.
     """
@@ -327,28 +327,28 @@ def _is_of_row(kind: ScaffoldRow, text: str) -> bool:
     return closing in folded if kind.form in {"part", "lead"} else folded.endswith(closing)
 
 
-def split_by_rows(
+def split_by_context_tags(
     text: str, role: Role, family: Family | None = None
-) -> Iterator[tuple[ScaffoldRow | None, str]]:
+) -> Iterator[tuple[ContextTag | None, str]]:
     """Split a text into known rows and unknown text, in order and lossless but for white space in
     between.
 
     A summary is one piece, whatever it quotes.
     """
     if detect_origin(text) is Origin.SUMMARY:
-        yield identify_row(text, role, family), text.strip()
+        yield identify_context_tag(text, role, family), text.strip()
         return
     done = 0
     for part in find_markup_parts(text):
         yield from _split_known(text[done : part.start], role, family)
         inner = text[part.start : part.end]
-        yield identify_row(inner, role, family), inner.strip()
+        yield identify_context_tag(inner, role, family), inner.strip()
         done = part.end
     yield from _split_known(text[done:], role, family)
 
 
 def _split_known(
     text: str, role: Role, family: Family | None
-) -> Iterator[tuple[ScaffoldRow | None, str]]:
+) -> Iterator[tuple[ContextTag | None, str]]:
     if text.strip():
-        yield identify_row(text, role, family), text.strip()
+        yield identify_context_tag(text, role, family), text.strip()

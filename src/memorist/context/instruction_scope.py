@@ -213,7 +213,7 @@ def _split_globs(line: str) -> tuple[str, ...]:
     return tuple(glob for glob in (each.strip() for each in found) if glob)
 
 
-def is_in_scope(globs: Sequence[str], base: PurePath, touched: Sequence[PurePath]) -> bool:
+def is_rule_in_scope(globs: Sequence[str], base: PurePath, touched: Sequence[PurePath]) -> bool:
     """Tell whether one of the files that were read is in the rule's scope."""
     patterns = expand_braces(globs)
     return any(
@@ -222,7 +222,7 @@ def is_in_scope(globs: Sequence[str], base: PurePath, touched: Sequence[PurePath
     )
 
 
-def is_excluded(path: PurePath, exclude: Sequence[str]) -> bool:
+def is_instruction_file_excluded(path: PurePath, exclude: Sequence[str]) -> bool:
     """Tell whether a setting excludes the file."""
     return bool(exclude) and matches_any_glob(
         PurePosixPath(path.as_posix()).as_posix(), expand_braces(exclude)

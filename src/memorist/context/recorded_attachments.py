@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from memorist.context.context_pieces import OmittedSource
-from memorist.context.context_tags import escape_closing_tag, find_row, wrap_in_tag
+from memorist.context.context_tags import escape_closing_tag, find_context_tag, wrap_in_tag
 from memorist.core.messages import Message, Origin, TextBlock, WireInfo
 from memorist.formats.transcript_format import (
     CompactionBoundary,
@@ -179,7 +179,7 @@ class AttachmentReader:
         if unshown:
             self._unshown[kind, unshown] += 1
             return None
-        tag = find_row(
+        tag = find_context_tag(
             "available-deferred-tools" if kind == _DEFERRED_TOOLS_KIND else "system-reminder",
             "file-native",
         )
@@ -220,13 +220,13 @@ def _widen_boundary(
     return msgspec.structs.replace(boundary, kept=kept), window
 
 
-def attachment_kind(message: Message) -> str:
+def get_attachment_kind(message: Message) -> str:
     """Return the kind of attachment a message was; empty for any other message."""
     found = message.wire.kind if message.wire is not None else ""
     return found.removeprefix(_KIND) if found.startswith(_KIND) else ""
 
 
-def scaffold_tag_and_reason(kind: str) -> tuple[str, str]:
+def get_attachment_tag_and_reason(kind: str) -> tuple[str, str]:
     """Return the scaffold tag for a kind of attachment, and the reason for showing it."""
     tag = "available-deferred-tools" if kind == _DEFERRED_TOOLS_KIND else "system-reminder"
     reason = SHOWN_KINDS.get(kind)

@@ -9,9 +9,13 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from memorist.compaction.window_at_message import RecordedWindow
-from memorist.context.context_pieces import ContextPiece, build_piece
-from memorist.context.context_tags import find_row, identify_row, split_by_rows
-from memorist.context.recorded_attachments import attachment_kind, scaffold_tag_and_reason
+from memorist.context.context_pieces import ContextPiece, build_context_piece
+from memorist.context.context_tags import (
+    find_context_tag,
+    identify_context_tag,
+    split_by_context_tags,
+)
+from memorist.context.recorded_attachments import get_attachment_kind, get_attachment_tag_and_reason
 from memorist.core.messages import (
     RECALL_ID_PREFIX,
     ROLLOUT_MEMORY_ID_PREFIX,
@@ -76,7 +80,7 @@ def starts_user_turn(message: Message) -> bool:
     return message.origin is Origin.USER and message.role == "user" and not message.tool_results
 
 
-def find_turn(entries: Iterable[TranscriptEntry], turn: int | None) -> tuple[int, str]:
+def find_turn_start(entries: Iterable[TranscriptEntry], turn: int | None) -> tuple[int, str]:
     """Find a turn (the last one without a number) and the id of the message it begins with, for
     `recorded_at`.
 
@@ -115,9 +119,9 @@ def build_recorded_pieces(recorded: RecordedWindow, family: Family) -> tuple[Con
     """
     found: list[ContextPiece] = []
     if recorded.head is not None and recorded.head.instructions:
-        kind = find_row("base_instructions" if family == "rollout" else "static", family)
+        kind = find_context_tag("base_instructions" if family == "rollout" else "static", family)
         found.append(
-            build_piece(
+            build_context_piece(
                 kind.role,
                 kind.tag,
                 recorded.head.instructions,
@@ -132,16 +136,18 @@ def build_recorded_pieces(recorded: RecordedWindow, family: Family) -> tuple[Con
 
 def _message_pieces(message: Message, family: Family) -> Iterator[ContextPiece]:
     source = f"line {message.line}" if message.line else message.id
-    if kind := attachment_kind(message):
-        tag, why = scaffold_tag_and_reason(kind)
-        yield build_piece(message.role, tag, message.text, source=source, why=why)
+    if kind := get_attachment_kind(message):
+        tag, why = get_attachment_tag_and_reason(kind)
+        yield build_context_piece(message.role, tag, message.text, source=source, why=why)
         return
     for block in message.blocks:
         if isinstance(block, TextBlock):
             yield from _text_pieces(block, message, family, source)
         else:
             tag, text = name_and_render_block(block)
-            piece = build_piece(message.role, tag, text, source=source, why=CONVERSATION_PARTS[tag])
+            piece = build_context_piece(
+                message.role, tag, text, source=source, why=CONVERSATION_PARTS[tag]
+            )
             yield msgspec.structs.replace(
                 piece,
                 tokens=estimate_message_tokens(msgspec.structs.replace(message, blocks=(block,))),
@@ -152,16 +158,16 @@ def _text_pieces(
     block: TextBlock, message: Message, family: Family, source: str
 ) -> Iterator[ContextPiece]:
     if message.role == "assistant":
-        kind = identify_row(block.text, "assistant", family)
+        kind = identify_context_tag(block.text, "assistant", family)
         tag, why = (kind.tag, kind.when) if kind else ("reply", CONVERSATION_PARTS["reply"])
-        yield build_piece("assistant", tag, block.text, source=source, why=why)
+        yield build_context_piece("assistant", tag, block.text, source=source, why=why)
         return
     ours = next(
         (why for start, why in OWN_MESSAGE_REASONS.items() if message.id.startswith(start)), ""
     )
-    for kind, text in split_by_rows(block.text, message.role, family):
+    for kind, text in split_by_context_tags(block.text, message.role, family):
         tag, why = (kind.tag, kind.when) if kind else name_untagged_text(message, block)
-        yield build_piece(
+        yield build_context_piece(
             message.role, tag, text, source="memorist" if ours else source, why=ours or why
         )
 

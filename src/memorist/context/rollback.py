@@ -19,7 +19,7 @@ from memorist.formats.transcript_format import (
 )
 
 
-def drop_rolled_back(entries: Iterable[TranscriptEntry]) -> list[TranscriptEntry]:
+def drop_rolled_back_entries(entries: Iterable[TranscriptEntry]) -> list[TranscriptEntry]:
     """Return the entries without those of rolled-back turns; the markers stay. Linear."""
     kept, following = _read_turns(entries)
     return _outside_spans(kept, following.rolled_back_lines)

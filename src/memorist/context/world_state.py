@@ -3,10 +3,11 @@ changed (CX-3). Pure.
 
 The environment is a list of sections, each with an id and a comparable snapshot: folder,
 environment, permissions, model, instructions, tools, skills, date. At the start of a turn, and
-before every request in it, `diff_state` compares them with what was last sent and returns only the
-differences. If nothing changed there is nothing to send and nothing to record, so that the prefix
-stays the same (codex.md section 3.3). What was sent is kept in the transcript, in full at first and
-then as merge patches; `restore_state` replays them on resume and after a rollback (CX-7).
+before every request in it, `diff_world_state` compares them with what was last sent and returns
+only the differences. If nothing changed there is nothing to send and nothing to record, so that the
+prefix stays the same (codex.md section 3.3). What was sent is kept in the transcript, in full at
+first and then as merge patches; `restore_world_state` replays them on resume and after a rollback
+(CX-7).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from memorist.context.rollback import drop_rolled_back
+from memorist.context.rollback import drop_rolled_back_entries
 from memorist.core.messages import (
     WORLD_STATE_ID_PREFIX,
     JsonObject,
@@ -185,7 +186,7 @@ UNKNOWN_WORLD_STATE = SentWorldState({}, {}, unknown=True)
 """The state after a snapshot that could not be read: everything is sent again."""
 
 
-def state_from_values(values: JsonObject) -> SentWorldState:
+def build_world_state(values: JsonObject) -> SentWorldState:
     """Return the state in which the model was told these values."""
     clean = to_patchable_object(values)
     return SentWorldState(clean, {key: encode_canonical(value) for key, value in clean.items()})
@@ -198,7 +199,7 @@ def hash_text(text: str) -> str:
     ).hexdigest()
 
 
-def diff_state(state: SentWorldState, sections: Sequence[WorldSection]) -> WorldStateUpdate:
+def diff_world_state(state: SentWorldState, sections: Sequence[WorldSection]) -> WorldStateUpdate:
     """Compare the sections with what was last sent.
 
     A section that was sent and is not among them is gone. Of two with one id the later counts. The
@@ -245,7 +246,7 @@ def _build_change(section: WorldSection, value: object, state: SentWorldState) -
     )
 
 
-def changes_to_messages(
+def build_world_change_messages(
     changes: Sequence[WorldChange], family: Family, number: str
 ) -> tuple[Message, ...]:
     """Turn the changes into messages for the tail of a history; none if there are none.
@@ -275,7 +276,7 @@ def _message(name: str, role: Role, blocks: tuple[TextBlock, ...]) -> Message:
     return Message(id=name, role=role, blocks=blocks, origin=Origin.INJECTED)
 
 
-def restore_state(entries: Iterable[TranscriptEntry]) -> RestoredWorldState:
+def restore_world_state(entries: Iterable[TranscriptEntry]) -> RestoredWorldState:
     """Return the state at the end of a transcript of memorist or Codex.
 
     Records of rolled-back turns do not count. A compaction resets the state; so does a full record.
@@ -285,7 +286,7 @@ def restore_state(entries: Iterable[TranscriptEntry]) -> RestoredWorldState:
     state: JsonObject | None = {}
     problems: list[str] = []
     has_snapshot = False
-    for entry in drop_rolled_back(entries):
+    for entry in drop_rolled_back_entries(entries):
         if isinstance(entry, CompactionBoundary):
             state, has_snapshot = {}, False
         if not isinstance(entry, WorldStateRecord):
@@ -313,5 +314,5 @@ def restore_state(entries: Iterable[TranscriptEntry]) -> RestoredWorldState:
                 f"sent again"
             )
     return RestoredWorldState(
-        UNKNOWN_WORLD_STATE if state is None else state_from_values(state), tuple(problems)
+        UNKNOWN_WORLD_STATE if state is None else build_world_state(state), tuple(problems)
     )

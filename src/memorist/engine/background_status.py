@@ -37,8 +37,8 @@ from memorist.dream.dream_lock import DreamLock
 from memorist.dream.past_evidence import PastSessionLocation, list_session_write_times
 from memorist.errors import StoreError
 from memorist.ports import Clock, FileSystem, Model
-from memorist.rollouts.job_worker import build_claim_terms
-from memorist.rollouts.session_eligibility import judge_threads
+from memorist.rollouts.job_worker import build_lease_policy
+from memorist.rollouts.session_eligibility import judge_rollouts
 from memorist.runtime import Runtime
 from memorist.settings import Settings
 from memorist.store.disk_files import DiskFiles
@@ -92,7 +92,7 @@ def _due_rollouts(context: DueContext, state: StateDatabase) -> Iterator[DueWork
         if settings.uses_rollouts
         else "; `memorist rollouts sync` does it, as long_term does not"
     )
-    verdicts = judge_threads(
+    verdicts = judge_rollouts(
         list_extraction_progress(state, only_behind=True, limit=settings.rollouts.scan),
         settings.rollouts,
         now=now,
@@ -137,7 +137,7 @@ def _due_consolidation(job: Job, context: DueContext) -> DueWork | None:
     if job.last_error is None and (job.last_success or 0) >= job.watermark:
         return None
     refused = find_consolidation_refusal(
-        job, build_claim_terms(context.settings.rollouts), int(context.now)
+        job, build_lease_policy(context.settings.rollouts), int(context.now)
     )
     if refused is None:
         return DueWork(

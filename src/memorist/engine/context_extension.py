@@ -20,10 +20,11 @@ from memorist.context.assembly import (
     HostContext,
     build_first_context,
     build_memory_section,
+    build_piece_messages,
     check_sections,
-    pieces_to_messages,
     read_folder_context,
 )
+from memorist.context.change_detecting_files import ChangeDetectingFileReader
 from memorist.context.context_pieces import ContextPiece
 from memorist.context.context_snapshot import (
     WorldSnapshot,
@@ -40,15 +41,14 @@ from memorist.context.host_permissions import (
 )
 from memorist.context.instruction_scope import TouchedFiles, find_touched_paths
 from memorist.context.message_normalization import IncrementalNormalizer
-from memorist.context.watched_files import ChangeDetectingFileReader
 from memorist.context.world_state import (
     EMPTY_WORLD_STATE,
     SentWorldState,
     WorldSection,
-    changes_to_messages,
-    diff_state,
-    restore_state,
-    state_from_values,
+    build_world_change_messages,
+    build_world_state,
+    diff_world_state,
+    restore_world_state,
 )
 from memorist.core.messages import SKILL_ID_PREFIX, JsonObject, Message, Origin
 from memorist.core.prompt_templates import load_prompt
@@ -229,7 +229,7 @@ class ContextExtension(SessionExtension):
         return True
 
     def _read_world_state(self) -> SentWorldState:
-        return restore_state(
+        return restore_world_state(
             transcript_format.read_session(LineFile(self._log.context.layout.transcript))
         ).state
 
@@ -251,7 +251,7 @@ class ContextExtension(SessionExtension):
         )
         self.pieces = context.pieces
         self._compared_sections = None
-        self._world_state = self._first_state = state_from_values(
+        self._world_state = self._first_state = build_world_state(
             {section.id: section.value for section in self._sections}
         )
         save_first_context(
@@ -329,12 +329,12 @@ class ContextExtension(SessionExtension):
             self._update_sections()
         if self._sections is self._compared_sections:
             return
-        step = diff_state(self._world_state, self._sections)
+        step = diff_world_state(self._world_state, self._sections)
         self._compared_sections = self._sections
         if step.record is None:
             return
         position = user_message or view.last_message
-        for message in changes_to_messages(
+        for message in build_world_change_messages(
             step.changes, self._family, position.id if position is not None else ""
         ):
             view.insert(message, before=user_message)
@@ -396,7 +396,7 @@ class ContextExtension(SessionExtension):
         return self._log.context.format == "anthropic" and piece.role in ("system", "developer")
 
     def _messages(self) -> tuple[Message, ...]:
-        return pieces_to_messages(
+        return build_piece_messages(
             [each for each in self.pieces if not self._is_system(each)], self._family
         )
 

@@ -21,7 +21,7 @@ from memorist.context.context_pieces import (
     PieceChange,
     PieceStatus,
     compare_pieces,
-    recount_tokens,
+    recount_piece_tokens,
 )
 from memorist.context.context_snapshot import load_first_context
 from memorist.context.host_permissions import DEFAULT_PERMISSIONS, HostPermissions
@@ -30,9 +30,9 @@ from memorist.context.recorded_context import (
     build_recorded_pieces,
     find_client_family,
     find_last_model,
-    find_turn,
+    find_turn_start,
 )
-from memorist.context.rollback import drop_rolled_back
+from memorist.context.rollback import drop_rolled_back_entries
 from memorist.core.messages import REINJECTED_ID_PREFIXES, Message
 from memorist.core.token_count import token_factor
 from memorist.engine.engine import Memorist
@@ -119,7 +119,7 @@ def list_first_context(
         family=family,
         turn=1,
         model=model,
-        pieces=recount_tokens(context.pieces, model),
+        pieces=recount_piece_tokens(context.pieces, model),
         left_out=(*context.left_out, *missed),
     )
 
@@ -182,7 +182,7 @@ def list_recorded_context_at_turn(
     before are given too. Raises InputError for a turn that the session has not, and StoreError.
     """
     entries = read_entries_shown_to_model(path)
-    number, at = find_turn(AttachmentReader().insert_attachments(entries), turn)
+    number, at = find_turn_start(AttachmentReader().insert_attachments(entries), turn)
     attachments = AttachmentReader()
     recorded = read_recorded_window(attachments.insert_attachments(entries), at)
     family = family or find_client_family(recorded.head, default_family)
@@ -195,9 +195,9 @@ def list_recorded_context_at_turn(
         family=family,
         turn=number,
         model=model,
-        pieces=recount_tokens((*first, *build_recorded_pieces(recorded, family)), model),
+        pieces=recount_piece_tokens((*first, *build_recorded_pieces(recorded, family)), model),
         left_out=attachments.left_out(),
-        before=recount_tokens(before, model) if compares else None,
+        before=recount_piece_tokens(before, model) if compares else None,
     )
 
 
@@ -207,7 +207,7 @@ def _turn_before(
     """The context when the previous turn began; empty for the first turn."""
     if turn <= 1:
         return ()
-    at = find_turn(AttachmentReader().insert_attachments(entries), turn - 1)[1]
+    at = find_turn_start(AttachmentReader().insert_attachments(entries), turn - 1)[1]
     return build_recorded_pieces(
         read_recorded_window(AttachmentReader().insert_attachments(entries), at), family
     )
@@ -220,7 +220,7 @@ def read_entries_shown_to_model(path: Path) -> list[TranscriptEntry]:
     What was injected before a compaction is no longer known. Raises StoreError.
     """
     layout = SessionLayout(path.parent)
-    left = drop_rolled_back(read_session(LineFile(path)))
+    left = drop_rolled_back_entries(read_session(LineFile(path)))
     return (
         list(_interleave(left, _group_injected(layout)))
         if path.name == layout.transcript.name

@@ -33,7 +33,7 @@ from memorist.auto_memory.memory_location import locate_memory
 from memorist.auto_memory.project_memory import open_memory
 from memorist.budget.budget_governor import record_rate_limits
 from memorist.config import apply_project_settings, is_switched_off, load_settings
-from memorist.context.client_files import ClientRuleReader
+from memorist.context.client_rule_reader import ClientRuleReader
 from memorist.core.lru_cache import LruCache
 from memorist.dream.dream import Dream
 from memorist.dream.project_dream import open_dream
@@ -76,9 +76,9 @@ from memorist.recall.memory_selection import MAX_QUERY_CHARS
 from memorist.recall.session_index import SessionIndex
 from memorist.rollouts.rollout_memory import RolloutMemoryExtension
 from memorist.rollouts.session_sources import (
-    default_source_folders,
     find_repository_root,
     has_recordings,
+    list_default_source_folders,
 )
 from memorist.runtime import HeavyRunner, Runtime, SessionContext
 from memorist.safety.secrets import redact_id
@@ -447,7 +447,7 @@ class Memorist:
             is_shared(self.settings.state)
             or self.layout.rollouts_state.exists()
             or has_recordings(
-                default_source_folders(self.layout, self.environment), excluding=session
+                list_default_source_folders(self.layout, self.environment), excluding=session
             )
         )
 

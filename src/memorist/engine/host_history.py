@@ -104,7 +104,7 @@ def _replace_surrogates(value: object) -> object:
             return value
 
 
-def message_digest(message: Message) -> str:
+def compute_message_digest(message: Message) -> str:
     """Return 16 hex digits for what a message says: role, texts, calls and results.
 
     Extras are left out, so that the echo of a reply has the same digest.
@@ -195,7 +195,9 @@ class HostHistory:
 
         Returns the messages with their ids.
         """
-        named = tuple(self._assign_id(message, message_digest(message)) for message in messages)
+        named = tuple(
+            self._assign_id(message, compute_message_digest(message)) for message in messages
+        )
         self._known_ids.update(message.id for message in named)
         self._expected_echoes.extend(named)
         return named
@@ -221,7 +223,10 @@ class HostHistory:
         return count
 
     def _digests(self, item: Any, index: int) -> list[str]:  # noqa: ANN401 - an entry as it stands on the wire
-        return [message_digest(message) for message in self._codec.decode_item(item, id=str(index))]
+        return [
+            compute_message_digest(message)
+            for message in self._codec.decode_item(item, id=str(index))
+        ]
 
     def item(self, index: int) -> Any:  # noqa: ANN401 - an entry as it stands on the wire
         """One entry as it was last sent."""
@@ -264,7 +269,7 @@ class HostHistory:
             self._expected_echoes[0].blocks,
         ) == (message.role, message.blocks):
             return replace(message, id=self._expected_echoes.popleft().id)
-        mark = message_digest(message)
+        mark = compute_message_digest(message)
         if self._expected_echoes and self._expected_echoes[0].id.partition("-")[0] == mark:
             return replace(message, id=self._expected_echoes.popleft().id)
         return self._assign_id(message, mark)

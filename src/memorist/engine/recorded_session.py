@@ -11,7 +11,7 @@ from msgspec import Struct
 from memorist.auto_memory.memory_location import locate_project_root
 from memorist.compaction.offline_compaction import build_structural_notes
 from memorist.compaction.window_at_message import read_recorded_window
-from memorist.context.rollback import drop_rolled_back
+from memorist.context.rollback import drop_rolled_back_entries
 from memorist.core.prompt_templates import load_prompt
 from memorist.engine.session_list import list_known_sessions
 from memorist.errors import InputError, NothingToDo
@@ -84,7 +84,7 @@ def build_session_notes(session: RecordedSession, budget: NotesBudget) -> str:
 
     Raises InputError where it holds no message, and StoreError.
     """
-    recorded = read_recorded_window(drop_rolled_back(read_session(LineFile(session.path))))
+    recorded = read_recorded_window(drop_rolled_back_entries(read_session(LineFile(session.path))))
     return build_structural_notes(recorded, load_prompt("session_memory/template"), budget)
 
 

@@ -11,7 +11,7 @@ from typing import get_args
 
 from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.compaction.whole_conversation import merge_window_into_recording, strip_host_content
-from memorist.context.rollback import drop_rolled_back
+from memorist.context.rollback import drop_rolled_back_entries
 from memorist.core.messages import Message, Origin
 from memorist.core.token_count import estimate_message_tokens
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
@@ -31,7 +31,7 @@ def read_whole_conversation(
     id, what the user rolled back, what the host dropped without a summary, and what it had put into
     the conversation, which is brought back by other means. Raises UnreadableSession.
     """
-    recorded = find_recorded_messages(drop_rolled_back(read_transcript(transcript)))
+    recorded = find_recorded_messages(drop_rolled_back_entries(read_transcript(transcript)))
     shown, left_out = {each.id for each in window}, set(hidden)
     recorded = [
         part

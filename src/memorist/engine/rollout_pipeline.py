@@ -36,25 +36,25 @@ from memorist.rollouts.job_worker import (
     JobEvent,
     WorkerDependencies,
     WorkerStages,
-    judge_changed_threads,
-    run_round,
+    judge_changed_rollouts,
+    run_extraction_round,
 )
 from memorist.rollouts.rollout_folder import read_memory_folder
-from memorist.rollouts.rollout_summaries import parse_artifacts
+from memorist.rollouts.rollout_summaries import parse_extract_files
 from memorist.rollouts.rollout_sync_report import (
     RolloutSyncReport,
     UnextractedSession,
+    build_structural_fallback_remarks,
     split_finished_and_waiting,
-    structural_fallback_remarks,
 )
-from memorist.rollouts.session_eligibility import is_excluded_by_outside_content, judge_thread
+from memorist.rollouts.session_eligibility import is_excluded_by_outside_content, judge_rollout
 from memorist.rollouts.session_sources import (
     SkippedFile,
     SourceFolder,
     SourceScan,
-    agent_folders,
-    default_source_folders,
     find_rollouts,
+    list_agent_folders,
+    list_default_source_folders,
     load_skipped_files,
     save_skipped_files,
 )
@@ -160,7 +160,7 @@ class RolloutPipeline(RolloutStore):
         Raises StoreError.
         """
         self._restore_from_files()
-        usual = default_source_folders(self.layout, self._environment)
+        usual = list_default_source_folders(self.layout, self._environment)
         by_path = {each.folder: each for each in usual}
         searched = [
             by_path.get(folder) or SourceFolder(folder, is_named=True) for folder in folders
@@ -195,7 +195,7 @@ class RolloutPipeline(RolloutStore):
             self._uncopied = copy_opencode_sessions(self.layout, self._environment)
         elif agent == "cursor":
             self._uncopied = copy_cursor_chats(self.layout, self._environment)
-        folders = agent_folders(agent, self.layout, self._environment)
+        folders = list_agent_folders(agent, self.layout, self._environment)
         found = [each.folder for each in folders if each.folder.exists()]
         if not found:
             raise NothingToDo(
@@ -224,7 +224,7 @@ class RolloutPipeline(RolloutStore):
 
     def _read_kept_files(self) -> Sequence[StoredExtract]:
         return restore_extracts_from_summaries(
-            parse_artifacts(read_memory_folder(self._files, self.layout.rollouts).files)
+            parse_extract_files(read_memory_folder(self._files, self.layout.rollouts).files)
         ).rows
 
     def _are_all_excluded(self) -> bool:
@@ -267,7 +267,7 @@ class RolloutPipeline(RolloutStore):
         """Whether a session counts by itself, be it not one of those that are extracted now."""
         now = only_threads is None or session.rollout.id in only_threads
         chosen = rollouts if now else self.settings.rollouts
-        verdict = judge_thread(session, chosen, now=self.state.now())
+        verdict = judge_rollout(session, chosen, now=self.state.now())
         return (
             verdict.can_ever_be_extracted
             or find_extract(self.state, session.rollout.id) is not None
@@ -352,7 +352,7 @@ class RolloutPipeline(RolloutStore):
             find_sessions=lambda: None,
             only_threads=only,
         )
-        verdicts = judge_changed_threads(dependencies)
+        verdicts = judge_changed_rollouts(dependencies)
         return RolloutSyncPlan(
             found=found,
             sessions=len(mine),
@@ -400,12 +400,14 @@ class RolloutPipeline(RolloutStore):
         terms = replace(self.claim_terms, cooldown_seconds=0)
         worker = name_current_process()
         self.state.register_worker(worker)
-        await run_round(replace(plan.worker_dependencies, on_event=hear, terms=terms), worker)
+        await run_extraction_round(
+            replace(plan.worker_dependencies, on_event=hear, terms=terms), worker
+        )
         with closing(SessionIndex(self.layout.session_index)) as index:
             index.sync(list_rollouts(self.state))
         done, waits = split_finished_and_waiting(said)
         extracts = [each for each in done if each.kind == "extract"]
-        instead = structural_fallback_remarks(
+        instead = build_structural_fallback_remarks(
             list_enabled_extracts(self.state),
             {each.key for each in extracts if each.outcome == "kept"},
         )

@@ -13,7 +13,7 @@ from msgspec import Struct
 from memorist.core.utc_time import format_utc_timestamp
 from memorist.engine.rollout_store import RolloutStore
 from memorist.errors import NothingToDo
-from memorist.rollouts.session_eligibility import judge_thread, judge_threads
+from memorist.rollouts.session_eligibility import judge_rollout, judge_rollouts
 from memorist.rollouts.summary_composition import SUMMARY_FILE
 from memorist.store.disk_files import DiskFiles, read_if_exists
 from memorist.store.extract_rows import StoredExtract, find_extract, list_enabled_extracts
@@ -76,7 +76,7 @@ class RolloutStatus(Struct, frozen=True, kw_only=True):
 def read_rollout_status(store: RolloutStore) -> RolloutStatus:
     """Read what is known of past sessions. Raises StoreError."""
     state = store.state
-    verdicts = judge_threads(
+    verdicts = judge_rollouts(
         list_extraction_progress(state), store.settings.rollouts, now=state.now()
     )
     reasons = Counter(verdict.reason for verdict in verdicts if verdict.reason is not None)
@@ -177,7 +177,7 @@ def describe_rollout(store: RolloutStore, id_prefix: str) -> RolloutReport:
     why_not = (
         ""
         if standing is None
-        else judge_thread(standing, store.settings.rollouts, now=store.state.now()).text
+        else judge_rollout(standing, store.settings.rollouts, now=store.state.now()).text
     )
     text = (
         ""

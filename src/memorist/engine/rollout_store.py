@@ -10,7 +10,7 @@ from pathlib import Path
 
 from memorist.ports import Clock
 from memorist.rollouts.job_worker import (
-    build_claim_terms,
+    build_lease_policy,
 )
 from memorist.settings import Settings
 from memorist.store.home_layout import Layout
@@ -34,7 +34,7 @@ class RolloutStore:
     @property
     def claim_terms(self) -> LeasePolicy:
         """The terms on which jobs are claimed."""
-        return build_claim_terms(self.settings.rollouts)
+        return build_lease_policy(self.settings.rollouts)
 
 
 @contextlib.contextmanager

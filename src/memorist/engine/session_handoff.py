@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from memorist.compaction.handoff import HandoffSource, render_handoff
 from memorist.compaction.window_at_message import read_recorded_window
-from memorist.context.rollback import drop_rolled_back
+from memorist.context.rollback import drop_rolled_back_entries
 from memorist.core.prompt_templates import load_prompt
 from memorist.engine.recorded_session import RecordedSession, read_session_notes
 from memorist.errors import InputError
@@ -35,7 +35,7 @@ def render_session_handoff(session: RecordedSession, budget: int) -> str:
 
     Raises InputError where it holds no message, and StoreError.
     """
-    recorded = read_recorded_window(drop_rolled_back(read_session(LineFile(session.path))))
+    recorded = read_recorded_window(drop_rolled_back_entries(read_session(LineFile(session.path))))
     kind = recorded.head.format if recorded.head else "memorist"
     return render_handoff(
         HandoffSource(

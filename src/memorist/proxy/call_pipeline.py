@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from memorist.context.rollback import drop_rolled_back
+from memorist.context.rollback import drop_rolled_back_entries
 from memorist.core.messages import JsonObject, Message
 from memorist.errors import FormatError, MemoristError
 from memorist.formats.codec_registry import find_codec
@@ -93,7 +93,7 @@ def read_responses_history(layout: Layout, id: str) -> list[Any] | None:
         return None
     try:
         entries = read_transcript(SessionLayout(folders[0]).transcript)
-        messages = [each for each in drop_rolled_back(entries) if isinstance(each, Message)]
+        messages = [each for each in drop_rolled_back_entries(entries) if isinstance(each, Message)]
         return list(find_codec("openai_responses").encode_messages(messages)) or None
     except MemoristError as error:
         log.warning("the record of the session %s cannot be read: %s", id, error)

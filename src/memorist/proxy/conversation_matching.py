@@ -20,7 +20,7 @@ from typing import Any
 from msgspec import Struct
 
 from memorist.core.messages import JsonObject, Message
-from memorist.engine.host_history import message_digest, replace_lone_surrogates
+from memorist.engine.host_history import compute_message_digest, replace_lone_surrogates
 from memorist.formats.codec_registry import find_codec
 from memorist.proxy.client_identity import ClientIdentity, RequestShape, compute_request_shape
 from memorist.proxy.known_conversations import StoredConversation
@@ -398,7 +398,7 @@ def hash_history(
 def _extend_link(link: HistoryPrefixDigest, messages: Iterable[Message]) -> HistoryPrefixDigest:
     for message in messages:
         mark = hashlib.blake2b(
-            link.digest + message_digest(message).encode(), digest_size=16
+            link.digest + compute_message_digest(message).encode(), digest_size=16
         ).digest()
         link = HistoryPrefixDigest(mark, link.has_model_reply or message.role == "assistant")
     return link

@@ -40,7 +40,7 @@ ROUND_TOKENS = 40_000
 """Tokens of their raw memories (`draft_review.MAX_RAW_MEMORIES_TOKENS`)."""
 
 
-def plan_rounds(
+def plan_consolidation_rounds(
     chosen: Sequence[StoredExtract], known: Collection[str]
 ) -> list[tuple[StoredExtract, ...]]:
     """Return the selections of the rounds, each with more of the sessions that the folder does not

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from memorist.core.token_count import BYTES_PER_TOKEN
 from memorist.models.context_window import DEFAULT_WINDOW
 from memorist.models.model_pricing import MILLION, match_model_price, merge_prices, shipped_prices
-from memorist.rollouts.session_evidence import evidence_token_budget
+from memorist.rollouts.session_evidence import compute_evidence_token_budget
 from memorist.settings import Settings
 from memorist.store.rollout_rows import Rollout
 
@@ -30,7 +30,7 @@ def describe_extraction_cost(threads: Sequence[Rollout], settings: Settings) -> 
     price = match_model_price(
         name.partition(":")[2], merge_prices(shipped_prices(), settings.models.prices)
     )
-    room = evidence_token_budget(
+    room = compute_evidence_token_budget(
         (price.window if price is not None else None) or DEFAULT_WINDOW, reserved=ANSWER_TOKENS
     )
     tokens = sum(min(thread.size // BYTES_PER_TOKEN, room) for thread in threads)

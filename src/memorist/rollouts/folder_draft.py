@@ -25,9 +25,9 @@ from memorist.rollouts.handbook_parser import parse_handbook
 from memorist.rollouts.rollout_summaries import (
     RAW_MEMORIES_FILE,
     SUMMARIES_FOLDER,
-    build_artifacts,
-    parse_artifacts,
-    summary_paths,
+    build_extract_files,
+    map_summary_paths,
+    parse_extract_files,
 )
 from memorist.rollouts.session_claims import (
     MAX_LIST_ENTRIES,
@@ -148,8 +148,8 @@ def _draft_skills(
 def build_draft(draft_input: DraftInput) -> FolderDraft:
     """Build the draft. Deterministic; a result fed back changes nothing."""
     rows = [row.extracted for row in draft_input.rows]
-    named = summary_paths(rows)
-    artifacts = build_artifacts(rows, raw=not draft_input.lean)
+    named = map_summary_paths(rows)
+    artifacts = build_extract_files(rows, raw=not draft_input.lean)
     edits = (
         find_hand_edits(
             _parse_handbook_files(draft_input.accepted_files),
@@ -165,7 +165,7 @@ def build_draft(draft_input: DraftInput) -> FolderDraft:
     start = add_user_entries_from_summary(
         present.summary, Handbook() if draft_input.lean else present.handbook, dropped
     )
-    before = {row.thread: row for row in parse_artifacts(draft_input.accepted_files)}
+    before = {row.thread: row for row in parse_extract_files(draft_input.accepted_files)}
     changed = _find_changed_threads(draft_input, rows, before)
     sources = (
         source
@@ -236,7 +236,9 @@ def is_handbook_settled(draft_input: DraftInput) -> bool:
         whole
         and draft_input.present_files == draft_input.accepted_files
         and inputs
-        == build_artifacts([row.extracted for row in draft_input.rows], raw=not draft_input.lean)
+        == build_extract_files(
+            [row.extracted for row in draft_input.rows], raw=not draft_input.lean
+        )
     )
 
 

@@ -19,12 +19,16 @@ from memorist.rollouts.handbook import (
 )
 from memorist.rollouts.handbook_parser import parse_entry
 from memorist.rollouts.session_claims import (
-    claim_digest,
+    compute_claim_digest,
+    compute_session_version_digest,
     is_claim_removed_by_user,
-    session_version_digest,
 )
-from memorist.rollouts.session_location import group_folders
-from memorist.rollouts.summary_composition import MemorySummary, SummaryGroup, summary_topic_key
+from memorist.rollouts.session_location import list_group_folders
+from memorist.rollouts.summary_composition import (
+    MemorySummary,
+    SummaryGroup,
+    make_summary_topic_key,
+)
 from memorist.rollouts.superseded_claims import normalize_claim
 
 USER_PROFILE_MARK = "(by the user)"
@@ -45,7 +49,7 @@ class HandEdits(Struct, frozen=True, kw_only=True):
     added: int = 0
     """Entries that the user wrote or reworded."""
     dropped: frozenset[str] = frozenset()
-    """Fingerprints of what was removed (`merging.claim_digest`, `session_version_digest`)."""
+    """Digests of what was removed (`compute_claim_digest`, `compute_session_version_digest`)."""
 
 
 def find_hand_edits(base: HandbookAndSummary, present: HandbookAndSummary) -> HandEdits:
@@ -69,7 +73,9 @@ def find_hand_edits(base: HandbookAndSummary, present: HandbookAndSummary) -> Ha
         new = {key: entry for key, entry in now.items() if key not in was}
         removed = was.keys() - now.keys()
         added += len(new)
-        dropped |= {claim_digest(applies, was[applies, key].text) for applies, key in removed}
+        dropped |= {
+            compute_claim_digest(applies, was[applies, key].text) for applies, key in removed
+        }
         handbook = _add_entries(
             handbook, "preferences" if into == "preferences" else "knowledge", new
         )
@@ -97,11 +103,12 @@ def _new_topics(
     knowledge entries.
     """
     known = {
-        summary_topic_key(topic.group, topic.text): topic.text.split("\n") for topic in base.topics
+        make_summary_topic_key(topic.group, topic.text): topic.text.split("\n")
+        for topic in base.topics
     }
     found: list[tuple[str, str]] = []
     for topic in present.topics:
-        was = known.get(summary_topic_key(topic.group, topic.text))
+        was = known.get(make_summary_topic_key(topic.group, topic.text))
         lines = (
             [" ".join(topic.text.split())]
             if was is None
@@ -167,14 +174,14 @@ def _removed_digests(base: HandbookGroup, present: HandbookGroup | None) -> set[
             else set()
         )
         dropped |= {
-            claim_digest(base.title, entry.text)
+            compute_claim_digest(base.title, entry.text)
             for entry in base.entries(name)
             if normalize_claim(entry.text) not in now
         }
     there = present.threads if present is not None else frozenset()
     sources = (source for work in base.works for source in work.sources)
     return dropped | {
-        session_version_digest(base.title, source.thread, source.updated)
+        compute_session_version_digest(base.title, source.thread, source.updated)
         for source in sources
         if source.thread not in there
     }
@@ -199,7 +206,9 @@ def _add_entries(
                 f"cwd={'any' if folder == EVERYWHERE else f'`{folder}`'}; reuse_rule=the "
                 f"user's own words"
             )
-            section = HandbookGroup(title=folder, applies=applies, folders=group_folders(folder))
+            section = HandbookGroup(
+                title=folder, applies=applies, folders=list_group_folders(folder)
+            )
             handbook = replace(
                 handbook, groups=(*handbook.groups, replace(section, **{into: (own,)}))
             )

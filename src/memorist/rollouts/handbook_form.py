@@ -46,7 +46,7 @@ from memorist.rollouts.handbook_line_check import (
     MIN_SHOWN_SHARE,
     PLANTED,
     HandbookLineCheck,
-    content_stems,
+    extract_content_stems,
     orders_agent,
 )
 from memorist.rollouts.raw_memory import ASKED_PREFIX
@@ -354,8 +354,8 @@ def _find_lost(claim: str, text: str) -> str:
     lost += [each for each in re.findall(r"\d+", claim) if each not in text]
     if lost:
         return f"leaves out {lost[0]}"
-    stems = content_stems(claim)
-    if len(stems & content_stems(text)) < MIN_SHOWN_SHARE * len(stems):
+    stems = extract_content_stems(claim)
+    if len(stems & extract_content_stems(text)) < MIN_SHOWN_SHARE * len(stems):
         return "says something else than the claim"
     text, claim = (_ARROW.sub(". ", each) for each in (text, claim))
     return "" if keeps_denials_and_order(text, claim) else "denies what a claim says, or turns it"

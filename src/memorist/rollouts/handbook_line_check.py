@@ -41,12 +41,14 @@ _JOINTS = lazy_pattern(r"[/\\._-]+")
 """What joins words in a path or a name: `/home/dev/till` shows a till."""
 
 
-def content_stems(text: str) -> frozenset[str]:
+def extract_content_stems(text: str) -> frozenset[str]:
     """The stems of the words of a text that carry content."""
     return frozenset(map(stem_word, extract_content_words(text)))
 
 
-_SPEAKING_STEMS = content_stems("the user users person works working prefers likes wants uses who")
+_SPEAKING_STEMS = extract_content_stems(
+    "the user users person works working prefers likes wants uses who"
+)
 """Words that only say that a sentence is about the user."""
 
 
@@ -63,7 +65,9 @@ class HandbookLineCheck:
     def __init__(self, source: str, prompt: str = "") -> None:
         self._check = LineCheck(source, prompt)
         self._source = source.casefold()
-        self._stems = content_stems(source) | content_stems(_JOINTS.sub(" ", source))
+        self._stems = extract_content_stems(source) | extract_content_stems(
+            _JOINTS.sub(" ", source)
+        )
 
     def find_fault(self, line: str, most_words: int) -> str:
         """Why a line may not stand, whatever it is about; empty where it may."""
@@ -87,7 +91,7 @@ class HandbookLineCheck:
         fault = self.find_fault(line, most_words)
         if fault:
             return fault
-        stems = content_stems(line) - _SPEAKING_STEMS
+        stems = extract_content_stems(line) - _SPEAKING_STEMS
         if not stems or len(stems & self._stems) < MIN_SHOWN_SHARE * len(stems):
             return "says what no claim shows"
         if claims_permission(line) and line.casefold() not in self._source:
@@ -113,7 +117,7 @@ class ModelWrittenLineReview:
         texts += [f"{row.raw_memory}\n{row.rollout_summary}" for row in rows]
         self._check = HandbookLineCheck("\n".join(texts))
         self._claims = [
-            (entry.text, content_stems(entry.text))
+            (entry.text, extract_content_stems(entry.text))
             for group in draft.handbook.groups
             for name in ENTRY_LISTS
             for entry in group.entries(name)
@@ -146,7 +150,7 @@ class ModelWrittenLineReview:
         """
         if known and not keeps_denials_and_order(line, known):
             return True
-        stems = content_stems(line)
+        stems = extract_content_stems(line)
         return any(
             len(_INSTEAD.findall(line)) > len(_INSTEAD.findall(text))
             for text, words in self._claims

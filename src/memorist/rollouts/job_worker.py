@@ -13,7 +13,7 @@ from msgspec import Struct
 from memorist.errors import BudgetSpent, MemoristError
 from memorist.platforms.processes import name_current_process
 from memorist.ports import Clock
-from memorist.rollouts.session_eligibility import EligibilityVerdict, judge_threads
+from memorist.rollouts.session_eligibility import EligibilityVerdict, judge_rollouts
 from memorist.settings import RolloutsSettings
 from memorist.store.dead_workers import release_dead_leases
 from memorist.store.extract_rows import RolloutExtract, prune_extracts
@@ -97,7 +97,7 @@ class SharedWorkerIntervals(Struct, frozen=True, kw_only=True):
     """Delay before consolidation checks again whether running extractions have ended."""
 
 
-def build_claim_terms(settings: RolloutsSettings, *, lease: int | None = None) -> LeasePolicy:
+def build_lease_policy(settings: RolloutsSettings, *, lease: int | None = None) -> LeasePolicy:
     """Build the terms of claims from the settings; `lease` (seconds) bounds theirs."""
     return LeasePolicy(
         lease_seconds=settings.lease_seconds
@@ -149,7 +149,7 @@ class WorkerDependencies(Struct, frozen=True, kw_only=True):
     """Ids of the sessions that may be extracted; None means all."""
 
 
-def judge_changed_threads(dependencies: WorkerDependencies) -> list[EligibilityVerdict]:
+def judge_changed_rollouts(dependencies: WorkerDependencies) -> list[EligibilityVerdict]:
     """Judge each session that is not extracted as it is now, newest first. Raises StoreError."""
     found = list_extraction_progress(
         dependencies.state, only_behind=True, limit=dependencies.settings.scan
@@ -157,7 +157,7 @@ def judge_changed_threads(dependencies: WorkerDependencies) -> list[EligibilityV
     only = dependencies.only_threads
     return [
         verdict
-        for verdict in judge_threads(
+        for verdict in judge_rollouts(
             found,
             dependencies.settings,
             now=dependencies.state.now(),
@@ -167,9 +167,9 @@ def judge_changed_threads(dependencies: WorkerDependencies) -> list[EligibilityV
     ]
 
 
-def find_eligible_threads(dependencies: WorkerDependencies) -> list[Rollout]:
+def find_eligible_rollouts(dependencies: WorkerDependencies) -> list[Rollout]:
     """Return the sessions that may be extracted now, newest first. Raises StoreError."""
-    return [each.thread for each in judge_changed_threads(dependencies) if each.eligible]
+    return [each.thread for each in judge_changed_rollouts(dependencies) if each.eligible]
 
 
 async def run_worker(
@@ -188,7 +188,9 @@ async def run_worker(
     dependencies.state.register_worker(worker)
     try:
         while not stop.is_set():
-            turn = asyncio.ensure_future(run_round(dependencies, worker, at_once=at_once))
+            turn = asyncio.ensure_future(
+                run_extraction_round(dependencies, worker, at_once=at_once)
+            )
             await asyncio.wait({turn, stopping}, return_when=asyncio.FIRST_COMPLETED)
             if not turn.done():
                 await cancel_and_wait(turn)
@@ -201,7 +203,7 @@ async def run_worker(
         stopping.cancel()
 
 
-async def run_round(
+async def run_extraction_round(
     dependencies: WorkerDependencies, worker: str, *, at_once: int | None = None
 ) -> None:
     """Extract what is eligible, as many at a time as allowed, and then consolidate.
@@ -211,11 +213,11 @@ async def run_round(
     dependencies.find_sessions()
     release_dead_leases(dependencies.state)
     prune_extracts(dependencies.state, dependencies.settings.unused_days)
-    waiting = deque(find_eligible_threads(dependencies))
+    waiting = deque(find_eligible_rollouts(dependencies))
 
     async def runner(number: int) -> None:
         while waiting:
-            outcome = await extract_one(
+            outcome = await extract_one_rollout(
                 dependencies, waiting.popleft(), worker=f"{worker}#{number}"
             )
             if isinstance(outcome, ClaimRefused) and outcome.why == "full":
@@ -231,7 +233,7 @@ async def run_round(
     await consolidate_once(dependencies, worker=worker)
 
 
-async def extract_one(
+async def extract_one_rollout(
     dependencies: WorkerDependencies, thread: Rollout, *, worker: str
 ) -> JobFinished | ClaimRefused:
     """Run stage one of a session if it can be claimed.

@@ -27,7 +27,7 @@ def applies_everywhere(words: str) -> bool:
     return choose_memory_kind(words) == "user" or _EVERYWHERE.search(words) is not None
 
 
-def project_name(thread: Rollout) -> str:
+def get_project_name(thread: Rollout) -> str:
     """Return the project's name: the last part of its root, for a worktree that of its
     repository.
     """
@@ -36,7 +36,7 @@ def project_name(thread: Rollout) -> str:
     return extract_codex_repository_name(path) or re.split(r"[\\/]", path.rstrip("\\/"))[-1]
 
 
-def default_scope(thread: Rollout) -> ClaimScope:
+def get_default_claim_scope(thread: Rollout) -> ClaimScope:
     """Return the repository scope, or the folder scope for a folder that belongs to none."""
     return (
         "directory"

@@ -17,7 +17,7 @@ from memorist.auto_memory.statements.task_requests import (
     is_task_request,
     states_lasting_rule,
 )
-from memorist.auto_memory.statements.waiting_statements import list_waiting_statements
+from memorist.auto_memory.statements.unconfirmed_statements import list_waiting_statements
 from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import split_sentences
 from memorist.core.text_analysis import parse_word_list

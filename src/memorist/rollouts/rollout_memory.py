@@ -10,15 +10,15 @@ from pathlib import Path
 
 from memorist.auto_memory.memory_location import read_project_record
 from memorist.context.assembly import REMINDER_TAG
-from memorist.context.context_tags import find_row, wrap_in_tag
+from memorist.context.context_tags import find_context_tag, wrap_in_tag
 from memorist.core.messages import ROLLOUT_MEMORY_ID_PREFIX, Message, Origin, TextBlock
 from memorist.core.prompt_templates import load_prompt
 from memorist.errors import StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionReply, SessionView
 from memorist.rollouts.citations import separate_citations
-from memorist.rollouts.job_worker import build_claim_terms
+from memorist.rollouts.job_worker import build_lease_policy
 from memorist.rollouts.rollout_folder import read_memory_folder
-from memorist.rollouts.rollout_summaries import summary_paths
+from memorist.rollouts.rollout_summaries import map_summary_paths
 from memorist.rollouts.session_location import SessionLocation
 from memorist.rollouts.session_sources import SourceFolder, find_repository_root, find_rollouts
 from memorist.rollouts.shown_memory import (
@@ -131,7 +131,7 @@ class RolloutMemoryExtension(SessionExtension):
         found = find_rollouts([SourceFolder(file.parent)], list_rollouts(state)).threads
         off = read_memory_off_sessions(self._runtime.files, self._runtime.layout)
         save_memory_enabled_rollouts(
-            state, found, off, build_claim_terms(self._runtime.settings.rollouts)
+            state, found, off, build_lease_policy(self._runtime.settings.rollouts)
         )
 
     def _render_text(self) -> str:
@@ -145,7 +145,9 @@ class RolloutMemoryExtension(SessionExtension):
             role="user" if native else "developer",
             blocks=(
                 TextBlock(
-                    wrap_in_tag(find_row(REMINDER_TAG, "file-native"), text) if native else text
+                    wrap_in_tag(find_context_tag(REMINDER_TAG, "file-native"), text)
+                    if native
+                    else text
                 ),
             ),
             origin=Origin.INJECTED,
@@ -165,7 +167,7 @@ class RolloutMemoryExtension(SessionExtension):
             state = self._open_state()
             named = {
                 path: thread
-                for thread, path in summary_paths(
+                for thread, path in map_summary_paths(
                     [each.extracted for each in list_enabled_extracts(state)]
                 ).items()
             }

@@ -54,7 +54,7 @@ def parse_timestamp(text: str) -> int:
     return int(((found if found.tzinfo else found.replace(tzinfo=UTC)) - _EPOCH).total_seconds())
 
 
-def summary_file_stem(extracted: RolloutExtract) -> str:
+def make_summary_file_stem(extracted: RolloutExtract) -> str:
     """Return the name of a session's summary without `.md`: its start, four characters of its id,
     and a slug.
 
@@ -72,7 +72,7 @@ def summary_file_stem(extracted: RolloutExtract) -> str:
             None,
             (
                 to_utc_datetime(seconds).strftime("%Y-%m-%dT%H-%M-%S"),
-                short_thread_id(extracted.thread),
+                make_short_rollout_id(extracted.thread),
                 slug,
             ),
         )
@@ -86,7 +86,7 @@ def _parse_uuid(text: str) -> uuid.UUID | None:
         return None
 
 
-def short_thread_id(thread: str) -> str:
+def make_short_rollout_id(thread: str) -> str:
     """Return four characters for a session: the low 32 bits of a UUID, or of a rolling hash of
     other ids, in base 62.
     """
@@ -102,7 +102,7 @@ def short_thread_id(thread: str) -> str:
     return signs
 
 
-def summary_paths(rows: Iterable[RolloutExtract]) -> dict[str, str]:
+def map_summary_paths(rows: Iterable[RolloutExtract]) -> dict[str, str]:
     """Return the path of each session's summary by session id.
 
     Names that a file system could confuse are numbered.
@@ -110,7 +110,7 @@ def summary_paths(rows: Iterable[RolloutExtract]) -> dict[str, str]:
     used_paths: set[str] = set()
     found = {}
     for row in sorted(rows, key=lambda row: row.thread):
-        name, number = summary_file_stem(row), 1
+        name, number = make_summary_file_stem(row), 1
         wanted = name
         while wanted.casefold() in used_paths:
             number += 1
@@ -120,9 +120,9 @@ def summary_paths(rows: Iterable[RolloutExtract]) -> dict[str, str]:
     return found
 
 
-def build_artifacts(rows: Sequence[RolloutExtract], *, raw: bool = True) -> dict[str, bytes]:
+def build_extract_files(rows: Sequence[RolloutExtract], *, raw: bool = True) -> dict[str, bytes]:
     """Build the files of these sessions by path; the lean form has no `raw_memories.md`."""
-    named = summary_paths(rows)
+    named = map_summary_paths(rows)
     ordered = sorted((row for row in rows if not row.is_empty), key=lambda row: row.thread)
     files = {named[row.thread]: _encode(render_summary_file(row)) for row in ordered}
     if raw:
@@ -233,7 +233,7 @@ def parse_raw_memories_file(data: bytes) -> dict[str, RolloutExtract]:
     return found
 
 
-def parse_artifacts(files: Mapping[str, bytes]) -> tuple[RolloutExtract, ...]:
+def parse_extract_files(files: Mapping[str, bytes]) -> tuple[RolloutExtract, ...]:
     """Parse stage one's results as far as the files hold them, in ascending order of
     session ids.
     """

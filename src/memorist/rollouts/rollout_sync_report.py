@@ -77,7 +77,7 @@ def _deferral_reason(refused: ClaimRefused) -> str:
     )
 
 
-def structural_fallback_remarks(
+def build_structural_fallback_remarks(
     extracts: Sequence[StoredExtract], extracted_threads: Collection[str]
 ) -> list[str]:
     """Return a remark if the structural fallback was used for some of these sessions although there

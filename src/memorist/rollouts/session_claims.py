@@ -110,7 +110,7 @@ def limit_entries(
     return tuple(kept)
 
 
-def last_worked_day(work: HandbookTask) -> str:
+def find_last_worked_day(work: HandbookTask) -> str:
     """Return when a task was last worked on, RFC 3339."""
     return max((source.updated for source in work.sources), default="")
 
@@ -124,7 +124,7 @@ def collapse_older_tasks(
     shared = next((work for work in works if work.title == OLDER_WORK_TITLE), None)
     own = sorted(
         (work for work in works if work is not shared),
-        key=lambda work: (last_worked_day(work), -work.number),
+        key=lambda work: (find_last_worked_day(work), -work.number),
         reverse=True,
     )
     used = sorted(
@@ -154,14 +154,14 @@ def collapse_older_tasks(
     return (*stays, older) if ordered else tuple(stays)
 
 
-def claim_digest(title: str, text: str) -> str:
+def compute_claim_digest(title: str, text: str) -> str:
     """Fingerprint a claim in a place: it identifies what the user removed without keeping
     the text.
     """
     return _digest("entry", title, *normalize_claim(text))
 
 
-def session_version_digest(title: str, thread: str, updated: str) -> str:
+def compute_session_version_digest(title: str, thread: str, updated: str) -> str:
     """Fingerprint a version of a session in a place."""
     return _digest("session", title, thread, updated)
 
@@ -172,7 +172,7 @@ def _digest(*parts: str) -> str:
 
 def is_claim_removed_by_user(dropped: Collection[str], title: str, text: str) -> bool:
     """Tell whether the user removed that claim from that place."""
-    return bool(dropped) and claim_digest(title, text) in dropped
+    return bool(dropped) and compute_claim_digest(title, text) in dropped
 
 
 MAX_TASK_KEYWORDS = 12

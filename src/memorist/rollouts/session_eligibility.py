@@ -47,7 +47,7 @@ class EligibilityVerdict(Struct, frozen=True, kw_only=True):
         return self.reason not in _NEVER_EXTRACTED
 
 
-def judge_thread(
+def judge_rollout(
     standing: ExtractionProgress, settings: RolloutsSettings, *, now: int, current: str = ""
 ) -> EligibilityVerdict:
     """Judge whether one session may be extracted at `now`; `current` is the id of the running
@@ -82,7 +82,7 @@ def _is_source(source: str, allowed: Iterable[str]) -> bool:
 
 def _judge_age(thread: Rollout, settings: RolloutsSettings, now: int) -> EligibilityVerdict:
     wait, age = settings.min_idle_hours * 3_600, settings.max_age_days * _DAY_SECONDS
-    last = last_activity(thread, now)
+    last = find_last_activity(thread, now)
     idle = wait if last is None else now - last
     if idle < wait:
         text = (
@@ -101,7 +101,7 @@ def _judge_age(thread: Rollout, settings: RolloutsSettings, now: int) -> Eligibi
     return EligibilityVerdict(thread=thread)
 
 
-def judge_threads(
+def judge_rollouts(
     standings: Sequence[ExtractionProgress],
     settings: RolloutsSettings,
     *,
@@ -113,7 +113,8 @@ def judge_threads(
     No more are examined than the scan limit; sessions that are up to date do not count towards it.
     """
     ordered = sorted(
-        standings, key=lambda each: (-(last_activity(each.rollout, now) or now), each.rollout.id)
+        standings,
+        key=lambda each: (-(find_last_activity(each.rollout, now) or now), each.rollout.id),
     )
     looked, verdicts = 0, []
     for standing in ordered:
@@ -125,11 +126,11 @@ def judge_threads(
                 EligibilityVerdict(thread=standing.rollout, reason="beyond the scan", text=text)
             )
         else:
-            verdicts.append(judge_thread(standing, settings, now=now, current=current))
+            verdicts.append(judge_rollout(standing, settings, now=now, current=current))
     return verdicts
 
 
-def last_activity(thread: Rollout, now: int) -> int | None:
+def find_last_activity(thread: Rollout, now: int) -> int | None:
     """Return the session's last activity in seconds since the epoch; None if its times are
     unusable, more than a day ahead.
     """

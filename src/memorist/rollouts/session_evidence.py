@@ -90,7 +90,7 @@ class SelectedEvidence(Struct, frozen=True, kw_only=True):
     left_out: int = 0
 
 
-def evidence_token_budget(window: int | None, *, reserved: int) -> int:
+def compute_evidence_token_budget(window: int | None, *, reserved: int) -> int:
     """Return the token budget of evidence for a window: its usable share, and never more than
     `reserved` (prompt and answer) leaves.
     """
@@ -99,7 +99,7 @@ def evidence_token_budget(window: int | None, *, reserved: int) -> int:
     return max(MIN_EVIDENCE_TOKENS, min(int(window * WINDOW_SHARE), window - reserved))
 
 
-def tokens_to_bytes(tokens: int, factor: float) -> int:
+def convert_tokens_to_bytes(tokens: int, factor: float) -> int:
     """Convert tokens to bytes of text, where one estimated token is `factor` real ones."""
     return max(1, int(tokens * BYTES_PER_TOKEN / factor))
 
@@ -139,7 +139,7 @@ class EvidenceRows:
     def add(self, row: EvidenceRow) -> None:
         """Add a row; the oldest of its tier are dropped once they could not be shown any more."""
         self.count += 1
-        size = max_row_bytes(row)
+        size = compute_max_row_bytes(row)
         kept = self._kept[row.tier]
         kept.append((self.count, row, size))
         self._bytes[row.tier] += size
@@ -148,7 +148,7 @@ class EvidenceRows:
 
     def select(self, tokens: int, factor: float) -> SelectedEvidence:
         """Select the rows that fit, in order; an empty text if none fits."""
-        left = tokens_to_bytes(tokens, factor) - _GAP_BYTES
+        left = convert_tokens_to_bytes(tokens, factor) - _GAP_BYTES
         chosen: list[tuple[int, EvidenceRow]] = []
         for tier in EvidenceTier:
             for number, row, size in reversed(self._kept[tier]):
@@ -159,7 +159,7 @@ class EvidenceRows:
         chosen.sort(key=lambda pair: pair[0])
         return SelectedEvidence(
             text=_render_rows(chosen, self.count),
-            by_speaker=group_by_speaker(row for _, row in chosen),
+            by_speaker=build_write_evidence(row for _, row in chosen),
             shown_rows=len(chosen),
             left_out=self.count - len(chosen),
         )
@@ -170,10 +170,10 @@ def _fit_row(row: EvidenceRow, size: int, left: int) -> tuple[EvidenceRow, int]:
     if size <= left or row.tier is not EvidenceTier.USER:
         return row, size
     cut = replace(row, text=truncate_row(row.text, max(1, left // CUT_SHARE // BYTES_PER_TOKEN)))
-    return cut, max_row_bytes(cut)
+    return cut, compute_max_row_bytes(cut)
 
 
-def max_row_bytes(row: EvidenceRow) -> int:
+def compute_max_row_bytes(row: EvidenceRow) -> int:
     """Return the maximum bytes of a row, including a gap mark before it."""
     text = _row_text(row)
     return (
@@ -183,13 +183,13 @@ def max_row_bytes(row: EvidenceRow) -> int:
     )
 
 
-def group_by_speaker(rows: Iterable[EvidenceRow]) -> WriteEvidence:
+def build_write_evidence(rows: Iterable[EvidenceRow]) -> WriteEvidence:
     """Group the rows by speaker; a message is named by its line."""
     user: list[tuple[str, str]] = []
     outside: list[str] = []
     for row in rows:
         if row.own:
-            user.append((line_pointer(row.line), row.own))
+            user.append((render_line_pointer(row.line), row.own))
         if row.tier is EvidenceTier.USER:
             outside += [row.text] if row.own != row.text else []
         elif row.tier not in (EvidenceTier.FINAL, EvidenceTier.COMMENTARY):
@@ -197,7 +197,7 @@ def group_by_speaker(rows: Iterable[EvidenceRow]) -> WriteEvidence:
     return WriteEvidence(user_messages=tuple(user), outside_texts=tuple(outside))
 
 
-def line_pointer(line: int) -> str:
+def render_line_pointer(line: int) -> str:
     """Name a place in a session."""
     return f"line {line}" if line else ""
 

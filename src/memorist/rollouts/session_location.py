@@ -60,7 +60,7 @@ def is_path_inside(path: str, folder: str) -> bool:
     return path in (folder, root) or (bool(root) and path.startswith((f"{root}/", f"{root}\\")))
 
 
-def group_folders(title: str) -> tuple[str, ...]:
+def list_group_folders(title: str) -> tuple[str, ...]:
     """Return the folders that a group's title means; none for "everywhere" and for the unknown
     place.
     """

@@ -23,7 +23,7 @@ from memorist.rollouts.evidence_rows import EvidenceRowBuilder
 from memorist.rollouts.session_evidence import (
     EvidenceRows,
     EvidenceTier,
-    max_row_bytes,
+    compute_max_row_bytes,
     split_turns_into_parts,
 )
 from memorist.rollouts.task_log import TaskLogBuilder
@@ -46,7 +46,7 @@ def scan_transcript(lines: RecordedLines, parent: RecordedLines | None = None) -
             if row.tier is EvidenceTier.USER and row_builder.turns > len(weights) - 1:
                 weights.append(0)
             if row.tier <= EvidenceTier.COMMENTARY:
-                weights[-1] += max_row_bytes(row)
+                weights[-1] += compute_max_row_bytes(row)
     return ScannedTranscript(task_log, weights)
 
 

@@ -16,8 +16,8 @@ from memorist.rollouts.job_worker import (
     WorkerDependencies,
     cancel_and_wait,
     consolidate_once,
-    extract_one,
-    find_eligible_threads,
+    extract_one_rollout,
+    find_eligible_rollouts,
 )
 from memorist.store.dead_workers import release_dead_leases
 from memorist.store.extract_rows import prune_extracts
@@ -99,7 +99,7 @@ async def enqueue_due_jobs(dependencies: WorkerDependencies, queue: JobQueue) ->
     prune_extracts(dependencies.state, dependencies.settings.unused_days)
     await queue.requeue_jobs_of_dead_worker(release_dead_leases(dependencies.state))
     await queue.requeue_stalled()
-    for thread in find_eligible_threads(dependencies):
+    for thread in find_eligible_rollouts(dependencies):
         await queue.enqueue("extract", thread.id)
     await queue.enqueue("consolidate", GLOBAL_KEY)
 
@@ -132,7 +132,7 @@ def build_job_performer(
             return None
         while (
             isinstance(
-                outcome := await extract_one(
+                outcome := await extract_one_rollout(
                     dependencies, standing.rollout, worker=f"{task}@{worker}"
                 ),
                 ClaimRefused,

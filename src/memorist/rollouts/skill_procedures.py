@@ -90,7 +90,7 @@ def draft_procedures(rows: Sequence[RolloutExtract], paths: Mapping[str, str]) -
     )
     found: dict[tuple[str, tuple[str, ...]], dict[str, str]] = {}
     for first, second in islice(_candidate_pairs(known), _MAX_PAIRS):
-        same = longest_common_commands(first.commands, second.commands)
+        same = find_longest_common_commands(first.commands, second.commands)
         if len(same) >= MIN_STEPS:
             found.setdefault((first.group, same), {}).update(
                 {first.thread: first.title, second.thread: second.title}
@@ -127,7 +127,7 @@ def _candidate_pairs(
                 yield first, second
 
 
-def longest_common_commands(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
+def find_longest_common_commands(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
     """Return the longest common subsequence of commands."""
     lengths = [[0] * (len(second) + 1) for _ in range(len(first) + 1)]
     for at, command in enumerate(first, 1):

@@ -23,9 +23,9 @@ from memorist.rollouts.session_evidence import (
     EvidenceRows,
     SelectedEvidence,
     calibrate_token_factor,
-    evidence_token_budget,
+    compute_evidence_token_budget,
+    convert_tokens_to_bytes,
     shrink_budget,
-    tokens_to_bytes,
 )
 from memorist.rollouts.session_scan import ScannedTranscript, collect_evidence, scan_transcript
 from memorist.rollouts.stage_one_answer import (
@@ -167,13 +167,13 @@ class _ModelExtraction:
             )
             + MIN_EVIDENCE_TOKENS
         )
-        self._room = evidence_token_budget(model.window, reserved=self._output + fixed)
+        self._room = compute_evidence_token_budget(model.window, reserved=self._output + fixed)
 
     async def run(
         self, lines: LineFile, scanned: ScannedTranscript, before: LineFile | None
     ) -> JudgedAnswer | StageOneFailure:
         """Return the acceptable part of what the model makes of the session."""
-        size = tokens_to_bytes(self._room, self._factor)
+        size = convert_tokens_to_bytes(self._room, self._factor)
         parts = await asyncio.to_thread(collect_evidence, lines, scanned.weights, size, before)
         stage = JudgedAnswer(stage=StageOneResult(RawMemory()))
         for number, rows in enumerate(parts, 1):
@@ -195,7 +195,7 @@ class _ModelExtraction:
         room = self._room
         while True:
             before = part.before.encode()[
-                : int(tokens_to_bytes(room, self._factor) * EARLIER_MEMORY_SHARE)
+                : int(convert_tokens_to_bytes(room, self._factor) * EARLIER_MEMORY_SHARE)
             ].decode("utf-8", "ignore")
             left = room - estimate_text_tokens(before, self._factor)
             chosen = rows.select(left, self._factor)

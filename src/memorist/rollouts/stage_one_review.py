@@ -30,7 +30,7 @@ from memorist.auto_memory.write_evidence import (
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import analyze_text
 from memorist.core.utc_time import format_utc_day
-from memorist.rollouts.lesson_scope import applies_everywhere, default_scope
+from memorist.rollouts.lesson_scope import applies_everywhere, get_default_claim_scope
 from memorist.rollouts.message_effects import select_lasting_sentences
 from memorist.rollouts.raw_memory import (
     ASKED_PREFIX,
@@ -303,7 +303,7 @@ class _EntryJudge:
         if task.name and not self.is_harmless(task.name):
             return None
         task = named
-        own = default_scope(self._thread)
+        own = get_default_claim_scope(self._thread)
         preferences, requests = self._part_from_requests(task.preferences)
         return replace(
             task,

@@ -29,7 +29,7 @@ from memorist.forks.fork_spec import (
 )
 from memorist.models.answer_schema import should_use_answer_form
 from memorist.ports import Model, discover_window
-from memorist.rollouts.consolidation_selection import plan_rounds, select_rollouts
+from memorist.rollouts.consolidation_selection import plan_consolidation_rounds, select_rollouts
 from memorist.rollouts.folder_baseline import FolderBaseline
 from memorist.rollouts.folder_changes import compare_folders, render_difference
 from memorist.rollouts.folder_draft import (
@@ -49,7 +49,7 @@ from memorist.rollouts.rollout_folder import (
     check_folder_exists,
     read_memory_folder,
 )
-from memorist.rollouts.rollout_summaries import format_timestamp, parse_artifacts
+from memorist.rollouts.rollout_summaries import format_timestamp, parse_extract_files
 from memorist.rollouts.session_claims import MAX_LIST_ENTRIES
 from memorist.rollouts.session_eligibility import is_excluded_by_outside_content
 from memorist.rollouts.stage_two_prompt import (
@@ -175,7 +175,9 @@ class _ConsolidationRun:
         rounds = (
             [chosen]
             if self._runtime.model is None
-            else plan_rounds(chosen, {row.thread for row in parse_artifacts(base)})
+            else plan_consolidation_rounds(
+                chosen, {row.thread for row in parse_extract_files(base)}
+            )
         )
         done = await self._consolidate(rounds[0], tree, base)
         for batch in rounds[1:]:

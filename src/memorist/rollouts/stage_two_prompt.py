@@ -13,7 +13,7 @@ from memorist.core.token_count import estimate_text_tokens
 from memorist.core.truncation import truncate_end, truncate_middle
 from memorist.rollouts.hand_edits import HandbookAndSummary
 from memorist.rollouts.handbook import HANDBOOK_FILE, Handbook, render_group
-from memorist.rollouts.rollout_summaries import short_thread_id
+from memorist.rollouts.rollout_summaries import make_short_rollout_id
 from memorist.rollouts.summary_composition import SUMMARY_FILE, render_memory_summary
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
@@ -166,7 +166,7 @@ def _render_session_names(task: StageTwoInput, row: RolloutExtract) -> str:
     ]
     tasks = ", ".join(f"Task {number} of {title}" for number, title, _ in there)
     path = there[0][2] if there else ""
-    names = {"signs": short_thread_id(row.thread), "tasks": tasks, "summary": path}
+    names = {"signs": make_short_rollout_id(row.thread), "tasks": tasks, "summary": path}
     return " ".join(
         f'{name}="{_escape_data(value).replace(chr(34), chr(39))}"'
         for name, value in names.items()

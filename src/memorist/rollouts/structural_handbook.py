@@ -28,14 +28,14 @@ from memorist.rollouts.session_claims import (
     SessionClaims,
     SessionTask,
     collapse_older_tasks,
+    compute_session_version_digest,
+    find_last_worked_day,
     is_claim_removed_by_user,
-    last_worked_day,
     limit_entries,
     merge_entries,
     rank_entries,
-    session_version_digest,
 )
-from memorist.rollouts.session_location import group_folders
+from memorist.rollouts.session_location import list_group_folders
 from memorist.rollouts.superseded_claims import drop_superseded, normalize_claim
 
 
@@ -83,7 +83,7 @@ class ConsolidationInput(Struct, frozen=True, kw_only=True):
     """All notes that exist; entries of other notes are removed."""
     dropped: Collection[str] = ()
     """Fingerprints of what the user removed (`merging.claim_digest`,
-    `session_version_digest`).
+    `compute_session_version_digest`).
     """
     changed_threads: Collection[str] = ()
     """Sessions whose extract changed although the session did not continue."""
@@ -159,7 +159,9 @@ def _status_line(report: ConsolidationReport, today: str) -> str:
 
 def _group_order(group: HandbookGroup) -> tuple[bool, tuple[int, ...], str]:
     """Sort key: "everywhere" first, then by the newest session."""
-    newest_first = tuple(-ord(sign) for sign in max(map(last_worked_day, group.works), default=""))
+    newest_first = tuple(
+        -ord(sign) for sign in max(map(find_last_worked_day, group.works), default="")
+    )
     return group.title != EVERYWHERE, newest_first or (0,), group.title
 
 
@@ -183,7 +185,10 @@ def _new_group(title: str) -> HandbookGroup:
     )
     applies = f"cwd={shown}; reuse_rule=only for work in this folder and below it"
     return HandbookGroup(
-        title=title, scope=f"sessions in {title}", applies=applies, folders=group_folders(title)
+        title=title,
+        scope=f"sessions in {title}",
+        applies=applies,
+        folders=list_group_folders(title),
     )
 
 
@@ -212,7 +217,7 @@ def _join_groups(groups: Sequence[HandbookGroup]) -> HandbookGroup | None:
 def _is_dropped_session(each: SessionClaims, title: str, given: ConsolidationInput) -> bool:
     return (
         bool(given.dropped)
-        and session_version_digest(title, each.thread, each.updated) in given.dropped
+        and compute_session_version_digest(title, each.thread, each.updated) in given.dropped
     )
 
 
@@ -388,7 +393,7 @@ def _drop_said_keywords(work: HandbookTask, said: str) -> HandbookTask:
 def _add_session(work: HandbookTask, done: SessionTask) -> HandbookTask:
     """Return a task with one more session, or a newer version of one."""
     sources = tuple(each for each in work.sources if each.thread != done.source.thread)
-    later = done.source.updated >= last_worked_day(work)
+    later = done.source.updated >= find_last_worked_day(work)
     words = tuple(dict.fromkeys((*work.keywords, *done.keywords)))[:MAX_MERGED_KEYWORDS]
     outcome = (done.outcome or work.outcome) if later else work.outcome
     ordered = tuple(

@@ -20,7 +20,7 @@ from memorist.auto_memory.write_evidence import normalize_for_comparison, split_
 from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import analyze_text
-from memorist.rollouts.lesson_scope import default_scope, project_name
+from memorist.rollouts.lesson_scope import get_default_claim_scope, get_project_name
 from memorist.rollouts.message_effects import MessageTaskEffect
 from memorist.rollouts.raw_memory import (
     ASKED_PREFIX,
@@ -34,7 +34,7 @@ from memorist.rollouts.raw_memory import (
     render_raw_memory,
 )
 from memorist.rollouts.raw_memory_cleaning import clean_line, clean_raw_memory
-from memorist.rollouts.session_evidence import line_pointer
+from memorist.rollouts.session_evidence import render_line_pointer
 from memorist.rollouts.session_lessons import (
     COMMANDS_SECTION,
     CORRECTED_PREFIX,
@@ -139,7 +139,7 @@ def _list_bullets(title: str, bullets: Sequence[MemoryBullet]) -> list[str]:
 
 
 def _line_mark(number: int) -> str:
-    return f" ({line_pointer(number)})" if number else ""
+    return f" ({render_line_pointer(number)})" if number else ""
 
 
 MAX_MEMORY_TASKS = 6
@@ -196,7 +196,7 @@ def build_structural_result(task_log: TaskLogBuilder, thread: Rollout) -> StageO
     carried = [bullet for each in notes if id(each) not in chosen for bullet in each.preferences]
     kept[-1].preferences = [*carried[-MAX_CARRIED_PREFERENCES:], *kept[-1].preferences]
     task_log.ledger.cwd = thread.cwd
-    lessons = choose_lessons(task_log, kept, [name_task(each) for each in kept])
+    lessons = choose_lessons(task_log, kept, [derive_task_name(each) for each in kept])
     ends = [each.first_turn for each in kept[1:]]
     tasks = [
         _build_task(
@@ -213,7 +213,7 @@ def build_structural_result(task_log: TaskLogBuilder, thread: Rollout) -> StageO
     memory = clean_raw_memory(
         RawMemory(
             description=_describe_tasks(tasks),
-            task_group=project_name(thread),
+            task_group=get_project_name(thread),
             outcome=combine_outcomes([task.outcome for task in tasks]),
             cwd=thread.cwd or UNKNOWN_FOLDER,
             keywords=tuple(dict.fromkeys(word for task in tasks for word in task.keywords))[:20],
@@ -318,15 +318,15 @@ def combine_outcomes(outcomes: Sequence[TaskOutcome]) -> TaskOutcome:
 
 
 def _build_task(note: TaskRecord, thread: Rollout, here: Sequence[Lesson]) -> RawMemoryTask:
-    name = name_task(note)
+    name = derive_task_name(note)
     known = [each for each in here if each.section == RESULTS_SECTION]
     asked = [each for each in here if each.section == TASK_SECTION and not _is_correction(each)]
     cwd = thread.cwd
     return RawMemoryTask(
         name=name,
-        group=project_name(thread),
+        group=get_project_name(thread),
         outcome=derive_outcome(note),
-        scope=default_scope(thread),
+        scope=get_default_claim_scope(thread),
         cwd=cwd or UNKNOWN_FOLDER,
         preferences=tuple(note.preferences),
         knowledge=(
@@ -413,13 +413,13 @@ def _build_lesson_bullet(lesson: Lesson, note: TaskRecord) -> MemoryBullet:
             text=f"{lead if is_own else PASSED_ON_PREFIX}{lesson.text}",
             proof="said" if is_own else "inferred",
             date=said.date if said else note.date,
-            evidence=line_pointer(said.line) if said else "",
+            evidence=render_line_pointer(said.line) if said else "",
         )
     return MemoryBullet(
         text=lesson.text,
         proof="inferred" if lesson.section == RESULTS_SECTION else "proved",
         date=note.date,
-        evidence=line_pointer(lesson.line),
+        evidence=render_line_pointer(lesson.line),
     )
 
 
@@ -436,7 +436,7 @@ def _plain_words(text: str) -> str:
 _PIECE_END = lazy_pattern(r"…|(?<=[.!?:;。！？])\s|\n")
 
 
-def name_task(note: TaskRecord) -> str:
+def derive_task_name(note: TaskRecord) -> str:
     """Name the user's request in one line: its first sentence, or the heading of a plan."""
     text = next(
         (
@@ -469,7 +469,7 @@ def name_task(note: TaskRecord) -> str:
 
 
 def _proven_bullet(text: str, at: int, note: TaskRecord) -> MemoryBullet:
-    return MemoryBullet(text=text, proof="proved", date=note.date, evidence=line_pointer(at))
+    return MemoryBullet(text=text, proof="proved", date=note.date, evidence=render_line_pointer(at))
 
 
 _SHIPPED_PHRASES = {"commit": "Committed", "push": "Pushed", "merge": "Merged"}
@@ -477,7 +477,7 @@ _SHIPPED_PHRASES = {"commit": "Committed", "push": "Pushed", "merge": "Merged"}
 
 def _reference_bullets(note: TaskRecord, cwd: str) -> tuple[MemoryBullet, ...]:
     found = [
-        MemoryBullet(text=link, proof="said", date=note.date, evidence=line_pointer(at))
+        MemoryBullet(text=link, proof="said", date=note.date, evidence=render_line_pointer(at))
         for link, at in list(note.links.items())[:8]
     ]
     if note.edited:

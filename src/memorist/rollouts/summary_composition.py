@@ -32,7 +32,7 @@ from memorist.rollouts.handbook import (
     render_source_tag,
 )
 from memorist.rollouts.raw_memory import ASKED_PREFIX, PASSED_ON_PREFIX, REPORTED_PREFIX
-from memorist.rollouts.session_claims import OLDER_WORK_TITLE, last_worked_day
+from memorist.rollouts.session_claims import OLDER_WORK_TITLE, find_last_worked_day
 
 # The summary, `memory_summary.md`: what a session is shown of everything remembered, by place.
 
@@ -343,7 +343,7 @@ def compose_summary(
     ]
     days = sorted({_last_day(work) for _, work in works} - {""}, reverse=True)[:RECENT_DAYS]
     known = {
-        summary_topic_key(topic.group, topic.text): topic.text
+        make_summary_topic_key(topic.group, topic.text): topic.text
         for topic in present.topics
         if topic.group not in touched
     }
@@ -385,7 +385,7 @@ def _is_listed(handbook: Handbook, group: HandbookGroup, work: HandbookTask) -> 
 
 
 def _last_day(work: HandbookTask) -> str:
-    return last_worked_day(work)[:10]
+    return find_last_worked_day(work)[:10]
 
 
 def _summary_part(title: str, entries: tuple[HandbookEntry, ...]) -> SummaryGroup:
@@ -427,10 +427,12 @@ def _build_topic(
 ) -> SummaryTopic:
     day = _last_day(work) if _last_day(work) in days else ""
     text = _topic_text(group, work)
-    return SummaryTopic(group.title, day, known.get(summary_topic_key(group.title, text), text))
+    return SummaryTopic(
+        group.title, day, known.get(make_summary_topic_key(group.title, text), text)
+    )
 
 
-def summary_topic_key(folder: str, text: str) -> tuple[str, str]:
+def make_summary_topic_key(folder: str, text: str) -> tuple[str, str]:
     """Return a topic's identity, however the rest is worded: its place, and its name before the
     keywords.
     """

@@ -35,7 +35,7 @@ from memorist.rollouts.message_effects import (
 )
 from memorist.rollouts.outside_content import involves_outside_content
 from memorist.rollouts.raw_memory import SAID_PREFIX, MemoryBullet
-from memorist.rollouts.session_evidence import line_pointer
+from memorist.rollouts.session_evidence import render_line_pointer
 from memorist.transcript.background_work import BackgroundCalls
 from memorist.transcript.call_outcome import CallOutcome, parse_call_outcome, result_head_and_tail
 from memorist.transcript.command_lines import find_commit_message
@@ -551,5 +551,5 @@ def _build_bullet(text: str, message: Message) -> MemoryBullet:
         text=text,
         proof="said",
         date=format_utc_day(message.timestamp),
-        evidence=line_pointer(message.line),
+        evidence=render_line_pointer(message.line),
     )

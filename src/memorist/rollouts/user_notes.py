@@ -18,7 +18,7 @@ from memorist.core.front_matter import (
 )
 from memorist.rollouts.handbook import EVERYWHERE, HandbookEntry
 from memorist.rollouts.handbook_parser import parse_entry
-from memorist.rollouts.session_location import group_folders
+from memorist.rollouts.session_location import list_group_folders
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.prompt_injection import find_injection_rules
@@ -99,7 +99,7 @@ def parse_note(path: str, data: bytes) -> UserNote:
             else plain[: MAX_NOTE_CHARACTERS - 1].rstrip() + "…",
             (),
         ).text,
-        group=folder if group_folders(folder) else EVERYWHERE,
+        group=folder if list_group_folders(folder) else EVERYWHERE,
         date=timed[1] if timed else "",
         merged=front.text_value("merged") if front else "",
         orders=tuple(sorted(find_injection_rules(said) | find_injection_rules(path))),

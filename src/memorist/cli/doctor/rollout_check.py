@@ -17,7 +17,7 @@ from memorist.cli.doctor.fault_repair import FIX_COMMAND, repair_or_report, set_
 from memorist.core.plural import pluralize
 from memorist.rollouts.extract_recovery import restore_extracts_from_summaries
 from memorist.rollouts.rollout_folder import read_memory_folder
-from memorist.rollouts.rollout_summaries import parse_artifacts
+from memorist.rollouts.rollout_summaries import parse_extract_files
 from memorist.store.disk_files import DiskFiles
 from memorist.store.extract_rows import insert_missing_extracts
 from memorist.store.state_database import SQLITE, open_sqlite_state
@@ -70,7 +70,7 @@ def check_rollouts(context: DoctorContext) -> Iterator[CheckResult]:
     if context.settings.state != SQLITE or not context.layout.rollouts.is_dir():
         return
     remembered = restore_extracts_from_summaries(
-        parse_artifacts(read_memory_folder(DiskFiles(), context.layout.rollouts).files)
+        parse_extract_files(read_memory_folder(DiskFiles(), context.layout.rollouts).files)
     ).rows
     if not remembered:
         return

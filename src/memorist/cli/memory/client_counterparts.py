@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.cli import output
-from memorist.context.client_files import ClientRuleReader
+from memorist.context.client_rule_reader import ClientRuleReader
 from memorist.engine.engine import Memorist
 from memorist.recall.memory_rendering import render_client_rule_conflict
 from memorist.settings import Family

@@ -29,7 +29,7 @@ from memorist.store.home_layout import Layout
 from memorist.store.transcript_reader import LineFile
 
 
-class UpdatedDocuments(Struct, frozen=True, kw_only=True):
+class UpdatedMagicDocs(Struct, frozen=True, kw_only=True):
     """What became of the documents, by their paths."""
 
     changed: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ class UpdatedDocuments(Struct, frozen=True, kw_only=True):
     """Dollars; None where the price of the model is not known."""
 
 
-async def update_documents(
+async def update_magic_docs(
     scope: DocumentScope,
     documents: Sequence[Path],
     recording: Path,
@@ -48,7 +48,7 @@ async def update_documents(
     session: str,
     settings: Settings,
     model: Model,
-) -> UpdatedDocuments:
+) -> UpdatedMagicDocs:
     """Have the model change these documents by what the session in `recording` has shown; only
     what the checks accept is written. `session` is the id that the costs are counted for. The
     caller closes the model.
@@ -93,11 +93,11 @@ def _read_conversation(recording: Path) -> ConversationDocumentTracker:
     return conversation
 
 
-def _collect_result(events: Sequence[Event], costs: Sequence[float | None]) -> UpdatedDocuments:
+def _collect_result(events: Sequence[Event], costs: Sequence[float | None]) -> UpdatedMagicDocs:
     changed = tuple(event.path for event in events if isinstance(event, MagicDocUpdated))
     left = {event.path: event.reasons for event in events if isinstance(event, MagicDocUnchanged)}
     found = [event.path for event in events if isinstance(event, MagicDocFound)]
-    return UpdatedDocuments(
+    return UpdatedMagicDocs(
         changed=changed,
         left=left,
         unchanged=tuple(path for path in found if path not in (*changed, *left)),
