@@ -152,10 +152,8 @@ def assemble_history(
     room = options.limit - used_tokens - 1
     kept = keep_unanswered_messages(conversation.messages, start, sys.maxsize, conversation.factor)
     if start == unanswered and estimate_messages_tokens(kept, conversation.factor) > room:
-        least_room = room - options.limit // USER_TEXTS_PART
-        kept = keep_unanswered_messages(
-            conversation.messages, start, least_room, conversation.factor
-        )
+        least = room - options.limit // USER_TEXTS_PART
+        kept = keep_unanswered_messages(conversation.messages, start, least, conversation.factor)
     words = render_older_user_texts(
         conversation,
         sum(1 for message in kept if get_typed_text(message)),
