@@ -27,7 +27,11 @@ from memorist.recall.session_index import SessionIndex
 from memorist.settings import Settings
 from memorist.store.rollout_rows import Rollout
 from memorist.store.transcript_reader import LineFile
-from memorist.transcript.call_outcome import CallOutcome, parse_call_outcome, result_head_and_tail
+from memorist.transcript.call_outcome import (
+    CallOutcome,
+    get_result_head_and_tail,
+    parse_call_outcome,
+)
 from memorist.transcript.command_lines import build_command_key
 from memorist.transcript.invocation_log import split_invocations
 from memorist.transcript.tool_actions import CommandAction, parse_tool_action
@@ -120,7 +124,7 @@ def _calls(path: Path) -> Iterator[_RecordedCall]:
                 waiting[use.id] = use, action
         for result in entry.tool_results:
             if called := waiting.pop(result.tool_use_id, None):
-                outcome = parse_call_outcome(result, called[1], result_head_and_tail(result))
+                outcome = parse_call_outcome(result, called[1], get_result_head_and_tail(result))
                 if outcome.ok is not None and not outcome.rejected:
                     yield _RecordedCall(*called, outcome)
 

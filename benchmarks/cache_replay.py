@@ -17,7 +17,7 @@ from msgspec import Struct
 from benchmarks.cache_trace import Trace, TracedCall, TracedPiece
 from memorist.compaction.cache_breakpoints import LOOKBACK_BLOCKS, get_minimum_cacheable_tokens
 from memorist.core.token_count import token_factor
-from memorist.models.model_pricing import call_cost, shipped_prices
+from memorist.models.model_pricing import compute_call_cost, load_shipped_prices
 from memorist.testing.prompt_cache import (
     LIFETIMES,
     OPENAI_SECONDS,
@@ -283,10 +283,10 @@ class Play:
             cache_write=counts.cache_write,
             cache_write_long=counts.cache_write_long,
         )
-        usd = call_cost(
+        usd = compute_call_cost(
             self.terms.model,
             counts.usage(output),
-            shipped_prices(),
+            load_shipped_prices(),
             cache_write_1h=counts.cache_write_long,
         )
         if usd is None:

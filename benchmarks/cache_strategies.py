@@ -31,7 +31,7 @@ from memorist.compaction.edit_economics import (
     derive_token_rates,
     estimate_rest_of_session,
 )
-from memorist.models.model_pricing import MILLION, match_model_price, shipped_prices
+from memorist.models.model_pricing import MILLION, load_shipped_prices, match_model_price
 
 CLEAR_TRIGGER, CLEAR_KEEP = 100_000, 3
 """Defaults of `clear_tool_uses_20250919` (claude-code.md section 13.1)."""
@@ -215,7 +215,7 @@ class ByPrice:
 
     def __call__(self, play: Play) -> None:
         """Do what pays or what the window demands."""
-        price = match_model_price(play.terms.model, shipped_prices())
+        price = match_model_price(play.terms.model, load_shipped_prices())
         rates = derive_token_rates(price, ttl_seconds=play.terms.ttl_seconds)
         if rates is None or price is None:
             return

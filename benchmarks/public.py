@@ -25,7 +25,7 @@ from benchmarks.datasets import BenchConversation, BenchTurn, locomo_file, read_
 from benchmarks.recall import ByMeaning, FullText
 from benchmarks.report import BenchResult, BenchRow
 from memorist.engine.engine import Memorist
-from memorist.models.embedder import is_embedder_installed, shared_embedder
+from memorist.models.embedder import get_shared_embedder, is_embedder_installed
 from memorist.ports import Embedder
 from memorist.recall.calibration_texts import COHORT_MESSAGES
 from memorist.recall.lexical_score import SearchEntry
@@ -52,12 +52,14 @@ def measure(data: Path) -> BenchResult:
     if chats.is_dir():
         rows += asyncio.run(_measure_decisions(chats))
     if locomo_file(data).exists():
-        rows += _measure_conversations(data, shared_embedder() if is_embedder_installed() else None)
+        rows += _measure_conversations(
+            data, get_shared_embedder() if is_embedder_installed() else None
+        )
     beliefs = data / "public" / "precisionmembench"
     if beliefs.is_dir():
         rows += _measure_beliefs(beliefs, None, "words")
         if is_embedder_installed():
-            rows += _measure_beliefs(beliefs, shared_embedder(), "words and meaning")
+            rows += _measure_beliefs(beliefs, get_shared_embedder(), "words and meaning")
     return BenchResult("public", tuple(rows), "" if rows else f"no public sets below {data}")
 
 

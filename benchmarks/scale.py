@@ -35,7 +35,7 @@ from memorist.auto_memory.statements.unconfirmed_statements import find_unconfir
 from memorist.core.messages import JsonObject, Message, Origin, TextBlock
 from memorist.core.text_analysis import encode_file_text
 from memorist.engine.engine import Memorist
-from memorist.models.embedder import is_embedder_installed, shared_embedder
+from memorist.models.embedder import get_shared_embedder, is_embedder_installed
 from memorist.ports import WordVectors
 from memorist.recall.lexical_score import SearchEntry
 from memorist.recall.memory_search import FolderSearch
@@ -64,7 +64,7 @@ class _RandomVectors:
     """
 
     def __init__(self) -> None:
-        self._model = shared_embedder()
+        self._model = get_shared_embedder()
         self._random = Random(1)  # noqa: S311
         self._words = [self._draw() for _ in range(1_000)]
 

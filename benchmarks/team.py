@@ -25,7 +25,7 @@ from msgspec import Struct
 
 from benchmarks.report import Bar, BenchResult, BenchRow, Panel, draw_bar_plot
 from memorist.errors import RemoteChanged, RemoteError, UsageError
-from memorist.team.shared_file import text_checksum
+from memorist.team.shared_file import compute_text_checksum
 from memorist.team.team_client import ServerAccess, ServerRemote
 from memorist.team.team_remote import RemoteChange, RemoteState
 from support.postgres_server import postgres
@@ -213,7 +213,7 @@ def _write(remote: ServerRemote, key: str, mark: str) -> int:
         )
         try:
             remote.push_changes(
-                {key: RemoteChange(f"{text}{mark}\n", text_checksum(text) if text else "")},
+                {key: RemoteChange(f"{text}{mark}\n", compute_text_checksum(text) if text else "")},
                 look.state if look else RemoteState(),
             )
         except RemoteChanged:

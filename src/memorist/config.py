@@ -17,7 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from memorist.errors import SettingsError
-from memorist.models.server_location import is_near_model
+from memorist.models.server_location import is_model_on_own_network
 from memorist.platforms.regular_files import read_regular_text
 from memorist.settings import (
     PROJECT_SECTIONS,
@@ -81,14 +81,14 @@ def load_settings(
         layers.append(_read_layer(of_project, project=True))
     given = [*(layer for layer in layers if layer), from_environment, from_caller]
     resolved = resolve_settings(given)
-    if is_near_model(resolved.settings.rollouts.model or resolved.settings.model):
+    if is_model_on_own_network(resolved.settings.rollouts.model or resolved.settings.model):
         return resolve_settings([NEAR_MODEL_DEFAULTS, *_speed_layers(resolved.settings), *given])
     return resolved
 
 
 def _speed_layers(settings: Settings) -> list[SettingsLayer]:
     """What the measured speed of a model on this machine suggests; none before it has answered."""
-    if not is_near_model(settings.model):
+    if not is_model_on_own_network(settings.model):
         return []
     # Only here: most starts have no such model, and wait for every module.
     module = import_module("memorist.budget.model_speed")

@@ -28,8 +28,8 @@ from memorist.forks.fork_spec import (
     Governor,
     Receipt,
     UnlimitedGovernor,
-    discarded_receipt,
-    skipped_receipt,
+    build_discarded_receipt,
+    build_skipped_receipt,
 )
 from memorist.ports import Clock, FileSystem, HostInfo, Model
 from memorist.settings import Settings
@@ -111,7 +111,7 @@ class Runtime(Struct, frozen=True, kw_only=True):
             receipt = await self._run_admitted(spec, model, files, receipts.append)
         except asyncio.CancelledError:
             for cancelled in receipts:
-                self.record_receipt(discarded_receipt(cancelled))
+                self.record_receipt(build_discarded_receipt(cancelled))
             raise
         if receipt.outcome is ForkOutcome.BLOCKED:
             for blocked in receipts:
@@ -123,7 +123,7 @@ class Runtime(Struct, frozen=True, kw_only=True):
     ) -> Receipt:
         answer = self.governor.ask(spec, model.name)
         if isinstance(answer, ForkRefusal):
-            receipt = skipped_receipt(
+            receipt = build_skipped_receipt(
                 spec.label,
                 spec.why,
                 model=model.name,
@@ -147,7 +147,7 @@ class Runtime(Struct, frozen=True, kw_only=True):
         if self.model is not None:
             now = self.clock.now()
             self.record_receipt(
-                skipped_receipt(label, why, model=self.model.name, now=now, outcome=outcome)
+                build_skipped_receipt(label, why, model=self.model.name, now=now, outcome=outcome)
             )
 
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from memorist.cli.main import memorist_group
 from memorist.core.token_count import BYTES_PER_TOKEN
 from memorist.errors import ModelNameError
-from memorist.models.model_pricing import MILLION, match_model_price, shipped_prices
+from memorist.models.model_pricing import MILLION, load_shipped_prices, match_model_price
 from memorist.rollouts.extraction_cost import ANSWER_TOKENS
 from rollouts.conftest import claude, codex
 
@@ -95,7 +95,7 @@ def test_the_cost_is_told_where_the_price_is_known(user: Path) -> None:
     caps that hold are named.
     """
     size = sum(path.stat().st_size // BYTES_PER_TOKEN for path in user.rglob("*.jsonl"))
-    price = match_model_price(KNOWN.partition(":")[2], shipped_prices())
+    price = match_model_price(KNOWN.partition(":")[2], load_shipped_prices())
     assert price is not None
     assert price.input is not None
     assert price.output is not None

@@ -20,7 +20,7 @@ from memorist.compaction.edit_economics import (
     estimate_rest_of_session,
     price_edits_together,
 )
-from memorist.models.model_pricing import ModelPrice, match_model_price, shipped_prices
+from memorist.models.model_pricing import ModelPrice, load_shipped_prices, match_model_price
 
 # Whole dollars a token, so that the sums below can be done by hand: reading 1, writing 12, plain
 # input 10.
@@ -207,9 +207,9 @@ def test_the_rest_is_as_long_as_the_past_but_ends_at_the_window() -> None:
 @pytest.mark.covers("CP-18")
 def test_prices_come_from_the_price_table() -> None:
     """Opus 4.6 of the shipped table, a model without cache prices, and one that is not known."""
-    opus = derive_token_rates(match_model_price("claude-opus-4-6", shipped_prices()))
+    opus = derive_token_rates(match_model_price("claude-opus-4-6", load_shipped_prices()))
     hour = derive_token_rates(
-        match_model_price("claude-opus-4-6", shipped_prices()), ttl_seconds=3_600
+        match_model_price("claude-opus-4-6", load_shipped_prices()), ttl_seconds=3_600
     )
 
     assert opus is not None

@@ -21,7 +21,7 @@ from memorist.auto_memory.memory_file import Trust, parse_topic
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.dream.daily_log import DailyLogs
 from memorist.dream.dream_gates import GateClosed, GateOpen
-from memorist.dream.dream_journal import journal_path
+from memorist.dream.dream_journal import get_journal_path
 from memorist.dream.dream_lock import DreamLock, DreamLockBusy, HeldDreamLock
 from memorist.dream.dream_review import review_model_changes
 from memorist.dream.past_evidence import PastSessionLocation
@@ -101,7 +101,7 @@ async def test_a_dream_by_rule_is_one_change_and_one_undo(world: World) -> None:
     assert (newest.id, newest.why.actor) == (done.change, "dream")
     assert world.memory.folder.read_topic("freeze.md").provenance.trust is Trust.STATED
     assert len(world.state()["MEMORY.md"].splitlines()) == len(world.paths())
-    told = journal_path(world.where).read_text()
+    told = get_journal_path(world.where).read_text()
     assert "use-pnpm.md says the same" in told
     assert done.change[:12] in told
     assert [type(event) for event in world.told] == [MemoryChanged, DreamFinished]
@@ -134,7 +134,7 @@ async def test_a_dry_run_shows_the_diff_and_writes_nothing(world: World) -> None
     assert would.waiting
     assert world.state() == before
     assert not (world.where.dream / "lock").exists()
-    assert not journal_path(world.where).exists()
+    assert not get_journal_path(world.where).exists()
     assert not world.memory.inbox.list_proposals()
     did = await world.dream().run("asked for", ())
     assert [act.path for act in did.acts] == [act.path for act in would.acts]
@@ -882,7 +882,7 @@ async def test_instruction_files_are_compared_and_never_written(
     done = await world.dream().run("asked for", ())
 
     assert [remark.path for remark in done.remarks] == ["CLAUDE.md:3"]
-    assert "CLAUDE.md:3" in journal_path(world.where).read_text()
+    assert "CLAUDE.md:3" in get_journal_path(world.where).read_text()
     os.utime(rules, (4e9, 4e9))
     later = await world.dream().run("asked for", ())
     assert [path for _, path, _ in later.waiting] == ["port.md"]

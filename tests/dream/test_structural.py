@@ -20,8 +20,8 @@ from memorist.auto_memory.memory_file import (
     parse_topic,
 )
 from memorist.core.text_analysis import encode_file_text
-from memorist.dream.date_repair import date_lines, prove_line_times
-from memorist.dream.duplicate_memories import memory_merge_key, text_meaning_key
+from memorist.dream.date_repair import make_line_dates_absolute, prove_line_times
+from memorist.dream.duplicate_memories import compute_memory_merge_key, compute_text_meaning_key
 from memorist.dream.link_repair import LinkTargets, repair_links
 from memorist.dream.memory_conflicts import DreamRemark, InstructionSource
 from memorist.dream.memory_snapshot import MemorySnapshot
@@ -85,7 +85,7 @@ def test_what_differs_in_nothing_that_means_something_is_the_same(one: str, othe
     """Case of the first word, dots at the end, politeness, short forms, quotes, list marks and
     blanks tell nothing apart.
     """
-    assert text_meaning_key(one) == text_meaning_key(other)
+    assert compute_text_meaning_key(one) == compute_text_meaning_key(other)
 
 
 @pytest.mark.covers("DR-5")
@@ -94,7 +94,7 @@ def test_one_word_number_or_order_makes_two(one: str, other: str) -> None:
     """A plural, a negation, a number, an article, an order, a letter of code: each keeps two
     memories apart.
     """
-    assert text_meaning_key(one) != text_meaning_key(other)
+    assert compute_text_meaning_key(one) != compute_text_meaning_key(other)
 
 
 @pytest.mark.covers("DR-5")
@@ -313,7 +313,9 @@ def test_dates_become_absolute_by_the_day_of_their_line_only() -> None:
         {"a": ("extraction", MONDAY), "b": ("import", MONDAY)},
     )
 
-    assert date_lines(text, times) == text.replace("Due tomorrow", "Due 2026-03-03 (tomorrow)")
+    assert make_line_dates_absolute(text, times) == text.replace(
+        "Due tomorrow", "Due 2026-03-03 (tomorrow)"
+    )
     assert (
         prove_line_times([("x", "a"), ("x", "c")], {"a": ("said", 1.0), "c": ("said", 2.0)}) == {}
     )
@@ -435,14 +437,14 @@ def test_a_second_dream_finds_nothing_and_no_text_is_lost(
     left = after(files, done)
 
     assert not planned(left, ever={"gone.md", *files}).changes
-    kept = {memory_merge_key(parse_topic(path, each)) for path, each in left.items()}
+    kept = {compute_memory_merge_key(parse_topic(path, each)) for path, each in left.items()}
     acts = {act.path for act in done.acts if act.did == "merged"}
     assert acts == files.keys() - left.keys()
     assert len(kept) <= len(left)
     if not any("[" in body for body, _, _ in given_):
-        assert {text_meaning_key(parse_topic(path, each).body) for path, each in files.items()} == {
-            text_meaning_key(parse_topic(path, each).body) for path, each in left.items()
-        }
+        assert {
+            compute_text_meaning_key(parse_topic(path, each).body) for path, each in files.items()
+        } == {compute_text_meaning_key(parse_topic(path, each).body) for path, each in left.items()}
 
 
 @pytest.mark.covers("DR-5")

@@ -29,7 +29,7 @@ from memorist.forks.fork_spec import (
     ParentCall,
     Receipt,
     SingleFileEdit,
-    skipped_receipt,
+    build_skipped_receipt,
 )
 from memorist.forks.text_edits import TextEdits
 from memorist.formats.codec_registry import find_codec
@@ -847,7 +847,7 @@ async def test_a_replaced_call_leaves_a_receipt() -> None:
 
         def dropped(outcome: ForkOutcome, wanted: ForkSpec = wanted) -> None:
             told.append(
-                skipped_receipt(
+                build_skipped_receipt(
                     wanted.label, wanted.why, model=model.name, now=clock.now(), outcome=outcome
                 )
             )

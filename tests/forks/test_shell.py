@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memorist.forks.shell_command import run_limited_program
-from memorist.forks.shell_policy import CommandRefused, ReadOnlyCommand, judge_command
+from memorist.forks.shell_policy import CommandRefused, ReadOnlyCommand, judge_shell_command
 
 
 @pytest.mark.covers("FK-4")
@@ -33,7 +33,7 @@ from memorist.forks.shell_policy import CommandRefused, ReadOnlyCommand, judge_c
 )
 def test_commands_that_only_read_are_taken(command: str) -> None:
     """The questions that models ask of a folder of notes pass."""
-    assert isinstance(judge_command(command), ReadOnlyCommand)
+    assert isinstance(judge_shell_command(command), ReadOnlyCommand)
 
 
 @pytest.mark.covers("FK-4")
@@ -105,7 +105,7 @@ def test_commands_that_might_write_are_refused_with_the_reason(command: str, rea
     """Writing, starting programs, and everything the shell would read a second meaning into is
     refused, and the model is told what.
     """
-    judged = judge_command(command)
+    judged = judge_shell_command(command)
 
     assert isinstance(judged, CommandRefused)
     assert reason in judged.why
@@ -118,7 +118,7 @@ def test_a_file_named_like_a_flag_stays_a_file(tmp_path: Path) -> None:
     """
     (tmp_path / "-ocanary").write_text("x\n")
     (tmp_path / "a").write_text("a\n")
-    judged = judge_command("sort *")
+    judged = judge_shell_command("sort *")
     assert isinstance(judged, ReadOnlyCommand)
 
     ran = asyncio.run(run_limited_program(["sh", "-c", judged.script], cwd=tmp_path))
@@ -133,7 +133,7 @@ def test_a_glob_that_fits_two_files_gives_uniq_no_output_file(tmp_path: Path) ->
     """Where a second word would be written to, globs are not expanded."""
     for name in ("in1", "in2"):
         (tmp_path / name).write_text(name)
-    judged = judge_command("uniq in*")
+    judged = judge_shell_command("uniq in*")
     assert isinstance(judged, ReadOnlyCommand)
 
     asyncio.run(run_limited_program(["sh", "-c", judged.script], cwd=tmp_path))
@@ -179,7 +179,7 @@ def test_a_repository_cannot_make_git_start_a_program(tmp_path: Path, command: s
     assert made.status == 0, made.output
     (work / "f.md").write_text("two\n")
     index = (work / ".git" / "index").read_bytes()
-    judged = judge_command(command)
+    judged = judge_shell_command(command)
     assert isinstance(judged, ReadOnlyCommand)
 
     ran = asyncio.run(run_limited_program(["sh", "-c", judged.script], cwd=work))
@@ -199,7 +199,7 @@ def test_a_folder_made_to_look_like_a_repository_is_not_taken_for_one(tmp_path: 
     (tmp_path / "config").write_text(
         f'[core]\nbare = false\nworktree = "{tmp_path}"\nfsmonitor = "touch {tmp_path}/canary"\n'
     )
-    judged = judge_command("git log")
+    judged = judge_shell_command("git log")
     assert isinstance(judged, ReadOnlyCommand)
 
     ran = asyncio.run(run_limited_program(["sh", "-c", judged.script], cwd=tmp_path))
@@ -293,7 +293,9 @@ def test_nothing_that_is_taken_for_read_only_writes(lines: list[str]) -> None:
     """Whatever is made of allowed commands and dangerous pieces: when it is taken and really run,
     every file is as before and none is new.
     """
-    taken = [judged for line in lines if isinstance(judged := judge_command(line), ReadOnlyCommand)]
+    taken = [
+        judged for line in lines if isinstance(judged := judge_shell_command(line), ReadOnlyCommand)
+    ]
     if not taken:
         return
     with tempfile.TemporaryDirectory() as name:
@@ -315,8 +317,8 @@ def test_nothing_that_is_taken_for_read_only_writes(lines: list[str]) -> None:
 @given(text=st.text(max_size=60))
 def test_judging_any_text_ends_in_an_answer(text: str) -> None:
     """No text makes the judge fail; and what it writes anew, it judges the same way again."""
-    judged = judge_command("ls " + text)
+    judged = judge_shell_command("ls " + text)
 
     if isinstance(judged, ReadOnlyCommand):
-        again = judge_command(judged.script)
+        again = judge_shell_command(judged.script)
         assert isinstance(again, ReadOnlyCommand)

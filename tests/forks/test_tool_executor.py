@@ -23,10 +23,10 @@ from memorist.forks.file_tool_calls import (
     SearchCall,
     ShellCall,
     TextReplacement,
-    UnknownCall,
+    UnknownToolCall,
     WriteFileCall,
 )
-from memorist.forks.fork_permissions import is_same_name, path_problem
+from memorist.forks.fork_permissions import find_path_text_problem, is_same_name
 from memorist.forks.fork_spec import FileChange, FolderAccess, NoTools, SingleFileEdit
 from memorist.forks.tool_executor import ToolAnswer, ToolExecutor
 from memorist.store.disk_files import DiskFiles
@@ -93,7 +93,7 @@ async def test_only_an_edit_of_the_one_file_is_allowed(home: Path) -> None:
         ListFilesCall(),
         ShellCall("ls"),
         ApplyPatchCall((DeleteFilePatch(str(path)),)),
-        UnknownCall("WebFetch"),
+        UnknownToolCall("WebFetch"),
     )
 
     assert made == ToolAnswer(text=f"Changed: {path}", changed=True)
@@ -489,7 +489,7 @@ def test_names_that_pass_the_text_check_look_like_what_they_are(name: str) -> No
     """What passes holds nothing unseen, no backslash, and reads the same in the compatibility form;
     so a look-alike of `..` or `/` never passes.
     """
-    if path_problem(name) is None:
+    if find_path_text_problem(name) is None:
         plain = unicodedata.normalize("NFKC", name)
         assert plain.count("/") == name.count("/")
         assert (plain in (".", "..")) == (name in (".", ".."))

@@ -22,12 +22,12 @@ from memorist.forks.file_tool_calls import (
     ForkToolCall,
     InsertTextCall,
     ListFilesCall,
-    MisformedCall,
+    MalformedToolCall,
     ReadFileCall,
     SearchCall,
     ShellCall,
     TextReplacement,
-    UnknownCall,
+    UnknownToolCall,
     WriteFileCall,
     has_edit_tool,
     parse_tool_call,
@@ -135,8 +135,8 @@ PATCHED = ApplyPatchCall(
             {"command": "insert", "path": "/a", "insert_line": 0, "new_str": "t"},
             InsertTextCall("/a", 0, "t"),
         ),
-        ("Task", {"prompt": "x"}, UnknownCall("Task")),
-        ("mcp__files__read_file", {"path": "/a"}, UnknownCall("mcp__files__read_file")),
+        ("Task", {"prompt": "x"}, UnknownToolCall("Task")),
+        ("mcp__files__read_file", {"path": "/a"}, UnknownToolCall("mcp__files__read_file")),
     ],
 )
 def test_a_hosts_call_is_recognised(name: str, given: dict[str, Any], call: ForkToolCall) -> None:
@@ -155,7 +155,7 @@ def test_a_tool_in_a_namespace_is_not_ours() -> None:
     """A foreign server's `Edit` is not taken for the host's."""
     assert parse_tool_call(
         ToolUse("1", "Edit", {"file_path": "/a"}, namespace="mcp__x")
-    ) == UnknownCall("Edit")
+    ) == UnknownToolCall("Edit")
 
 
 @pytest.mark.covers("FK-6")
@@ -178,7 +178,7 @@ def test_an_input_that_does_not_fit_says_what_is_missing(
     """The model learns what to write instead."""
     call = parse_tool_call(ToolUse("1", name, given))
 
-    assert isinstance(call, MisformedCall)
+    assert isinstance(call, MalformedToolCall)
     assert why in call.why
 
 

@@ -17,7 +17,7 @@ from memorist.models.model_choice import (
     OpenAIChatChoice,
     OpenAIChoice,
     StructuralChoice,
-    model_wire_name,
+    get_model_wire_name,
     open_model,
     parse_model_name,
 )
@@ -118,9 +118,9 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 @pytest.mark.covers("OP-1")
 def test_the_name_in_a_body_is_the_bare_one() -> None:
     """What a request body must carry as its model."""
-    assert model_wire_name("openai-chat:qwen3:8b@http://h/v1") == "qwen3:8b"
-    assert model_wire_name("anthropic:claude-opus-5") == "claude-opus-5"
-    assert model_wire_name("local") == "local"
+    assert get_model_wire_name("openai-chat:qwen3:8b@http://h/v1") == "qwen3:8b"
+    assert get_model_wire_name("anthropic:claude-opus-5") == "claude-opus-5"
+    assert get_model_wire_name("local") == "local"
 
 
 @pytest.mark.covers("SM-13")

@@ -6,11 +6,11 @@ import pytest
 
 from memorist.models.context_window import (
     RequestSize,
-    read_llama_props,
-    read_model_list,
-    read_ollama_loaded,
-    read_ollama_model,
     read_refused_size,
+    read_window_from_llama_props,
+    read_window_from_model_list,
+    read_window_from_ollama_loaded,
+    read_window_from_ollama_model,
 )
 
 
@@ -94,11 +94,19 @@ def test_each_server_tells_its_window() -> None:
         ]
     }
 
-    assert read_llama_props({"default_generation_settings": {"n_ctx": 8_192}}) == 8_192
-    assert [read_model_list(listed, name) for name in "abcd"] == [16_384, 4_096, 32_768, None]
-    assert read_model_list({"data": [{"id": "x.gguf", "meta": {"n_ctx": 2_048}}]}, "m") == 2_048
+    assert read_window_from_llama_props({"default_generation_settings": {"n_ctx": 8_192}}) == 8_192
+    assert [read_window_from_model_list(listed, name) for name in "abcd"] == [
+        16_384,
+        4_096,
+        32_768,
+        None,
+    ]
     assert (
-        read_ollama_loaded(
+        read_window_from_model_list({"data": [{"id": "x.gguf", "meta": {"n_ctx": 2_048}}]}, "m")
+        == 2_048
+    )
+    assert (
+        read_window_from_ollama_loaded(
             {"models": [{"name": "q:7b", "model": "q:7b", "context_length": 65_536}]}, "q:7b"
         )
         == 65_536
@@ -109,16 +117,18 @@ def test_ollama_serves_less_than_a_model_was_trained_for() -> None:
     """It cuts what does not fit without a word, so its small default counts until it tells."""
     trained = {"model_info": {"qwen2.context_length": 32_768}}
 
-    assert read_ollama_model(trained) == 4_096
-    assert read_ollama_model({**trained, "parameters": "stop x\nnum_ctx 16384"}) == 16_384
-    assert read_ollama_model({"model_info": {"x.context_length": 2_048}}) == 2_048
-    assert read_ollama_model({"error": "not found"}) is None
+    assert read_window_from_ollama_model(trained) == 4_096
+    assert (
+        read_window_from_ollama_model({**trained, "parameters": "stop x\nnum_ctx 16384"}) == 16_384
+    )
+    assert read_window_from_ollama_model({"model_info": {"x.context_length": 2_048}}) == 2_048
+    assert read_window_from_ollama_model({"error": "not found"}) is None
 
 
 @pytest.mark.parametrize("body", [None, [], "x", {"data": "x"}, {"data": [None]}, {"models": 1}])
 def test_an_answer_of_another_kind_tells_nothing(body: object) -> None:
     """Any program may listen at that address."""
-    assert read_llama_props(body) is None
-    assert read_model_list(body, "m") is None
-    assert read_ollama_loaded(body, "m") is None
-    assert read_ollama_model(body) is None
+    assert read_window_from_llama_props(body) is None
+    assert read_window_from_model_list(body, "m") is None
+    assert read_window_from_ollama_loaded(body, "m") is None
+    assert read_window_from_ollama_model(body) is None

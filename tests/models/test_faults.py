@@ -10,8 +10,8 @@ from memorist.errors import ContextTooLong, ModelRefused, ModelUnavailable
 from memorist.models.call_failure import (
     CallFailure,
     FailureKind,
+    build_failure_from_error_object,
     build_model_error,
-    failure_from_error_object,
     is_retryable,
 )
 
@@ -150,7 +150,7 @@ def test_the_providers_own_word_on_retrying_counts() -> None:
 )
 def test_an_error_inside_a_stream_has_a_status(error: dict[str, object], status: int) -> None:
     """A stream begins with status 200; the error's type then says what a status would have said."""
-    assert failure_from_error_object(error).status == status
+    assert build_failure_from_error_object(error).status == status
 
 
 @pytest.mark.covers("SF-5")

@@ -10,9 +10,9 @@ import pytest
 from memorist import HostInfo, Memorist, Settings
 from memorist.errors import ContextTooLong
 from memorist.events import Event, WindowLearned
+from memorist.models.context_window_observer import ContextWindowObserver
 from memorist.models.model_choice import open_model
 from memorist.models.model_settings import ModelSettings
-from memorist.models.window_observer import WindowObserver
 from memorist.ports import Request
 from memorist.testing.provider_server import ScriptedServer
 from memorist.testing.steps import HttpError
@@ -157,6 +157,6 @@ def test_only_a_count_that_stops_growing_is_a_cut(
     """Neither a compaction, a small turn, a long context that grows by a little with each request,
     nor a tokenizer that counts less is taken for one; a count that wavers where it stands is.
     """
-    observer = WindowObserver()
+    observer = ContextWindowObserver()
 
     assert [observer.on_reply(*each) for each in counts][-1] == window

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from memorist.core.messages import Usage
 from memorist.models.model_pricing import (
     ModelPrice,
-    call_cost,
+    compute_call_cost,
+    load_shipped_prices,
     match_model_price,
     merge_prices,
-    shipped_prices,
 )
 from memorist.models.model_settings import ModelSettings
 
@@ -64,7 +64,7 @@ def test_claude_is_known_under_its_gateway_names(model: str) -> None:
     """Folders and regions before the name do not matter; cache factors are 0.1, 1.25 and 2 times
     input.
     """
-    price = match_model_price(model, shipped_prices())
+    price = match_model_price(model, load_shipped_prices())
 
     assert price is not None
     assert price.input is not None
@@ -76,7 +76,7 @@ def test_claude_is_known_under_its_gateway_names(model: str) -> None:
 @pytest.mark.covers("CP-18")
 def test_the_shipped_table_is_whole_and_plausible() -> None:
     """Every entry has prices and sizes, and its cached input costs no more than input."""
-    for name, price in shipped_prices().items():
+    for name, price in load_shipped_prices().items():
         assert price.input, name
         assert price.output, name
         assert price.window, name
@@ -93,15 +93,15 @@ def test_reading_the_cache_never_costs_more_than_sending_again(
     fresh: int, read: int, write: int, out: int
 ) -> None:
     """Moving tokens from input to cache reads lowers the bill, and no bill is negative."""
-    cached = call_cost(
+    cached = compute_call_cost(
         "claude-sonnet-4-5",
         Usage(input=fresh, cache_read=read, cache_write=write, output=out),
-        shipped_prices(),
+        load_shipped_prices(),
     )
-    plain = call_cost(
+    plain = compute_call_cost(
         "claude-sonnet-4-5",
         Usage(input=fresh + read, cache_write=write, output=out),
-        shipped_prices(),
+        load_shipped_prices(),
     )
 
     assert cached is not None
@@ -118,20 +118,20 @@ def test_long_requests_cost_their_own_price() -> None:
         )
     }
 
-    assert call_cost("m", Usage(input=1_000, output=100), table) == pytest.approx(
+    assert compute_call_cost("m", Usage(input=1_000, output=100), table) == pytest.approx(
         (1_000 + 200) / 1e6
     )
-    assert call_cost("m", Usage(input=1, cache_read=1_000, output=100), table) == pytest.approx(
-        (2_002 + 300) / 1e6
-    )
+    assert compute_call_cost(
+        "m", Usage(input=1, cache_read=1_000, output=100), table
+    ) == pytest.approx((2_002 + 300) / 1e6)
 
 
 @pytest.mark.covers("CP-18")
 def test_a_user_entry_keeps_what_it_does_not_say() -> None:
     """The user's input price and our window, output and cache prices."""
-    table = merge_prices(shipped_prices(), {"claude-opus-4-5-20251101": ModelPrice(input=1.5)})
+    table = merge_prices(load_shipped_prices(), {"claude-opus-4-5-20251101": ModelPrice(input=1.5)})
     mine = match_model_price("claude-opus-4-5-20251101", table)
-    ours = match_model_price("claude-opus-4-5", shipped_prices())
+    ours = match_model_price("claude-opus-4-5", load_shipped_prices())
 
     assert mine is not None
     assert ours is not None
@@ -147,8 +147,8 @@ def test_a_user_entry_keeps_what_it_does_not_say() -> None:
 @pytest.mark.covers("CP-18")
 def test_an_unknown_model_has_no_price() -> None:
     """None, not zero: an unknown cost must not look like a free call."""
-    assert call_cost("who", Usage(input=5), shipped_prices()) is None
-    assert call_cost("half", Usage(input=5), {"half": ModelPrice(input=1.0)}) is None
+    assert compute_call_cost("who", Usage(input=5), load_shipped_prices()) is None
+    assert compute_call_cost("half", Usage(input=5), {"half": ModelPrice(input=1.0)}) is None
 
 
 @pytest.mark.covers("CP-18")

@@ -12,7 +12,7 @@ from memorist.core.messages import JsonObject
 from memorist.errors import ModelRefused, ModelTimeout, ModelUnavailable
 from memorist.models.call_failure import CallFailure
 from memorist.models.model_settings import ModelSettings
-from memorist.models.retry_policy import ModelAttempt, RetryPolicy, retry_delay
+from memorist.models.retry_policy import ModelAttempt, RetryPolicy, compute_retry_delay
 from memorist.testing import FrozenClock
 
 BUSY = CallFailure(kind="status", status=529, message="busy")
@@ -22,7 +22,7 @@ PLAIN = ModelSettings()
 @pytest.mark.covers("SF-5")
 def test_waits_double_up_to_the_cap() -> None:
     """0.5, 1, 2, 4, 8 seconds, and 8 from then on."""
-    assert [retry_delay(PLAIN, failed, 0.0, None) for failed in range(1, 8)] == [
+    assert [compute_retry_delay(PLAIN, failed, 0.0, None) for failed in range(1, 8)] == [
         0.5,
         1,
         2,
@@ -39,7 +39,7 @@ def test_no_wait_is_negative_or_endless(failed: int, chance: float, asked: float
     """Whatever the provider asks for and chance says, the wait lies between zero and the caps."""
     assert (
         0
-        <= retry_delay(PLAIN, failed, chance, asked)
+        <= compute_retry_delay(PLAIN, failed, chance, asked)
         <= max(PLAIN.backoff_cap_seconds, PLAIN.retry_after_cap_seconds)
     )
 
@@ -47,7 +47,7 @@ def test_no_wait_is_negative_or_endless(failed: int, chance: float, asked: float
 @pytest.mark.covers("SF-5")
 def test_chance_takes_off_a_quarter_at_most() -> None:
     """Clients that failed together do not come back together."""
-    assert retry_delay(PLAIN, 1, 1.0, None) == pytest.approx(0.375)
+    assert compute_retry_delay(PLAIN, 1, 1.0, None) == pytest.approx(0.375)
 
 
 def scripted(*outcomes: JsonObject | CallFailure) -> tuple[list[int], ModelAttempt]:

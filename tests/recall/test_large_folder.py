@@ -219,7 +219,7 @@ def test_sessions_that_begin_at_once_embed_each_memory_once(
     pytest.importorskip("numpy")
     model = CountingEmbedder()
     monkeypatch.setattr(memory_search, "is_embedder_installed", lambda: True)
-    monkeypatch.setattr(memory_search, "shared_embedder", lambda: model)
+    monkeypatch.setattr(memory_search, "get_shared_embedder", lambda: model)
     monkeypatch.setattr(ranker, "COHORT_MESSAGES", ("a message",))
     monkeypatch.setattr(ranker, "COHORT_MEMORIES", ("a memory",))
     monkeypatch.setattr(memory_search, "EMBEDDING_BATCH", 1)

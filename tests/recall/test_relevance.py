@@ -8,7 +8,7 @@ import pytest
 
 from memorist.auto_memory.memory_file import MemoryKind
 from memorist.auto_memory.memory_manifest import MemoryHeader
-from memorist.models.embedder import is_embedder_installed, shared_embedder
+from memorist.models.embedder import get_shared_embedder, is_embedder_installed
 from memorist.recall.lexical_score import SearchEntry
 from memorist.recall.memory_selection import (
     MemoryMatch,
@@ -33,7 +33,7 @@ def shown(folder: Path, query: str, *texts: str, meaning: bool = False) -> list[
         )
         for text in texts
     }
-    with Ranker(folder / "i", embedder=shared_embedder() if meaning else None) as ranker:
+    with Ranker(folder / "i", embedder=get_shared_embedder() if meaning else None) as ranker:
         ranker.sync(entries)
         ranker.embed(entries)
         matches = [
@@ -225,7 +225,7 @@ def test_a_word_typed_every_day_does_not_decide(tmp_path: Path, query: str, foun
         *(f"Room {at} is painted grey." for at in range(60)),
     )
     entries = [SearchEntry(id=each, title=each, description=each, body=each) for each in rules]
-    with Ranker(tmp_path / "i", embedder=shared_embedder()) as ranker:
+    with Ranker(tmp_path / "i", embedder=get_shared_embedder()) as ranker:
         ranker.sync(entries)
         ranker.embed(entries)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from memorist.core.prompt_templates import load_prompt
-from memorist.models.embedder import is_embedder_installed, shared_embedder
+from memorist.models.embedder import get_shared_embedder, is_embedder_installed
 from memorist.recall import passages
 from memorist.recall.passages import (
     MAX_ANSWER_PARTS,
@@ -65,7 +65,7 @@ def test_a_question_in_other_words_is_answered_and_a_request_is_not(tmp_path: Pa
         write_session(tmp_path, "11111111-a", ROUNDING, 5),
         write_session(tmp_path, "22222222-b", TALK, 6),
     ]
-    with closing(SessionIndex(tmp_path / "i", embedder=shared_embedder())) as index:
+    with closing(SessionIndex(tmp_path / "i", embedder=get_shared_embedder())) as index:
         index.sync(sessions)
         index.embed("/p")
         shown = find(index, "do bills round every amount by itself?")

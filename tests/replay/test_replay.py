@@ -148,7 +148,7 @@ async def test_a_replay_ranks_memories_by_words_alone(
         raise InputError("a replay needs no vectors")
 
     monkeypatch.setattr(memory_search, "is_embedder_installed", lambda: True)
-    monkeypatch.setattr(memory_search, "shared_embedder", embed)
+    monkeypatch.setattr(memory_search, "get_shared_embedder", embed)
     sources = [claude_session(tmp_path / f"{name}.jsonl", 4) for name in "ab"]
     rule = "Never use npm in this repository, we always use pnpm to install packages."
     _say(sources[0], "Request 1: look at part 1 of the shop.", rule)

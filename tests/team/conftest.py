@@ -12,7 +12,7 @@ from memorist.errors import RemoteChanged, RemoteRolledBack
 from memorist.settings import AutoMemorySettings, Policy, TeamSettings
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
-from memorist.team.shared_file import text_checksum
+from memorist.team.shared_file import compute_text_checksum
 from memorist.team.team_remote import (
     RemoteChange,
     RemoteListing,
@@ -49,7 +49,7 @@ class MemoryRemote:
             return None
         if known_state.id == self.id and int(known_state.version or 0) > self.version:
             raise RemoteRolledBack("it shows an older state")
-        there = {key: text_checksum(text) for key, text in self.texts.items()}
+        there = {key: compute_text_checksum(text) for key, text in self.texts.items()}
         return RemoteListing(
             state=RemoteState(id=self.id, version=version, tag=version),
             checksums=there,
@@ -67,7 +67,7 @@ class MemoryRemote:
         doing()
         for key, change in changes.items():
             found = self.texts.get(key)
-            if (text_checksum(found) if found is not None else "") != change.was:
+            if (compute_text_checksum(found) if found is not None else "") != change.was:
                 raise RemoteChanged(key)
         self.puts.append(dict(changes))
         for key, change in changes.items():

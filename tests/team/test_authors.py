@@ -22,7 +22,7 @@ from memorist.errors import InputError, RemoteRefused
 from memorist.store.disk_files import DiskFiles
 from memorist.team import team_store
 from memorist.team.git_remote import parse_revisions
-from memorist.team.shared_file import text_checksum
+from memorist.team.shared_file import compute_text_checksum
 from memorist.team.team_remote import (
     MAX_CHANGES_PER_MEMORY,
     ChangeAuthor,
@@ -226,7 +226,9 @@ def test_a_store_made_before_there_were_revisions_knows_the_last_of_each(tmp_pat
     """Opened again, it takes the last change of each memory as the first one that it knows, once."""
     path = tmp_path / "team.sqlite"
     store = open_team_store(str(path), most=20)
-    store.apply_writes("shop", {"a.md": TeamWrite("one\n", text_checksum("one\n"), "")}, "Jo")
+    store.apply_writes(
+        "shop", {"a.md": TeamWrite("one\n", compute_text_checksum("one\n"), "")}, "Jo"
+    )
     store.close()
     with closing(sqlite3.connect(path)) as old:
         old.execute("drop table team_revisions")
@@ -261,7 +263,7 @@ def test_the_newest_changes_of_each_memory_are_kept_in_order(
         done: list[tuple[str, str, bool]] = []
         for number, (key, author, deletes) in enumerate(writes):
             text = None if deletes else f"{number}\n"
-            write = TeamWrite(text, text_checksum(text) if text else "", now.get(key, ""))
+            write = TeamWrite(text, compute_text_checksum(text) if text else "", now.get(key, ""))
             assert store.apply_writes("shop", {key: write}, author) == {}
             if not deletes or now.get(key):
                 done.insert(0, (key, author, deletes))

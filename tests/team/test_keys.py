@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.team.shared_names import find_key_problem
+from memorist.team.shared_names import find_shared_name_problem
 from team.conftest import TOKEN, Machine, MemoryRemote, note
 
 BAD = [
@@ -54,7 +54,7 @@ def test_a_name_that_could_lead_elsewhere_is_refused(key: str) -> None:
     """Null, percent forms (nested too), Unicode forms, backslash, absolute, upwards, hidden, an
     index, what cannot be seen, a secret.
     """
-    assert find_key_problem(key)
+    assert find_shared_name_problem(key)
 
 
 @pytest.mark.covers("TM-3")
@@ -72,7 +72,7 @@ def test_a_name_that_could_lead_elsewhere_is_refused(key: str) -> None:
 )
 def test_an_ordinary_name_is_taken(key: str) -> None:
     """Names of any script, in folders, with a percent sign that hides nothing."""
-    assert find_key_problem(key) == ""
+    assert find_shared_name_problem(key) == ""
 
 
 @pytest.mark.covers("TM-3")
@@ -89,8 +89,8 @@ def test_a_name_that_passes_for_another_is_refused(key: str, present: str) -> No
     """Case, Unicode form and letters that look alike make one file of two on some machine, or one
     memory of two for some reader.
     """
-    assert find_key_problem(key, [present])
-    assert find_key_problem(key, [key]) in ("", find_key_problem(key))
+    assert find_shared_name_problem(key, [present])
+    assert find_shared_name_problem(key, [key]) in ("", find_shared_name_problem(key))
 
 
 @pytest.mark.covers("TM-3")
@@ -99,7 +99,7 @@ def test_a_name_that_passes_for_another_is_refused(key: str, present: str) -> No
 )
 def test_whatever_is_taken_stays_in_the_folder(key: str) -> None:
     """However it is decoded or normalised, a name that was taken names a file below the folder."""
-    if find_key_problem(key):
+    if find_shared_name_problem(key):
         return
     forms = [
         key,

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from memorist.core.text_analysis import encode_file_text
 from memorist.team.memory_merge import merge_texts, name_conflict_copy, split_sections
 from memorist.team.shared_file import (
+    compute_text_checksum,
     find_sharing_problem,
-    text_checksum,
     to_local_file,
     to_shared_text,
 )
@@ -138,7 +138,9 @@ def test_the_shared_form_of_a_shared_form_is_itself(text: str) -> None:
     once = to_shared_text(text.encode())
 
     assert to_shared_text(once.encode()) == once
-    assert text_checksum(to_shared_text(to_local_file(once, None))) == text_checksum(once)
+    assert compute_text_checksum(
+        to_shared_text(to_local_file(once, None))
+    ) == compute_text_checksum(once)
 
 
 @pytest.mark.covers("TM-4")

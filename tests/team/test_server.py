@@ -25,7 +25,7 @@ from memorist.errors import (
     UsageError,
 )
 from memorist.safety.server_access import LOOPBACK_NAMES, parse_host_name
-from memorist.team.shared_file import text_checksum
+from memorist.team.shared_file import compute_text_checksum
 from memorist.team.team_client import ServerAccess, ServerRemote
 from memorist.team.team_protocol import MAX_REQUEST_BYTES, derive_space_name_from_remote
 from memorist.team.team_remote import RemoteChange, RemoteState
@@ -659,7 +659,7 @@ def test_a_project_has_one_name_however_it_was_cloned() -> None:
     ]
 
     assert len({derive_space_name_from_remote(form) for form in forms}) == 1
-    assert text_checksum("a") != text_checksum("b")
+    assert compute_text_checksum("a") != compute_text_checksum("b")
 
 
 @pytest.mark.covers("SF-6")
@@ -691,7 +691,7 @@ def test_deletions_never_grow_a_team_beyond_what_a_client_reads(
     assert store.read_or_create_snapshot("shop").version == 0
     for number in range(5):
         assert ask(port, "PUT", "/v1/team/shop", change(f"k{number}.md", "x\n"))[0] == 200
-        was = text_checksum("x\n")
+        was = compute_text_checksum("x\n")
         assert ask(port, "PUT", "/v1/team/shop", change(f"k{number}.md", None, was))[0] == 200
 
     listing = client(port).fetch_listing(RemoteState())
@@ -712,8 +712,8 @@ def test_both_databases_keep_the_same(kind: str, tmp_path: Path) -> None:
     ):
         store = open_team_store(place, most=2)
         one, two = (
-            TeamWrite("one\n", text_checksum("one\n"), ""),
-            TeamWrite("two\n", text_checksum("two\n"), ""),
+            TeamWrite("one\n", compute_text_checksum("one\n"), ""),
+            TeamWrite("two\n", compute_text_checksum("two\n"), ""),
         )
 
         assert store.apply_writes("shop", {"a.md": one, "b.md": two}, "jo") == {}

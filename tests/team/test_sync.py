@@ -24,7 +24,7 @@ from memorist.errors import (
 )
 from memorist.settings import AutoMemorySettings, TeamSettings
 from memorist.store.disk_files import DiskFiles
-from memorist.team.shared_file import text_checksum
+from memorist.team.shared_file import compute_text_checksum
 from memorist.team.sync_difference import MASS_DELETION_COUNT
 from memorist.team.team_remote import RemoteListing, RemoteState
 from memorist.team.team_sync import TeamSync
@@ -380,9 +380,9 @@ def test_a_lying_remote_changes_nothing(tmp_path: Path) -> None:
         "huge.md": note("x" * 300_000),
     }
     remote.lies = {
-        "missing.md": text_checksum("x"),
-        "other.md": text_checksum("y"),
-        "../out.md": text_checksum("z"),
+        "missing.md": compute_text_checksum("x"),
+        "other.md": compute_text_checksum("y"),
+        "../out.md": compute_text_checksum("z"),
     }
     remote.sizes = {"huge.md": 300_100}
 

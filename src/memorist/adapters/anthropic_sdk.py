@@ -24,7 +24,7 @@ from anthropic.types.beta import (
 )
 
 from memorist.adapters.conversation import HostConversation
-from memorist.adapters.memory_tool import MemoryToolCommands, collect_evidence
+from memorist.adapters.memory_tool import MemoryToolCommands, collect_session_evidence
 from memorist.adapters.response_tap import atap_response, tap_response
 from memorist.adapters.wire_adapter import AdapterOptions, WireAdapter, WireCall
 from memorist.core.messages import JsonObject
@@ -160,7 +160,7 @@ class _MemoryToolBackend:
         files = (
             MemoryToolCommands(memory)
             if session is None
-            else MemoryToolCommands(memory, lambda: collect_evidence(session))
+            else MemoryToolCommands(memory, lambda: collect_session_evidence(session))
         )
         # The model may leave a field out; the command then says so.
         values = [getattr(command, field, None) for field in _COMMAND_FIELDS[name]]

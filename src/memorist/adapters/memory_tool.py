@@ -240,7 +240,7 @@ def format_size(size: int) -> str:
     return f"{value:.0f}{unit}" if value == int(value) else f"{value:.1f}{unit}"
 
 
-def is_generated(path: str) -> bool:
+def is_generated_memory_file(path: str) -> bool:
     """Whether memorist generates a file, so that it cannot be written."""
     return path.rsplit("/", 1)[-1].casefold() == INDEX_NAME.casefold()
 
@@ -249,7 +249,7 @@ def is_generated(path: str) -> bool:
 # other write.
 
 
-def collect_evidence(session: Session) -> WriteEvidence:
+def collect_session_evidence(session: Session) -> WriteEvidence:
     """Collect what can prove the origin of a memory from a conversation's transcript: the whole of
     it, including what was compacted.
     """
@@ -376,7 +376,11 @@ class MemoryToolCommands:
         changes = []
         for name in names:
             goal = f"{target}/{name.removeprefix(f'{source}/')}" if whole else target
-            if not parse_path(f"{ROOT}/{goal}") or is_generated(goal) or self._exists(goal):
+            if (
+                not parse_path(f"{ROOT}/{goal}")
+                or is_generated_memory_file(goal)
+                or self._exists(goal)
+            ):
                 raise InputError(
                     f"{ROOT}/{goal} cannot be taken: there is such a file already, or memorist "
                     f"makes it"

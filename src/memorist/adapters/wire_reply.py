@@ -11,7 +11,7 @@ from memorist.core.messages import JsonObject
 from memorist.engine.host_history import to_plain_json
 from memorist.errors import FormatError
 from memorist.formats.codec_registry import find_codec
-from memorist.models.call_failure import CallFailure, failure_from_status, is_too_long
+from memorist.models.call_failure import CallFailure, build_failure_from_status, is_context_too_long
 from memorist.models.event_stream import ReplyAssembler, parse_plain_reply
 from memorist.models.reply_assembly import assemble_anthropic, assemble_chat, assemble_responses
 
@@ -68,8 +68,8 @@ def is_too_long_response(status: int, data: bytes) -> bool:
         body: Any = msgspec.json.decode(data)
     except msgspec.DecodeError:
         body = None
-    return is_too_long(
-        failure_from_status(status, data[:2_000].decode("utf-8", "replace"), body, {})
+    return is_context_too_long(
+        build_failure_from_status(status, data[:2_000].decode("utf-8", "replace"), body, {})
     )
 
 
@@ -108,7 +108,7 @@ def is_too_long_error(error: BaseException | None) -> bool:
             status=status if isinstance(status, int) else 400,
             code=code if isinstance(code, str) else None,
         )
-        if is_too_long(fault):
+        if is_context_too_long(fault):
             return True
         error = error.__cause__
     return False

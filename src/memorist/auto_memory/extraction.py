@@ -72,7 +72,7 @@ from memorist.forks.fork_spec import (
     ForkSpec,
     ParentCall,
     Receipt,
-    discarded_receipt,
+    build_discarded_receipt,
 )
 from memorist.models.answer_schema import should_use_answer_form
 from memorist.ports import Model
@@ -465,7 +465,7 @@ class MemoryExtraction:
         if receipt.outcome is ForkOutcome.BLOCKED or self._is_stopped:
             return  # the cursor stays, so the next run sees these messages
         if receipt.outcome not in (ForkOutcome.CHANGED, ForkOutcome.UNCHANGED):
-            self._runtime.record_receipt(discarded_receipt(receipt))
+            self._runtime.record_receipt(build_discarded_receipt(receipt))
             self._runtime.emit(ExtractionFailed(receipt.said, receipt.outcome.value))
             return
         try:

@@ -11,7 +11,7 @@ from msgspec.structs import force_setattr
 from memorist.auto_memory.memory_file import parse_topic
 from memorist.auto_memory.memory_manifest import INDEX_NAME, is_single_line_path
 from memorist.core.text_analysis import replace_surrogates
-from memorist.forks.fork_permissions import is_same_name, path_problem
+from memorist.forks.fork_permissions import find_path_text_problem, is_same_name
 from memorist.safety.secrets import redact
 
 Actor = Literal[
@@ -159,7 +159,7 @@ def find_memory_path_problem(
     """
     parts = path.split("/")
     checks = (
-        (path_problem(path) or "", bool(path_problem(path))),
+        (find_path_text_problem(path) or "", bool(find_path_text_problem(path))),
         ("The path begins at the root.", path.startswith("/")),
         ("The path leads out of the folder.", any(part in ("", ".", "..") for part in parts)),
         ("A name in the path begins with a dot.", any(part.startswith(".") for part in parts)),

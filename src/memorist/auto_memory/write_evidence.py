@@ -20,8 +20,8 @@ from memorist.auto_memory.statements.user_prose import (
 )
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import DocumentBlock, Message, Origin, UnknownBlock
-from memorist.safety.text_view import remove_colors
-from memorist.transcript.typed_replies import with_typed_replies
+from memorist.safety.terminal_text import remove_colors
+from memorist.transcript.typed_replies import insert_typed_replies
 
 # The user's own words in a typed message, without quotations, pasted text and reported speech
 # (SF-2).
@@ -291,7 +291,7 @@ def collect_write_evidence(session: str, messages: Iterable[Message]) -> WriteEv
     """
     user: list[tuple[str, str]] = []
     outside: list[str] = []
-    for message in with_typed_replies(messages):
+    for message in insert_typed_replies(messages):
         outside += [result.text for result in message.tool_results]
         outside += _attached_texts(message)
         if message.origin in _OUTSIDE_ORIGINS:

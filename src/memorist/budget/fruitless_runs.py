@@ -8,7 +8,7 @@ import sqlite3
 from itertools import takewhile
 
 from memorist.forks.fork_spec import ForkOutcome
-from memorist.models.server_location import is_near_model
+from memorist.models.server_location import is_model_on_own_network
 from memorist.settings import SpendSettings
 from memorist.store.spend_rows import DAY_SECONDS, epoch_day
 
@@ -48,7 +48,7 @@ def count_fruitless_runs(
     fruitless = [ForkOutcome.OVER_LIMIT, ForkOutcome.LOOPED]
     if label in LABELS_THAT_CHANGE:
         fruitless.append(ForkOutcome.UNCHANGED)
-    if is_near_model(model):
+    if is_model_on_own_network(model):
         fruitless.append(ForkOutcome.TIMED_OUT)
     rows = database.execute(
         "select outcome, requests from receipts where label = ? and model = ? and started >= ? "

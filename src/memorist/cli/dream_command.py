@@ -26,7 +26,7 @@ from memorist.dream.dream_archive import list_archived
 from memorist.dream.dream_gates import GateClosed, GateOpen
 from memorist.dream.dream_journal import (
     DreamReport,
-    journal_path,
+    get_journal_path,
     read_journal,
     render_report_lines,
 )
@@ -166,7 +166,7 @@ def dream_journal_command(as_json: bool) -> None:
     Example: memorist dream journal
     """
     with open_dreams("structural") as ((_, memory, _),):
-        path, text = journal_path(memory.layout), read_journal(memory.layout)
+        path, text = get_journal_path(memory.layout), read_journal(memory.layout)
     if as_json:
         output.print_json({"path": str(path), "journal": text})
     else:

@@ -30,7 +30,7 @@ from memorist.team.remote_location import (
     read_remote_location,
     save_remote_location,
 )
-from memorist.team.shared_names import find_key_problem
+from memorist.team.shared_names import find_shared_name_problem
 from memorist.team.sync_report import TeamSyncReport
 from memorist.team.team_remote import RemoteState
 from memorist.team.team_sharing import share_memories
@@ -190,7 +190,7 @@ def team_log_command(path: str, limit: int, as_json: bool) -> None:
     Example: memorist team log
     """
     key = path.removeprefix(TEAM_PREFIX)
-    if path and (problem := find_key_problem(key)):
+    if path and (problem := find_shared_name_problem(key)):
         raise InputError(
             f"{output.replace_invalid_utf8(path)} is no name of a team memory: {problem}"
         )

@@ -101,7 +101,7 @@ from memorist.errors import StoreError
 from memorist.events import CompactionFailed, ConversationCompacted, ResultsStored
 from memorist.extensions import SessionExtension, SessionReply
 from memorist.forks.fork_spec import Receipt
-from memorist.models.model_choice import open_sibling
+from memorist.models.model_choice import open_sibling_model
 from memorist.models.model_pricing import MILLION, ModelPrice
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
@@ -655,7 +655,7 @@ class Compactor(SessionExtension):
         )
         own = self._runtime.model
         if strategy == "inline" and call.predecessor and own is not None:
-            model = open_sibling(own, call.predecessor, self._runtime.settings.models)
+            model = open_sibling_model(own, call.predecessor, self._runtime.settings.models)
             if model is not None:
                 try:
                     found = await ask(replace(self._runtime, model=model))

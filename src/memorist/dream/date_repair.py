@@ -24,16 +24,19 @@ _RECURRING = re.compile(
 )
 
 
-def can_be_dated(topic: Topic) -> bool:
+def may_hold_relative_date(topic: Topic) -> bool:
     """Tell cheaply whether a date in it could be made absolute, before its lines' times are looked
     up.
     """
     if topic.kind is not MemoryKind.PROJECT or topic.provenance.status != "active":
         return False
-    return date_lines(topic.body, dict.fromkeys(topic.body.splitlines(), 0.0)) != topic.body
+    return (
+        make_line_dates_absolute(topic.body, dict.fromkeys(topic.body.splitlines(), 0.0))
+        != topic.body
+    )
 
 
-def date_description(description: str, text: str, times: Mapping[str, float]) -> str:
+def make_description_dates_absolute(description: str, text: str, times: Mapping[str, float]) -> str:
     """Make the description's dates absolute if it is the beginning of a line of the text and then
     means the same days.
     """
@@ -44,7 +47,7 @@ def date_description(description: str, text: str, times: Mapping[str, float]) ->
     return description
 
 
-def date_lines(text: str, times: Mapping[str, float]) -> str:
+def make_line_dates_absolute(text: str, times: Mapping[str, float]) -> str:
     """Make the dates of each line absolute by when it was written (seconds since the epoch, UTC);
     lines without a time stay.
     """

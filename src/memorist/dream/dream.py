@@ -41,7 +41,7 @@ from memorist.dream.dream_model_task import (
 )
 from memorist.dream.dream_review import ReviewedChanges, max_retired_memories, review_model_changes
 from memorist.dream.dream_workspace import (
-    DreamDependencies,
+    DreamWorkspace,
     PreparedDream,
     append_journal,
     apply_dream,
@@ -59,7 +59,7 @@ from memorist.forks.fork_spec import (
     ForkSpec,
     ParentCall,
     Receipt,
-    discarded_receipt,
+    build_discarded_receipt,
 )
 from memorist.models.answer_schema import should_use_answer_form
 from memorist.ports import Model, discover_window
@@ -123,9 +123,9 @@ class Dream(SessionExtension):
         """The current settings: a flag may change them during a session."""
         return self._runtime.flags.apply_to(self._runtime.settings.dream)
 
-    def _workspace(self) -> DreamDependencies:
+    def _workspace(self) -> DreamWorkspace:
         runtime = self._runtime
-        return DreamDependencies(
+        return DreamWorkspace(
             layout=self._layout,
             project=self._context.project,
             files=runtime.files,
@@ -242,7 +242,7 @@ class Dream(SessionExtension):
                 prepare_dream, workspace, self._past_sessions(), sessions
             )
             fork = await self._run_fork(runtime.model, prepared, why, asked=asked)
-        receipt = fork.receipt and discarded_receipt(fork.receipt)
+        receipt = fork.receipt and build_discarded_receipt(fork.receipt)
         try:
             dreamt, events = await _run_uninterrupted(
                 lambda: apply_dream(workspace, fork.changes, fork.evidence, dry_run=dry_run)
@@ -327,7 +327,7 @@ class Dream(SessionExtension):
         if receipt.outcome is ForkOutcome.BLOCKED:
             return _DreamForkResult(failed=receipt.said, is_reportable=False)
         if receipt.outcome not in COMPLETED_OUTCOMES:
-            runtime.record_receipt(discarded_receipt(receipt))
+            runtime.record_receipt(build_discarded_receipt(receipt))
             return _DreamForkResult(failed=receipt.said or receipt.outcome.value)
         return _DreamForkResult(
             changes=self._review_fork(overlay, prepared, material),
@@ -445,5 +445,5 @@ def _correct_receipt(receipt: Receipt, model: ReviewedChanges, dreamt: DreamRepo
     return (
         replace(receipt, files=files, outcome=ForkOutcome.CHANGED)
         if files
-        else discarded_receipt(receipt)
+        else build_discarded_receipt(receipt)
     )

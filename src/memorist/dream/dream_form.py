@@ -22,7 +22,7 @@ from memorist.core.token_count import estimate_text_tokens
 from memorist.core.utc_time import format_utc_day
 from memorist.core.word_stems import stem_word
 from memorist.dream.dream_model_task import DreamMaterial, FittedMaterial, UserUtterance
-from memorist.dream.dream_review import says_all
+from memorist.dream.dream_review import covers_whole_memory
 from memorist.forks.answer_form import (
     AnswerForm,
     build_object_list_schema,
@@ -151,7 +151,9 @@ def _retire_repeats(
         topics = [shown.topics[number - 1] for number in numbers]
         for topic in reversed(topics):
             others = [each for each in topics if each is not topic and each.path not in retired]
-            fuller = next((each for each in others if says_all(each.body, topic.body)), None)
+            fuller = next(
+                (each for each in others if covers_whole_memory(each.body, topic.body)), None
+            )
             if fuller is not None and topic.path not in retired:
                 retired.add(topic.path)
                 yield WriteFileCall(shown.path(topic), f"retired: {fuller.name} says it\n")

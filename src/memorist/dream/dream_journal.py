@@ -90,9 +90,9 @@ def summarize_acts(acts: Sequence[DreamAct]) -> str:
 
 def read_journal(where: MemoryLayout) -> str:
     """What dreams did to a memory, oldest first; empty before the first. Raises StoreError."""
-    return (read_if_exists(DiskFiles(), journal_path(where)) or b"").decode("utf-8", "replace")
+    return (read_if_exists(DiskFiles(), get_journal_path(where)) or b"").decode("utf-8", "replace")
 
 
-def journal_path(where: MemoryLayout) -> Path:
+def get_journal_path(where: MemoryLayout) -> Path:
     """Return the path of the journal of dreams."""
     return where.dream / "journal.md"

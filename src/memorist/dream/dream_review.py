@@ -199,13 +199,13 @@ def _is_said_elsewhere(
     """Tell whether one other memory, as the model leaves it, says what a memory says."""
     body = _read_body(path, old)
     return any(
-        says_all(_read_body(other, data), body)
+        covers_whole_memory(_read_body(other, data), body)
         for other, data in _overlay(before, changed).items()
         if other != path
     )
 
 
-def says_all(text: str, body: str) -> bool:
+def covers_whole_memory(text: str, body: str) -> bool:
     """Tell whether a text, or a line of it, holds every word of a memory, rules out the same and
     keeps what comes before what: "do not use it" holds every word of "use it".
     """

@@ -30,7 +30,7 @@ from memorist.dream.daily_log import DailyLogs
 from memorist.dream.dream_journal import (
     JOURNAL_HEADING,
     DreamReport,
-    journal_path,
+    get_journal_path,
     render_journal_entry,
     summarize_acts,
 )
@@ -58,7 +58,7 @@ MAX_WRITE_TRIES = 3
 """How often a dream starts over because a file changed meanwhile."""
 
 
-class DreamDependencies(Struct, frozen=True, kw_only=True):
+class DreamWorkspace(Struct, frozen=True, kw_only=True):
     """The folder and the dependencies for working on it."""
 
     layout: MemoryLayout
@@ -98,7 +98,7 @@ class PreparedDream(Struct, frozen=True, kw_only=True):
 
 
 @contextlib.contextmanager
-def open_dream_memory(workspace: DreamDependencies) -> Iterator[AutoMemory]:
+def open_dream_memory(workspace: DreamWorkspace) -> Iterator[AutoMemory]:
     """Open the memory for the calling thread."""
     memory = AutoMemory(
         workspace.layout,
@@ -115,7 +115,7 @@ def open_dream_memory(workspace: DreamDependencies) -> Iterator[AutoMemory]:
 
 
 def prepare_dream(
-    workspace: DreamDependencies,
+    workspace: DreamWorkspace,
     past: Sequence[PastSessionLocation] = (),
     chosen: Sequence[str] = (),
 ) -> PreparedDream:
@@ -155,7 +155,7 @@ def prepare_dream(
 
 
 def apply_dream(
-    workspace: DreamDependencies,
+    workspace: DreamWorkspace,
     model: ReviewedChanges,
     evidence: WriteEvidence,
     *,
@@ -184,7 +184,7 @@ def apply_dream(
 class _DreamWriter:
     def __init__(
         self,
-        workspace: DreamDependencies,
+        workspace: DreamWorkspace,
         memory: AutoMemory,
         model: ReviewedChanges,
         behind: WriteEvidence,
@@ -343,12 +343,12 @@ def _stale_mark(stale: StaleMemory) -> str:
     return f"{stale.path}: {_tell_stale(stale)}"
 
 
-def append_journal(workspace: DreamDependencies, report: DreamReport) -> None:
+def append_journal(workspace: DreamWorkspace, report: DreamReport) -> None:
     """Append a dream to the journal.
 
     If the disk refuses, only the entry is lost: the history has the change.
     """
-    path = journal_path(workspace.layout)
+    path = get_journal_path(workspace.layout)
     with contextlib.suppress(StoreError), hold_lock(workspace.layout.lock):
         new = workspace.files.facts(path) is None
         workspace.files.append(

@@ -51,7 +51,7 @@ In a rule ("no deploys on Friday") they always mean the same.
 """
 
 
-def text_meaning_key(text: str) -> tuple[str, ...]:
+def compute_text_meaning_key(text: str) -> tuple[str, ...]:
     """Reduce a text to what can carry meaning; equal for texts that say the same.
 
     Empty for a text without words.
@@ -78,13 +78,13 @@ def _fold_prose(line: str) -> str:
     return mark + (rest[0].lower() + rest[1:] if rest.split(" ", 1)[0].istitle() else rest)
 
 
-def memory_merge_key(topic: Topic) -> tuple[object, ...] | None:
+def compute_memory_merge_key(topic: Topic) -> tuple[object, ...] | None:
     """Return a key that is equal for memories that say the same.
 
     None for one that is never merged: without text, with a broken header, superseded, or relative
     to its day.
     """
-    body = text_meaning_key(topic.body)
+    body = compute_text_meaning_key(topic.body)
     if (
         not body
         or topic.header_problem
@@ -101,7 +101,7 @@ def memory_merge_key(topic: Topic) -> tuple[object, ...] | None:
     )
 
 
-def unnumbered_path(topic: Topic) -> str:
+def get_unnumbered_path(topic: Topic) -> str:
     """Return the path to whose name memorist appended a number because it was taken; empty for any
     other memory.
 
@@ -117,7 +117,7 @@ def unnumbered_path(topic: Topic) -> str:
     )
 
 
-def is_equal(one: Topic, other: Topic) -> bool:
+def are_equal_memories(one: Topic, other: Topic) -> bool:
     """Tell whether two memories are equal to the letter except for name and origin: text, kind,
     description, rest of the header.
     """
@@ -158,7 +158,7 @@ def _extra_description(topic: Topic, body: tuple[str, ...]) -> tuple[str, ...]:
     """Return what the description adds; empty if it is the beginning of the text, as generated ones
     are.
     """
-    found = text_meaning_key(topic.description)
+    found = compute_text_meaning_key(topic.description)
     start, whole = "".join(found), " ".join(body)
     cut = start.removesuffix("…").rstrip()
     if whole.startswith(cut) and (cut != start or not whole[len(cut) : len(cut) + 1].isalnum()):

@@ -13,7 +13,7 @@ from memorist.auto_memory.line_authors import blame_lines
 from memorist.auto_memory.memory_changes import Actor, RecordedChange
 from memorist.auto_memory.memory_file import Topic, parse_topic
 from memorist.auto_memory.memory_manifest import INDEX_NAME, MAX_FILE_BYTES
-from memorist.dream.date_repair import can_be_dated, prove_line_times
+from memorist.dream.date_repair import may_hold_relative_date, prove_line_times
 from memorist.dream.memory_conflicts import InstructionSource
 from memorist.ports import FileSystem
 from memorist.store.disk_files import read_if_exists
@@ -129,4 +129,4 @@ def list_paths_with_relative_dates(topics: Sequence[Topic]) -> tuple[str, ...]:
     """Return paths of the memories in which a date could be made absolute if its lines' times were
     known.
     """
-    return tuple(topic.path for topic in topics if can_be_dated(topic))
+    return tuple(topic.path for topic in topics if may_hold_relative_date(topic))

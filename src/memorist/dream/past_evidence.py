@@ -29,7 +29,7 @@ from memorist.ports import FileSystem
 from memorist.settings import ContextSettings
 from memorist.store.home_layout import SessionLayout
 from memorist.store.transcript_reader import read_transcript
-from memorist.transcript.typed_replies import with_typed_replies
+from memorist.transcript.typed_replies import insert_typed_replies
 
 MAX_PAST_SESSIONS = 20
 """Newest past sessions that one dream reads."""
@@ -128,7 +128,7 @@ def _add_session_evidence(
     evidence: PastEvidence, session: str, at: float, transcript: Path
 ) -> PastEvidence:
     entries = (entry for entry in read_transcript(transcript) if isinstance(entry, Message))
-    messages = list(with_typed_replies(entries))
+    messages = list(insert_typed_replies(entries))
     behind = collect_write_evidence(session, messages)
     own = dict(behind.user_messages)
     sayings = [

@@ -15,9 +15,13 @@ from memorist.auto_memory.memory_changes import MemoryChange
 from memorist.auto_memory.memory_file import Topic, Trust, with_body, with_header
 from memorist.auto_memory.visible_memory import find_memory_suspicions
 from memorist.core.text_analysis import encode_file_text
-from memorist.dream.date_repair import date_description, date_lines
+from memorist.dream.date_repair import make_description_dates_absolute, make_line_dates_absolute
 from memorist.dream.dream_questions import MemoryRemovalQuestion, choose_questions
-from memorist.dream.duplicate_memories import is_equal, memory_merge_key, unnumbered_path
+from memorist.dream.duplicate_memories import (
+    are_equal_memories,
+    compute_memory_merge_key,
+    get_unnumbered_path,
+)
 from memorist.dream.link_repair import LinkTargets, repair_links
 from memorist.dream.memory_conflicts import (
     DatedMemory,
@@ -35,7 +39,7 @@ class DreamAct(Struct, frozen=True, kw_only=True):
 
     path: str
     did: str
-    """`merged`, `date_lines`, `unlinked`, `retired`, `changed` or `added`."""
+    """`merged`, `make_line_dates_absolute`, `unlinked`, `retired`, `changed` or `added`."""
     why: str
 
 
@@ -60,8 +64,8 @@ def plan_dream(snapshot: MemorySnapshot, *, max_questions: int) -> DreamPlan:
             topic = now[path]
             edited = _edit_topic(
                 topic,
-                date_lines(topic.body, times),
-                date_description(_header_description(topic), topic.body, times),
+                make_line_dates_absolute(topic.body, times),
+                make_description_dates_absolute(_header_description(topic), topic.body, times),
             )
             _replace_topic(
                 now,
@@ -167,12 +171,12 @@ def _unnumbered_original(topic: Topic, now: Mapping[str, Topic], snapshot: Memor
     """
     base = (
         None
-        if topic.path in snapshot.foreign or memory_merge_key(topic) is None
-        else now.get(unnumbered_path(topic))
+        if topic.path in snapshot.foreign or compute_memory_merge_key(topic) is None
+        else now.get(get_unnumbered_path(topic))
     )
     return (
         base
-        if base is not None and base.path not in snapshot.kept and is_equal(base, topic)
+        if base is not None and base.path not in snapshot.kept and are_equal_memories(base, topic)
         else topic
     )
 
@@ -186,7 +190,7 @@ def _merge_duplicates(
         found = (
             None
             if topic.path in snapshot.kept
-            else memory_merge_key(_unnumbered_original(topic, now, snapshot))
+            else compute_memory_merge_key(_unnumbered_original(topic, now, snapshot))
         )
         if found is not None:
             groups.setdefault(found, []).append(topic)
@@ -207,7 +211,7 @@ def _merge_duplicates(
                 topic.path in snapshot.foreign,
                 not topic.pinned,
                 _TRUST_RANK[topic.provenance.trust],
-                bool(unnumbered_path(topic)),
+                bool(get_unnumbered_path(topic)),
                 topic.provenance.created,
                 topic.path,
             ),

@@ -21,8 +21,8 @@ from memorist.formats.transcript_format import TranscriptEntry
 from memorist.rollouts.message_effects import MessageTaskEffect, classify_effect_on_task
 from memorist.transcript.call_outcome import (
     find_error_line,
+    get_result_head_and_tail,
     parse_call_outcome,
-    result_head_and_tail,
 )
 from memorist.transcript.tool_actions import CommandAction, parse_tool_action
 
@@ -108,7 +108,7 @@ class _FailureCounter:
             called = self._open.pop(result.tool_use_id, None)
             if called is None:
                 continue
-            ends = result_head_and_tail(result)
+            ends = get_result_head_and_tail(result)
             if parse_call_outcome(result, called, ends).ok is False:
                 failure = called.short, find_error_line(*ends)
                 self.repeated += failure in self._seen

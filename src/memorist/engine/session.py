@@ -48,8 +48,8 @@ from memorist.formats.codec_registry import find_codec
 from memorist.formats.request_codec import OUTPUT_LIMIT_KEYS
 from memorist.formats.transcript_format import CompactionBoundary
 from memorist.models.context_window import resolve_window
+from memorist.models.context_window_observer import ContextWindowObserver
 from memorist.models.model_pricing import ModelPrice, find_request_price
-from memorist.models.window_observer import WindowObserver
 from memorist.ports import Request
 from memorist.session_memory.conversation_tracker import ConversationTracker
 from memorist.session_memory.notes_trigger import NotesDue
@@ -105,7 +105,7 @@ class Session:
         self._reply: JsonObject | None = None
         self._recovery_tried = False
         self._limits_key: tuple[object, ...] = ()
-        self._window_observer = WindowObserver()
+        self._window_observer = ContextWindowObserver()
         self._cache_watcher = CacheWatcher()
         self._provider_edits = ProviderEdits(
             self._format, log.runtime.settings.compaction, is_main=log.context.host.main

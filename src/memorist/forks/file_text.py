@@ -152,7 +152,7 @@ def _matches_parts(parts: list[str], names: list[str]) -> bool:
     return len(names) in used
 
 
-def edit_transform(call: EditFileCall | InsertTextCall | WriteFileCall) -> TextTransform:
+def build_edit_transform(call: EditFileCall | InsertTextCall | WriteFileCall) -> TextTransform:
     """The change of a file's text that a call asks for."""
 
     def make(text: str | None) -> str | PatchRejection:
@@ -176,7 +176,7 @@ def edit_transform(call: EditFileCall | InsertTextCall | WriteFileCall) -> TextT
     return make
 
 
-def patch_transform(file: FilePatch) -> TextTransform:
+def build_patch_transform(file: FilePatch) -> TextTransform:
     """The change of one file that a patch asks for."""
 
     def make(text: str | None) -> str | PatchRejection:

@@ -88,14 +88,14 @@ class ApplyPatchCall(Struct, frozen=True, tag="apply_patch"):
     files: tuple[FilePatch, ...]
 
 
-class MisformedCall(Struct, frozen=True, tag="bad"):
+class MalformedToolCall(Struct, frozen=True, tag="bad"):
     """A known tool with invalid input: `why` goes back to the model."""
 
     name: str
     why: str
 
 
-class UnknownCall(Struct, frozen=True, tag="unknown"):
+class UnknownToolCall(Struct, frozen=True, tag="unknown"):
     """A tool that a fork does not have."""
 
     name: str
@@ -111,7 +111,7 @@ FileToolCall = (
     | ShellCall
     | ApplyPatchCall
 )
-ForkToolCall = FileToolCall | MisformedCall | UnknownCall
+ForkToolCall = FileToolCall | MalformedToolCall | UnknownToolCall
 
 
 # Parsing tool calls by the names and inputs that hosts use. Pure.
@@ -125,18 +125,18 @@ _REPLACE_ALL_KEYS: Final = ("replace_all", "replaceAll")
 
 
 def parse_tool_call(use: ToolUse) -> ForkToolCall:
-    """Parse a tool call. `MisformedCall` says what is wrong with the input of a known tool."""
+    """Parse a tool call. `MalformedToolCall` says what is wrong with the input of a known tool."""
     reader = (
         None
         if use.namespace or use.name.startswith("mcp__")
         else _CALL_PARSERS.get(_normalize_tool_name(use.name))
     )
     if reader is None:
-        return UnknownCall(use.name)
+        return UnknownToolCall(use.name)
     try:
         return reader(use)
     except FormatError as problem:
-        return MisformedCall(use.name, str(problem))
+        return MalformedToolCall(use.name, str(problem))
 
 
 def has_edit_tool(names: Iterable[str]) -> bool:

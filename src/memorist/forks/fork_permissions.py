@@ -17,7 +17,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from memorist.forks.fork_spec import FolderAccess, ForkPermission, NoTools, SingleFileEdit
-from memorist.forks.shell_policy import CommandRefused, judge_command
+from memorist.forks.shell_policy import CommandRefused, judge_shell_command
 
 _INVISIBLE_CATEGORIES = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Unicode categories: control, format (zero width, direction), surrogate, line and paragraph
@@ -191,7 +191,7 @@ def _check_folder_shell(permission: FolderAccess, command: str) -> PermissionDen
             "Commands are not allowed here, since the paths that they read are not limited: "
             "use the tools that read and search."
         )
-    judged = judge_command(command)
+    judged = judge_shell_command(command)
     return (
         PermissionDenied(f"Only read-only commands are allowed here. {judged.why}")
         if isinstance(judged, CommandRefused)
@@ -238,7 +238,7 @@ def has_invisible_characters(name: str) -> bool:
     )
 
 
-def path_problem(requested: str) -> str | None:
+def find_path_text_problem(requested: str) -> str | None:
     """Why a path is refused from its text alone, in one sentence for the model; None when it may be
     resolved.
 

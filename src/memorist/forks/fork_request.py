@@ -115,7 +115,7 @@ def _tool_names(codec: Codec, body: JsonObject) -> Iterator[str]:
             yield from (name for name in names if isinstance(name, str))
 
 
-def edit_instructions(method: EditMethod, prompts: ForkPrompts) -> str:
+def render_edit_instructions(method: EditMethod, prompts: ForkPrompts) -> str:
     """The part of the instruction that explains how to change files; empty when the fork changes
     none.
     """
@@ -131,7 +131,7 @@ def edit_instructions(method: EditMethod, prompts: ForkPrompts) -> str:
 
 
 def _task_text(spec: ForkSpec, way: EditMethod, texts: ForkPrompts) -> str:
-    form = edit_instructions(way, texts)
+    form = render_edit_instructions(way, texts)
     task = spec.form.instruction if way is EditMethod.FORM and spec.form else spec.instruction
     parts = [task.strip(), "" if form in task else form]
     return "\n\n".join(part for part in parts if part)

@@ -241,7 +241,7 @@ class Receipt(Struct, frozen=True, kw_only=True):
     """Its requests, in order."""
 
 
-def skipped_receipt(
+def build_skipped_receipt(
     label: str,
     why: str,
     *,
@@ -256,7 +256,7 @@ def skipped_receipt(
     return Receipt(label=label, why=why, model=model, started=now, outcome=outcome, said=reason)
 
 
-def discarded_receipt(receipt: Receipt, why: str = "") -> Receipt:
+def build_discarded_receipt(receipt: Receipt, why: str = "") -> Receipt:
     """The receipt of a fork whose work on a copy was discarded: it changed nothing (FK-8). `why`,
     when given, replaces the text of its last reply.
     """

@@ -38,7 +38,7 @@ _GIT_SETTINGS = (
 )
 
 
-def command_environment() -> dict[str, str]:
+def build_command_environment() -> dict[str, str]:
     """The whole environment of a command: where programs are, a locale, and settings that keep git
     from writing and from starting programs.
     """
@@ -85,7 +85,7 @@ async def run_limited_program(
     process = await asyncio.create_subprocess_exec(
         *argv,
         cwd=cwd,
-        env=command_environment(),
+        env=build_command_environment(),
         start_new_session=True,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,

@@ -66,7 +66,7 @@ class ShellWord(Struct, frozen=True):
         )
 
 
-def judge_command(command: str) -> ReadOnlyCommand | CommandRefused:
+def judge_shell_command(command: str) -> ReadOnlyCommand | CommandRefused:
     """Judge whether a command line only reads."""
     if len(command) > MAX_COMMAND_CHARACTERS:
         return CommandRefused("The command is too long.")

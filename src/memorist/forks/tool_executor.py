@@ -24,8 +24,8 @@ from memorist.errors import InputError, StoreError
 from memorist.forks.file_search import list_files, search_files
 from memorist.forks.file_text import (
     TextTransform,
-    edit_transform,
-    patch_transform,
+    build_edit_transform,
+    build_patch_transform,
     render_file_lines,
 )
 from memorist.forks.file_tool_calls import (
@@ -34,11 +34,11 @@ from memorist.forks.file_tool_calls import (
     ForkToolCall,
     InsertTextCall,
     ListFilesCall,
-    MisformedCall,
+    MalformedToolCall,
     ReadFileCall,
     SearchCall,
     ShellCall,
-    UnknownCall,
+    UnknownToolCall,
     WriteFileCall,
 )
 from memorist.forks.fork_permissions import (
@@ -52,7 +52,7 @@ from memorist.forks.fork_permissions import (
     UnresolvedPath,
     WriteRequest,
     check_permission,
-    path_problem,
+    find_path_text_problem,
 )
 from memorist.forks.fork_spec import (
     FileChange,
@@ -62,7 +62,7 @@ from memorist.forks.fork_spec import (
     SingleFileEdit,
 )
 from memorist.forks.shell_command import run_limited_program
-from memorist.forks.shell_policy import CommandRefused, judge_command
+from memorist.forks.shell_policy import CommandRefused, judge_shell_command
 from memorist.ports import FileSystem
 
 MAX_TOOL_FILE_BYTES = 1_000_000
@@ -173,7 +173,7 @@ class ToolExecutor:
         match call:
             case EditFileCall() | InsertTextCall() | WriteFileCall():
                 return self._apply_changes(
-                    [(call.path, isinstance(call, WriteFileCall), edit_transform(call))]
+                    [(call.path, isinstance(call, WriteFileCall), build_edit_transform(call))]
                 )
             case ApplyPatchCall():
                 return self._apply_patch(call.files)
@@ -183,11 +183,11 @@ class ToolExecutor:
                 return await self._search(call)
             case ShellCall():
                 return await self._run_shell(call)
-            case MisformedCall() | UnknownCall():
+            case MalformedToolCall() | UnknownToolCall():
                 return self._reject_call(call)
 
-    def _reject_call(self, call: MisformedCall | UnknownCall) -> ToolAnswer:
-        if isinstance(call, MisformedCall):
+    def _reject_call(self, call: MalformedToolCall | UnknownToolCall) -> ToolAnswer:
+        if isinstance(call, MalformedToolCall):
             return _error_answer(call.why)
         return self._check_request(OtherToolRequest(call.name)) or _error_answer(
             f"The tool {call.name} is not offered here."
@@ -201,7 +201,7 @@ class ToolExecutor:
         return _error_answer(f"Denied. {denied.reason}")
 
     def _resolve_path(self, asked: str) -> ResolvedPath | UnresolvedPath:
-        problem = path_problem(asked)
+        problem = find_path_text_problem(asked)
         if problem or self.folder is None:
             return UnresolvedPath(asked[:200], problem or "No path can be used here.")
         try:
@@ -279,7 +279,7 @@ class ToolExecutor:
 
     async def _run_shell(self, call: ShellCall) -> ToolAnswer:
         refused = self._check_request(ShellRequest(call.command))
-        judged = judge_command(call.command)
+        judged = judge_shell_command(call.command)
         if refused or isinstance(judged, CommandRefused) or self.folder is None:
             return refused or _error_answer("Commands cannot be run here.")
         if call.workdir:
@@ -319,7 +319,10 @@ class ToolExecutor:
                 "Files are not deleted or moved here."
             )
         return self._apply_changes(
-            [(file.path, isinstance(file, AddFilePatch), patch_transform(file)) for file in files]
+            [
+                (file.path, isinstance(file, AddFilePatch), build_patch_transform(file))
+                for file in files
+            ]
         )
 
     def _apply_changes(self, wanted: Sequence[tuple[str, bool, TextTransform]]) -> ToolAnswer:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from memorist.core.prompt_templates import load_prompt
 from memorist.errors import SettingsError, StoreError
-from memorist.forks.fork_permissions import path_problem
+from memorist.forks.fork_permissions import find_path_text_problem
 from memorist.magic_docs.document_header import find_header, is_markdown
 from memorist.magic_docs.document_prompt import MagicDocPrompts
 from memorist.ports import FileSystem
@@ -68,7 +68,7 @@ def resolve_document(scope: DocumentScope, path: str) -> Path | str:
     """Resolve a document, or return why it is not updated: it must be a plain file inside the
     project, and no link may lead out. Raises StoreError.
     """
-    problem = path_problem(path)
+    problem = find_path_text_problem(path)
     if problem:
         return problem
     files = scope.files
@@ -91,7 +91,7 @@ def resolve_document(scope: DocumentScope, path: str) -> Path | str:
 
 def find_document_at_path(scope: DocumentScope, path: str) -> FoundDocument | None:
     """Return the Magic Doc at a path that was read; None for any other or unreadable file."""
-    if path_problem(path):
+    if find_path_text_problem(path):
         return None
     named = scope.project / path
     try:

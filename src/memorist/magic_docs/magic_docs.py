@@ -27,7 +27,7 @@ from memorist.forks.fork_spec import (
     ForkSpec,
     ParentCall,
     SingleFileEdit,
-    discarded_receipt,
+    build_discarded_receipt,
 )
 from memorist.magic_docs.document_check import (
     AcceptedUpdate,
@@ -264,7 +264,7 @@ class MagicDocs(SessionExtension):
             self._report_skipped(path, (receipt.said,))
             return  # what was heard is looked at by the next update
         if receipt.outcome not in (ForkOutcome.CHANGED, ForkOutcome.UNCHANGED):
-            runtime.record_receipt(discarded_receipt(receipt))
+            runtime.record_receipt(build_discarded_receipt(receipt))
             self._report_skipped(path, (receipt.said,))
             return
         refused = await self._write_update(
@@ -274,7 +274,7 @@ class MagicDocs(SessionExtension):
             ),
         )
         if refused != ():
-            receipt = discarded_receipt(
+            receipt = build_discarded_receipt(
                 receipt, "\n".join(filter(None, (receipt.said, *(refused or ()))))
             )
         runtime.record_receipt(receipt)

@@ -26,7 +26,7 @@ from memorist.store.disk_files import read_if_exists
 from memorist.store.home_layout import SessionLayout
 from memorist.store.session_rows import list_sessions_newest_first
 from memorist.store.transcript_reader import read_transcript
-from memorist.transcript.typed_replies import with_typed_replies
+from memorist.transcript.typed_replies import insert_typed_replies
 
 MAX_SEARCHED_SESSIONS = 20
 """Newest sessions that are searched when none is named."""
@@ -148,7 +148,7 @@ class ProjectSessions:
         for each in self._searched_sessions(id_prefix):
             likely = [
                 message
-                for message in with_typed_replies(self._messages(each))
+                for message in insert_typed_replies(self._messages(each))
                 if message.origin is Origin.USER
                 and wanted in normalize_for_comparison(message.text)
             ]

@@ -8,9 +8,9 @@ import re
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject
-from memorist.models.call_failure import CallFailure, is_too_long
+from memorist.models.call_failure import CallFailure, is_context_too_long
 from memorist.models.model_settings import ModelSettings
-from memorist.models.server_location import is_near_model
+from memorist.models.server_location import is_model_on_own_network
 from memorist.ports import Model
 
 SCHEMA_KEYS = {
@@ -36,7 +36,7 @@ def should_use_answer_form(model: Model, settings: ModelSettings, *, shares: boo
     """
     if settings.forms == "never":
         return False
-    near = is_near_model(model.name) and model.format == "openai_chat"
+    near = is_model_on_own_network(model.name) and model.format == "openai_chat"
     return near or (settings.forms == "always" and not shares)
 
 
@@ -45,7 +45,7 @@ def refuses_schema(format: str, body: JsonObject, failure: CallFailure) -> bool:
     return (
         SCHEMA_KEYS[format] in body
         and failure.status in {400, 404, 415, 422, 500, 501}
-        and not is_too_long(failure)
+        and not is_context_too_long(failure)
         and _SCHEMA_WORDS.search(failure.message) is not None
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from memorist.core.messages import JsonObject
-from memorist.models.call_failure import CallFailure, failure_from_status
+from memorist.models.call_failure import CallFailure, build_failure_from_status
 from memorist.models.event_stream import read_stream
 from memorist.models.model_access import ModelAccess
 from memorist.models.model_settings import ModelSettings
@@ -64,7 +64,8 @@ class AnthropicModel(StreamingModel):
         except self._status_error as error:
             headers = error.response.headers
             return self._with_rate_limits(
-                failure_from_status(error.status_code, error.message, error.body, headers), headers
+                build_failure_from_status(error.status_code, error.message, error.body, headers),
+                headers,
             )
         except self._connection_errors as error:
             return CallFailure(kind="connection", message=str(error.__cause__ or error))

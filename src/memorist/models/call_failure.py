@@ -111,20 +111,20 @@ class CallFailure(Struct, frozen=True, kw_only=True):
     """What the provider says of the request's size and its window."""
 
 
-def http_status_for_error_code(code: str | None) -> int:
+def find_http_status_of_error_code(code: str | None) -> int:
     """The HTTP status that corresponds to an error type named inside a stream; 500 for an unknown
     one.
     """
     return _STATUS_BY_CODE.get(code or "", 500)
 
 
-def failure_from_error_object(error: JsonObject) -> CallFailure:
+def build_failure_from_error_object(error: JsonObject) -> CallFailure:
     """The failure described by an error object inside a stream or a reply: `{"type", "code",
     "message"}` in any of the three formats.
     """
     found = error.get("code") or error.get("type")
     code = found if isinstance(found, str) else None
-    status = found if isinstance(found, int) else http_status_for_error_code(code)
+    status = found if isinstance(found, int) else find_http_status_of_error_code(code)
     return CallFailure(
         kind="status",
         status=status,
@@ -134,14 +134,14 @@ def failure_from_error_object(error: JsonObject) -> CallFailure:
     )
 
 
-def is_too_long(fault: CallFailure) -> bool:
+def is_context_too_long(fault: CallFailure) -> bool:
     """Whether the provider said that the request exceeds its context window."""
     if fault.status == 413 or fault.code in _TOO_LONG_CODES:
         return True
     return fault.status in {400, 422, 500} and _TOO_LONG_WORDS.search(fault.message) is not None
 
 
-def is_loading(fault: CallFailure) -> bool:
+def is_model_loading(fault: CallFailure) -> bool:
     """Whether the server is up and still loads the model: waiting helps, and is no failed
     attempt.
     """
@@ -152,7 +152,7 @@ def is_retryable(fault: CallFailure) -> bool:
     """Whether another attempt may succeed."""
     if fault.kind != "status" or fault.status is None:
         return True
-    if is_too_long(fault) or fault.code in _PERMANENT_CODES:
+    if is_context_too_long(fault) or fault.code in _PERMANENT_CODES:
         return False
     if fault.retry is not None:
         return fault.retry
@@ -170,7 +170,7 @@ _ADVICE = {
 def build_model_error(fault: CallFailure, model: str, attempts: int) -> ModelError:
     """The exception to raise when `fault` was the last of `attempts`."""
     said = fault.message.strip().rstrip(".")[:500]
-    if is_too_long(fault):
+    if is_context_too_long(fault):
         return ContextTooLong(
             f"{model} does not take a request of this size ({said}); send less.",
             tokens=fault.size.tokens,
@@ -202,7 +202,7 @@ def build_model_error(fault: CallFailure, model: str, attempts: int) -> ModelErr
             )
 
 
-def failure_from_status(
+def build_failure_from_status(
     status: int, message: str, body: object, headers: Mapping[str, str]
 ) -> CallFailure:
     """The failure behind an SDK exception: HTTP status, its message, the decoded body, the
@@ -228,7 +228,7 @@ def failure_from_status(
             kind="status",
             message=said,
             code=code,
-            status=http_status_for_error_code(code),
+            status=find_http_status_of_error_code(code),
             size=size,
         )
     retry = {"true": True, "false": False}.get(headers.get("x-should-retry") or "")

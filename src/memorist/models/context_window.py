@@ -115,13 +115,13 @@ def _as_window(value: object) -> int | None:
     return value if MIN_WINDOW <= value <= MAX_WINDOW else None
 
 
-def read_llama_props(body: object) -> int | None:
+def read_window_from_llama_props(body: object) -> int | None:
     """The window from llama.cpp's `/props`: that of one slot."""
     settings = body.get("default_generation_settings") if isinstance(body, Mapping) else None
     return _as_window(settings.get("n_ctx")) if isinstance(settings, Mapping) else None
 
 
-def read_model_list(body: object, model: str) -> int | None:
+def read_window_from_model_list(body: object, model: str) -> int | None:
     """The window from a list of models: vLLM's `max_model_len`, llama.cpp's `meta.n_ctx`, LM
     Studio's `loaded_context_length` and, for a model that is not loaded, `max_context_length`.
 
@@ -147,7 +147,7 @@ def read_model_list(body: object, model: str) -> int | None:
     return None
 
 
-def read_ollama_loaded(body: object, model: str) -> int | None:
+def read_window_from_ollama_loaded(body: object, model: str) -> int | None:
     """The window from Ollama's `/api/ps`, for a model that is loaded."""
     models = body.get("models") if isinstance(body, Mapping) else None
     for entry in models if isinstance(models, list) else ():
@@ -156,7 +156,7 @@ def read_ollama_loaded(body: object, model: str) -> int | None:
     return None
 
 
-def read_ollama_model(body: object) -> int | None:
+def read_window_from_ollama_model(body: object) -> int | None:
     """The window from Ollama's `/api/show` for a model that is not loaded: its own `num_ctx`, or
     what Ollama serves by default; None where the answer is not Ollama's.
     """

@@ -84,7 +84,7 @@ def _load_embedder() -> MiniLmEmbedder:
     return MiniLmEmbedder()
 
 
-def shared_embedder() -> MiniLmEmbedder:
+def get_shared_embedder() -> MiniLmEmbedder:
     """The embedder of this process, loaded on first use and shared by all searches, because it
     keeps no state about what it embeds.
 
@@ -98,7 +98,7 @@ def find_embedder(*, wanted: bool) -> MiniLmEmbedder | None:
     """The shared embedder where it is wanted (setting `recall.embeddings`) and its extra is
     installed, else None. Loads it on first use.
     """
-    return shared_embedder() if wanted and is_embedder_installed() else None
+    return get_shared_embedder() if wanted and is_embedder_installed() else None
 
 
 class MiniLmEmbedder:

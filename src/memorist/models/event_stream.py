@@ -11,7 +11,7 @@ from memorist.core.messages import JsonObject
 from memorist.models.answer_repetition import RepetitionWatch, end_repeated_answer
 from memorist.models.call_failure import (
     CallFailure,
-    failure_from_error_object,
+    build_failure_from_error_object,
 )
 
 
@@ -96,4 +96,4 @@ def parse_plain_reply(data: bytes) -> JsonObject | CallFailure:
     if not isinstance(body, dict):
         return CallFailure(kind="invalid", message="the reply is not a JSON object")
     problem = body.get("error")
-    return failure_from_error_object(problem) if isinstance(problem, dict) else body
+    return build_failure_from_error_object(problem) if isinstance(problem, dict) else body

@@ -143,7 +143,7 @@ def _check_url(given: str, url: str) -> str:
     return url.rstrip("/")
 
 
-def model_wire_name(text: str) -> str:
+def get_model_wire_name(text: str) -> str:
     """The model's name as a request body gives it: `gpt-5` for `openai:gpt-5`; `local` and
     `structural` stand for themselves.
     """
@@ -191,7 +191,7 @@ def open_model(
                 return OpenAIChatModel(name, model, access, settings, clock=clock)
 
 
-def open_sibling(model: Model, wire_name: str, settings: ModelSettings) -> Model | None:
+def open_sibling_model(model: Model, wire_name: str, settings: ModelSettings) -> Model | None:
     """Another model at the same provider and address, by its name as a request gives it; None where
     the given one is no model of a provider.
     """

@@ -48,7 +48,7 @@ _LATER_VERSION = re.compile(r"[\d.]|-\d{1,2}(\D|$)")
 
 
 @cache
-def shipped_prices() -> PriceTable:
+def load_shipped_prices() -> PriceTable:
     """The table that ships with memorist."""
     text = Path(__file__).with_name("prices.toml").read_bytes()
     return msgspec.toml.decode(text, type=dict[str, ModelPrice])
@@ -107,7 +107,7 @@ def match_model_price(model: str, table: PriceTable) -> ModelPrice | None:
     return None
 
 
-def call_cost(
+def compute_call_cost(
     model: str, usage: Usage, table: PriceTable, *, cache_write_1h: int = 0
 ) -> float | None:
     """US dollars of one call; None when the table lacks the model's input or output price.
@@ -138,13 +138,13 @@ def call_cost(
     return (entering + leaving) / MILLION
 
 
-def cache_saving_usd(model: str, usage: Usage, table: PriceTable) -> float | None:
+def compute_cache_saving_usd(model: str, usage: Usage, table: PriceTable) -> float | None:
     """US dollars that the prompt cache saved a call; below 0 where writing to it cost more than
     reading from it gave. None for a model without a price.
     """
     whole = usage.input + usage.cache_read + usage.cache_write
-    without = call_cost(model, Usage(input=whole, output=usage.output), table)
-    actual = call_cost(model, usage, table)
+    without = compute_call_cost(model, Usage(input=whole, output=usage.output), table)
+    actual = compute_call_cost(model, usage, table)
     return None if without is None or actual is None else without - actual
 
 
@@ -157,7 +157,7 @@ def find_request_price(request: JsonObject, own: Mapping[str, ModelPrice]) -> Mo
 
 @lru_cache(maxsize=8)
 def _merge_price_tables(own: bytes) -> PriceTable:
-    return merge_prices(shipped_prices(), msgspec.json.decode(own, type=dict[str, ModelPrice]))
+    return merge_prices(load_shipped_prices(), msgspec.json.decode(own, type=dict[str, ModelPrice]))
 
 
 def _price_table(own: Mapping[str, ModelPrice]) -> PriceTable:

@@ -11,10 +11,10 @@ from memorist.core.messages import JsonObject
 from memorist.formats.openai_chat import replace_custom_tools
 from memorist.models.call_failure import CallFailure
 from memorist.models.context_window import (
-    read_llama_props,
-    read_model_list,
-    read_ollama_loaded,
-    read_ollama_model,
+    read_window_from_llama_props,
+    read_window_from_model_list,
+    read_window_from_ollama_loaded,
+    read_window_from_ollama_model,
 )
 from memorist.models.model_access import ModelAccess
 from memorist.models.model_settings import ModelSettings
@@ -23,7 +23,7 @@ from memorist.models.reply_assembly import (
     assemble_chat,
     separate_thoughts,
 )
-from memorist.models.server_location import is_near_server
+from memorist.models.server_location import is_server_on_own_network
 from memorist.ports import Clock
 
 DISCOVERY_SECONDS = 3.0
@@ -59,7 +59,7 @@ class OpenAIChatModel(OpenAIBaseModel):
         super().__init__(name, model, access, settings, clock=clock)
         address = access.base_url or OPENAI_ADDRESS
         self._server_root = "" if address == OPENAI_ADDRESS else address.removesuffix("/v1")
-        self._is_near = is_near_server(address)
+        self._is_near = is_server_on_own_network(address)
 
     async def discover_window(self) -> int | None:
         """Ask a compatible server for its window, once; None where none tells.
@@ -74,11 +74,11 @@ class OpenAIChatModel(OpenAIBaseModel):
     async def _ask_window(self) -> int | None:
         model = self._model
         questions: tuple[tuple[str, JsonObject | None, Callable[[object], int | None]], ...] = (
-            ("/v1/models", None, lambda body: read_model_list(body, model)),
-            ("/props", None, read_llama_props),
-            ("/api/v0/models", None, lambda body: read_model_list(body, model)),
-            ("/api/ps", None, lambda body: read_ollama_loaded(body, model)),
-            ("/api/show", {"model": model}, read_ollama_model),
+            ("/v1/models", None, lambda body: read_window_from_model_list(body, model)),
+            ("/props", None, read_window_from_llama_props),
+            ("/api/v0/models", None, lambda body: read_window_from_model_list(body, model)),
+            ("/api/ps", None, lambda body: read_window_from_ollama_loaded(body, model)),
+            ("/api/show", {"model": model}, read_window_from_ollama_model),
         )
         try:
             for path, question, read in questions if self._is_near else questions[:1]:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from importlib import import_module
 
 from memorist.core.messages import JsonObject
-from memorist.models.call_failure import CallFailure, failure_from_error_object, failure_from_status
+from memorist.models.call_failure import (
+    CallFailure,
+    build_failure_from_error_object,
+    build_failure_from_status,
+)
 from memorist.models.event_stream import ReplyAssembler, read_stream
 from memorist.models.model_access import ModelAccess
 from memorist.models.model_settings import ModelSettings
@@ -60,13 +64,14 @@ class OpenAIBaseModel(StreamingModel):
         except self._status_error as error:
             headers = error.response.headers
             return self._with_rate_limits(
-                failure_from_status(error.status_code, error.message, error.body, headers), headers
+                build_failure_from_status(error.status_code, error.message, error.body, headers),
+                headers,
             )
         except self._connection_error as error:
             return CallFailure(kind="connection", message=str(error.__cause__ or error))
         except self._stream_error as error:
             # An error event inside a stream; its object is the body.
-            return failure_from_error_object(
+            return build_failure_from_error_object(
                 error.body if isinstance(error.body, dict) else {"message": error.message}
             )
 

@@ -51,7 +51,7 @@ def subscribe_to_rate_limits(model: object, listener: RateLimitListener) -> None
         model.listen(listener)
 
 
-def rate_limit_of_failure(model: str, fault: CallFailure) -> RateLimitReport | None:
+def build_rate_limit_report_of_failure(model: str, fault: CallFailure) -> RateLimitReport | None:
     """The rate limit report of a failed attempt; None when the failure says nothing about
     limits.
     """

@@ -13,7 +13,7 @@ import msgspec
 
 from memorist.core.leading_thought import find_thought
 from memorist.core.messages import JsonObject
-from memorist.models.call_failure import CallFailure, failure_from_error_object
+from memorist.models.call_failure import CallFailure, build_failure_from_error_object
 
 _CUT_OFF = CallFailure(kind="cut", message="the stream ended before the reply did")
 
@@ -33,7 +33,7 @@ def assemble_anthropic(events: Iterable[JsonObject]) -> JsonObject | CallFailure
     for event in events:
         kind = event.get("type")
         if kind == "error":
-            return failure_from_error_object(event.get("error") or {})
+            return build_failure_from_error_object(event.get("error") or {})
         if kind == "message_start":
             body = dict(event["message"])
         elif body is None:
@@ -84,11 +84,13 @@ def assemble_responses(events: Iterable[JsonObject]) -> JsonObject | CallFailure
     for event in events:
         match event.get("type"):
             case "error":
-                return failure_from_error_object(event.get("error") or event)
+                return build_failure_from_error_object(event.get("error") or event)
             case "response.output_item.done":
                 items[event["output_index"]] = event["item"]
             case "response.failed":
-                return failure_from_error_object((event.get("response") or {}).get("error") or {})
+                return build_failure_from_error_object(
+                    (event.get("response") or {}).get("error") or {}
+                )
             case "response.completed" | "response.incomplete":
                 body: JsonObject = event["response"]
                 return (
@@ -111,7 +113,7 @@ def assemble_chat(events: Iterable[JsonObject]) -> JsonObject | CallFailure:
     for event in events:
         if event.get("error"):
             error = event["error"]
-            return failure_from_error_object(
+            return build_failure_from_error_object(
                 error if isinstance(error, dict) else {"message": str(error)}
             )
         counted = bool(event.get("usage")) and not event.get("choices")

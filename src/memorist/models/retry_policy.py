@@ -10,7 +10,12 @@ from typing import NamedTuple
 
 from memorist.core.messages import JsonObject
 from memorist.errors import ModelTimeout
-from memorist.models.call_failure import CallFailure, build_model_error, is_loading, is_retryable
+from memorist.models.call_failure import (
+    CallFailure,
+    build_model_error,
+    is_model_loading,
+    is_retryable,
+)
 from memorist.models.model_settings import ModelSettings
 from memorist.ports import Clock
 
@@ -30,7 +35,7 @@ class RetryResult(NamedTuple):
     attempts: int
 
 
-def retry_delay(
+def compute_retry_delay(
     settings: ModelSettings, failed_attempts: int, random_share: float, retry_after: float | None
 ) -> float:
     """Seconds to wait after `failed_attempts` attempts (at least 1). `random_share` lies between 0
@@ -79,12 +84,12 @@ class RetryPolicy(NamedTuple):
             outcome = await attempt()
             if not isinstance(outcome, CallFailure):
                 return RetryResult(outcome, failed + 1)
-            if is_loading(outcome):
+            if is_model_loading(outcome):
                 await self.clock.sleep(LOADING_POLL_SECONDS)
                 continue
             failed += 1
             if failed >= self.settings.attempts or not is_retryable(outcome):
                 raise build_model_error(outcome, self.model, failed)
             await self.clock.sleep(
-                retry_delay(self.settings, failed, self.draw_random(), outcome.retry_after)
+                compute_retry_delay(self.settings, failed, self.draw_random(), outcome.retry_after)
             )

@@ -8,7 +8,7 @@ from ipaddress import ip_address
 _HOST = re.compile(r"\w+://(?:[^@/]*@)?(\[[^\]]*\]|[^:/?#]*)")
 
 
-def is_near_server(address: str) -> bool:
+def is_server_on_own_network(address: str) -> bool:
     """Whether an address is on this machine or its own network: a loopback or private number, or a
     name without a dot.
     """
@@ -21,7 +21,7 @@ def is_near_server(address: str) -> bool:
     return number.is_loopback or number.is_private
 
 
-def is_near_model(name: str) -> bool:
+def is_model_on_own_network(name: str) -> bool:
     """Whether a model string names the embedded model, or one of a near server: one that answers
     slowly, and mostly one request at a time.
     """
@@ -29,4 +29,4 @@ def is_near_model(name: str) -> bool:
     if kind == "local":
         return True
     address = rest.partition("@")[2]
-    return bool(address) and is_near_server(address)
+    return bool(address) and is_server_on_own_network(address)

@@ -18,21 +18,21 @@ from memorist.formats.request_codec import REPEATED_REASON
 from memorist.models.answer_schema import refuses_schema, remove_schema
 from memorist.models.call_failure import (
     CallFailure,
-    is_too_long,
+    is_context_too_long,
 )
 from memorist.models.model_pricing import (
     ModelPrice,
-    call_cost,
+    compute_call_cost,
+    load_shipped_prices,
     match_model_price,
     merge_prices,
-    shipped_prices,
 )
 from memorist.models.model_settings import ModelSettings
 from memorist.models.output_limit import cap_output_limit
 from memorist.models.rate_limits import (
     RateLimitListener,
     RateLimitReport,
-    rate_limit_of_failure,
+    build_rate_limit_report_of_failure,
     read_rate_limits,
 )
 from memorist.models.retry_policy import RetryPolicy
@@ -62,7 +62,7 @@ class StreamingModel(ABC):
         self._name = name
         self._model = model
         self._settings = settings or ModelSettings()
-        self._table = merge_prices(shipped_prices(), self._settings.prices)
+        self._table = merge_prices(load_shipped_prices(), self._settings.prices)
         # Spreads the retries of many clients; not security relevant.
         self._retry_policy = RetryPolicy(
             name, self._settings, clock or SystemClock(), random.random
@@ -131,7 +131,7 @@ class StreamingModel(ABC):
         if reply.stop_reason == REPEATED_REASON:
             reply = _estimate_input(request, reply)
         model = str(request.body.get("model") or self._model)
-        cost = call_cost(
+        cost = compute_call_cost(
             model, reply.usage, self._table, cache_write_1h=_hour_cache_writes(answer.body)
         )
         return msgspec.structs.replace(reply, cost_usd=cost, attempts=answer.attempts)
@@ -147,10 +147,12 @@ class StreamingModel(ABC):
         if isinstance(outcome, CallFailure) and refuses_schema(self._format, body, outcome):
             self._takes_schemas = False
             outcome = await self._attempt(remove_schema(self._format, body))
-        if isinstance(outcome, CallFailure) and is_too_long(outcome):
+        if isinstance(outcome, CallFailure) and is_context_too_long(outcome):
             self.learn_window(outcome.size.window)
         report = (
-            rate_limit_of_failure(self._name, outcome) if isinstance(outcome, CallFailure) else None
+            build_rate_limit_report_of_failure(self._name, outcome)
+            if isinstance(outcome, CallFailure)
+            else None
         )
         if report is not None and self._listener is not None:
             self._listener(report)

@@ -13,7 +13,7 @@ from memorist.compaction.cache_break_detection import MIN_DROP_SHARE, MIN_DROP_T
 from memorist.context.recorded_context import starts_user_turn
 from memorist.core.messages import Message, Usage
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
-from memorist.models.model_pricing import call_cost, shipped_prices
+from memorist.models.model_pricing import compute_call_cost, load_shipped_prices
 from memorist.replay.replay_results import FailureRecord
 from memorist.replay.session_recorder import estimate_tokens_by_kind, list_work_failures
 from memorist.session_memory.structural_notes import render_structural_notes
@@ -121,7 +121,7 @@ class CourseTracer:
         if self._marks and not self._marks[-1][2]:
             self._marks[-1] = (*self._marks[-1][:2], usage.context)
         self._last = usage
-        cost = call_cost(message.model or "", usage, shipped_prices()) or 0.0
+        cost = compute_call_cost(message.model or "", usage, load_shipped_prices()) or 0.0
         return structs.replace(
             turn, context=max(turn.context, usage.context), cost=turn.cost + cost
         )
@@ -139,13 +139,13 @@ def _find_loss(before: Usage, now: Usage, message: Message, turn: int) -> CacheL
     lost = before.cache_read - now.cache_read
     if lost <= max(MIN_DROP_TOKENS, MIN_DROP_SHARE * before.cache_read):
         return None
-    prices, model = shipped_prices(), message.model or ""
-    whole = call_cost(model, Usage(input=lost), prices) or 0.0
+    prices, model = load_shipped_prices(), message.model or ""
+    whole = compute_call_cost(model, Usage(input=lost), prices) or 0.0
     return CacheLoss(
         turn=turn,
         line=message.line or 0,
         tokens=lost,
-        cost=whole - (call_cost(model, Usage(cache_read=lost), prices) or 0.0),
+        cost=whole - (compute_call_cost(model, Usage(cache_read=lost), prices) or 0.0),
     )
 
 

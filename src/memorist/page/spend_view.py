@@ -14,7 +14,12 @@ from memorist.core.sentences import shorten_to_one_line
 from memorist.engine.background_status import read_background_budget_status
 from memorist.forks.fork_request import extract_id_from_model_string
 from memorist.forks.fork_spec import ForkOutcome, Receipt
-from memorist.models.model_pricing import PriceTable, cache_saving_usd, merge_prices, shipped_prices
+from memorist.models.model_pricing import (
+    PriceTable,
+    compute_cache_saving_usd,
+    load_shipped_prices,
+    merge_prices,
+)
 from memorist.page.page_context import PAGE_ROWS, PageContext, build_view_address
 from memorist.store.receipt_rows import list_newest_receipts
 from memorist.views.page_texts import say, say_each
@@ -55,9 +60,9 @@ class SpendTotal(Struct, frozen=True, kw_only=True):
 
 def total_receipts(receipts: Sequence[Receipt], prices: PriceTable) -> SpendTotal:
     """Add up receipts. `prices` are the user's own, before the shipped ones."""
-    table = merge_prices(shipped_prices(), prices)
+    table = merge_prices(load_shipped_prices(), prices)
     saved = (
-        cache_saving_usd(extract_id_from_model_string(each.model), each.usage, table)
+        compute_cache_saving_usd(extract_id_from_model_string(each.model), each.usage, table)
         for each in receipts
     )
     return SpendTotal(

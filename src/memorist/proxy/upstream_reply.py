@@ -12,9 +12,9 @@ from memorist.core.messages import JsonObject
 from memorist.errors import FormatError
 from memorist.models.call_failure import (
     CallFailure,
-    failure_from_error_object,
-    failure_from_status,
-    is_too_long,
+    build_failure_from_error_object,
+    build_failure_from_status,
+    is_context_too_long,
 )
 from memorist.models.event_stream import parse_plain_reply
 from memorist.models.reply_assembly import assemble_anthropic, assemble_chat, assemble_responses
@@ -103,7 +103,7 @@ def is_context_overflow(status: int, headers: Mapping[str, str], data: bytes) ->
     """
     if status < 400:
         return any(
-            is_too_long(fault)
+            is_context_too_long(fault)
             for event in decode_sse_events(data)
             if (fault := _fault_of_event(event)) is not None
         )
@@ -111,8 +111,8 @@ def is_context_overflow(status: int, headers: Mapping[str, str], data: bytes) ->
         body = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
         body = None
-    return is_too_long(
-        failure_from_status(status, data[:2_000].decode("utf-8", "replace"), body, headers)
+    return is_context_too_long(
+        build_failure_from_status(status, data[:2_000].decode("utf-8", "replace"), body, headers)
     )
 
 
@@ -121,4 +121,4 @@ def _fault_of_event(event: JsonObject) -> CallFailure | None:
     error = event.get("error") or (response.get("error") if isinstance(response, dict) else None)
     if event.get("type") == "error" and error is None:
         error = event
-    return failure_from_error_object(error) if isinstance(error, dict) else None
+    return build_failure_from_error_object(error) if isinstance(error, dict) else None

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.errors import DamagedIndex, InputError, MemoristError, StoreError
-from memorist.models.embedder import is_embedder_installed, shared_embedder
+from memorist.models.embedder import get_shared_embedder, is_embedder_installed
 from memorist.recall.lexical_score import SearchEntry
 from memorist.recall.memory_selection import MemoryMatch, measure_relevance
 from memorist.recall.ranker import EMBEDDING_BATCH, Ranker, lock_index_build_in_process
@@ -164,7 +164,7 @@ class FolderSearch:
         """Embed entries without a vector, in the thread, by a connection of its own, and have the
         search rank by meaning from then on. On failure it stays lexical.
         """
-        embedder = shared_embedder()
+        embedder = get_shared_embedder()
         path = self._folder.layout.recall_index
         try:
             with (

@@ -28,7 +28,7 @@ from memorist.rollouts.session_evidence import (
     EvidenceTier,
     truncate_row,
 )
-from memorist.transcript.call_outcome import parse_call_outcome, result_head_and_tail
+from memorist.transcript.call_outcome import get_result_head_and_tail, parse_call_outcome
 from memorist.transcript.tool_actions import (
     ChangeAction,
     CommandAction,
@@ -116,7 +116,7 @@ class EvidenceRowBuilder:
 
     def _on_tool_result(self, message: Message, result: ToolResult) -> Iterator[EvidenceRow]:
         action = self._open.pop(result.tool_use_id, None)
-        outcome = parse_call_outcome(result, action, result_head_and_tail(result))
+        outcome = parse_call_outcome(result, action, get_result_head_and_tail(result))
         if outcome.user_text and (outcome.rejected or find_call_kind(action) == "ask"):
             how = "Refused: " if outcome.rejected else "Answered: "
             row = _build_row(message, EvidenceTier.USER, f"{how}{outcome.user_text}")

@@ -6,7 +6,12 @@ from collections.abc import Sequence
 
 from memorist.core.token_count import BYTES_PER_TOKEN
 from memorist.models.context_window import DEFAULT_WINDOW
-from memorist.models.model_pricing import MILLION, match_model_price, merge_prices, shipped_prices
+from memorist.models.model_pricing import (
+    MILLION,
+    load_shipped_prices,
+    match_model_price,
+    merge_prices,
+)
 from memorist.rollouts.session_evidence import compute_evidence_token_budget
 from memorist.settings import Settings
 from memorist.store.rollout_rows import Rollout
@@ -28,7 +33,7 @@ def describe_extraction_cost(threads: Sequence[Rollout], settings: Settings) -> 
             "names one)"
         ]
     price = match_model_price(
-        name.partition(":")[2], merge_prices(shipped_prices(), settings.models.prices)
+        name.partition(":")[2], merge_prices(load_shipped_prices(), settings.models.prices)
     )
     room = compute_evidence_token_budget(
         (price.window if price is not None else None) or DEFAULT_WINDOW, reserved=ANSWER_TOKENS

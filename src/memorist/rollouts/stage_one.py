@@ -14,7 +14,7 @@ from memorist.core.prompt_templates import load_prompt
 from memorist.core.token_count import estimate_text_tokens, token_factor
 from memorist.errors import BudgetSpent, ContextTooLong, ModelRefused, ModelUnavailable
 from memorist.forks.fork_spec import EditMethod, ForkOutcome, ForkSpec, NoTools, Receipt
-from memorist.models.server_location import is_near_model
+from memorist.models.server_location import is_model_on_own_network
 from memorist.models.streaming_model import ErrorRecordingModel
 from memorist.ports import Model, discover_window
 from memorist.rollouts.raw_memory import RawMemory
@@ -242,7 +242,9 @@ class _ModelExtraction:
         """Whether another attempt would end the same way: a refusal, or a near model that is too
         slow for the time limit.
         """
-        too_slow = receipt.outcome is ForkOutcome.TIMED_OUT and is_near_model(self._model.name)
+        too_slow = receipt.outcome is ForkOutcome.TIMED_OUT and is_model_on_own_network(
+            self._model.name
+        )
         return too_slow or isinstance(self._model.error, ModelRefused)
 
     def _judged_session(self, asked: StageOnePart, chosen: SelectedEvidence) -> AnswerReviewBasis:

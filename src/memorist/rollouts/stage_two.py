@@ -25,7 +25,7 @@ from memorist.forks.fork_spec import (
     ForkOutcome,
     ForkSpec,
     Receipt,
-    discarded_receipt,
+    build_discarded_receipt,
 )
 from memorist.models.answer_schema import should_use_answer_form
 from memorist.ports import Model, discover_window
@@ -229,12 +229,14 @@ class _ConsolidationRun:
                     outcome="lost",
                     why=_LOST,
                     remarks=tuple(self._remarks),
-                    receipt=receipt and discarded_receipt(receipt, _LOST),
+                    receipt=receipt and build_discarded_receipt(receipt, _LOST),
                 )
             self._swap_folder(tree, draft)
             landed = way == "model"
         finally:
-            receipt = receipt if landed or receipt is None else discarded_receipt(receipt, why)
+            receipt = (
+                receipt if landed or receipt is None else build_discarded_receipt(receipt, why)
+            )
             if receipt is not None and receipt.outcome is not ForkOutcome.BLOCKED:
                 self._runtime.record_receipt(receipt)
         paths = tuple(sorted(compare_folders(tree.files, draft.files).paths))

@@ -11,7 +11,7 @@ from memorist.rollouts.task_log import CommandRuns, TaskRecord
 from memorist.transcript.command_lines import (
     classify_command,
     covers_check,
-    drop_printing,
+    drop_printing_commands,
     split_command,
     truncate_command,
 )
@@ -145,7 +145,7 @@ def render_reusable_commands(task: TaskRecord) -> list[tuple[str, CommandRuns]]:
     passed, and what ran more than once.
     """
     found = [
-        (drop_printing(text), run)
+        (drop_printing_commands(text), run)
         for text, run in task.runs.items()
         if run.last is not None
         and run.last.ok

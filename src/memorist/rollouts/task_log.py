@@ -37,7 +37,11 @@ from memorist.rollouts.outside_content import involves_outside_content
 from memorist.rollouts.raw_memory import SAID_PREFIX, MemoryBullet
 from memorist.rollouts.session_evidence import render_line_pointer
 from memorist.transcript.background_work import BackgroundCalls
-from memorist.transcript.call_outcome import CallOutcome, parse_call_outcome, result_head_and_tail
+from memorist.transcript.call_outcome import (
+    CallOutcome,
+    get_result_head_and_tail,
+    parse_call_outcome,
+)
 from memorist.transcript.command_lines import find_commit_message
 from memorist.transcript.tool_actions import (
     ChangeAction,
@@ -383,7 +387,7 @@ class TaskLogBuilder:
         if answered is None:
             return
         action = self._followed.resolve(result, answered)
-        ends = result_head_and_tail(result)
+        ends = get_result_head_and_tail(result)
         outcome = parse_call_outcome(result, action, ends)
         if action is answered and isinstance(action, CommandAction) and outcome.ok is not False:
             self._on_opening(action.command, message.line)

@@ -30,7 +30,7 @@ from memorist.forks.fork_spec import (
     ParentCall,
     Receipt,
     SingleFileEdit,
-    discarded_receipt,
+    build_discarded_receipt,
 )
 from memorist.formats.request_codec import CUT_OFF_REASONS
 from memorist.models.answer_schema import should_use_answer_form
@@ -457,7 +457,9 @@ class SessionMemory(SessionExtension):
             verdict = "; ".join((f"{reviewed.added} lines of the model stand", *remarks))
             receipt = replace(receipt, outcome=ForkOutcome.CHANGED, said=verdict)
         elif receipt.outcome is ForkOutcome.CHANGED:
-            receipt = discarded_receipt(receipt, "; ".join(remarks) or "nothing new was written")
+            receipt = build_discarded_receipt(
+                receipt, "; ".join(remarks) or "nothing new was written"
+            )
         return _ReviewedEdit(
             before, after, _redact_notes(reviewed.text), receipt, stands=stands, repairs=remarks
         )

@@ -8,7 +8,7 @@ import re
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import shorten_to_one_line
-from memorist.transcript.command_lines import drop_printing, truncate_command
+from memorist.transcript.command_lines import drop_printing_commands, truncate_command
 from memorist.transcript.command_log import CommandRecord, WorkFailure
 from memorist.transcript.dialogue import ANSWERING, DialogueUserMessage
 from memorist.transcript.note_lines import NoteLine, build_line
@@ -375,7 +375,7 @@ def render_failure(failure: WorkFailure, root: str) -> str:
         done = (
             "the same command"
             if same
-            else f"`{truncate_command(drop_printing(failure.resolved_by), 80)}`"
+            else f"`{truncate_command(drop_printing_commands(failure.resolved_by), 80)}`"
         )
         where = " outside the sandbox" if failure.resolved_escalated else ""
         text += f" {MENDED}{after}: {done} passed{where}"

@@ -28,7 +28,7 @@ from memorist.errors import (
 )
 from memorist.platforms import processes
 from memorist.store.disk_files import make_folders
-from memorist.team.shared_file import text_checksum, to_shared_text
+from memorist.team.shared_file import compute_text_checksum, to_shared_text
 from memorist.team.team_remote import (
     MAX_KEYS,
     MAX_NAME_CHARACTERS,
@@ -284,7 +284,7 @@ class GitRemote:
                 problems[key] = "It is no UTF-8 text."
                 continue
             self._texts[sha] = text
-            there[key] = text_checksum(text)
+            there[key] = compute_text_checksum(text)
         return there, problems
 
     def _read_blobs(self, ids: Sequence[str]) -> dict[str, bytes]:
@@ -301,7 +301,7 @@ class GitRemote:
 
     def read_texts(self, keys: Sequence[str], _: Mapping[str, int], /) -> dict[str, str]:
         """Read texts by name, as of the last listing."""
-        by_digest = {text_checksum(text): text for text in self._texts.values()}
+        by_digest = {compute_text_checksum(text): text for text in self._texts.values()}
         return {
             key: by_digest[self._there[key]] for key in keys if self._there.get(key) in by_digest
         }

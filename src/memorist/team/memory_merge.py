@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from memorist.team.shared_file import text_checksum
+from memorist.team.shared_file import compute_text_checksum
 
 _FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
 _SECTION_START = re.compile(r"#{1,6}\s|\*{0,2}(?:Why|How to apply):")
@@ -120,5 +120,5 @@ def name_conflict_copy(key: str, text: str) -> str:
     the same text.
     """
     stem = key.removesuffix(".md")
-    mark = text_checksum(text).removeprefix("sha256:")[:8]
+    mark = compute_text_checksum(text).removeprefix("sha256:")[:8]
     return f"{stem}-{mark}.md"

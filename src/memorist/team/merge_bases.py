@@ -10,7 +10,7 @@ from memorist.errors import StoreError
 from memorist.ports import FileSystem
 from memorist.store.disk_files import read_if_exists, remove_if_exists
 from memorist.store.home_layout import TeamLayout
-from memorist.team.shared_file import text_checksum
+from memorist.team.shared_file import compute_text_checksum
 
 
 class BaseTextStore:
@@ -27,7 +27,7 @@ class BaseTextStore:
         """Save texts. Raises StoreError."""
         for text in texts:
             self._files.create(
-                self._folder / _file_name(text_checksum(text)),
+                self._folder / _file_name(compute_text_checksum(text)),
                 text.encode("utf-8", "surrogatepass"),
             )
 
@@ -40,7 +40,7 @@ class BaseTextStore:
         except StoreError:
             return None
         text = None if found is None else found.decode("utf-8", "surrogatepass")
-        return text if text is not None and text_checksum(text) == checksum else None
+        return text if text is not None and compute_text_checksum(text) == checksum else None
 
     def prune(self, wanted: Iterable[str]) -> None:
         """Delete all but these."""

@@ -54,7 +54,7 @@ def to_local_file(text: str, before: bytes | None) -> bytes:
     )
 
 
-def text_checksum(text: str) -> str:
+def compute_text_checksum(text: str) -> str:
     """Return the checksum of a shared text: `sha256:` and 64 hexadecimal digits."""
     return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 

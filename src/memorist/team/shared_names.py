@@ -26,7 +26,7 @@ _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _PATH_SIGNS = ("..", "/", "\\", "\0")
 
 
-def find_key_problem(key: str, present: Collection[str] = ()) -> str:
+def find_shared_name_problem(key: str, present: Collection[str] = ()) -> str:
     """Return why a name is not valid for a shared memory, in one sentence; empty if it is.
 
     `present` are existing names: one that looks the same, or differs only in case or Unicode form,
@@ -111,15 +111,15 @@ def _visibility_problem(key: str) -> str:
 
 
 def _collision_problem(key: str, present: Collection[str]) -> str:
-    mine = name_collision_form(key)
+    mine = fold_name_for_collisions(key)
     return (
         "Another name differs only in case or form."
-        if any(other != key and name_collision_form(other) == mine for other in present)
+        if any(other != key and fold_name_for_collisions(other) == mine for other in present)
         else ""
     )
 
 
-def name_collision_form(key: str) -> str:
+def fold_name_for_collisions(key: str) -> str:
     """Return a form that is equal for two names that some file system, or some reader, takes for
     one.
     """

@@ -36,7 +36,7 @@ from memorist.team.team_protocol import (
     TeamTexts,
     TeamTextsRequest,
     TeamView,
-    entity_tag,
+    build_entity_tag,
     is_checksum,
 )
 from memorist.team.team_remote import (
@@ -171,7 +171,7 @@ class ServerRemote:
         }
         return RemoteListing(
             state=RemoteState(
-                id=view.id, version=str(view.version), tag=entity_tag(view.id, view.version)
+                id=view.id, version=str(view.version), tag=build_entity_tag(view.id, view.version)
             ),
             checksums=there,
             deleted=frozenset(view.deleted) - there.keys(),
@@ -236,7 +236,7 @@ class ServerRemote:
         return RemoteState(
             id=done.id,
             version=str(done.version),
-            tag=entity_tag(done.id, done.version) if alone else "",
+            tag=build_entity_tag(done.id, done.version) if alone else "",
         )
 
     def check_access(self) -> ServerStatus:

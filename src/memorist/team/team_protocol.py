@@ -108,7 +108,7 @@ class TeamRefusal(Struct, frozen=True, kw_only=True):
     limit: int = 0
 
 
-def entity_tag(id: str, version: int) -> str:
+def build_entity_tag(id: str, version: int) -> str:
     """Return the entity tag of a team's whole state."""
     return f'"{id}-{version}"'
 

@@ -31,8 +31,8 @@ from memorist.errors import StoreError, UsageError
 from memorist.safety.secrets import find_secrets
 from memorist.safety.server_access import LOOPBACK_NAMES, is_host_allowed
 from memorist.system import open_listening_socket
-from memorist.team.shared_file import text_checksum
-from memorist.team.shared_names import find_key_problem
+from memorist.team.shared_file import compute_text_checksum
+from memorist.team.shared_names import find_shared_name_problem
 from memorist.team.team_protocol import (
     MAX_REQUEST_BYTES,
     SPACE_PATTERN,
@@ -46,7 +46,7 @@ from memorist.team.team_protocol import (
     TeamTexts,
     TeamTextsRequest,
     TeamView,
-    entity_tag,
+    build_entity_tag,
     is_checksum,
 )
 from memorist.team.team_remote import MAX_KEYS, MAX_REVISIONS
@@ -160,8 +160,8 @@ class TeamApplication:
     async def _get_view(self, request: Request) -> Response:
         space, _ = await self._authorize(request, writing=False)
         mark = await run_in_threadpool(self._store.find_team_id_and_version, space)
-        if mark is not None and request.headers.get("if-none-match") == entity_tag(*mark):
-            return Response(status_code=304, headers={"etag": entity_tag(*mark)})
+        if mark is not None and request.headers.get("if-none-match") == build_entity_tag(*mark):
+            return Response(status_code=304, headers={"etag": build_entity_tag(*mark)})
         found = await run_in_threadpool(self._store.read_or_create_snapshot, space)
         entries = {
             key: TeamEntry(checksum, size) for key, (checksum, size) in found.entries.items()
@@ -173,7 +173,7 @@ class TeamApplication:
             deleted=list(found.deleted),
             by=found.by,
         )
-        return _json_response(view, headers={"etag": entity_tag(found.id, found.version)})
+        return _json_response(view, headers={"etag": build_entity_tag(found.id, found.version)})
 
     async def _post_read(self, request: Request) -> Response:
         space, _ = await self._authorize(request, writing=False)
@@ -189,7 +189,7 @@ class TeamApplication:
     async def _get_log(self, request: Request) -> Response:
         space, _ = await self._authorize(request, writing=False)
         key = request.query_params.get("key", "")
-        if key and (problem := find_key_problem(key)):
+        if key and (problem := find_shared_name_problem(key)):
             raise _build_refusal(400, "key", problem)
         noted = await run_in_threadpool(
             lambda: self._store.list_revisions(space, key, most=MAX_REVISIONS)
@@ -219,7 +219,7 @@ class TeamApplication:
         version = None
         if tag := request.headers.get("if-match", ""):
             mark = await run_in_threadpool(self._store.find_team_id_and_version, space)
-            if mark is None or tag != entity_tag(*mark):
+            if mark is None or tag != build_entity_tag(*mark):
                 raise _build_refusal(412, "moved", "The team's memories are not as the tag says.")
             version = mark[1]
         try:
@@ -243,7 +243,7 @@ class TeamApplication:
         )
 
     def _judge_change(self, key: str, change: TeamTextChange) -> TeamWrite:
-        if problem := find_key_problem(key):
+        if problem := find_shared_name_problem(key):
             raise _build_refusal(400, "key", problem)
         if not is_checksum(change.was):
             raise _build_refusal(400, "was", "What a change replaces is named by its checksum.")
@@ -263,7 +263,7 @@ class TeamApplication:
             parse_topic(key, encode_file_text(change.text)).kind
         ):
             raise _build_refusal(422, "private", f"{key}: {problem}.")
-        return TeamWrite(change.text, text_checksum(change.text), change.was)
+        return TeamWrite(change.text, compute_text_checksum(change.text), change.was)
 
 
 class AllowedHostsMiddleware:

@@ -31,7 +31,7 @@ from memorist.ports import FileSystem
 from memorist.settings import TeamSettings
 from memorist.store.disk_files import read_if_exists
 from memorist.store.process_lock import hold_lock
-from memorist.team.local_copy import (
+from memorist.team.local_team_folder import (
     IncomingChanges,
     LocalMemory,
     LocalTeamFolder,
@@ -41,7 +41,7 @@ from memorist.team.local_copy import (
 )
 from memorist.team.memory_merge import merge_texts, name_conflict_copy
 from memorist.team.merge_bases import BaseTextStore
-from memorist.team.shared_file import UnshareableMemory, text_checksum
+from memorist.team.shared_file import UnshareableMemory, compute_text_checksum
 from memorist.team.sync_difference import (
     SyncedMemory,
     SyncSides,
@@ -218,7 +218,7 @@ class TeamSync:
         fit: dict[str, str] = {}
         refused = []
         for key in sorted(look.checksums):
-            problem = self._local.find_key_problem(key, (*fit, *local.hashes))
+            problem = self._local.find_shared_name_problem(key, (*fit, *local.hashes))
             if not problem and look.sizes.get(key, 0) > self._settings.entry_bytes:
                 problem = f"It has more than {self._settings.entry_bytes:,} bytes."
             if problem:
@@ -295,7 +295,7 @@ class TeamSync:
             text = texts.get(key)
             if text is None:
                 bad.append((key, "The remote did not give it."))
-            elif text_checksum(text) != there[key]:
+            elif compute_text_checksum(text) != there[key]:
                 bad.append((key, "Its text does not have the checksum that the remote named."))
             elif len(text.encode("utf-8", "surrogatepass")) > self._settings.entry_bytes:
                 bad.append((key, f"It has more than {self._settings.entry_bytes:,} bytes."))
@@ -357,7 +357,7 @@ class TeamSync:
             if TEAM_PREFIX + key in away:
                 keys[key] = SyncedMemory(there[key], local.hashes.get(key, ""), waits=True)
             elif key in arriving.merged:
-                keys[key] = SyncedMemory(there[key], text_checksum(text))
+                keys[key] = SyncedMemory(there[key], compute_text_checksum(text))
             else:
                 keys[key] = SyncedMemory(there[key], local.hashes.get(key, ""))
         self._base_texts.save(
@@ -449,7 +449,7 @@ class TeamSync:
             if key not in batch or batch[key].text is not None
         }
         sent = {
-            key: SyncedMemory(text_checksum(put.text), text_checksum(put.text))
+            key: SyncedMemory(compute_text_checksum(put.text), compute_text_checksum(put.text))
             for key, put in batch.items()
             if put.text is not None
         }

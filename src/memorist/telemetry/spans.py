@@ -27,7 +27,7 @@ from memorist.events import (
     TeamSynced,
 )
 from memorist.forks.fork_spec import ForkOutcome, ForkRequestRecord, Receipt
-from memorist.models.model_choice import model_wire_name
+from memorist.models.model_choice import get_model_wire_name
 from memorist.safety.secrets import redact
 from memorist.settings import TelemetrySettings
 
@@ -277,7 +277,7 @@ def _provider_name(model: str) -> str:
 
 def _model_name(model: str) -> str:
     try:
-        return model_wire_name(model)
+        return get_model_wire_name(model)
     except ModelNameError:  # a host's own model object has any name
         return model.partition(":")[2] or model
 

@@ -10,8 +10,12 @@ from memorist.core.messages import JsonObject
 from memorist.errors import ModelRefused, ModelTimeout
 from memorist.formats.codec_registry import find_codec
 from memorist.models.call_failure import CallFailure, build_model_error
-from memorist.models.model_pricing import call_cost, shipped_prices
-from memorist.models.rate_limits import RateLimitListener, RateLimitReport, rate_limit_of_failure
+from memorist.models.model_pricing import compute_call_cost, load_shipped_prices
+from memorist.models.rate_limits import (
+    RateLimitListener,
+    RateLimitReport,
+    build_rate_limit_report_of_failure,
+)
 from memorist.ports import Clock, Reply, Request
 from memorist.system import SystemClock
 from memorist.testing.request_checks import WIRES, RequestProblem
@@ -166,7 +170,7 @@ class ScriptedModel:
                 )
 
     def _build_fault_error(self, fault: CallFailure) -> Exception:
-        report = rate_limit_of_failure(self._name, fault)
+        report = build_rate_limit_report_of_failure(self._name, fault)
         if report is not None:
             self.announce_rate_limits(report)
         return build_model_error(fault, self._name, 1)
@@ -174,7 +178,10 @@ class ScriptedModel:
     def _build_reply(self, answer: JsonObject, body: JsonObject) -> Reply:
         reply = find_codec(self._format).decode_reply(answer)
         return msgspec.structs.replace(
-            reply, cost_usd=call_cost(str(body.get("model", "")), reply.usage, shipped_prices())
+            reply,
+            cost_usd=compute_call_cost(
+                str(body.get("model", "")), reply.usage, load_shipped_prices()
+            ),
         )
 
     def _build_refusal(self, problem: RequestProblem) -> Exception:

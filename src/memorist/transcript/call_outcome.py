@@ -148,7 +148,7 @@ class CallOutcome(Struct, frozen=True):
     """Commands that the result echoes (`$ …`), such as those of a commit hook."""
 
 
-def result_head_and_tail(result: ToolResult) -> tuple[str, str]:
+def get_result_head_and_tail(result: ToolResult) -> tuple[str, str]:
     """The start and the end of a result without reminders and color codes; the end is empty for a
     short one.
     """
@@ -175,7 +175,7 @@ def parse_call_outcome(
     result: ToolResult, action: ToolAction | None, ends: tuple[str, str]
 ) -> CallOutcome:
     """The outcome of a call, whose action is None where nobody knows it; `ends` is from
-    `result_head_and_tail`.
+    `get_result_head_and_tail`.
     """
     kind = find_call_kind(action)
     filtered = isinstance(action, CommandAction) and action.filtered

@@ -206,7 +206,7 @@ def truncate_command(command: str, limit: int) -> str:
     return command if end == len(command) and not mark else f"{command[:end].rstrip()} …{mark}"
 
 
-def drop_printing(command: str) -> str:
+def drop_printing_commands(command: str) -> str:
     """The command without the parts that only print or move (`echo "==="`, `cd`); as it is where
     nothing else would be left.
     """

@@ -9,7 +9,7 @@ from memorist.transcript.call_outcome import CallOutcome
 from memorist.transcript.command_lines import (
     build_command_key,
     covers_check,
-    drop_printing,
+    drop_printing_commands,
     split_command,
 )
 
@@ -179,4 +179,4 @@ def _is_cure(failure: WorkFailure, key: str, note: CommandRecord) -> bool:
 
 def _list_keys(command: str) -> set[str]:
     """The keys of the commands that are joined in one: a part that works mends no other."""
-    return {build_command_key(part) for part in split_command(drop_printing(command))}
+    return {build_command_key(part) for part in split_command(drop_printing_commands(command))}

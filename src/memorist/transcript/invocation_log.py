@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message
-from memorist.transcript.call_outcome import parse_call_outcome, result_head_and_tail
+from memorist.transcript.call_outcome import get_result_head_and_tail, parse_call_outcome
 from memorist.transcript.command_lines import classify_command, split_command
 from memorist.transcript.tool_actions import CommandAction, parse_tool_action
 
@@ -234,7 +234,7 @@ class InvocationLogBuilder:
         for result in message.tool_results:
             called = self._open.pop(result.tool_use_id, None)
             if called is not None:
-                ends = result_head_and_tail(result)
+                ends = get_result_head_and_tail(result)
                 outcome = parse_call_outcome(result, called, ends)
                 if outcome.ok is not None and not outcome.rejected:
                     error = "" if outcome.ok else "\n".join(ends)

@@ -19,7 +19,12 @@ from memorist.core.text_analysis import find_identifiers
 from memorist.formats.host_markup import is_interruption_notice, strip_host_markup
 from memorist.safety.secrets import redact
 from memorist.transcript.background_work import BackgroundCalls, BackgroundWork, is_plan_path
-from memorist.transcript.call_outcome import CallOutcome, parse_call_outcome, result_head_and_tail
+from memorist.transcript.call_outcome import (
+    CallOutcome,
+    get_result_head_and_tail,
+    parse_call_outcome,
+)
+from memorist.transcript.code_outline import extract_code_outline
 from memorist.transcript.command_lines import (
     find_commit_message,
     find_deleted_files,
@@ -28,7 +33,6 @@ from memorist.transcript.command_lines import (
 )
 from memorist.transcript.command_log import CommandLog, WorkFailure
 from memorist.transcript.dialogue import ANSWERING, Dialogue
-from memorist.transcript.shown_code import extract_code_outline
 from memorist.transcript.statement_pool import COMMENT, COMMIT, EARLIER, PLAN, SAID, SHOWN, THOUGHT
 from memorist.transcript.tool_actions import (
     AskUserAction,
@@ -144,7 +148,7 @@ class SessionActions:
             return
         self.background.on_tool_result(result, describe_tool_action(called))
         action = self._followed.resolve(result, called)
-        ends = result_head_and_tail(result)
+        ends = get_result_head_and_tail(result)
         outcome = parse_call_outcome(result, action, ends)
         if outcome.rejected:
             self._record_refusal(action, outcome)

@@ -115,7 +115,7 @@ class TypedReplyReader:
             del self._open[next(iter(self._open))]
 
 
-def with_typed_replies(messages: Iterable[Message]) -> Iterator[Message]:
+def insert_typed_replies(messages: Iterable[Message]) -> Iterator[Message]:
     """Yield the messages, and after each what a person typed in reply to a call."""
     reader = TypedReplyReader()
     for message in messages:

@@ -46,7 +46,7 @@ from memorist.forks.file_tool_calls import (
     parse_tool_call,
 )
 from memorist.forks.fork import load_fork_prompts
-from memorist.forks.fork_request import edit_instructions, extract_id_from_model_string
+from memorist.forks.fork_request import extract_id_from_model_string, render_edit_instructions
 from memorist.forks.fork_spec import EditMethod
 from memorist.forks.text_edits import TextEdits, parse_edit_elements, parse_written_calls
 from memorist.formats.codec_registry import find_codec
@@ -341,7 +341,7 @@ def _reply_text(reply: Reply) -> str:
 def _render_edit_task(method: EditMethod) -> Callable[[str], str]:
     def render(session: str) -> str:
         task = render_template(load_prompt("doctor/edit"), {"session": session}, strict=True)
-        return f"{task}\n\n{edit_instructions(method, load_fork_prompts())}"
+        return f"{task}\n\n{render_edit_instructions(method, load_fork_prompts())}"
 
     return render
 

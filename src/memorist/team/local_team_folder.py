@@ -20,12 +20,12 @@ from memorist.store.disk_files import read_if_exists
 from memorist.team.memory_merge import name_conflict_copy
 from memorist.team.shared_file import (
     UnshareableMemory,
+    compute_text_checksum,
     find_sharing_problem,
-    text_checksum,
     to_local_file,
     to_shared_text,
 )
-from memorist.team.shared_names import find_key_problem
+from memorist.team.shared_names import find_shared_name_problem
 
 # Collect what a pull is about to write, name by name. Pure.
 
@@ -133,7 +133,7 @@ class LocalTeamFolder:
             self._read[data] = text, checksum, why = before.get(data) or self._judge_file(data)
             if head.doubts and head.content_digest not in reviewed:
                 why = why or f"it is withheld: {'; '.join(head.doubts)}"
-            why = why or find_key_problem(key, found.hashes)
+            why = why or find_shared_name_problem(key, found.hashes)
             found.data[key], found.texts[key], found.hashes[key] = data, text, checksum
             if why:
                 staying.append(UnshareableMemory(key, why))
@@ -147,14 +147,14 @@ class LocalTeamFolder:
             text = to_shared_text(data)
         except UnicodeDecodeError:
             text = data.decode("utf-8", "surrogateescape")
-        return text, text_checksum(text), why
+        return text, compute_text_checksum(text), why
 
-    def find_key_problem(self, key: str, present: Collection[str]) -> str:
+    def find_shared_name_problem(self, key: str, present: Collection[str]) -> str:
         """Return why a remote name cannot be a file here; empty if it can.
 
         It is checked again when the file is written.
         """
-        return find_key_problem(key, present) or self._location_problem(key)
+        return find_shared_name_problem(key, present) or self._location_problem(key)
 
     def _location_problem(self, key: str) -> str:
         folder = self._memory.layout.folder

@@ -20,7 +20,7 @@ MIN_COUNTED = 1_000
 """Tokens below which a count says nothing about a window."""
 
 
-class WindowObserver:
+class ContextWindowObserver:
     """Learns the window of one conversation's model from refusals and from counts that stop
     growing.
 
