@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from benchmarks.cache_trace import Trace, TracedCall, TracedPiece
 from memorist.compaction.cache_breakpoints import LOOKBACK_BLOCKS, get_minimum_cacheable_tokens
-from memorist.core.token_count import token_factor
+from memorist.core.token_count import get_token_factor
 from memorist.models.model_pricing import compute_call_cost, load_shipped_prices
 from memorist.testing.prompt_cache import (
     LIFETIMES,
@@ -60,7 +60,7 @@ class CacheTerms(Struct, frozen=True, kw_only=True):
     @property
     def factor(self) -> float:
         """The model's tokens for one estimated token."""
-        return token_factor(self.model)
+        return get_token_factor(self.model)
 
     @property
     def marks(self) -> bool:

@@ -15,7 +15,11 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from memorist.core.messages import Message, Origin, ToolUse
-from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens, token_factor
+from memorist.core.token_count import (
+    estimate_message_tokens,
+    estimate_text_tokens,
+    get_token_factor,
+)
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import SessionHead, UsageReport
 from memorist.session_memory.structural_notes import render_structural_notes
@@ -124,7 +128,7 @@ class _CallBuilder:
             )
         reply = tuple(piece for message in self._reply for piece in self._pieces(message))
         said = max([0, *(message.usage.output for message in self._reply if message.usage)])
-        factor = token_factor(self._reply[0].model or "claude")
+        factor = get_token_factor(self._reply[0].model or "claude")
         uses = [use for message in self._reply for use in message.tool_uses]
         output = max(round(said / factor), sum(piece.tokens for piece in reply))
         self.done.append(
@@ -206,12 +210,12 @@ def trace_of(path: Path) -> Trace:
                 calls.add(entry)
                 if usage is not None and measured is None and usage.context > usage.output:
                     measured = round(
-                        (usage.context - usage.output) / token_factor(model or "claude")
+                        (usage.context - usage.output) / get_token_factor(model or "claude")
                     )
             case UsageReport(input=given, cache_read=cached) if (
                 given + cached > 0 and measured is None
             ):
-                measured = round((given + cached) / token_factor("gpt"))
+                measured = round((given + cached) / get_token_factor("gpt"))
             case SessionHead(cwd=cwd, title=title, branch=branch):
                 calls.ledger.cwd, calls.ledger.title, calls.ledger.branch = cwd, title, branch
             case _:

@@ -26,7 +26,7 @@ from memorist.settings import AutoMemorySettings, RecallSettings
 from memorist.store.database import PAUSE_SECONDS, open_database
 from memorist.store.disk_files import DiskFiles, to_store_error
 from memorist.store.home_layout import MemoryLayout
-from memorist.store.memory_uses import list_uses_of_memory, total_uses
+from memorist.store.memory_uses import list_uses_of_memory, sum_memory_uses
 from memorist.store.overlay_files import OverlayFiles
 from memorist.testing import FrozenClock, InMemoryFiles
 
@@ -147,12 +147,14 @@ def test_a_database_that_refuses_is_told_in_our_words_and_costs_no_memory(
     database = open_database(tmp_path / "state.sqlite")
     database.execute("drop table memory_uses")
     with pytest.raises(StoreError):
-        total_uses(database, "x")
+        sum_memory_uses(database, "x")
     with pytest.raises(StoreError):
         list_uses_of_memory(database, "x", "a.md")
 
     def used() -> Mapping[str, MemoryUsage]:
-        return {path: MemoryUsage(total.used) for path, total in total_uses(database, "x").items()}
+        return {
+            path: MemoryUsage(total.used) for path, total in sum_memory_uses(database, "x").items()
+        }
 
     folder = MemoryFolder(
         where,

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from clients.plugged import end
 from memorist.cli.main import memorist_group
-from memorist.hooks.agent_programs import AGENTS, find_joined_agents, find_present_agents
+from memorist.hooks.agent_programs import AGENTS, find_agents_on_machine, find_connected_agents
 from memorist.hooks.hook_entries import INSTALLED_EVENTS, build_hook_entries
 from memorist.hooks.install_scope import LaunchCommand, SettingsScope
 from memorist.rollouts.project_facts import select_project_facts
@@ -132,7 +132,7 @@ def test_agents_without_hooks_are_joined_by_the_server(
 
     done = run("install", name, scope, "--mcp")
     assert done.exit_code == 0, done.output
-    joined = [agent.name for agent in find_joined_agents(scope_of)]
+    joined = [agent.name for agent in find_connected_agents(scope_of)]
     assert joined == ([name] if scope == "--user" else [])
 
     assert run("uninstall", name, scope).exit_code == 0
@@ -174,7 +174,7 @@ def test_agents_are_found_by_program_or_folder(tmp_path: Path) -> None:
     program.chmod(0o755)
     scope = SettingsScope(home=tmp_path, environment={})
 
-    found = find_present_agents(scope, lambda name: which(name, path=str(program.parent)))
+    found = find_agents_on_machine(scope, lambda name: which(name, path=str(program.parent)))
     assert [agent.name for agent in found] == ["qwen-code", "opencode"]
     assert set(AGENTS) >= {"claude-code", "codex"}
 

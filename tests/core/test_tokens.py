@@ -21,7 +21,7 @@ from memorist.core.token_count import (
     ContextMeter,
     estimate_message_tokens,
     estimate_text_tokens,
-    token_factor,
+    get_token_factor,
 )
 
 
@@ -60,7 +60,7 @@ def test_a_token_is_four_bytes_and_chinese_is_not_undercounted() -> None:
 )
 def test_families_have_the_factor_that_was_measured(model: str, factor: float) -> None:
     """Plain characters / 4 is too low on Claude by what parts.md measured."""
-    assert token_factor(model) == factor
+    assert get_token_factor(model) == factor
 
 
 def test_a_picture_counts_flat_and_a_call_counts_its_arguments() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
-from memorist.core.token_count import estimate_messages_tokens, token_factor
+from memorist.core.token_count import estimate_messages_tokens, get_token_factor
 from memorist.engine.engine import Memorist
 from memorist.events import CompactionFailed, ConversationCompacted, Event, ResultsStored
 from memorist.formats.codec_registry import find_codec
@@ -369,7 +369,7 @@ async def test_instructions_larger_than_the_window_do_not_displace_the_request(
     assert "Read page one." in sent
     assert body["input"][-1]["output"] == result
     decoded = find_codec("openai_responses").decode_request(body).messages
-    assert estimate_messages_tokens(decoded, token_factor(MODEL)) <= 15_000
+    assert estimate_messages_tokens(decoded, get_token_factor(MODEL)) <= 15_000
 
 
 @pytest.mark.covers("CP-15")

@@ -21,12 +21,12 @@ from memorist.flags.flag_overrides import (
     SECTIONS,
     apply_flags_to_section,
     find_flag_problems,
-    flag_defaults,
+    list_flag_defaults,
     list_overriding_flags,
 )
 from memorist.flags.open_feature import OpenFeatureFlagSource
 from memorist.ports import HostInfo
-from memorist.session_memory.notes_trigger import NotesProgress, check_due
+from memorist.session_memory.notes_trigger import NotesProgress, check_notes_due
 from memorist.session_memory.session_notes import are_notes_allowed
 from memorist.settings import (
     DreamSettings,
@@ -203,9 +203,9 @@ def test_a_threshold_from_a_flag_decides_when_notes_are_due() -> None:
     """A small start size makes notes due that were not."""
     progress = NotesProgress(tokens=6_000, tokens_at_update=0, calls=0, last_turn_called=False)
 
-    assert check_due(progress, OWN) is None
+    assert check_notes_due(progress, OWN) is None
     assert (
-        check_due(
+        check_notes_due(
             progress,
             Flags(InMemoryFlagSource({"session_memory.start_tokens": 5_000})).apply_to(OWN),
         )
@@ -216,7 +216,7 @@ def test_a_threshold_from_a_flag_decides_when_notes_are_due() -> None:
 @pytest.mark.covers("FG-2")
 @given(
     st.dictionaries(
-        st.sampled_from([*flag_defaults(), "session_memory.unknown", "dream", "other"]),
+        st.sampled_from([*list_flag_defaults(), "session_memory.unknown", "dream", "other"]),
         st.none()
         | st.booleans()
         | st.integers()
@@ -234,7 +234,7 @@ def test_only_positive_numbers_override(flags: dict[str, object]) -> None:
         section: apply_flags_to_section(settings, flags) for section, settings in SECTIONS.items()
     }
 
-    for name, own in flag_defaults().items():
+    for name, own in list_flag_defaults().items():
         section, _, field = name.partition(".")
         value = getattr(now[section], field)
         assert type(value) is type(own) or (type(own) is float and type(value) is int)
@@ -245,7 +245,7 @@ def test_only_positive_numbers_override(flags: dict[str, object]) -> None:
 @pytest.mark.covers("FG-2")
 @given(
     st.dictionaries(
-        st.sampled_from(list(flag_defaults())) | st.text(),
+        st.sampled_from(list(list_flag_defaults())) | st.text(),
         st.none()
         | st.booleans()
         | st.integers()
@@ -283,7 +283,7 @@ def test_flags_are_settings_of_the_same_name() -> None:
     """Each section that flags may change stands in the tree under its name, with these defaults."""
     for section, settings in SECTIONS.items():
         assert getattr(Settings(), section) == settings
-    assert flag_defaults().items() <= flatten_settings(Settings()).items()
+    assert list_flag_defaults().items() <= flatten_settings(Settings()).items()
 
 
 @pytest.mark.parametrize("file", ["flags.toml", "./flags.toml", "~nobody-of-that-name/flags.toml"])

@@ -15,7 +15,7 @@ from memorist.hooks.hook_response import (
     OUTPUT_LIMITS,
     OutputText,
     fit_texts,
-    output_size,
+    measure_output_size,
     render_output,
 )
 from memorist.hooks.hook_texts import (
@@ -40,7 +40,7 @@ def test_what_is_shown_fits_into_the_agents_room(
     """Whatever the texts are, all of them together take no more than there is, by the agent's own
     measure.
     """
-    assert output_size(fit_texts(parts, client, room), client) <= room
+    assert measure_output_size(fit_texts(parts, client, room), client) <= room
 
 
 def test_what_fits_is_shown_whole_and_the_rest_shares_what_is_left() -> None:

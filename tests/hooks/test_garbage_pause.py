@@ -6,14 +6,14 @@ import gc
 
 import pytest
 
-from memorist.hooks.garbage_pause import GarbagePause
+from memorist.hooks.garbage_collection_pause import GarbageCollectionPause
 
 
 def test_nothing_is_collected_until_the_last_answer_went_out() -> None:
     """While one of several answers is prepared the collector stands still; then it runs again, also
     after an error.
     """
-    pause = GarbagePause()
+    pause = GarbageCollectionPause()
     states = []
 
     def fail() -> None:

@@ -18,7 +18,7 @@ from memorist.engine.engine import Memorist
 from memorist.errors import UnreadableSession
 from memorist.forks.fork_spec import ForkLimits
 from memorist.hooks.hook_event import Client, HookEvent
-from memorist.hooks.hook_response import OUTPUT_LIMITS, output_size
+from memorist.hooks.hook_response import OUTPUT_LIMITS, measure_output_size
 from memorist.hooks.hook_session import HookSession, HookSessionPool
 from memorist.recall.lexical_score import EntryColumns, build_columns
 from memorist.recall.word_index import StoredIndexRow
@@ -230,7 +230,7 @@ async def test_after_a_compaction_the_demands_and_the_index_come_back(
     assert "never change the file invoices.txt" in asked
     assert "never change the file invoices.txt" in back
     assert "folder ledger" in back
-    assert output_size(asked, client) <= 4_000
+    assert measure_output_size(asked, client) <= 4_000
     assert await agent.call("SessionStart", source="resume") == ""
     await agent.session.close()
 
@@ -288,7 +288,7 @@ async def test_a_huge_memory_is_cut_to_what_the_agent_takes(
 
     shown = await Agent(engine, client, kind("s2"), tmp_path / "rollout-2.jsonl", "s2").start()
 
-    assert OUTPUT_LIMITS[client] * 0.8 < output_size(shown, client) <= OUTPUT_LIMITS[client]
+    assert OUTPUT_LIMITS[client] * 0.8 < measure_output_size(shown, client) <= OUTPUT_LIMITS[client]
     assert "cut" in shown
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.errors import InputError
-from memorist.hooks.codex_settings import add_toml_server, remove_toml_server
+from memorist.hooks.codex_settings import add_codex_mcp_server, remove_codex_mcp_server
 from memorist.hooks.install_scope import LaunchCommand
 
 PROGRAM = LaunchCommand(arguments=("/home/dev/.local/bin/memorist",), home="/srv/data “a” \\ 🙂")
@@ -39,22 +39,22 @@ def test_comments_and_bytes_stay(lines: list[str], ends: bool, end: str, mark: s
     """
     text = mark + end.join(lines) + (end if ends and lines else "")
 
-    put = add_toml_server(text, PROGRAM)
+    put = add_codex_mcp_server(text, PROGRAM)
 
     assert put.startswith(text)
     assert "\r\n" not in text or put.count("\n") == put.count("\r\n")
     assert tomllib.loads(put.removeprefix("\ufeff"))["mcp_servers"]["memorist"]["env"] == {
         "MEMORIST_HOME": PROGRAM.home
     }
-    assert add_toml_server(put, PROGRAM) == put
-    assert remove_toml_server(put).rstrip("\r\n") == text.rstrip("\r\n")
+    assert add_codex_mcp_server(put, PROGRAM) == put
+    assert remove_codex_mcp_server(put).rstrip("\r\n") == text.rstrip("\r\n")
 
 
 def test_what_the_user_wrote_below_it_stays() -> None:
     """Tables and comments that came after it are no part of it."""
-    put = add_toml_server('model = "m"\n', PROGRAM) + "\n# mine\n[features]\nplugins = false\n"
+    put = add_codex_mcp_server('model = "m"\n', PROGRAM) + "\n# mine\n[features]\nplugins = false\n"
 
-    assert remove_toml_server(put) == 'model = "m"\n\n# mine\n[features]\nplugins = false\n'
+    assert remove_codex_mcp_server(put) == 'model = "m"\n\n# mine\n[features]\nplugins = false\n'
 
 
 BY_CODEX = """# mine
@@ -91,7 +91,7 @@ def test_what_codex_wrote_anew_is_taken_out_whole() -> None:
     comment stay.
     """
     assert (
-        remove_toml_server(BY_CODEX)
+        remove_codex_mcp_server(BY_CODEX)
         == '# mine\nmodel = "m"\n\n# another one\n[mcp_servers.other]\ncommand = "foo"\nweight '
         "= nan\n"
     )
@@ -104,7 +104,7 @@ def test_a_program_that_moved_keeps_what_the_user_put_beside_it() -> None:
     """
     moved = LaunchCommand(arguments=("/opt/memorist/bin/memorist",), home="/srv/other")
 
-    put = add_toml_server(BY_CODEX, moved)
+    put = add_codex_mcp_server(BY_CODEX, moved)
 
     assert tomllib.loads(put)["mcp_servers"]["memorist"] == {
         "command": "/opt/memorist/bin/memorist",
@@ -115,8 +115,10 @@ def test_a_program_that_moved_keeps_what_the_user_put_beside_it() -> None:
     }
     assert "# the start is slow here\n" in put
     assert put.endswith(BY_CODEX[BY_CODEX.index("[mcp_servers.memorist.tools") :])
-    assert add_toml_server(put, moved) == put
-    usual = add_toml_server(put.replace('LOG = "debug", ', ""), LaunchCommand(arguments=("m",)))
+    assert add_codex_mcp_server(put, moved) == put
+    usual = add_codex_mcp_server(
+        put.replace('LOG = "debug", ', ""), LaunchCommand(arguments=("m",))
+    )
     assert "env" not in tomllib.loads(usual)["mcp_servers"]["memorist"]
 
 
@@ -125,7 +127,7 @@ def test_what_the_user_put_beside_ours_needs_no_new_path() -> None:
     """With the path as it is, nothing changes, whatever stands beside it."""
     there = LaunchCommand(arguments=("/home/dev/.local/bin/memorist",), home="/srv/data")
 
-    assert add_toml_server(BY_CODEX, there) == BY_CODEX
+    assert add_codex_mcp_server(BY_CODEX, there) == BY_CODEX
 
 
 @given(
@@ -162,13 +164,13 @@ def test_nothing_but_the_server_changes_or_the_file_is_refused(pieces: list[str]
     }
 
     with contextlib.suppress(InputError):
-        made = tomllib.loads(remove_toml_server(text))
+        made = tomllib.loads(remove_codex_mcp_server(text))
         assert {k: v for k, v in made.items() if k != "mcp_servers"} == {
             k: v for k, v in before.items() if k != "mcp_servers"
         }
         assert {k: v for k, v in made.get("mcp_servers", {}).items() if k != "memorist"} == others
     with contextlib.suppress(InputError):
-        renewed = tomllib.loads(add_toml_server(text, PROGRAM))
+        renewed = tomllib.loads(add_codex_mcp_server(text, PROGRAM))
         assert {k: v for k, v in renewed["mcp_servers"].items() if k != "memorist"} == others
         assert renewed["mcp_servers"]["memorist"]["command"] == PROGRAM.arguments[0]
 
@@ -190,4 +192,4 @@ def test_nothing_but_the_server_changes_or_the_file_is_refused(pieces: list[str]
 def test_what_cannot_be_added_is_refused(text: str, why: str) -> None:
     """A broken file, an inline table and a foreign server are left alone, with a sentence."""
     with pytest.raises(InputError, match=why):
-        add_toml_server(text, PROGRAM)
+        add_codex_mcp_server(text, PROGRAM)

@@ -14,9 +14,9 @@ from mcp_server.conftest import Connect, folder
 from memorist.errors import InputError
 from memorist.mcp_server.call_dispatch import MAX_OPEN_PROJECTS, ToolDispatcher
 from memorist.mcp_server.client_project import (
-    folder_from_uri,
-    project_from_folder,
-    project_from_roots,
+    find_project_from_roots,
+    find_project_of_folder,
+    parse_folder_uri,
 )
 from memorist.mcp_server.tool_arguments import parse_arguments
 
@@ -92,8 +92,10 @@ def test_subfolders_and_worktrees_are_one_project(tmp_path: Path) -> None:
     for name in ("a b", "ü"):
         (bank / name).mkdir()
 
-    assert project_from_roots([(bank / "a b").as_uri(), (bank / "ü").as_uri()], tmp_path) == bank
-    assert project_from_folder(bank / "ü") == bank
+    assert (
+        find_project_from_roots([(bank / "a b").as_uri(), (bank / "ü").as_uri()], tmp_path) == bank
+    )
+    assert find_project_of_folder(bank / "ü") == bank
 
 
 @given(
@@ -105,12 +107,12 @@ def test_subfolders_and_worktrees_are_one_project(tmp_path: Path) -> None:
 )
 def test_no_root_breaks_anything(root: str) -> None:
     """Any text as a root is a folder that is there, or none."""
-    found = folder_from_uri(root)
+    found = parse_folder_uri(root)
 
     assert found is None or (found.is_absolute() and found.is_dir())
     if found is None:
         with pytest.raises(InputError, match="--project"):
-            project_from_roots([root], Path("/"))
+            find_project_from_roots([root], Path("/"))
 
 
 def test_a_desk_keeps_few_projects_open(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from memorist.engine.engine import Memorist
 from memorist.engine.tenants import Tenants
-from memorist.proxy.proxy_server import listen, serve
+from memorist.proxy.proxy_server import open_proxy_socket, serve
 from memorist.proxy.tenant_lookup import Tenancy
 from memorist.settings import ProxySettings, Settings
 from memorist.testing import ScriptedServer
@@ -68,7 +68,7 @@ class RunningProxy:
         self._token = token
         self._engine = engine
         self._tenancy = tenancy or Tenancy()
-        self._listening = listen(settings, token, self._tenancy)
+        self._listening = open_proxy_socket(settings, token, self._tenancy)
         self._ready = threading.Event()
         self._thread = threading.Thread(
             target=lambda: asyncio.run(self._main()), name="proxy", daemon=True

@@ -34,7 +34,7 @@ from memorist.models.model_settings import ModelSettings
 from memorist.platforms.processes import is_running
 from memorist.ports import FileSystem
 from memorist.proxy.heavy_process import HeavyProcess
-from memorist.proxy.proxy_server import listen
+from memorist.proxy.proxy_server import open_proxy_socket
 from memorist.settings import CompactionSettings, ProxySettings, Settings
 from memorist.store.disk_files import DiskFiles
 from memorist.testing import CallTool, Say, ScriptedServer, Step
@@ -888,8 +888,8 @@ def test_a_keys_header_reaches_its_provider_and_ours_do_not(proxied: Proxied) ->
 def test_it_listens_beyond_this_machine_only_with_a_token() -> None:
     """Without one it says what to do; with one it listens."""
     with pytest.raises(Exception, match="MEMORIST_PROXY_TOKEN"):
-        listen(replace(ProxySettings(port=0), host=EVERYWHERE), "")
-    listen(replace(ProxySettings(port=0), host=EVERYWHERE), "token").close()
+        open_proxy_socket(replace(ProxySettings(port=0), host=EVERYWHERE), "")
+    open_proxy_socket(replace(ProxySettings(port=0), host=EVERYWHERE), "token").close()
 
 
 @pytest.mark.covers("SF-6")

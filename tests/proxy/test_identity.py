@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memorist.formats.codec_registry import find_codec
-from memorist.proxy.client_folder import find_working_folder
 from memorist.proxy.client_identity import identify_client
+from memorist.proxy.client_working_folder import find_working_folder
 from memorist.proxy.conversation_matching import (
     ConversationCall,
     ConversationMatcher,

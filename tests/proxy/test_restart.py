@@ -24,7 +24,7 @@ from memorist.proxy.conversation_matching import (
     UnrelatedCall,
     to_stored_conversation,
 )
-from memorist.proxy.known_conversations import (
+from memorist.proxy.conversation_store import (
     ConversationFileHeader,
     ConversationStore,
     StoredConversation,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from openai import AsyncOpenAI
 
 from memorist.errors import SettingsError, UsageError
-from memorist.proxy.proxy_server import listen
+from memorist.proxy.proxy_server import open_proxy_socket
 from memorist.proxy.tenant_lookup import Tenancy, find_tenant, parse_tenant_tokens, read_tenancy
 from memorist.settings import ProxySettings
 from memorist.testing import Say, ScriptedServer
@@ -303,8 +303,8 @@ def test_tenants_tokens_guard_a_proxy_beyond_this_machine_and_names_do_not(tmp_p
     beyond = ProxySettings(host="192.0.2.1", port=0)
     for tenancy in (Tenancy(by_header=True), Tenancy(tokens=TOKENS.tokens, unknown="pass")):
         with pytest.raises(UsageError, match="MEMORIST_PROXY_TOKEN"):
-            listen(beyond, "", tenancy)
-    listen(
+            open_proxy_socket(beyond, "", tenancy)
+    open_proxy_socket(
         ProxySettings(host="127.0.0.2", port=0), "", TOKENS
     ).close()  # one of the addresses beyond `LOOPBACK`
     with pytest.raises(SettingsError, match="cannot be read"):

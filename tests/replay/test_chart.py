@@ -14,7 +14,7 @@ from memorist.replay.context_chart import (
     NARROW,
     WIDE,
     ChartSize,
-    chart_axis_steps,
+    choose_axis_steps,
     describe_chart,
     reduce_chart_points,
     render_chart,
@@ -269,7 +269,7 @@ def test_hostile_words_stay_words_in_the_titles() -> None:
 @given(end=some.floats(1, 1e9), wanted=some.integers(3, 12))
 def test_ticks_are_round_and_cover_the_axis(end: float, wanted: int) -> None:
     """From 0 to within one step of the end, and no more than were asked for."""
-    ticks = chart_axis_steps(end, wanted)
+    ticks = choose_axis_steps(end, wanted)
 
     assert ticks[0] == 0
     assert 2 <= len(ticks) <= wanted + 1

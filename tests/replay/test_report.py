@@ -24,7 +24,7 @@ from memorist.replay.replay_results import (
     ReplayedSessions,
     SessionRecord,
 )
-from memorist.replay.replay_tables import describe_cost, session_title
+from memorist.replay.replay_tables import describe_cost, get_session_title
 from memorist.views.page_rendering import render_markdown_html
 
 VOID = {"meta", "input", "br", "hr", "link", "img"}
@@ -393,7 +393,7 @@ def test_the_structural_mark_in_code_stays_code() -> None:
 def test_a_session_has_the_best_title_there_is(changes: dict[str, object], expected: str) -> None:
     """The notes' title, else the file's, else the id, else the file's name."""
     assert (
-        session_title(
+        get_session_title(
             session(
                 **(
                     {"head": SessionHead(session="abc", format="codex", title="From the file")}

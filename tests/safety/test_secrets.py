@@ -32,8 +32,8 @@ from memorist.safety.secrets import (
     MAX_CLEAN,
     RedactedText,
     find_secrets,
+    make_redaction_mark,
     redact,
-    redaction_mark,
 )
 
 HOLE = re.compile(r"\{([A-Z])(\d+)?(?:-(\d+)|\+)?\}")
@@ -245,11 +245,11 @@ def test_a_long_secret_goes_to_its_end() -> None:
 
 
 def test_a_secret_does_not_hide_behind_a_mark() -> None:
-    """A redaction_mark is never marked again, and what stands around it in a value still goes."""
-    clean = redact(f'password="{redaction_mark("password")}aK9xmP2qr7v"')
+    """A make_redaction_mark is never marked again, and what stands around it in a value still goes."""
+    clean = redact(f'password="{make_redaction_mark("password")}aK9xmP2qr7v"')
 
     assert "aK9xmP2qr7v" not in clean.text
-    assert clean.text.startswith(f'password="{redaction_mark("password")}')
+    assert clean.text.startswith(f'password="{make_redaction_mark("password")}')
 
 
 def test_a_right_checksum_is_known() -> None:

@@ -13,13 +13,13 @@ from click.testing import CliRunner
 
 from memorist.cli.main import memorist_group
 from memorist.core.prompt_templates import load_prompt
-from memorist.session_memory.notes_template import parse_section_bodies, template_sections
+from memorist.session_memory.notes_template import parse_section_bodies, parse_template_sections
 from memorist.testing import Say, ScriptedServer
 from memorist.transcript.name_search import NamePresence, find_recognizable_names
 
 SESSION = Path("examples/sessions/agent-loop-log-rotation.jsonl").absolute()
 TEMPLATE = load_prompt("session_memory/template")
-TITLES = [frame.title for frame in template_sections(TEMPLATE)]
+TITLES = [frame.title for frame in parse_template_sections(TEMPLATE)]
 
 
 def replay(folder: Path, model: str) -> str:

@@ -12,18 +12,20 @@ from memorist.session_memory.notes_template import (
     compose_notes,
     is_empty_notes,
     parse_section_bodies,
+    parse_template_sections,
     repair_notes,
     replace_structural_notes,
-    template_sections,
 )
 
 TEMPLATE = load_prompt("session_memory/template")
-TITLES = [frame.title for frame in template_sections(TEMPLATE)]
+TITLES = [frame.title for frame in parse_template_sections(TEMPLATE)]
 FILLED = compose_notes(TEMPLATE, {title: f"text of {title}\nsecond line" for title in TITLES})
 
 
 def frame_lines(text: str) -> list[str]:
-    wanted = {line for frame in template_sections(TEMPLATE) for line in (frame.header, frame.hint)}
+    wanted = {
+        line for frame in parse_template_sections(TEMPLATE) for line in (frame.header, frame.hint)
+    }
     return [line for line in text.splitlines() if line in wanted]
 
 
@@ -44,7 +46,7 @@ def test_the_template_has_the_ten_sections_in_order() -> None:
     ]
     assert all(
         frame.hint.startswith("_") and frame.hint.endswith("_")
-        for frame in template_sections(TEMPLATE)
+        for frame in parse_template_sections(TEMPLATE)
     )
 
 
@@ -69,7 +71,7 @@ def test_a_clean_edit_is_kept_as_it_is() -> None:
 @pytest.mark.covers("SM-5")
 def test_changed_headers_and_hints_are_the_templates_again_and_no_word_is_lost() -> None:
     """A model that renames case, rewrites a hint and adds a section loses nothing."""
-    hint = template_sections(TEMPLATE)[1].hint
+    hint = parse_template_sections(TEMPLATE)[1].hint
     edited = (
         FILLED.replace("# Current State", "#  current state").replace(hint, "_my own hint_")
         + "\n# Extra\nadded words\n"
@@ -115,7 +117,7 @@ def test_whatever_comes_back_the_frame_is_whole(lines: list[str]) -> None:
     mended = repair_notes(FILLED, "\n".join(lines), TEMPLATE)
 
     assert [frame for frame in frame_lines(mended.text) if frame.startswith("# ")] == [
-        frame.header for frame in template_sections(TEMPLATE)
+        frame.header for frame in parse_template_sections(TEMPLATE)
     ]
     assert set(frame_lines(FILLED)) <= set(frame_lines(mended.text))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memorist.ports import HostInfo
-from memorist.session_memory.notes_trigger import NotesProgress, check_due
+from memorist.session_memory.notes_trigger import NotesProgress, check_notes_due
 from memorist.session_memory.session_notes import are_notes_allowed
 from memorist.settings import SessionMemorySettings
 
@@ -20,7 +20,7 @@ def fired(sizes: list[int], calls_between: int, last_called: list[bool]) -> list
     at_update, calls, found = 0, 0, []
     for step, size in enumerate(sizes):
         calls += calls_between if step else 0
-        if check_due(
+        if check_notes_due(
             NotesProgress(
                 tokens=size,
                 tokens_at_update=at_update,
@@ -69,7 +69,7 @@ def test_growth_is_always_needed_and_then_calls_or_a_break(
         tokens=tokens, tokens_at_update=before, calls=calls, last_turn_called=called
     )
 
-    assert (check_due(progress, SETTINGS) is not None) is is_due
+    assert (check_notes_due(progress, SETTINGS) is not None) is is_due
 
 
 @pytest.mark.covers("SM-1")

@@ -39,13 +39,13 @@ from memorist.store.receipt_rows import record_receipt
 from memorist.store.spend_rows import (
     DAY_SECONDS,
     ResourceAmount,
-    epoch_day,
+    compute_epoch_day,
     list_blocked_since,
     list_holds,
-    reserved_amount,
-    usage_by_kind,
-    usage_in_session,
-    usage_on_day,
+    sum_reserved_amount,
+    sum_usage_by_kind,
+    sum_usage_in_session,
+    sum_usage_on_day,
 )
 from memorist.testing.frozen_clock import FrozenClock
 
@@ -147,19 +147,22 @@ def test_the_totals_are_those_of_the_receipts(rows: list[tuple[str, Receipt]]) -
     for session, each in rows:
         record_receipt(database, session, each)
     by_day = {
-        epoch_day(each.started): [
-            other for _, other in rows if epoch_day(other.started) == epoch_day(each.started)
+        compute_epoch_day(each.started): [
+            other
+            for _, other in rows
+            if compute_epoch_day(other.started) == compute_epoch_day(each.started)
         ]
         for _, each in rows
     }
 
     for session in ("a", "b"):
         _same(
-            usage_in_session(database, session), [each for owner, each in rows if owner == session]
+            sum_usage_in_session(database, session),
+            [each for owner, each in rows if owner == session],
         )
     for day, those in by_day.items():
-        _same(usage_on_day(database, day), those)
-    kinds = usage_by_kind(database, range(31))
+        _same(sum_usage_on_day(database, day), those)
+    kinds = sum_usage_by_kind(database, range(31))
     assert sum(kind.runs for kind in kinds) == len(rows)
     assert sum(kind.changed + kind.unchanged + kind.failed for kind in kinds) == len(rows)
     assert sum(kind.unpriced for kind in kinds) == sum(each.cost_usd is None for _, each in rows)
@@ -233,7 +236,7 @@ def test_a_receipt_takes_the_place_of_the_reservation(
     books.ask(spec(), "m")
     books.record_receipt(receipt(2, started=clock.now()))
 
-    assert reserved_amount(database, clock.now()) == ResourceAmount()
+    assert sum_reserved_amount(database, clock.now()) == ResourceAmount()
     assert granted(governor(database, clock, "other").ask(spec(), "m")) == 7
 
 
@@ -246,7 +249,7 @@ def test_a_receipt_of_what_never_ran_releases_nothing(
     books.ask(spec(), "m")
     books.record_receipt(receipt(0, started=clock.now(), outcome=ForkOutcome.REPLACED))
 
-    assert reserved_amount(database, clock.now()).requests == 8
+    assert sum_reserved_amount(database, clock.now()).requests == 8
 
 
 @pytest.mark.covers("SG-1")
@@ -272,7 +275,7 @@ def test_a_session_that_closes_leaves_nothing_reserved(
     books.ask(spec(), "m")
     books.release_reservations()
 
-    assert reserved_amount(database, clock.now()) == ResourceAmount()
+    assert sum_reserved_amount(database, clock.now()) == ResourceAmount()
 
 
 @pytest.mark.covers("SG-1")
@@ -302,7 +305,7 @@ def test_a_new_day_begins_at_midnight_of_utc(
     database: sqlite3.Connection, clock: FrozenClock
 ) -> None:
     """What was used yesterday does not count, and a session's own caps go on."""
-    midnight = (epoch_day(clock.now()) + 1) * float(DAY_SECONDS)
+    midnight = (compute_epoch_day(clock.now()) + 1) * float(DAY_SECONDS)
     settings = SpendSettings(day_requests=10, session_requests=12)
     record_receipt(database, "s", receipt(10, started=midnight - 5))
     clock.set_wall(midnight - 1)
@@ -331,7 +334,7 @@ def test_a_reason_is_news_once(database: sqlite3.Connection, clock: FrozenClock)
 
     assert told == [True, False, True, True]
     assert news("a", "recall") is True
-    assert {(row.session, row.label): row.times for row in list_blocked_since(database, epoch_day(clock.now()) - 1) if row.day != epoch_day(clock.now())} == {
+    assert {(row.session, row.label): row.times for row in list_blocked_since(database, compute_epoch_day(clock.now()) - 1) if row.day != compute_epoch_day(clock.now())} == {
         ("a", "recall"): 2,
         ("a", "extraction"): 1,
         ("b", "recall"): 1,

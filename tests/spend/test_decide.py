@@ -20,7 +20,7 @@ from memorist.budget.budget_caps import (
     convert_fork_limits_to_amount,
     decide_budget,
 )
-from memorist.budget.work_priority import CAP_SHARES, UNKNOWN_WORK_SHARE, budget_cap_share
+from memorist.budget.work_priority import CAP_SHARES, UNKNOWN_WORK_SHARE, get_budget_cap_share
 from memorist.forks.fork_spec import ForkLimits
 from memorist.settings import SpendSettings
 from memorist.store.spend_rows import ModelHold, ResourceAmount
@@ -91,7 +91,9 @@ def test_a_fork_that_uses_all_it_was_granted_stays_below_every_cap(
     ):
         for measure in MEASURES:
             total = getattr(used + granted, measure)
-            assert total <= getattr(PLAIN, f"{scope}_{measure}") * budget_cap_share(label) + 1e-6
+            assert (
+                total <= getattr(PLAIN, f"{scope}_{measure}") * get_budget_cap_share(label) + 1e-6
+            )
             assert getattr(granted, measure) <= getattr(convert_fork_limits_to_amount(own), measure)
     assert found.limits.requests >= 1
 
@@ -156,7 +158,7 @@ def _used(requests: int) -> BudgetUsage:
 @pytest.mark.covers("SG-1")
 def test_work_that_the_ladder_does_not_name_gives_way_with_the_first() -> None:
     """A new kind of work cannot slip past the caps by its name."""
-    assert budget_cap_share("brand_new") == UNKNOWN_WORK_SHARE == min(CAP_SHARES.values())
+    assert get_budget_cap_share("brand_new") == UNKNOWN_WORK_SHARE == min(CAP_SHARES.values())
 
 
 @pytest.mark.covers("SG-1")

@@ -42,7 +42,7 @@ from memorist.settings import (
     SpendSettings,
 )
 from memorist.store.receipt_rows import list_receipts
-from memorist.store.spend_rows import ResourceAmount, reserved_amount
+from memorist.store.spend_rows import ResourceAmount, sum_reserved_amount
 from memorist.testing.frozen_clock import FrozenClock
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import Fail, Hang, HttpError, Say, Step
@@ -201,7 +201,7 @@ async def test_what_a_person_asks_for_runs_at_the_cap_and_is_counted(
             .execute("select sum(requests) as total from spent where scope = 'day'")
             .fetchone()["total"]
         )
-        left = reserved_amount(engine.database(), host.clock.now())
+        left = sum_reserved_amount(engine.database(), host.clock.now())
         books.release_reservations()
 
     assert host.asked("session_memory") == 1
@@ -416,9 +416,9 @@ async def test_a_fork_that_is_cut_off_leaves_its_receipt_and_nothing_reserved(
     async with host.engine() as engine:
         session = await host.open(engine, project)
         await host.turn(session, "The tests need the database on port 5433.")
-        during = reserved_amount(engine.database(), host.clock.now())
+        during = sum_reserved_amount(engine.database(), host.clock.now())
         await session.close()
-        after = reserved_amount(engine.database(), host.clock.now())
+        after = sum_reserved_amount(engine.database(), host.clock.now())
         kept = Counter(receipt.outcome for receipt in list_receipts(engine.database(), "s"))
 
     assert during.requests == ForkLimits().requests

@@ -18,7 +18,12 @@ from memorist.auto_memory.git_objects import (
 )
 from memorist.auto_memory.memory_changes import ChangeReason, render_commit_message
 from memorist.auto_memory.memory_history import BRANCH, FolderHistory, pack, repo
-from memorist.store.disk_files import make_folders, replace_folder, staging_folder, to_store_error
+from memorist.store.disk_files import (
+    make_folders,
+    make_staging_path,
+    replace_folder,
+    to_store_error,
+)
 
 if TYPE_CHECKING:
     from dulwich.objects import Commit, ObjectID
@@ -94,7 +99,7 @@ class HistoryRewrite:
         self._history.close()
         try:
             if self._build_path.exists():
-                self._build_path.rename(staging_folder(self._history.path))
+                self._build_path.rename(make_staging_path(self._history.path))
         except OSError as error:
             raise to_store_error("replace", self._history.path, error) from error
         replace_folder(self._history.path)

@@ -38,7 +38,7 @@ from memorist.store.database import move_aside
 from memorist.store.disk_files import (
     finish_replacement,
     make_folders,
-    staging_folder,
+    make_staging_path,
     to_store_error,
 )
 
@@ -127,7 +127,7 @@ class FolderHistory:
         found = self._open_repository()
         if found is not None:
             return found
-        new = staging_folder(self.path)
+        new = make_staging_path(self.path)
         with self.translate_errors("make"):
             shutil.rmtree(new, ignore_errors=True)
             make_folders(new)

@@ -13,7 +13,7 @@ from memorist.ports import Clock, FileSystem
 from memorist.settings import AutoMemorySettings
 from memorist.store.database import Connection
 from memorist.store.home_layout import Layout, MemoryLayout
-from memorist.store.memory_uses import total_uses
+from memorist.store.memory_uses import sum_memory_uses
 
 
 def open_user_memory(
@@ -43,7 +43,7 @@ def make_usage_source(layout: MemoryLayout, database: Callable[[], Connection]) 
     def used() -> dict[str, MemoryUsage]:
         return {
             path: MemoryUsage(total.used, total.last)
-            for path, total in total_uses(database(), str(layout.folder)).items()
+            for path, total in sum_memory_uses(database(), str(layout.folder)).items()
         }
 
     return used

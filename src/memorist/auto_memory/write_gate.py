@@ -67,7 +67,7 @@ from memorist.safety.hidden_characters import (
 from memorist.safety.instruction_detection import is_instruction
 from memorist.safety.permission_claims import (
     claims_permission,
-    is_risky_order,
+    is_dangerous_order,
     may_bind_reader,
     waives_confirmation,
 )
@@ -545,7 +545,7 @@ def _has_outside_instruction(
         if normalize_for_comparison(sentence) not in known
     )
     if trust is Trust.TEAM and any(
-        found(text) for found in (waives_confirmation, claims_permission, is_risky_order)
+        found(text) for found in (waives_confirmation, claims_permission, is_dangerous_order)
     ):
         return True
     return (trust is Trust.OUTSIDE and may_bind_reader(text)) or any(

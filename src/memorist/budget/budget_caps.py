@@ -8,11 +8,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.budget.fruitless_runs import explain_fruitless, has_reached_fruitless_limit
-from memorist.budget.work_priority import budget_cap_share
+from memorist.budget.work_priority import get_budget_cap_share
 from memorist.core.utc_time import format_utc_day, to_utc_datetime
 from memorist.forks.fork_spec import ForkLimits
 from memorist.settings import SpendSettings
-from memorist.store.spend_rows import DAY_SECONDS, ModelHold, ResourceAmount, epoch_day
+from memorist.store.spend_rows import DAY_SECONDS, ModelHold, ResourceAmount, compute_epoch_day
 
 # Render times for the user. Pure.
 
@@ -108,7 +108,7 @@ def decide_budget(
     limits = request.limits
     for scope in _scopes_of(request):
         for measure in MEASURES:
-            left = budget_left(scope, measure, request.label, usage, settings)
+            left = compute_budget_left(scope, measure, request.label, usage, settings)
             if left < getattr(MINIMUM_GRANT, measure):
                 return _refuse_for_cap(scope, measure, request.label, usage, settings)
             limits = _lower_limit(limits, measure, left)
@@ -119,12 +119,12 @@ def _scopes_of(work: BudgetRequest) -> tuple[BudgetScope, ...]:
     return ("day", "session") if work.session else ("day",)
 
 
-def budget_cap(scope: BudgetScope, measure: BudgetMeasure, settings: SpendSettings) -> float:
+def get_budget_cap(scope: BudgetScope, measure: BudgetMeasure, settings: SpendSettings) -> float:
     """The cap given by the settings."""
     return float(getattr(settings, f"{scope}_{measure}"))
 
 
-def budget_used(
+def compute_budget_used(
     scope: BudgetScope, measure: BudgetMeasure, usage: BudgetUsage, *, running: bool = True
 ) -> float:
     """The amount used, and with `running` also what running forks have reserved."""
@@ -133,7 +133,7 @@ def budget_used(
     return float(getattr(used + reserved if running else used, measure))
 
 
-def budget_left(
+def compute_budget_left(
     scope: BudgetScope,
     measure: BudgetMeasure,
     label: str,
@@ -141,9 +141,9 @@ def budget_left(
     settings: SpendSettings,
 ) -> float:
     """The amount left for work of this label; negative where its share is already used up."""
-    return budget_cap(scope, measure, settings) * budget_cap_share(label) - budget_used(
-        scope, measure, usage
-    )
+    return get_budget_cap(scope, measure, settings) * get_budget_cap_share(
+        label
+    ) - compute_budget_used(scope, measure, usage)
 
 
 def _lower_limit(limits: ForkLimits, measure: BudgetMeasure, left: float) -> ForkLimits:
@@ -168,9 +168,9 @@ def convert_fork_limits_to_amount(limits: ForkLimits) -> ResourceAmount:
     )
 
 
-def next_utc_midnight(now: float) -> float:
+def find_next_utc_midnight(now: float) -> float:
     """The next midnight, UTC."""
-    return float((epoch_day(now) + 1) * DAY_SECONDS)
+    return float((compute_epoch_day(now) + 1) * DAY_SECONDS)
 
 
 def format_amount(measure: BudgetMeasure, amount: float) -> str:
@@ -192,8 +192,8 @@ def _refuse_for_cap(
     settings: SpendSettings,
 ) -> BudgetRefused:
     cap, share, least = (
-        budget_cap(scope, measure, settings),
-        budget_cap_share(label),
+        get_budget_cap(scope, measure, settings),
+        get_budget_cap_share(label),
         getattr(MINIMUM_GRANT, measure),
     )
     setting = f"spend.{scope}_{measure}"
@@ -203,7 +203,7 @@ def _refuse_for_cap(
             why=f"{setting} is {cap:g}, which leaves no room for {label}.",
             until=None,
         )
-    used = budget_used(scope, measure, usage, running=False)
+    used = compute_budget_used(scope, measure, usage, running=False)
     owner = "the day" if scope == "day" else "this session"
     said = (
         f"{format_amount(measure, used).split(' ', 1)[0]} of {owner}'s "
@@ -220,13 +220,13 @@ def _refuse_for_cap(
         return BudgetRefused(
             cause=setting,
             why=f"{said}{rest}; next at midnight UTC.",
-            until=next_utc_midnight(usage.now),
+            until=find_next_utc_midnight(usage.now),
         )
     return BudgetRefused(cause=setting, why=f"{said}{rest}; {setting} raises the cap.", until=None)
 
 
 def _refuse_fruitless(label: str, usage: BudgetUsage) -> BudgetRefused:
-    until = next_utc_midnight(usage.now)
+    until = find_next_utc_midnight(usage.now)
     why = explain_fruitless(label, usage.fruitless, format_clock_time(until, usage.now))
     return BudgetRefused(cause=f"fruitless {label}", why=why, until=until)
 

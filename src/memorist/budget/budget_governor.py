@@ -32,16 +32,16 @@ from memorist.store.spend_rows import (
     UNRUN_OUTCOMES,
     BlockedWork,
     budget_transaction,
-    epoch_day,
+    compute_epoch_day,
     lift_hold,
     list_holds,
     record_blocked_work,
     record_hold,
     release_reservation,
     reserve_amount,
-    reserved_amount,
-    usage_in_session,
-    usage_on_day,
+    sum_reserved_amount,
+    sum_usage_in_session,
+    sum_usage_on_day,
 )
 
 GRACE_SECONDS = 60.0
@@ -127,7 +127,7 @@ class BudgetGovernor:
                 return ForkAdmission(limits, self._runner)
             case BudgetRefused(cause=cause, why=why, until=until):
                 row = BlockedWork(
-                    day=epoch_day(now),
+                    day=compute_epoch_day(now),
                     session=self._session,
                     label=work.label,
                     cause=cause,
@@ -169,10 +169,10 @@ def read_budget_usage(
     """
     return BudgetUsage(
         now=now,
-        day=usage_on_day(database, epoch_day(now)),
-        day_reserved=reserved_amount(database, now),
-        session=usage_in_session(database, session),
-        session_reserved=reserved_amount(database, now, session),
+        day=sum_usage_on_day(database, compute_epoch_day(now)),
+        day_reserved=sum_reserved_amount(database, now),
+        session=sum_usage_in_session(database, session),
+        session_reserved=sum_reserved_amount(database, now, session),
         holds=tuple(list_holds(database, now, model)),
     )
 

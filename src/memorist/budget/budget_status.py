@@ -15,13 +15,13 @@ from memorist.budget.budget_caps import (
     BudgetRefused,
     BudgetRequest,
     BudgetUsage,
-    budget_cap,
-    budget_used,
+    compute_budget_used,
     decide_budget,
+    find_next_utc_midnight,
     format_amount,
     format_clock_time,
     format_time_left,
-    next_utc_midnight,
+    get_budget_cap,
 )
 from memorist.budget.fruitless_runs import LABELS_THAT_CHANGE
 from memorist.budget.work_priority import CAP_SHARES
@@ -125,7 +125,7 @@ def build_budget_status(
         caps=tuple(_cap_usage(measure, usage, settings) for measure in MEASURES)
         if settings.enabled
         else (),
-        next_day=next_utc_midnight(usage.now),
+        next_day=find_next_utc_midnight(usage.now),
         at_rest=find_paused_work(usage, settings, model) if model else (),
         blocked=tuple(blocked.values()),
         failed=tuple(
@@ -160,10 +160,10 @@ def find_paused_work(
 
 def _cap_usage(measure: BudgetMeasure, usage: BudgetUsage, settings: SpendSettings) -> CapUsage:
     cap, used = (
-        budget_cap("day", measure, settings),
-        budget_used("day", measure, usage, running=False),
+        get_budget_cap("day", measure, settings),
+        compute_budget_used("day", measure, usage, running=False),
     )
-    reserved = budget_used("day", measure, usage) - used
+    reserved = compute_budget_used("day", measure, usage) - used
     return CapUsage(
         measure=measure, cap=cap, used=used, reserved=reserved, left=max(0.0, cap - used - reserved)
     )

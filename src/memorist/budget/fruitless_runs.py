@@ -10,7 +10,7 @@ from itertools import takewhile
 from memorist.forks.fork_spec import ForkOutcome
 from memorist.models.server_location import is_model_on_own_network
 from memorist.settings import SpendSettings
-from memorist.store.spend_rows import DAY_SECONDS, epoch_day
+from memorist.store.spend_rows import DAY_SECONDS, compute_epoch_day
 
 LABELS_THAT_CHANGE = ("session_memory", "magic_docs", "compact")
 """Work that is begun only when there is something to change."""
@@ -53,7 +53,7 @@ def count_fruitless_runs(
     rows = database.execute(
         "select outcome, requests from receipts where label = ? and model = ? and started >= ? "
         "order by number desc limit ?",
-        (label, model, epoch_day(now) * DAY_SECONDS, 2 * limit),
+        (label, model, compute_epoch_day(now) * DAY_SECONDS, 2 * limit),
     ).fetchall()
     ran = [
         row["outcome"]

@@ -27,6 +27,6 @@ UNKNOWN_WORK_SHARE = 0.5
 """Share for work not listed: it gives way first."""
 
 
-def budget_cap_share(label: str) -> float:
+def get_budget_cap_share(label: str) -> float:
     """The share of each cap up to which work of this label may run."""
     return CAP_SHARES.get(label, UNKNOWN_WORK_SHARE)

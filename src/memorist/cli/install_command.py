@@ -20,7 +20,7 @@ from memorist.hooks.agent_programs import (
     AGENT_NAMES,
     AGENTS,
     AgentName,
-    find_joined_agents,
+    find_connected_agents,
     find_settings_targets,
 )
 from memorist.hooks.hook_entries import INSTALLED_EVENTS, TOOL_EVENT, build_hook_entries
@@ -166,7 +166,7 @@ def uninstall_command(
     where = _home_for_uninstall(home)
     plugging = HookInstaller(where, DiskFiles())
     scope, program = build_settings_scope(user=user), find_launch_command(where)
-    named = clients or [each.name for each in find_joined_agents(scope)]
+    named = clients or [each.name for each in find_connected_agents(scope)]
     if not named:
         raise NothingToDo("no coding agent is joined here")
     found: list[InstallTarget] = []

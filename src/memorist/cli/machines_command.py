@@ -12,7 +12,7 @@ from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_location import list_projects_with_memory, locate_project_root
 from memorist.cli.memory.memory_commands import open_project_memory
 from memorist.machines.machine_identity import join_machines
-from memorist.machines.machine_remote import random_bytes
+from memorist.machines.machine_remote import draw_random_bytes
 from memorist.machines.machine_sync import (
     EVERY_PROJECT,
     name_project,
@@ -40,7 +40,7 @@ def machines_init_command(location: str) -> None:
     Example: memorist machines init ~/Sync/memorist
     """
     with open_project_memory() as (engine, _):
-        own = join_machines(engine.layout, location, encode_key(random_bytes(KEY_BYTES)))
+        own = join_machines(engine.layout, location, encode_key(draw_random_bytes(KEY_BYTES)))
     click.echo(f"key: {own.key}")
     click.echo(f"on each other machine: memorist machines join {location}")
     click.echo("Whoever has the key can read all; without it what is there cannot be read.")

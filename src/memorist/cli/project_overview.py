@@ -20,7 +20,7 @@ from memorist.cli.rollouts.rollouts_group import load_rollout_settings, run_with
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.utc_time import format_utc_day
 from memorist.engine.rollout_store import RolloutStore
-from memorist.hooks.agent_programs import find_joined_agents
+from memorist.hooks.agent_programs import find_connected_agents
 from memorist.platforms.regular_files import read_regular
 from memorist.rollouts.project_facts import ProjectFact, select_project_facts
 from memorist.rollouts.raw_memory import RawMemory, parse_raw_memory
@@ -168,7 +168,7 @@ def print_project_facts() -> None:
 def print_overview() -> None:
     """Say where things stand: agents, memories, sessions, and what to do next."""
     root = find_repository_root(str(Path.cwd()))
-    joined = find_joined_agents(build_settings_scope(user=True))
+    joined = find_connected_agents(build_settings_scope(user=True))
     sessions = _list_sessions(root)
     with open_project_memory() as (_, memory):
         heads: list[MemoryHeader] = sort_newest_first(memory.headers())

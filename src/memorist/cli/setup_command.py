@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 from msgspec import Struct
 
-from memorist.cli.doctor.hook_check import recent_failures
+from memorist.cli.doctor.hook_check import find_recent_hook_failures
 from memorist.cli.hook_commands import HOME_OPTION, resolve_home
 from memorist.cli.install_command import (
     EXTRA_HINT,
@@ -37,12 +37,12 @@ from memorist.hooks.agent_programs import (
     AGENTS,
     AgentName,
     AgentProgram,
-    find_present_agents,
-    has_plugin,
+    find_agents_on_machine,
+    has_memorist_plugin,
 )
 from memorist.hooks.hook_entries import find_own_hook_commands
 from memorist.hooks.hook_install import HookInstaller, InstallTarget, SettingsChange
-from memorist.hooks.hook_probe import probe_hook, probe_server
+from memorist.hooks.hook_probe import probe_hook, probe_mcp_server
 from memorist.hooks.install_scope import HOME_VARIABLE
 from memorist.models.embedder import is_embedder_installed
 from memorist.platforms.regular_files import read_regular_text
@@ -129,7 +129,7 @@ def setup_command(
 
 
 def _plan_agents(home: Path, named: Sequence[AgentName]) -> list[AgentPlan]:
-    found = [AGENTS[name] for name in dict.fromkeys(named)] or find_present_agents(
+    found = [AGENTS[name] for name in dict.fromkeys(named)] or find_agents_on_machine(
         build_settings_scope(user=True), shutil.which
     )
     if not found:
@@ -138,7 +138,7 @@ def _plan_agents(home: Path, named: Sequence[AgentName]) -> list[AgentPlan]:
 
 
 def _plan_agent(agent: AgentProgram, home: Path) -> AgentPlan:
-    if has_plugin(agent, build_settings_scope(user=True)):
+    if has_memorist_plugin(agent, build_settings_scope(user=True)):
         return AgentPlan(agent, has_plugin=True)
     mcp = find_spec("mcp") is not None
     if agent.client is None and not mcp:
@@ -203,7 +203,7 @@ def _join(plan: AgentPlan, home: Path) -> bool:
     provable = [target for target, _ in plan.changes if target.purpose != COMMAND_PURPOSE]
     wanting = [target.purpose for target in provable if not _prove(target, home)]
     if wanting:
-        reasons = [each.why for each in recent_failures(home, SystemClock().now())[-1:]]
+        reasons = [each.why for each in find_recent_hook_failures(home, SystemClock().now())[-1:]]
         why = "; ".join([f"no answer from: {', '.join(wanting)}", *reasons])
         click.echo(f"✗ {title}: {why}; `memorist doctor` says more", err=True)
         return False
@@ -225,7 +225,7 @@ def _prove(target: InstallTarget, home: Path) -> bool:
         commands = find_own_hook_commands(read_regular_text(target.path))
         return bool(commands) and probe_hook(commands["SessionStart"], cwd)
     words = (*find_launch_command(home).arguments, "mcp")
-    return probe_server(words, {**os.environ, HOME_VARIABLE: str(home)}, cwd)
+    return probe_mcp_server(words, {**os.environ, HOME_VARIABLE: str(home)}, cwd)
 
 
 def _take_in_past() -> None:

@@ -23,7 +23,7 @@ from memorist.engine.background_status import read_background_budget_status
 from memorist.engine.memory_effect import EffectEstimate
 from memorist.engine.memory_effect_report import EffectReport, measure_memory_effect
 from memorist.engine.memory_status import ProjectMemoryStatus, read_memory_status
-from memorist.hooks.agent_programs import find_joined_agents
+from memorist.hooks.agent_programs import find_connected_agents
 from memorist.store.database import open_database
 from memorist.store.home_layout import Layout
 from memorist.system import SystemClock
@@ -56,7 +56,9 @@ def status_command(days: int, effect: bool, as_json: bool) -> None:
             _print_effect(measure_memory_effect(layout, database, folder), as_json=as_json)
             return
         found = read_background_budget_status(database, settings, SystemClock().now(), days)
-        joined = tuple(each.title for each in find_joined_agents(build_settings_scope(user=True)))
+        joined = tuple(
+            each.title for each in find_connected_agents(build_settings_scope(user=True))
+        )
         with open_project_memory() as (engine, project):
             memory = read_memory_status(engine, project, database, joined)
     if as_json:

@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Struct
 
 from memorist.core.messages import JsonObject
-from memorist.core.token_count import BYTES_PER_TOKEN, token_factor
+from memorist.core.token_count import BYTES_PER_TOKEN, get_token_factor
 
 MAX_BREAKPOINTS = 4
 """Breakpoints allowed per request; the automatic one (`cache_control` beside the messages) counts.
@@ -225,7 +225,7 @@ def _is_cacheable(body: JsonObject, position: BlockPosition) -> bool:
     is, and encoded only where the texts alone are too short to tell.
     """
     model = str(body.get("model", ""))
-    needed = get_minimum_cacheable_tokens(model) * BYTES_PER_TOKEN / token_factor(model)
+    needed = get_minimum_cacheable_tokens(model) * BYTES_PER_TOKEN / get_token_factor(model)
     size = 0
     for entry in islice(body["messages"], position.entry + 1) if position.part == 2 else ():
         size += _text_length(entry)

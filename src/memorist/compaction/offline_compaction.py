@@ -39,7 +39,7 @@ from memorist.compaction.session_memory_compaction import SessionNotes
 from memorist.compaction.whole_conversation import merge_window_into_recording, strip_host_content
 from memorist.compaction.window_at_message import RecordedWindow
 from memorist.core.messages import Message
-from memorist.core.token_count import estimate_messages_tokens, token_factor
+from memorist.core.token_count import estimate_messages_tokens, get_token_factor
 from memorist.session_memory.notes_template import replace_structural_notes
 from memorist.session_memory.structural_notes import NotesBudget, render_structural_notes
 from memorist.settings import CompactionSettings
@@ -246,6 +246,6 @@ def build_structural_notes(recorded: RecordedWindow, template: str, budget: Note
 
 def find_newest_model_factor(messages: Sequence[Message]) -> float:
     """Tokens per estimated token for the newest model named in the messages."""
-    return token_factor(
+    return get_token_factor(
         next((message.model for message in reversed(messages) if message.model), "") or ""
     )

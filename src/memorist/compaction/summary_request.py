@@ -31,7 +31,11 @@ from memorist.core.messages import (
     ToolResult,
 )
 from memorist.core.prompt_templates import load_prompt, render_template
-from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens, token_factor
+from memorist.core.token_count import (
+    estimate_message_tokens,
+    estimate_text_tokens,
+    get_token_factor,
+)
 from memorist.errors import ContextTooLong
 from memorist.forks.fork_request import (
     extract_id_from_model_string,
@@ -260,7 +264,7 @@ class _FittedHistory:
         self._model = model
         self._marker = marker
         self._settings = settings
-        factor = token_factor(model.name)
+        factor = get_token_factor(model.name)
         self.messages = request.messages
         self._sizes = tuple(estimate_message_tokens(each, factor) for each in request.messages)
         self._fixed = estimate_text_tokens(request.text, factor)

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.core.messages import Role
-from memorist.core.token_count import estimate_text_tokens, token_factor
+from memorist.core.token_count import estimate_text_tokens, get_token_factor
 
 
 class ContextSection(Struct, frozen=True, kw_only=True):
@@ -65,7 +65,7 @@ def recount_piece_tokens(pieces: Iterable[ContextPiece], model: str) -> tuple[Co
     """Return freshly counted pieces with this model family's token factor applied; unchanged
     without a model.
     """
-    factor = token_factor(model) if model else 1.0
+    factor = get_token_factor(model) if model else 1.0
     return tuple(replace(each, tokens=math.ceil(each.tokens * factor)) for each in pieces)
 
 

@@ -50,7 +50,7 @@ turn include the reasoning of the turn before, with 5.0 to 5.5 they do not.
 
 
 @lru_cache(maxsize=64)
-def token_factor(model: str) -> float:
+def get_token_factor(model: str) -> float:
     """Tokens of this model per estimated token.
 
     1.42 up to Claude 4.6, 1.72 from 4.7 on, 1.05 for OpenAI's models, 1.2 for all others (parts.md
@@ -194,7 +194,7 @@ class ContextMeter:
 
     def set_model(self, model: str) -> None:
         """The model that the next request goes to."""
-        self.factor = token_factor(model)
+        self.factor = get_token_factor(model)
         if model != self._model:
             self._model = model
             self._reasoning.is_kept = _KEEPS_REASONING.search(model.lower()) is not None

@@ -14,7 +14,7 @@ from memorist.dream.dream import Dream
 from memorist.dream.past_evidence import PastSessionLocation
 from memorist.errors import MemoristError
 from memorist.runtime import Runtime, SessionContext
-from memorist.store.memory_uses import total_uses
+from memorist.store.memory_uses import sum_memory_uses
 from memorist.store.session_rows import list_sessions
 
 
@@ -33,7 +33,7 @@ def open_dream(memory: AutoMemory, context: SessionContext) -> Dream:
 
     def uses() -> dict[str, MemoryUsage]:
         try:
-            found = total_uses(runtime.open_database(), str(where.folder))
+            found = sum_memory_uses(runtime.open_database(), str(where.folder))
         except MemoristError:
             return {}
         return {path: MemoryUsage(total.used, total.last) for path, total in found.items()}

@@ -49,10 +49,10 @@ from memorist.store.rollout_rows import list_extraction_progress
 from memorist.store.session_rows import list_sessions
 from memorist.store.spend_rows import (
     DAY_SECONDS,
+    compute_epoch_day,
     count_failed_runs_since,
-    epoch_day,
     list_blocked_since,
-    usage_by_kind,
+    sum_usage_by_kind,
 )
 from memorist.store.state_database import SqliteState, StateDatabase, is_shared, open_state
 from memorist.system import SystemClock
@@ -219,7 +219,7 @@ def read_background_budget_status(
     """What background work of a home used in the last days, what is left, due and on hold;
     `database` is None for a home that has none yet. Raises StoreError.
     """
-    span = range(epoch_day(now) - days + 1, epoch_day(now) + 1)
+    span = range(compute_epoch_day(now) - days + 1, compute_epoch_day(now) + 1)
     model = "" if settings.model == "structural" else settings.model
     if database is None:
         return build_budget_status(
@@ -228,7 +228,7 @@ def read_background_budget_status(
     try:
         usage = read_budget_usage(database, now)
         history = BudgetHistory(
-            kinds=tuple(usage_by_kind(database, span)),
+            kinds=tuple(sum_usage_by_kind(database, span)),
             blocked=tuple(list_blocked_since(database, span.start)),
             failures=tuple(count_failed_runs_since(database, float(span.start * DAY_SECONDS))),
         )

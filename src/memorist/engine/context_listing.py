@@ -34,7 +34,7 @@ from memorist.context.recorded_context import (
 )
 from memorist.context.rollback import drop_rolled_back_entries
 from memorist.core.messages import REINJECTED_ID_PREFIXES, Message
-from memorist.core.token_count import token_factor
+from memorist.core.token_count import get_token_factor
 from memorist.engine.engine import Memorist
 from memorist.engine.request_view import InjectedMessage, SavedEntry
 from memorist.errors import StoreError
@@ -90,7 +90,7 @@ class ContextListing(Struct, frozen=True, kw_only=True):
 
 
 def _factor(model: str) -> float:
-    return token_factor(model) if model else 1.0
+    return get_token_factor(model) if model else 1.0
 
 
 def list_first_context(

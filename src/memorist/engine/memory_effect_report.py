@@ -23,7 +23,7 @@ from memorist.errors import UnreadableSession
 from memorist.formats.format_detection import read_session
 from memorist.store.database import Connection
 from memorist.store.home_layout import Layout
-from memorist.store.memory_uses import MemoryUseTotal, list_holdout_draws, total_uses
+from memorist.store.memory_uses import MemoryUseTotal, list_holdout_draws, sum_memory_uses
 from memorist.store.transcript_reader import LineFile
 
 IDLE_SHOWN = 5
@@ -56,7 +56,7 @@ def measure_memory_effect(home: Layout, database: Connection | None, folder: Pat
         with contextlib.suppress(UnreadableSession):
             found = measure_session(read_session(LineFile(Path(files.get(session, "")))))
             groups[held_out].append(found)
-    uses = {} if database is None else total_uses(database, str(folder))
+    uses = {} if database is None else sum_memory_uses(database, str(folder))
     return EffectReport(
         with_memory=len(groups[0]),
         without=len(groups[1]),

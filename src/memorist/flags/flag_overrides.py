@@ -55,7 +55,7 @@ no clock or count could hold it.
 _SECTION_NAMES = {type(section): name for name, section in SECTIONS.items()}
 
 
-def flag_defaults() -> dict[str, bool | int | float]:
+def list_flag_defaults() -> dict[str, bool | int | float]:
     """Every flag with the default of its setting, which determines its type."""
     return {
         name: own
@@ -99,14 +99,14 @@ def list_overriding_flags(flags: Mapping[str, object]) -> tuple[str, ...]:
     """Names of the flags that override their setting."""
     return tuple(
         name
-        for name, own in flag_defaults().items()
+        for name, own in list_flag_defaults().items()
         if name in flags and _may_override(flags[name], own)
     )
 
 
 def find_flag_problems(flags: Mapping[str, object]) -> tuple[str, ...]:
     """Problems of ignored flags, one clause each: an unknown name, or a value of the wrong type."""
-    known = flag_defaults()
+    known = list_flag_defaults()
     return tuple(
         _describe_problem(name, value, known)
         for name, value in flags.items()

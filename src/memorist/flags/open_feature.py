@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from openfeature.client import OpenFeatureClient
 from openfeature.flag_evaluation import FlagEvaluationDetails, Reason
 
-from memorist.flags.flag_overrides import flag_defaults
+from memorist.flags.flag_overrides import list_flag_defaults
 
 
 class OpenFeatureFlagSource:
@@ -23,7 +23,7 @@ class OpenFeatureFlagSource:
     def read(self) -> Mapping[str, object]:
         """The flags set by the provider; those unknown to it, and those in error, are left out."""
         found: dict[str, object] = {}
-        for name, own in flag_defaults().items():
+        for name, own in list_flag_defaults().items():
             details = self._details(name, own)
             if details.error_code is None and details.reason != Reason.DEFAULT:
                 found[name] = details.value

@@ -102,7 +102,7 @@ AGENTS: Mapping[AgentName, AgentProgram] = {
 AGENT_NAMES: tuple[AgentName, ...] = get_args(AgentName)
 
 
-def find_present_agents(
+def find_agents_on_machine(
     scope: SettingsScope, find_program: Callable[[str], str | None]
 ) -> list[AgentProgram]:
     """The agents of this machine, by their program (as `shutil.which` finds it) or their folder of
@@ -115,7 +115,7 @@ def find_present_agents(
     ]
 
 
-def find_joined_agents(scope: SettingsScope) -> list[AgentProgram]:
+def find_connected_agents(scope: SettingsScope) -> list[AgentProgram]:
     """The agents whose settings hold something of memorist's; a file that cannot be read counts as
     one that holds nothing.
     """
@@ -123,7 +123,7 @@ def find_joined_agents(scope: SettingsScope) -> list[AgentProgram]:
     return [
         agent
         for agent in AGENTS.values()
-        if has_plugin(agent, scope)
+        if has_memorist_plugin(agent, scope)
         or any(map(_holds_own, find_settings_targets(agent.name, scope, program, {}, mcp=True)))
     ]
 
@@ -135,7 +135,7 @@ def _holds_own(target: InstallTarget) -> bool:
     return False
 
 
-def has_plugin(agent: AgentProgram, scope: SettingsScope) -> bool:
+def has_memorist_plugin(agent: AgentProgram, scope: SettingsScope) -> bool:
     """Whether the agent runs memorist as a plugin of its own, which brings hooks and server."""
     match agent.name:
         case "claude-code":

@@ -23,8 +23,8 @@ from memorist.hooks.mcp_entries import (
     MCP_SERVER_NAME,
     NAME_IN_USE,
     build_server_entry,
+    is_own_mcp_server_entry,
     is_own_plugin,
-    is_own_server,
     update_server_entry,
 )
 from memorist.platforms.regular_files import read_regular_text
@@ -67,7 +67,7 @@ def find_codex_server_target(scope: SettingsScope, program: LaunchCommand) -> In
     return InstallTarget(
         folder / "config.toml",
         "MCP server",
-        lambda text: add_toml_server(text, program),
+        lambda text: add_codex_mcp_server(text, program),
         partial(_remove_from_codex, trusted=_list_trusted(folder / "hooks.json")),
         "",
     )
@@ -80,10 +80,10 @@ def _list_trusted(hooks: Path) -> list[str]:
 
 
 def _remove_from_codex(text: str, kept: Sequence[str], *, trusted: Sequence[str]) -> str:
-    return remove_toml_trust(remove_toml_server(text, kept), trusted)
+    return remove_codex_hook_trust(remove_codex_mcp_server(text, kept), trusted)
 
 
-def add_toml_server(text: str, program: LaunchCommand) -> str:
+def add_codex_mcp_server(text: str, program: LaunchCommand) -> str:
     """Add the MCP server to Codex's settings as a table at the end; all else keeps its bytes,
     comments included. Raises InputError.
     """
@@ -99,7 +99,7 @@ def add_toml_server(text: str, program: LaunchCommand) -> str:
             [_replace_servers(said, {**_server_tables(said), MCP_SERVER_NAME: entry})],
             _NOT_ADDED,
         )
-    if not is_own_server(there):
+    if not is_own_mcp_server_entry(there):
         raise InputError(NAME_IN_USE)
     wanted = update_server_entry(there, entry)
     if there == wanted:
@@ -125,13 +125,13 @@ def add_toml_server(text: str, program: LaunchCommand) -> str:
     )
 
 
-def remove_toml_server(text: str, _: Sequence[str] = ()) -> str:
+def remove_codex_mcp_server(text: str, _: Sequence[str] = ()) -> str:
     """Remove the MCP server and its subtables from Codex's settings if it is memorist's.
 
     Raises InputError.
     """
     said = toml_edit.parse_toml(text)
-    if not is_own_server(_server_tables(said).get(MCP_SERVER_NAME)):
+    if not is_own_mcp_server_entry(_server_tables(said).get(MCP_SERVER_NAME)):
         return text
     left = {key: value for key, value in _server_tables(said).items() if key != MCP_SERVER_NAME}
     none = {key: value for key, value in said.items() if key != "mcp_servers"}
@@ -154,7 +154,7 @@ def list_own_hook_trust_keys(path: Path, text: str) -> list[str]:
     return keys
 
 
-def remove_toml_trust(text: str, keys: Sequence[str]) -> str:
+def remove_codex_hook_trust(text: str, keys: Sequence[str]) -> str:
     """Remove what Codex noted of these hooks (`hooks.state`), so that a later installation is asked
     about again. Text that would not be what remains is left as it is. Raises InputError.
     """

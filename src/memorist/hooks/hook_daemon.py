@@ -29,7 +29,7 @@ from memorist.hooks.daemon_watchdog import (
     EventLoopWatchdog,
     exit_process,
 )
-from memorist.hooks.garbage_pause import GarbagePause
+from memorist.hooks.garbage_collection_pause import GarbageCollectionPause
 from memorist.hooks.hook_client import record_hook_failure
 from memorist.hooks.hook_event import (
     Client,
@@ -87,7 +87,7 @@ class HookDaemon:
         self._asked = 0
         self._last = clock()
         self._end = asyncio.Event()
-        self._garbage_pause = GarbagePause()
+        self._garbage_pause = GarbageCollectionPause()
         self._why_off = ""
         """Why there is no engine."""
         self._settings = HooksSettings()

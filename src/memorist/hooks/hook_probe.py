@@ -51,7 +51,7 @@ def probe_hook(command: str, cwd: str) -> bool:
     return False
 
 
-def probe_server(words: Sequence[str], environment: Mapping[str, str], cwd: str) -> bool:
+def probe_mcp_server(words: Sequence[str], environment: Mapping[str, str], cwd: str) -> bool:
     """Whether the MCP server that these words start answers a client's first request."""
     try:
         server = subprocess.Popen(

@@ -37,7 +37,7 @@ class OutputText(Struct, frozen=True):
     full_text_path: str = ""
 
 
-def output_size(text: str, client: Client) -> int:
+def measure_output_size(text: str, client: Client) -> int:
     """The size of a text in the client's unit: UTF-16 code units or UTF-8 bytes."""
     encoding, unit = _OUTPUT_UNITS[client]
     return len(text.encode(encoding, "replace")) // unit
@@ -51,9 +51,13 @@ def fit_texts(texts: Sequence[OutputText], client: Client, limit: int | None = N
     left = (OUTPUT_LIMITS[client] if limit is None else limit) - 2 * max(0, len(filled) - 1)
     shares: dict[int, int] = {}
     for done, index in enumerate(
-        sorted(range(len(filled)), key=lambda index: output_size(filled[index].text, client))
+        sorted(
+            range(len(filled)), key=lambda index: measure_output_size(filled[index].text, client)
+        )
     ):
-        shares[index] = min(output_size(filled[index].text, client), left // (len(filled) - done))
+        shares[index] = min(
+            measure_output_size(filled[index].text, client), left // (len(filled) - done)
+        )
         left -= shares[index]
     return "\n\n".join(
         filter(None, (_truncate(part, client, shares[index]) for index, part in enumerate(filled)))
@@ -65,11 +69,11 @@ def _truncate(part: OutputText, client: Client, room: int) -> str:
 
     Empty where even the note does not fit.
     """
-    if output_size(part.text, client) <= room:
+    if measure_output_size(part.text, client) <= room:
         return part.text
     remark = f"\n… cut; the whole is in {part.full_text_path}" if part.full_text_path else "\n… cut"
     encoding, unit = _OUTPUT_UNITS[client]
-    space = room - output_size(remark, client)
+    space = room - measure_output_size(remark, client)
     if space <= 0:
         return ""
     start = part.text.encode(encoding, "replace")[: space * unit].decode(encoding, "ignore")

@@ -56,7 +56,7 @@ def add_json_server(text: str, entry: Mapping[str, object], container: str = SER
     there = servers.get(MCP_SERVER_NAME)
     if there is None:
         return add_json_member(text, servers, MCP_SERVER_NAME, entry)
-    if not is_own_server(there.value):
+    if not is_own_mcp_server_entry(there.value):
         raise InputError(NAME_IN_USE)
     wanted = update_server_entry(there.value, entry)
     return text if there.value == wanted else replace_json_value(text, there, wanted)
@@ -72,12 +72,12 @@ def remove_json_server(text: str, keep: Sequence[str] = (), container: str = SER
     )
     return (
         text
-        if there is None or not is_own_server(there.value)
+        if there is None or not is_own_mcp_server_entry(there.value)
         else remove_json_path(text, (container, MCP_SERVER_NAME), keep)
     )
 
 
-def is_own_server(value: object) -> bool:
+def is_own_mcp_server_entry(value: object) -> bool:
     """An entry whose last word is `mcp`; opencode keeps all words under `command`."""
     words = (value.get("args") or value.get("command")) if isinstance(value, dict) else None
     return isinstance(words, list) and words[-1:] == ["mcp"]

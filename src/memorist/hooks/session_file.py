@@ -32,7 +32,7 @@ from memorist.store.transcript_reader import LINE_LIMIT
 TrackedEntry = Message | CompactionBoundary | TurnRollback | WorldStateRecord | UsageReport
 
 
-class NewRecords(Struct, frozen=True, kw_only=True):
+class NewSessionRecords(Struct, frozen=True, kw_only=True):
     """The new part of one reading of a session file."""
 
     head: SessionHead | None
@@ -46,7 +46,7 @@ class NewRecords(Struct, frozen=True, kw_only=True):
 
 def find_new_records(
     entries: Iterable[object], known_ids: Collection[str], *, from_start: bool = True
-) -> NewRecords:
+) -> NewSessionRecords:
     """Select the new entries of a reading; `known_ids` are the ids of messages processed before."""
     head: SessionHead | None = None
     fresh: list[TrackedEntry] = []
@@ -65,7 +65,7 @@ def find_new_records(
                 head = head or entry
             case _:
                 pass
-    return NewRecords(
+    return NewSessionRecords(
         head=head,
         entries=tuple(fresh),
         message_ids=tuple(live),
@@ -79,7 +79,7 @@ rewind is missed. Our choice.
 """
 HEAD_LINES = 200
 """Lines that are searched for the session's header."""
-NO_RECORDS = NewRecords(head=None, entries=(), message_ids=(), from_start=False)
+NO_RECORDS = NewSessionRecords(head=None, entries=(), message_ids=(), from_start=False)
 _ROLLBACK_MARK = b'"thread_rolled_back"'
 """A rollback of turns concerns lines that were read before."""
 
@@ -149,7 +149,7 @@ class SessionFileTail:
         except OSError:
             return 0
 
-    def read(self, known_ids: Collection[str], *, from_start: bool = False) -> NewRecords:
+    def read(self, known_ids: Collection[str], *, from_start: bool = False) -> NewSessionRecords:
         """Return the new records.
 
         `from_start` reads the whole file. Raises UnreadableSession if it is no session file.

@@ -12,7 +12,7 @@ from pathlib import Path
 from memorist.core.front_matter import split_front_matter
 from memorist.core.prompt_templates import load_prompt
 from memorist.core.yaml_text import dump_yaml
-from memorist.hooks.agent_programs import AGENTS, AgentName, find_user_folder, has_plugin
+from memorist.hooks.agent_programs import AGENTS, AgentName, find_user_folder, has_memorist_plugin
 from memorist.hooks.hook_install import InstallTarget
 from memorist.hooks.install_scope import LaunchCommand, SettingsScope
 
@@ -61,7 +61,9 @@ def find_retired_command_targets(name: AgentName, scope: SettingsScope) -> list[
 
 def _has_commands(name: AgentName, scope: SettingsScope) -> bool:
     agent = AGENTS[name]
-    return scope.project is None and agent.client is not None and not has_plugin(agent, scope)
+    return (
+        scope.project is None and agent.client is not None and not has_memorist_plugin(agent, scope)
+    )
 
 
 def _render_commands(folder: Path) -> Mapping[Path, str]:

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct, field
 
 from memorist.errors import NothingToDo, UsageError
-from memorist.machines.machine_remote import random_bytes
+from memorist.machines.machine_remote import draw_random_bytes
 from memorist.machines.machine_snapshot import MachineSnapshot
 from memorist.machines.snapshot_cipher import NONCE_BYTES, decrypt_snapshot, encrypt_snapshot
 from memorist.store.disk_files import DiskFiles
@@ -46,8 +46,8 @@ def join_machines(layout: Layout, location: str, key: str) -> MachineIdentity:
     Raises InputError for what is no key, UsageError where this machine shares already, StoreError.
     """
     name = re.sub(r"[^A-Za-z0-9-]+", "-", platform.node()).strip("-")[:30] or "machine"
-    machine = f"{name}-{random_bytes(3).hex()}"
-    probe = encrypt_snapshot(key, MachineSnapshot(machine=machine), random_bytes(NONCE_BYTES))
+    machine = f"{name}-{draw_random_bytes(3).hex()}"
+    probe = encrypt_snapshot(key, MachineSnapshot(machine=machine), draw_random_bytes(NONCE_BYTES))
     decrypt_snapshot(key, machine, probe)
     if (layout.machines / "own").exists():
         raise UsageError(

@@ -21,7 +21,7 @@ MAX_ATTEMPTS = 5
 """Pushes that other machines may overtake before it is given up. Our choice."""
 
 
-def random_bytes(count: int) -> bytes:
+def draw_random_bytes(count: int) -> bytes:
     """Random bytes that nobody can foretell."""
     return os.urandom(count)
 

@@ -19,7 +19,7 @@ from memorist.auto_memory.memory_manifest import is_index_file
 from memorist.auto_memory.team_memory import TEAM_PREFIX
 from memorist.errors import InputError
 from memorist.machines.machine_identity import MachineIdentity, load_identity
-from memorist.machines.machine_remote import open_machine_remote, random_bytes
+from memorist.machines.machine_remote import draw_random_bytes, open_machine_remote
 from memorist.machines.machine_snapshot import (
     MachineSnapshot,
     ProjectEntries,
@@ -70,7 +70,7 @@ def sync_machines(layout: Layout, memories: Mapping[str, AutoMemory]) -> Machine
         now = MachineSnapshot(machine=own.machine, projects=projects)
         if projects != published or own.machine not in snapshots:
             remote.write_file(
-                own.machine, encrypt_snapshot(own.key, now, random_bytes(NONCE_BYTES))
+                own.machine, encrypt_snapshot(own.key, now, draw_random_bytes(NONCE_BYTES))
             )
     return MachineSyncReport(
         received={name: paths for name, paths in received.items() if paths},

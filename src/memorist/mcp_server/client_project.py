@@ -22,7 +22,7 @@ MAX_ROOTS = 100
 LOCAL_HOSTS = ("", "localhost", "127.0.0.1")
 
 
-def folder_from_uri(uri: str) -> Path | None:
+def parse_folder_uri(uri: str) -> Path | None:
     """Return the folder that a root's URI names on this machine; None for any other URI."""
     try:
         parts = urlsplit(uri)
@@ -42,7 +42,7 @@ def folder_from_uri(uri: str) -> Path | None:
         return None
 
 
-def project_from_roots(roots: Sequence[str], working_folder: Path) -> Path | None:
+def find_project_from_roots(roots: Sequence[str], working_folder: Path) -> Path | None:
     """Return the project of a client that reports roots; None when it reports none.
 
     Of several projects the one of the working folder counts. Raises InputError when the project is
@@ -54,7 +54,7 @@ def project_from_roots(roots: Sequence[str], working_folder: Path) -> Path | Non
         {
             locate_project_root(folder)
             for root in roots[:MAX_ROOTS]
-            if (folder := folder_from_uri(root)) is not None
+            if (folder := parse_folder_uri(root)) is not None
         }
     )
     own = locate_project_root(working_folder)
@@ -72,7 +72,7 @@ def project_from_roots(roots: Sequence[str], working_folder: Path) -> Path | Non
     return found[0]
 
 
-def project_from_folder(working_folder: Path) -> Path:
+def find_project_of_folder(working_folder: Path) -> Path:
     """Return the project of the working folder.
 
     Raises InputError for `/` and the home folder, which any program may be started in.
@@ -92,4 +92,4 @@ def resolve_project(folder: Path | None, roots: Sequence[str], working_folder: P
     """
     if folder is not None:
         return locate_project_root(folder)
-    return project_from_roots(roots, working_folder) or project_from_folder(working_folder)
+    return find_project_from_roots(roots, working_folder) or find_project_of_folder(working_folder)

@@ -91,7 +91,7 @@ class MemoryToolDependencies(Struct, frozen=True, kw_only=True):
     """Adds to the recall ledger."""
 
 
-def topic_version(topic: Topic) -> str:
+def compute_topic_version(topic: Topic) -> str:
     """The version mark of a memory."""
     return compute_blob_id(encode_file_text(topic.text()))[:VERSION_CHARS]
 
@@ -228,7 +228,7 @@ class MemoryTools:
         trust = topic.provenance.trust
         values = {
             "path": to_one_line(topic.path),
-            "version": topic_version(topic),
+            "version": compute_topic_version(topic),
             "kind": str(topic.kind or "none"),
             "origin": str(trust)
             + (f", “{to_one_line(topic.provenance.quote)}”" if topic.provenance.quote else ""),
@@ -312,7 +312,7 @@ class MemoryTools:
     ) -> WriteResult:
         before = self.read_topic(arguments.path)
         memory, _ = self._memory.locate(arguments.path.removeprefix(f"{MEMORY_URI}/"))
-        if arguments.version != topic_version(before):
+        if arguments.version != compute_topic_version(before):
             given = (
                 f"{arguments.version!r} is not its version"
                 if arguments.version

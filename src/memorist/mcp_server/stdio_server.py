@@ -182,7 +182,7 @@ class McpServer:
             wanted = parse_arguments(params.name, params.arguments or {})
             root = await self._find_root(context, params)
             text = await self._dispatch(
-                lambda dispatcher: dispatcher.call_tool(root, wanted, client_name(context))
+                lambda dispatcher: dispatcher.call_tool(root, wanted, get_client_name(context))
             )
         except RootsRequired:
             return _request_roots()
@@ -247,7 +247,7 @@ class McpServer:
         try:
             root = await self._find_root(context, params)
             text = await self._dispatch(
-                lambda dispatcher: _read_uri(dispatcher, root, uri, client_name(context))
+                lambda dispatcher: _read_uri(dispatcher, root, uri, get_client_name(context))
             )
         except RootsRequired:
             return _request_roots()
@@ -328,7 +328,7 @@ def _to_mcp_error(error: MemoristError) -> MCPError:
     )
 
 
-def client_name(context: McpContext) -> str:
+def get_client_name(context: McpContext) -> str:
     """Name of the client in history and ledger: what it calls itself, reduced to plain
     characters.
     """

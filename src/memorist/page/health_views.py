@@ -73,7 +73,7 @@ def build_health(findings: Sequence[CheckResult] | None = None) -> PageView:
     )
 
 
-def fix_faults() -> str:
+def fix_health_problems() -> str:
     """Fix what the doctor can fix, and say how much."""
     mended = sum(each.state == "mended" for each in run_checks(CHECKS, fix=True))
     return say("Mended: {count:,}", count=mended)

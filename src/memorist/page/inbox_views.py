@@ -24,7 +24,7 @@ from memorist.views.view_formatting import format_time
 def build_inbox(context: PageContext) -> PageView:
     """The changes that wait for the user's word, side by side with what stands now."""
     waiting = context.memory.list_proposals()
-    origins = sorted({name_origin(each) for each in waiting})
+    origins = sorted({describe_proposal_origin(each) for each in waiting})
     blocks: list[PageBlock] = []
     if waiting:
         blocks.append(
@@ -36,7 +36,7 @@ def build_inbox(context: PageContext) -> PageView:
                         origin=origin,
                     )
                     for origin in origins
-                    if (count := sum(name_origin(each) == origin for each in waiting))
+                    if (count := sum(describe_proposal_origin(each) == origin for each in waiting))
                 ]
             )
         )
@@ -74,7 +74,7 @@ def build_inbox(context: PageContext) -> PageView:
     )
 
 
-def name_origin(given: Proposal) -> str:
+def describe_proposal_origin(given: Proposal) -> str:
     """Where a waiting change comes from: for an import what was imported, else who made it."""
     return given.why.what if given.why.actor == "import" else given.why.actor
 
@@ -87,7 +87,7 @@ def _build_proposal(context: PageContext, given: Proposal) -> ComparisonBlock:
     else:
         heading = say("change {path}", path=given.path)
     facts = [
-        (say("origin"), f"{name_origin(given)}, {given.trust.value}"),
+        (say("origin"), f"{describe_proposal_origin(given)}, {given.trust.value}"),
         (say("why it waits"), "; ".join(given.reasons)),
         (say("proposed"), format_time(given.at)),
     ]

@@ -10,7 +10,7 @@ from memorist.auto_memory.stale_memories import confirm_memories
 from memorist.auto_memory.write_result import WriteResult
 from memorist.engine.memory_purge import purge_memories
 from memorist.errors import InputError
-from memorist.page.inbox_views import name_origin
+from memorist.page.inbox_views import describe_proposal_origin
 from memorist.page.page_context import PageContext
 from memorist.views.page_texts import say
 
@@ -59,7 +59,7 @@ def _forget_hard(context: PageContext, path: str) -> str:
 
 
 def _accept_origin(memory: AutoMemory, origin: str) -> str:
-    found = [each for each in memory.list_proposals() if name_origin(each) == origin]
+    found = [each for each in memory.list_proposals() if describe_proposal_origin(each) == origin]
     for each in found:
         memory.accept(each.id)
     return say("Accepted {count:,} from {origin}", count=len(found), origin=origin)

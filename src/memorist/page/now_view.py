@@ -14,7 +14,7 @@ from memorist.page.session_views import (
     build_uses,
     build_window_chart,
     format_session_cost,
-    read_course,
+    read_session_timeline,
 )
 from memorist.store.memory_uses import list_uses_in_session
 from memorist.views.page_texts import say, say_count, say_each
@@ -85,7 +85,7 @@ def _follow_session(context: PageContext, entry: SessionEntry, *, runs: bool) ->
         )
     ]
     try:
-        course = read_course(entry)
+        course = read_session_timeline(entry)
     except MemoristError as error:
         return [*blocks, ProseBlock(heading=say("It cannot be read"), text=str(error))]
     if course.turns:

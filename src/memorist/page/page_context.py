@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.engine.engine import Memorist
-from memorist.store.memory_uses import MemoryUseTotal, total_uses
+from memorist.store.memory_uses import MemoryUseTotal, sum_memory_uses
 from memorist.views.page_texts import say
 from memorist.views.view_blocks import FormField, LinkBlock, PageAction
 
@@ -89,10 +89,10 @@ class PageContext:
 
     def uses(self) -> dict[str, MemoryUseTotal]:
         """How often each memory was shown and used."""
-        return total_uses(self.engine.database(), str(self.memory.layout.folder))
+        return sum_memory_uses(self.engine.database(), str(self.memory.layout.folder))
 
 
-def project_links(view: str, projects: Sequence[str], chosen: str) -> LinkBlock:
+def build_project_links(view: str, projects: Sequence[str], chosen: str) -> LinkBlock:
     """The projects that have a memory, as a choice."""
     return LinkBlock(
         label=say("Projects"),

@@ -26,12 +26,12 @@ from memorist.engine.session_list import (
 )
 from memorist.errors import InputError
 from memorist.page.page_context import PAGE_ROWS, build_pagination_links, build_view_address
-from memorist.page.session_course import (
+from memorist.page.session_timeline import (
     BESIDE,
-    SessionCourse,
+    SessionTimeline,
+    build_session_timeline,
     find_removed_and_added_lines,
     render_structural_notes_at,
-    trace_course,
 )
 from memorist.page.spend_view import build_receipt_table, list_spend_figures, total_receipts
 from memorist.recall.passages import PassageMatch
@@ -111,7 +111,7 @@ def build_session_table(
     )
 
 
-def outcome_cell(outcome: str) -> PageCell:
+def build_outcome_cell(outcome: str) -> PageCell:
     """What became of a session or task; a dash where that is not known."""
     return PageCell(outcome or "—", tone=_OUTCOMES.get(outcome, ""))
 
@@ -129,7 +129,7 @@ def _session_row(each: SessionEntry, outcome: str) -> PageRow:
             ),
             PageCell(base_name(each.project) or "—"),
             PageCell(each.agent, quiet=say("with notes") if each.notes else ""),
-            outcome_cell(outcome),
+            build_outcome_cell(outcome),
         ]
     )
 
@@ -174,21 +174,21 @@ def find_session_entry(id: str) -> SessionEntry:
     raise InputError(f"no session {id} is known")
 
 
-def read_course(entry: SessionEntry) -> SessionCourse:
+def read_session_timeline(entry: SessionEntry) -> SessionTimeline:
     """How a session of the list went so far; read again when its file grew. Raises StoreError."""
     return _read_course(entry, read_recording_size(entry))
 
 
 @lru_cache(maxsize=16)
-def _read_course(entry: SessionEntry, size: int) -> SessionCourse:
+def _read_course(entry: SessionEntry, size: int) -> SessionTimeline:
     del size  # a part of the key alone
-    return trace_course(read_recording(entry))
+    return build_session_timeline(read_recording(entry))
 
 
 def build_session(engine: Memorist, id: str, turn: int | None) -> PageView:
     """One session as its model saw it when a turn began; without a turn at its end."""
     entry = find_session_entry(id)
-    course = read_course(entry)
+    course = read_session_timeline(entry)
     listing = list_recorded_context_at_turn(
         Path(entry.file),
         default_family=engine.settings.context.family,
@@ -236,14 +236,14 @@ def _say_size(turn: int, tokens: int, model: str) -> str:
     )
 
 
-def format_session_cost(course: SessionCourse) -> str:
+def format_session_cost(course: SessionTimeline) -> str:
     """What a session cost so far, as far as its models' prices are known."""
     cost = sum(each.cost for each in course.turns)
     return format_dollars(cost) if cost else say("not known")
 
 
 def _session_numbers(
-    entry: SessionEntry, course: SessionCourse, total: int
+    entry: SessionEntry, course: SessionTimeline, total: int
 ) -> list[tuple[str, str]]:
     return [
         (say("agent"), entry.agent),
@@ -259,7 +259,7 @@ def _turn_address(id: str, turn: int) -> str:
     return build_view_address("session", id=id, turn=turn)
 
 
-def _turn_forms(id: str, turn: int, course: SessionCourse) -> list[PageBlock]:
+def _turn_forms(id: str, turn: int, course: SessionTimeline) -> list[PageBlock]:
     if len(course.turns) < 2:
         return []
     end = (say("The end"), build_view_address("session", id=id), False)
@@ -370,7 +370,7 @@ def _piece_cells(piece: ContextPiece, id: str) -> list[PageCell]:
     ]
 
 
-def _build_dearest(course: SessionCourse, id: str) -> TableBlock:
+def _build_dearest(course: SessionTimeline, id: str) -> TableBlock:
     rows = sorted(course.turns, key=lambda each: (-each.cost, -each.context))[:DEAREST]
     return TableBlock(
         heading=say("Dearest turns"),
@@ -393,7 +393,7 @@ def _build_dearest(course: SessionCourse, id: str) -> TableBlock:
     )
 
 
-def _build_marks(course: SessionCourse, id: str) -> list[PageBlock]:
+def _build_marks(course: SessionTimeline, id: str) -> list[PageBlock]:
     blocks: list[PageBlock] = []
     if course.compactions:
         rows = [
@@ -456,7 +456,7 @@ def _name_kinds() -> dict[str, str]:
     }
 
 
-def build_window_chart(course: SessionCourse, id: str) -> BarBlock:
+def build_window_chart(course: SessionTimeline, id: str) -> BarBlock:
     """What filled the window when each turn ended, as stacked bars."""
     sums: Counter[str] = Counter()
     for each in course.turns:
@@ -483,7 +483,7 @@ def build_window_chart(course: SessionCourse, id: str) -> BarBlock:
     )
 
 
-def _build_troubles(course: SessionCourse) -> list[PageBlock]:
+def _build_troubles(course: SessionTimeline) -> list[PageBlock]:
     if not course.troubles:
         return []
     rows = [
@@ -531,7 +531,7 @@ def build_uses(uses: Sequence[MemoryUse]) -> list[PageBlock]:
     ]
 
 
-def _build_own_work(engine: Memorist, id: str, course: SessionCourse) -> list[PageBlock]:
+def _build_own_work(engine: Memorist, id: str, course: SessionTimeline) -> list[PageBlock]:
     """What memorist's own work in a session cost, what it saved, and its receipts."""
     receipts = list_receipts(engine.database(), id)
     spent = total_receipts(receipts, engine.settings.models.prices)

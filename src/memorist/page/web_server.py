@@ -28,13 +28,13 @@ from memorist.page import (
     inbox_views,
     memory_views,
     now_view,
-    past_views,
+    past_session_views,
     session_views,
     spend_view,
 )
 from memorist.page.memory_actions import perform_memory_action
 from memorist.page.page_access import SECURITY_HEADERS, PageAccess, restrict_redirect_to_page
-from memorist.page.page_context import PageContext, build_view_address, project_links
+from memorist.page.page_context import PageContext, build_project_links, build_view_address
 from memorist.store.disk_files import DiskFiles
 from memorist.uvicorn_server import BoundedConfig
 from memorist.views.page_rendering import PageFrame, read_asset, render_blocks, render_page
@@ -71,8 +71,8 @@ def _build_view(name: str, query: Query) -> PageView:
         "message": lambda: session_views.build_message(
             query.get("id", ""), int(query.get("line", "1"))
         ),
-        "past": lambda: past_views.build_past_sessions(query.get("q", "").strip(), page),
-        "past-session": lambda: past_views.build_past_session(query.get("id", "")),
+        "past": lambda: past_session_views.build_past_sessions(query.get("q", "").strip(), page),
+        "past-session": lambda: past_session_views.build_past_session(query.get("id", "")),
         "health": health_views.build_health,
         "team": health_views.build_team,
         "machines": health_views.build_machines,
@@ -103,7 +103,7 @@ def _build_memory_view(name: str, context: PageContext, query: Query, page: int)
     records = list_projects_with_memory(DiskFiles(), context.engine.layout)
     projects = [each.root for each in records]
     if name not in {"memory", "spend", "session"} and len(projects) > 1:
-        links = project_links(name, projects, context.project)
+        links = build_project_links(name, projects, context.project)
         view = msgspec.structs.replace(view, blocks=[links, *view.blocks])
     return view
 
@@ -257,11 +257,11 @@ class PageServer:
 
 def _change(action: str, fields: dict[str, str]) -> str:
     if action == "mend":
-        return health_views.fix_faults()
+        return health_views.fix_health_problems()
     if action == "sync":
         return health_views.sync_own_machines()
     if action in {"leave-out", "take-in"}:
-        return past_views.set_past_session_use(fields["id"], take_in=action == "take-in")
+        return past_session_views.set_past_session_use(fields["id"], take_in=action == "take-in")
     with _open_context(fields) as context:
         return perform_memory_action(context, action, fields)
 

@@ -45,7 +45,7 @@ def _is_running_on_windows(process: int) -> bool:
         kernel.CloseHandle(handle)
 
 
-def process_start_mark(pid: int) -> str:
+def read_process_start_mark(pid: int) -> str:
     """Return what distinguishes a process from a later one with its pid: the boot and the tick at
     which it began. Empty if the system has no /proc, or there is no such process.
     """
@@ -76,7 +76,9 @@ def name_current_process() -> str:
     with that pid apart, the namespace of the pid, and a few random digits, divided by colons.
     """
     pid, host = os.getpid(), platform.node() or "host"
-    return f"{host}:{pid}:{process_start_mark(pid)}:{_process_namespace()}:{secrets.token_hex(3)}"
+    return (
+        f"{host}:{pid}:{read_process_start_mark(pid)}:{_process_namespace()}:{secrets.token_hex(3)}"
+    )
 
 
 def is_named_process_dead(name: str) -> bool:
@@ -94,7 +96,7 @@ def is_named_process_dead(name: str) -> bool:
             return True
         if namespace != _process_namespace():
             return False
-        return not is_running(int(number)) or (process_start_mark(int(number)) or mark) != mark
+        return not is_running(int(number)) or (read_process_start_mark(int(number)) or mark) != mark
     return False
 
 

@@ -30,8 +30,8 @@ from memorist.proxy.conversation_matching import (
     hash_history,
     to_stored_conversation,
 )
+from memorist.proxy.conversation_store import ConversationStore
 from memorist.proxy.header_rules import hash_caller
-from memorist.proxy.known_conversations import ConversationStore
 from memorist.proxy.provider_routing import Route
 from memorist.proxy.proxy_session_pool import (
     EngineCallFailed,

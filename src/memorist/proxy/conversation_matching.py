@@ -23,7 +23,7 @@ from memorist.core.messages import JsonObject, Message
 from memorist.engine.host_history import compute_message_digest, replace_lone_surrogates
 from memorist.formats.codec_registry import find_codec
 from memorist.proxy.client_identity import ClientIdentity, RequestShape, compute_request_shape
-from memorist.proxy.known_conversations import StoredConversation
+from memorist.proxy.conversation_store import StoredConversation
 from memorist.proxy.request_body import RequestBody
 
 MAX_CONVERSATIONS = 10_000

@@ -194,7 +194,9 @@ SHUTDOWN_SECONDS = 5.0
 """Longest wait for replies in progress when the proxy is stopped. Our choice."""
 
 
-def listen(settings: ProxySettings, token: str, tenancy: Tenancy = SINGLE_HOME) -> socket.socket:
+def open_proxy_socket(
+    settings: ProxySettings, token: str, tenancy: Tenancy = SINGLE_HOME
+) -> socket.socket:
     """Open the socket to serve on.
 
     Raises UsageError for a host beyond this machine without a token, StoreError if the address is

@@ -23,7 +23,7 @@ from memorist.engine.tenants import UNROOTED_PROJECTS, Tenants
 from memorist.errors import FormatError, MemoristError, SessionInUse
 from memorist.formats.codec_registry import find_codec
 from memorist.ports import HostInfo
-from memorist.proxy.client_folder import find_working_folder
+from memorist.proxy.client_working_folder import find_working_folder
 from memorist.proxy.conversation_matching import (
     ProxyConversation,
 )

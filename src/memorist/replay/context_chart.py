@@ -159,7 +159,7 @@ def describe_chart(session: SessionRecord) -> str:
     return " ".join(said)
 
 
-def chart_axis_steps(end: float, wanted: int) -> tuple[float, ...]:
+def choose_axis_steps(end: float, wanted: int) -> tuple[float, ...]:
     """Round axis values from 0 up to `end`: at most `wanted` (three or more) steps of 1, 2 or 5
     times a power of ten.
     """
@@ -184,7 +184,7 @@ def _build_plane(session: SessionRecord, size: ChartSize, start_tokens: int) -> 
 
 
 def _grid(plane: ChartPlane) -> Iterator[Markup]:
-    for tokens in chart_axis_steps(plane.tokens, 5):
+    for tokens in choose_axis_steps(plane.tokens, 5):
         y = plane.y(tokens)
         kind = "axis" if tokens == 0 else "grid"
         yield Markup('<line class="{}" x1="{}" y1="{:.1f}" x2="{}" y2="{:.1f}"/>').format(
@@ -193,7 +193,7 @@ def _grid(plane: ChartPlane) -> Iterator[Markup]:
         yield Markup('<text class="tick end" x="{}" y="{:.1f}">{}</text>').format(
             plane.left - 7, y + 4.5, format_compact(tokens)
         )
-    for message in chart_axis_steps(plane.messages, plane.size.ticks):
+    for message in choose_axis_steps(plane.messages, plane.size.ticks):
         if message == int(message):
             x = plane.x(message)
             yield Markup('<text class="tick middle" x="{:.1f}" y="{}">{}</text>').format(

@@ -44,7 +44,7 @@ from memorist.replay.session_recorder import (
     list_command_uses,
     list_file_uses,
     list_work_failures,
-    relative_to_folder,
+    make_path_relative,
 )
 from memorist.settings import Settings
 from memorist.store.disk_files import DiskFiles, make_folders, to_store_error
@@ -320,7 +320,7 @@ def _build_record(
         commands=list_command_uses(following.ledger),
         troubles=list_work_failures(following.ledger),
         notes=notes,
-        notes_path=relative_to_folder(str(session.layout.notes), ""),
+        notes_path=make_path_relative(str(session.layout.notes), ""),
         receipts=ReceiptTotals(
             requests=sum(receipt.requests for receipt in receipts), usage=usage, cost_usd=total
         ),

@@ -30,11 +30,11 @@ def render_report(record: ReplayedSessions, start_tokens: int = START_TOKENS) ->
     if len(record.sessions) != 1:
         blocks += [
             replay_tables.total_key_numbers(record.sessions),
-            replay_tables.overview_table(record.sessions),
+            replay_tables.build_overview_table(record.sessions),
         ]
     for number, session in enumerate(record.sessions, 1):
-        key = replay_tables.chapter_address(number).removeprefix("#")
-        title = replay_tables.session_title(session)
+        key = replay_tables.make_chapter_address(number).removeprefix("#")
+        title = replay_tables.get_session_title(session)
         chapter = build_chapter(session, key, start_tokens)
         blocks.append(ChapterBlock(key=key, heading=title, blocks=chapter))
     view = PageView(
@@ -52,31 +52,31 @@ def render_report(record: ReplayedSessions, start_tokens: int = START_TOKENS) ->
 def build_chapter(session: SessionRecord, key: str, start_tokens: int) -> list[PageBlock]:
     """Everything that the report says of a session; `key` makes ids its own."""
     facts = replay_tables.describe_session_origin(session)
-    lines: list[PageBlock] = [replay_tables.damaged_lines_table(session)]
+    lines: list[PageBlock] = [replay_tables.build_damaged_lines_table(session)]
     if session.asides:
-        lines.append(replay_tables.side_records_table(session))
+        lines.append(replay_tables.build_side_records_table(session))
     if not session.messages:
         empty = "The file holds no message of a conversation."
         return [facts, TableBlock(heading="Messages", columns=[], rows=[], empty=empty), *lines]
     blocks: list[PageBlock] = [
         facts,
-        replay_tables.session_key_numbers(session),
+        replay_tables.build_session_key_numbers(session),
         _build_chart(session, key, start_tokens),
-        replay_tables.updates_table(session, start_tokens),
+        replay_tables.build_updates_table(session, start_tokens),
     ]
     if session.compactions:
-        blocks.append(replay_tables.compactions_table(session))
+        blocks.append(replay_tables.build_compactions_table(session))
     blocks.append(_build_notes(session))
     if session.memory_steps:
-        blocks.append(replay_tables.memory_changes_table(session))
+        blocks.append(replay_tables.build_memory_changes_table(session))
     if session.memory_given:
-        blocks.append(replay_tables.recalled_texts_table(session))
+        blocks.append(replay_tables.build_recalled_texts_table(session))
     return [
         *blocks,
-        replay_tables.content_kinds_table(session),
-        replay_tables.files_table(session),
-        replay_tables.commands_table(session),
-        replay_tables.failures_table(session),
+        replay_tables.build_content_kinds_table(session),
+        replay_tables.build_files_table(session),
+        replay_tables.build_commands_table(session),
+        replay_tables.build_failures_table(session),
         *lines,
     ]
 

@@ -52,7 +52,7 @@ def _build_table(
     )
 
 
-def session_title(session: SessionRecord) -> str:
+def get_session_title(session: SessionRecord) -> str:
     """The title in the notes, else the file's own, else the session's id or the file's name."""
     for section in parse_outline(session.notes).sections:
         if section.title.lower() == "session title":
@@ -95,7 +95,7 @@ def describe_session_origin(session: SessionRecord) -> NumberBlock:
     )
 
 
-def file_name_and_client(session: SessionRecord) -> str:
+def render_file_name_and_client(session: SessionRecord) -> str:
     """The file's name and the client that wrote it."""
     return (
         f"{shorten_text(base_name(session.source), 160)} · "
@@ -109,7 +109,7 @@ def count_final_notes_tokens(session: SessionRecord) -> int:
     return newest.notes_tokens if newest else estimate_text_tokens(session.notes)
 
 
-def session_key_numbers(session: SessionRecord) -> NumberBlock:
+def build_session_key_numbers(session: SessionRecord) -> NumberBlock:
     """The key numbers of a session, and what it cost."""
     return NumberBlock(
         pairs=[
@@ -176,7 +176,7 @@ def describe_cost(receipts: ReceiptTotals) -> str:
     )
 
 
-def updates_table(session: SessionRecord, start_tokens: int) -> TableBlock:
+def build_updates_table(session: SessionRecord, start_tokens: int) -> TableBlock:
     """Each update of the notes, including the final one; notes begin at `start_tokens`."""
     rows: list[tuple[str, ...]] = [
         (str(number), *_update_row(update)) for number, update in enumerate(session.updates, 1)
@@ -214,7 +214,7 @@ def _update_row(update: NotesUpdateRecord) -> tuple[str, ...]:
     )
 
 
-def compactions_table(session: SessionRecord) -> TableBlock:
+def build_compactions_table(session: SessionRecord) -> TableBlock:
     """Each compaction, by the recorded agent or by memorist."""
     columns: Columns = (
         ("Compaction", "text"),
@@ -240,7 +240,7 @@ def compactions_table(session: SessionRecord) -> TableBlock:
     return _build_table("Compactions", columns, rows, "more compactions")
 
 
-def memory_changes_table(session: SessionRecord) -> TableBlock:
+def build_memory_changes_table(session: SessionRecord) -> TableBlock:
     """What the session wrote to memory, what waits in the inbox, and what was refused."""
     columns: Columns = (
         ("After message", "number"),
@@ -260,7 +260,7 @@ def memory_changes_table(session: SessionRecord) -> TableBlock:
     return _build_table("What this session left to later ones", columns, rows, most=20)
 
 
-def recalled_texts_table(session: SessionRecord) -> TableBlock:
+def build_recalled_texts_table(session: SessionRecord) -> TableBlock:
     """What recall would have shown a live session."""
     rows = ((format_number(given.index), given.text) for given in session.memory_given)
     return _build_table(
@@ -271,7 +271,7 @@ def recalled_texts_table(session: SessionRecord) -> TableBlock:
     )
 
 
-def content_kinds_table(session: SessionRecord) -> TableBlock:
+def build_content_kinds_table(session: SessionRecord) -> TableBlock:
     """The tokens of each kind of content, largest first."""
     total = sum(session.kinds.values())
     ordered = sorted(session.kinds.items(), key=lambda item: (-item[1], item[0]))
@@ -288,7 +288,7 @@ def content_kinds_table(session: SessionRecord) -> TableBlock:
     )
 
 
-def files_table(session: SessionRecord) -> TableBlock:
+def build_files_table(session: SessionRecord) -> TableBlock:
     """Each file, changed ones first."""
     ordered = sorted(
         session.files, key=lambda use: (use.changes == 0, -use.changes, -use.reads, use.path)
@@ -307,7 +307,7 @@ def files_table(session: SessionRecord) -> TableBlock:
     )
 
 
-def commands_table(session: SessionRecord) -> TableBlock:
+def build_commands_table(session: SessionRecord) -> TableBlock:
     """Each command."""
     columns: Columns = (
         ("Command", "code"),
@@ -334,7 +334,7 @@ def commands_table(session: SessionRecord) -> TableBlock:
     )
 
 
-def failures_table(session: SessionRecord) -> TableBlock:
+def build_failures_table(session: SessionRecord) -> TableBlock:
     """What failed, and what fixed it."""
     columns: Columns = (("What failed", "code"), ("How", "text"), ("What mended it", "text"))
     rows = (
@@ -351,7 +351,7 @@ def failures_table(session: SessionRecord) -> TableBlock:
     )
 
 
-def damaged_lines_table(session: SessionRecord) -> TableBlock:
+def build_damaged_lines_table(session: SessionRecord) -> TableBlock:
     """Lines of the file that were skipped or fixed, and why."""
     columns: Columns = (("Line", "number"), ("What", "text"), ("Why", "text"))
     entries = sorted(
@@ -367,7 +367,7 @@ def damaged_lines_table(session: SessionRecord) -> TableBlock:
     )
 
 
-def side_records_table(session: SessionRecord) -> TableBlock:
+def build_side_records_table(session: SessionRecord) -> TableBlock:
     """Records beside the conversation by kind, most first; all wait behind a line that opens."""
     ordered = sorted(session.asides.items(), key=lambda item: (-item[1], item[0]))
     rows = ((shorten_text(kind, MAX_CELL), format_number(count)) for kind, count in ordered)
@@ -375,13 +375,15 @@ def side_records_table(session: SessionRecord) -> TableBlock:
     return _build_table("Records beside the conversation", columns, rows, "kinds", most=0)
 
 
-def overview_table(sessions: Sequence[SessionRecord]) -> TableBlock:
+def build_overview_table(sessions: Sequence[SessionRecord]) -> TableBlock:
     """All sessions of a replay, each with a link to its chapter."""
     rows = [
         PageRow(
             cells=[
                 PageCell(
-                    session_title(each), chapter_address(number), quiet=file_name_and_client(each)
+                    get_session_title(each),
+                    make_chapter_address(number),
+                    quiet=render_file_name_and_client(each),
                 ),
                 PageCell(format_time(each.head.started)),
                 PageCell(format_number(each.messages)),
@@ -403,6 +405,6 @@ def overview_table(sessions: Sequence[SessionRecord]) -> TableBlock:
     )
 
 
-def chapter_address(number: int) -> str:
+def make_chapter_address(number: int) -> str:
     """Where the chapter of a session is in the report, counted from 1."""
     return f"#s{number}"

@@ -204,7 +204,7 @@ def _block_tokens(message: Message, block: ToolUse | UnknownBlock) -> int:
 def list_file_uses(ledger: TranscriptLedger) -> tuple[FileUse, ...]:
     """The files in the ledger, changed ones first."""
     uses = [
-        FileUse(relative_to_folder(note.path, ledger.cwd), note.reads, note.edits)
+        FileUse(make_path_relative(note.path, ledger.cwd), note.reads, note.edits)
         for note in ledger.work_record.files.files.values()
     ]
     return tuple(sorted(uses, key=lambda use: (-use.changes, -use.reads, use.path))[:MAX_LISTED])
@@ -227,6 +227,6 @@ def list_work_failures(ledger: TranscriptLedger) -> tuple[FailureRecord, ...]:
     )
 
 
-def relative_to_folder(path: str, folder: str) -> str:
+def make_path_relative(path: str, folder: str) -> str:
     """The path relative to the session's folder."""
     return path.removeprefix(folder.rstrip("/") + "/") if folder else path

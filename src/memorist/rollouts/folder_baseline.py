@@ -14,8 +14,8 @@ from memorist.errors import StoreError
 from memorist.store.disk_files import (
     finish_replacement,
     make_folders,
+    make_staging_path,
     replace_folder,
-    staging_folder,
     to_store_error,
 )
 
@@ -73,7 +73,7 @@ class FolderBaseline:
             return
         finish_replacement(self.path)
         make_folders(self.path.parent)
-        fresh = FolderHistory(staging_folder(self.path))
+        fresh = FolderHistory(make_staging_path(self.path))
         try:
             fresh.record(files, ChangeReason(actor="memorist", what="accepted"), at)
         finally:

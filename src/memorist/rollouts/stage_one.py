@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.core.prompt_templates import load_prompt
-from memorist.core.token_count import estimate_text_tokens, token_factor
+from memorist.core.token_count import estimate_text_tokens, get_token_factor
 from memorist.errors import BudgetSpent, ContextTooLong, ModelRefused, ModelUnavailable
 from memorist.forks.fork_spec import EditMethod, ForkOutcome, ForkSpec, NoTools, Receipt
 from memorist.models.server_location import is_model_on_own_network
@@ -160,7 +160,7 @@ class _ModelExtraction:
             runtime.settings.models.max_output or wanted,
             model.window // OUTPUT_SHARE or wanted,
         )
-        self._factor = token_factor(model.name)
+        self._factor = get_token_factor(model.name)
         fixed = (
             estimate_text_tokens(
                 self._texts.task + self._texts.part + self._texts.again, self._factor

@@ -49,7 +49,7 @@ from memorist.safety.instruction_detection import is_instruction
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.permission_claims import (
     grants_permission,
-    is_risky_order,
+    is_dangerous_order,
     may_bind_reader,
     waives_confirmation,
 )
@@ -442,7 +442,7 @@ class _EntryJudge:
                 find_injection_rules,
                 grants_permission,
                 waives_confirmation,
-                is_risky_order,
+                is_dangerous_order,
             )
         ):
             return False

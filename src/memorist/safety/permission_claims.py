@@ -59,7 +59,7 @@ _HIDDEN_RESULT = lazy_pattern(
 )
 
 
-def is_risky_order(text: str) -> bool:
+def is_dangerous_order(text: str) -> bool:
     """Whether the text has downloaded code run, work hidden from the person, keys sent away, or
     something done without anyone's leave: a rule that nobody but the person may give.
     """

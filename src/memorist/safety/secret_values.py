@@ -106,7 +106,7 @@ def is_random_looking(value: str) -> bool:
     value = value[:MAX_JUDGED_LENGTH]
     return (
         count_random_characters(value) >= MIN_RANDOM_CHARACTERS
-        and entropy_bits(value) >= MIN_ENTROPY_BITS
+        and compute_entropy_bits(value) >= MIN_ENTROPY_BITS
     )
 
 
@@ -159,7 +159,7 @@ def is_repetitive(value: str) -> bool:
     return len(value) >= 20 and Counter(value).most_common(1)[0][1] * 3 > len(value)
 
 
-def entropy_bits(value: str) -> float:
+def compute_entropy_bits(value: str) -> float:
     """Shannon entropy of the characters, in bits."""
     size = len(value)
     return (

@@ -128,7 +128,7 @@ def redact(text: str) -> RedactedText:
     while found := find_secrets(text):
         rounds += 1
         if rounds > _ROUNDS:
-            text = f"{text[: found[0].start]}{redaction_mark('unreadable')}"
+            text = f"{text[: found[0].start]}{make_redaction_mark('unreadable')}"
             rules["unreadable"] = None
             continue
         rules |= dict.fromkeys(finding.rule for finding in found)
@@ -154,7 +154,7 @@ def redact_id(text: str) -> str:
     return f"{clean}-{digest}"
 
 
-def redaction_mark(rule: str) -> str:
+def make_redaction_mark(rule: str) -> str:
     """What stands for a secret that the rule found."""
     return f"[redacted: {rule}]"
 
@@ -163,7 +163,7 @@ def _replace_findings(text: str, found: tuple[SafetyFinding, ...]) -> str:
     parts: list[str] = []
     done = 0
     for finding in found:
-        parts += (text[done : finding.start], redaction_mark(finding.rule))
+        parts += (text[done : finding.start], make_redaction_mark(finding.rule))
         done = finding.end
     return "".join((*parts, text[done:]))
 

@@ -9,7 +9,7 @@ from memorist.core.messages import Message, Origin, Usage
 from memorist.core.token_count import ContextMeter
 from memorist.core.tool_pairs import OpenToolCalls
 from memorist.formats.transcript_format import SessionHead
-from memorist.session_memory.notes_trigger import NotesDue, NotesProgress, check_due
+from memorist.session_memory.notes_trigger import NotesDue, NotesProgress, check_notes_due
 from memorist.settings import SessionMemorySettingsSource
 from memorist.transcript.transcript_ledger import TranscriptLedger
 
@@ -118,7 +118,7 @@ class ConversationTracker:
 
     def _check_due(self) -> None:
         self._check_pending = False
-        self._due = check_due(self.progress, self._settings()) or self._due
+        self._due = check_notes_due(self.progress, self._settings()) or self._due
 
     def take_due(self) -> NotesDue | None:
         """The update of the notes that became due since the last call; None where none did."""

@@ -16,7 +16,7 @@ from memorist.session_memory.notes_template import (
     compose_notes,
     parse_authored_sections,
     parse_section_bodies,
-    template_sections,
+    parse_template_sections,
 )
 
 STATE_SECTION = "Current State"
@@ -34,7 +34,7 @@ def build_notes_form(
     New lines are added to a section; in those that are `rewritten`, since they are too long, and in
     those of which only the newest text is true, they take the place of what a model wrote before.
     """
-    shape = template_sections(template)
+    shape = parse_template_sections(template)
     titles = [frame.title for frame in shape]
     replaced = tuple(title for title in titles if title in (*REPLACED_SECTIONS, *rewritten))
     written = {key: body for key, body in parse_authored_sections(notes, template).items() if body}
@@ -85,7 +85,7 @@ def _render_sections(template: str) -> str:
     """The sections of a template. The hints of ours are left out: their titles say enough, and
     small models fill them in as answers.
     """
-    shape = template_sections(template)
+    shape = parse_template_sections(template)
     if template == load_prompt("session_memory/template"):
         return f"By section: {'; '.join(frame.title for frame in shape)}."
     return "\n".join(

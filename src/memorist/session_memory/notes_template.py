@@ -41,7 +41,7 @@ class RepairedNotes(Struct, frozen=True):
 
 
 @lru_cache(maxsize=16)
-def template_sections(template: str) -> tuple[TemplateSection, ...]:
+def parse_template_sections(template: str) -> tuple[TemplateSection, ...]:
     """The sections of a template."""
     return tuple(
         TemplateSection(section.header, _find_hint(section.body))
@@ -63,7 +63,7 @@ def parse_section_bodies(text: str, template: str) -> dict[str, str]:
     """The text below each section's italic line, by title; sections absent from the text are
     missing.
     """
-    shape = template_sections(template)
+    shape = parse_template_sections(template)
     parsed = parse_outline(text, [frame.title for frame in shape])
     found: dict[str, str] = {}
     for section in parsed.sections:
@@ -98,7 +98,7 @@ def compose_notes(template: str, texts: Mapping[str, str]) -> str:
     """
     parsed = _template_outline(template)
     parts = [parsed.preamble] if parsed.preamble else []
-    for frame in template_sections(template):
+    for frame in parse_template_sections(template):
         body = texts.get(frame.title, "").strip("\n")
         parts.append("\n".join(line for line in (frame.header, frame.hint, body) if line))
     return "\n\n".join(parts) + "\n"
@@ -118,7 +118,7 @@ def repair_notes(before: str, after: str, template: str) -> RepairedNotes:
     back; an added section becomes a second-level heading inside the one before it. If fewer than
     half of the sections can be found, the whole edit is rolled back.
     """
-    shape = template_sections(template)
+    shape = parse_template_sections(template)
     if _is_intact(after, shape):
         return RepairedNotes(after if after.endswith("\n") else after + "\n", ())
     new, old = parse_section_bodies(after, template), parse_section_bodies(before, template)
@@ -178,7 +178,7 @@ def compose_with_structural(
 ) -> str:
     """Compose the notes from what was written and what is derived now."""
     merged = {}
-    for frame in template_sections(template):
+    for frame in parse_template_sections(template):
         written = parts.get(frame.title, "")
         fresh = _demote_headings(derived.get(frame.title, "").strip("\n"))
         if fresh and frame.title == TITLE_SECTION and written:

@@ -27,7 +27,7 @@ class NotesDue(Struct, frozen=True):
     tokens: int
 
 
-def check_due(progress: NotesProgress, settings: SessionMemorySettings) -> NotesDue | None:
+def check_notes_due(progress: NotesProgress, settings: SessionMemorySettings) -> NotesDue | None:
     """Whether the notes are due now.
 
     The context must have reached the start size and must have grown since the last update; then

@@ -56,8 +56,8 @@ from memorist.session_memory.notes_template import (
     is_empty_notes,
     parse_authored_sections,
     parse_section_bodies,
+    parse_template_sections,
     repair_notes,
-    template_sections,
 )
 from memorist.session_memory.notes_trigger import NotesDue
 from memorist.session_memory.structural_notes import (
@@ -103,7 +103,7 @@ def load_notes_prompts(files: FileSystem, layout: Layout) -> NotesPrompts:
     template, own_template = _read_user_text(files, layout.user_template), True
     if template is None:
         template, own_template = load_prompt("session_memory/template"), False
-    if own_template and not template_sections(template):
+    if own_template and not parse_template_sections(template):
         raise SettingsError(
             f"your template {layout.user_template} has no section: a section begins with a "
             f"line such as '# Current State'"

@@ -27,9 +27,9 @@ from memorist.skills.folder_listings import (
     FolderListings,
     SkillFileFacts,
     describe_error,
+    does_path_exist,
     list_visible_subfolders,
-    path_exists,
-    printable_path,
+    make_path_printable,
     read_file_facts,
     read_limited_text,
 )
@@ -150,10 +150,10 @@ class SkillDiscovery:
         once.
         """
         limits = self._settings
-        if not path_exists(root.path):
+        if not does_path_exist(root.path):
             return
         top = os.path.realpath(root.path)
-        shown = printable_path(top)
+        shown = make_path_printable(top)
         waiting, seen = deque([(top, 0, root.plugin)]), {top}
         folders = entries = 0
         while waiting:
@@ -163,7 +163,7 @@ class SkillDiscovery:
             except (OSError, ValueError) as error:
                 if depth or not isinstance(error, FileNotFoundError | NotADirectoryError):
                     yield SkillProblem(
-                        printable_path(folder),
+                        make_path_printable(folder),
                         root.scope,
                         f"the folder cannot be read: {describe_error(error)}",
                     )
@@ -210,19 +210,21 @@ class SkillDiscovery:
         found = self._manifests.find_manifest(folder)
         if found is None or found[1].name:
             return (found[1].name if found else outer), ()
-        return outer, (SkillProblem(printable_path(found[0]), scope, found[1].problem),)
+        return outer, (SkillProblem(make_path_printable(found[0]), scope, found[1].problem),)
 
     def _read_skill(
         self, folder: str, root: SkillRoot, *, agents: bool
     ) -> tuple[Skill | SkillProblem, ...]:
         """Read a folder's SKILL.md and interface file, or return the cached result."""
         path, limit = f"{folder}/{SKILL_FILE}", self._settings.file_bytes
-        shown = printable_path(path)
+        shown = make_path_printable(path)
         try:
             facts = read_file_facts(path)
             if isinstance(facts, str):
                 return (SkillProblem(shown, root.scope, facts),)
-            shown = printable_path(facts.path) if facts.path.endswith(f"/{SKILL_FILE}") else shown
+            shown = (
+                make_path_printable(facts.path) if facts.path.endswith(f"/{SKILL_FILE}") else shown
+            )
             if facts.size > limit:
                 return (
                     SkillProblem(
@@ -246,7 +248,7 @@ class SkillDiscovery:
                 wrong = (
                     (
                         SkillProblem(
-                            printable_path(f"{folder}/{INTERFACE_FILE}"),
+                            make_path_printable(f"{folder}/{INTERFACE_FILE}"),
                             root.scope,
                             interface.problem,
                         ),

@@ -384,7 +384,7 @@ def _write_temporary(folder: Path, data: bytes, *, durable: bool, mode: int = 0o
     return path
 
 
-def staging_folder(folder: Path) -> Path:
+def make_staging_path(folder: Path) -> Path:
     """Where the replacement for a folder is built."""
     return folder.with_name(f".{folder.name}-new")
 
@@ -394,15 +394,15 @@ def _backup_folder(folder: Path) -> Path:
 
 
 def replace_folder(folder: Path) -> None:
-    """Move the folder built in `staging_folder` into place (or none where none was built), and
+    """Move the folder built in `make_staging_path` into place (or none where none was built), and
     delete the old one. Raises StoreError.
     """
     try:
         shutil.rmtree(_backup_folder(folder), ignore_errors=True)
         if folder.exists():
             folder.rename(_backup_folder(folder))
-        elif staging_folder(folder).exists():
-            staging_folder(folder).rename(folder)
+        elif make_staging_path(folder).exists():
+            make_staging_path(folder).rename(folder)
     except OSError as error:
         raise to_store_error("replace", folder, error) from error
     finish_replacement(folder)
@@ -412,7 +412,7 @@ def finish_replacement(folder: Path) -> None:
     """Finish a replacement that was killed half-way, or undo one that had not begun; no copy
     remains. Raises StoreError.
     """
-    old, new = _backup_folder(folder), staging_folder(folder)
+    old, new = _backup_folder(folder), make_staging_path(folder)
     try:
         if old.exists():
             if new.exists() and not folder.exists():

@@ -153,7 +153,7 @@ def list_holdout_draws(database: sqlite3.Connection) -> dict[str, bool]:
     return {row["session"]: row["what"] == "held_out" for row in rows}
 
 
-def total_uses(database: sqlite3.Connection, folder: str) -> dict[str, MemoryUseTotal]:
+def sum_memory_uses(database: sqlite3.Connection, folder: str) -> dict[str, MemoryUseTotal]:
     """How often each memory of a folder was used. Raises StoreError."""
     rows = _query_uses(
         database,

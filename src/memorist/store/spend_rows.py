@@ -113,7 +113,7 @@ class BlockedWork(Struct, frozen=True, kw_only=True):
     until: float | None
 
 
-def epoch_day(at: float) -> int:
+def compute_epoch_day(at: float) -> int:
     """Number of the day since the epoch."""
     return int(at // DAY_SECONDS)
 
@@ -150,16 +150,16 @@ def add_receipt(database: sqlite3.Connection, session: str, receipt: Receipt) ->
         outcome in (ForkOutcome.UNCHANGED, ForkOutcome.CONFIRMED),
         outcome not in (ForkOutcome.CHANGED, ForkOutcome.UNCHANGED, ForkOutcome.CONFIRMED),
     )
-    for scope, name in (("day", str(epoch_day(receipt.started))), ("session", session)):
+    for scope, name in (("day", str(compute_epoch_day(receipt.started))), ("session", session)):
         database.execute(_ADD_RECEIPT, (scope, name, receipt.label, *counted))
 
 
-def usage_on_day(database: sqlite3.Connection, day: int) -> ResourceAmount:
+def sum_usage_on_day(database: sqlite3.Connection, day: int) -> ResourceAmount:
     """Resources used by all work on a day."""
     return _sum_usage(database, "day", str(day))
 
 
-def usage_in_session(database: sqlite3.Connection, session: str) -> ResourceAmount:
+def sum_usage_in_session(database: sqlite3.Connection, session: str) -> ResourceAmount:
     """Resources used by all work of a session, on any day."""
     return _sum_usage(database, "session", session)
 
@@ -217,7 +217,7 @@ def release_reservation(database: sqlite3.Connection, reservation: int) -> None:
     database.execute("delete from reservations where number = ?", (reservation,))
 
 
-def reserved_amount(
+def sum_reserved_amount(
     database: sqlite3.Connection, now: float, session: str | None = None
 ) -> ResourceAmount:
     """The amount currently reserved, by all sessions or by one."""
@@ -305,7 +305,7 @@ def list_blocked_since(database: sqlite3.Connection, day: int) -> list[BlockedWo
     ]
 
 
-def usage_by_kind(database: sqlite3.Connection, days: range) -> list[WorkKindUsage]:
+def sum_usage_by_kind(database: sqlite3.Connection, days: range) -> list[WorkKindUsage]:
     """Resources used by each kind of work on these days together, the most expensive first."""
     rows = database.execute(_SELECT_BY_KIND, (days.start, days.stop)).fetchall()
     return [

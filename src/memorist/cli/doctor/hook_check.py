@@ -15,7 +15,7 @@ from memorist.cli.doctor.check_result import CheckResult, DoctorContext
 from memorist.core.plural import pluralize
 from memorist.errors import InputError
 from memorist.hooks import hook_protocol
-from memorist.hooks.agent_programs import AGENTS, find_settings_targets, has_plugin
+from memorist.hooks.agent_programs import AGENTS, find_settings_targets, has_memorist_plugin
 from memorist.hooks.daemon_socket import find_daemon_process, is_daemon_responsive
 from memorist.hooks.hook_entries import INSTALLED_EVENTS, find_own_hook_commands
 from memorist.hooks.hook_event import CLIENTS, Client
@@ -49,7 +49,7 @@ def check_hooks(context: DoctorContext) -> Iterator[CheckResult]:
             f"{pluralize(len(shared), 'session')} went by hooks and proxy together: the hooks keep "
             f"notes and memory, the proxy compacts",
         )
-    lately = recent_failures(context.layout.home, context.now)
+    lately = find_recent_hook_failures(context.layout.home, context.now)
     if lately:
         yield CheckResult(
             "note",
@@ -62,7 +62,7 @@ def check_hooks(context: DoctorContext) -> Iterator[CheckResult]:
         yield CheckResult("good", "no hook failed in the last day")
 
 
-def recent_failures(home: Path, now: float) -> list[HookFailure]:
+def find_recent_hook_failures(home: Path, now: float) -> list[HookFailure]:
     """Hooks of a home that gave no response in the last day."""
     folder = home / hook_protocol.FOLDER
     text = ""
@@ -122,7 +122,9 @@ def _check_settings_file(client: Client, path: Path) -> Iterator[CheckResult]:
             f"{path} has no hook for {', '.join(missing)}",
             f"Run {again}, if that is not on purpose.",
         )
-    if has_plugin(AGENTS[client], SettingsScope(home=Path.home(), environment=read_environment())):
+    if has_memorist_plugin(
+        AGENTS[client], SettingsScope(home=Path.home(), environment=read_environment())
+    ):
         yield CheckResult(
             "note",
             f"{client} has memorist as a plugin and by hooks in {path}: all is done twice",
@@ -162,7 +164,7 @@ def _is_responsive(folder: Path) -> bool:
 
 def format_hook_failures(home: Path, now: float) -> Sequence[str]:
     """Recent hook failures for `memorist status`; empty if there are none."""
-    lately = recent_failures(home, now)
+    lately = find_recent_hook_failures(home, now)
     return (
         [
             "",

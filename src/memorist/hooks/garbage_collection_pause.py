@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 
 
-class GarbagePause:
+class GarbageCollectionPause:
     """No garbage is collected within this context, which may be entered several times at once: a
     full collection takes 10 to 40 ms of a process that holds ten thousand memories.
     """

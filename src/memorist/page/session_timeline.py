@@ -51,7 +51,7 @@ class CacheLoss(Struct, frozen=True, kw_only=True):
     """US dollars that these tokens cost more than read from the cache."""
 
 
-class SessionCourse(Struct, frozen=True, kw_only=True):
+class SessionTimeline(Struct, frozen=True, kw_only=True):
     """How a recorded session went."""
 
     turns: tuple[SessionTurn, ...]
@@ -62,7 +62,7 @@ class SessionCourse(Struct, frozen=True, kw_only=True):
     """What failed, and what fixed it."""
 
 
-class CourseTracer:
+class SessionTimelineBuilder:
     """Follows a recorded session to its course."""
 
     def __init__(self) -> None:
@@ -83,9 +83,9 @@ class CourseTracer:
             self._ledger.add(entry)
             self._add_message(entry)
 
-    def course(self) -> SessionCourse:
+    def course(self) -> SessionTimeline:
         """The course so far."""
-        return SessionCourse(
+        return SessionTimeline(
             turns=tuple(self._turns),
             losses=tuple(self._losses),
             compactions=tuple(self._marks),
@@ -127,9 +127,9 @@ class CourseTracer:
         )
 
 
-def trace_course(entries: Iterable[TranscriptEntry]) -> SessionCourse:
+def build_session_timeline(entries: Iterable[TranscriptEntry]) -> SessionTimeline:
     """The turns of a session with tokens, costs, cache breaks, compactions and failures."""
-    tracer = CourseTracer()
+    tracer = SessionTimelineBuilder()
     for entry in entries:
         tracer.add(entry)
     return tracer.course()

@@ -7,7 +7,7 @@ from memorist.core.sentences import shorten_to_one_line
 from memorist.engine.rollout_store import RolloutStore
 from memorist.errors import InputError
 from memorist.page.page_context import PAGE_ROWS, build_pagination_links, build_view_address
-from memorist.page.session_views import outcome_cell
+from memorist.page.session_views import build_outcome_cell
 from memorist.rollouts.raw_memory import MemoryBullet, RawMemoryTask, parse_raw_memory
 from memorist.store.extract_rows import StoredExtract, list_enabled_extracts
 from memorist.store.memory_mode import set_memory_mode
@@ -159,7 +159,7 @@ def _past_row(each: Rollout, extract: StoredExtract | None) -> PageRow:
     elif extract is not None:
         state = PageCell(say("yes"), build_view_address("past-session", id=each.id))
         raw = parse_raw_memory(extract.extracted.raw_memory)
-        outcome = outcome_cell(raw.outcome)
+        outcome = build_outcome_cell(raw.outcome)
     if each.mode != "enabled":
         state = PageCell(say("left out") if out else say("held web content"), tone="note")
     return PageRow(
