@@ -85,22 +85,22 @@ def _follow_session(context: PageContext, entry: SessionEntry, *, runs: bool) ->
         )
     ]
     try:
-        course = read_session_timeline(entry)
+        timeline = read_session_timeline(entry)
     except MemoristError as error:
         return [*blocks, ProseBlock(heading=say("It cannot be read"), text=str(error))]
-    if course.turns:
-        last = course.turns[-1]
+    if timeline.turns:
+        last = timeline.turns[-1]
         blocks += [
             NumberBlock(
                 pairs=[
                     (say("turn"), f"{last.number:,}"),
                     (say("tokens in the window"), f"{last.context or sum(last.parts.values()):,}"),
-                    (say("compactions"), f"{len(course.compactions):,}"),
-                    (say("failures"), f"{len(course.troubles):,}"),
-                    (say("cost so far"), format_session_cost(course)),
+                    (say("compactions"), f"{len(timeline.compactions):,}"),
+                    (say("failures"), f"{len(timeline.troubles):,}"),
+                    (say("cost so far"), format_session_cost(timeline)),
                 ]
             ),
-            build_window_chart(course, entry.id),
+            build_window_chart(timeline, entry.id),
         ]
     blocks += build_uses(list_uses_in_session(context.engine.database(), entry.id)[-NEWEST:])
     notes = read_kept_notes(entry)
@@ -109,7 +109,7 @@ def _follow_session(context: PageContext, entry: SessionEntry, *, runs: bool) ->
     ways = [(say("The whole session"), address, False)]
     ways += [
         (say("Notes turn by turn"), build_view_address("session-notes", id=entry.id), False)
-    ] * bool(course.turns)
+    ] * bool(timeline.turns)
     return [
         *blocks,
         LinkBlock(

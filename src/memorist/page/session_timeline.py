@@ -63,7 +63,7 @@ class SessionTimeline(Struct, frozen=True, kw_only=True):
 
 
 class SessionTimelineBuilder:
-    """Follows a recorded session to its course."""
+    """Builds the timeline of a recorded session, entry by entry."""
 
     def __init__(self) -> None:
         self._turns: list[SessionTurn] = []
@@ -83,8 +83,8 @@ class SessionTimelineBuilder:
             self._ledger.add(entry)
             self._add_message(entry)
 
-    def course(self) -> SessionTimeline:
-        """The course so far."""
+    def build(self) -> SessionTimeline:
+        """The timeline so far."""
         return SessionTimeline(
             turns=tuple(self._turns),
             losses=tuple(self._losses),
@@ -129,10 +129,10 @@ class SessionTimelineBuilder:
 
 def build_session_timeline(entries: Iterable[TranscriptEntry]) -> SessionTimeline:
     """The turns of a session with tokens, costs, cache breaks, compactions and failures."""
-    tracer = SessionTimelineBuilder()
+    builder = SessionTimelineBuilder()
     for entry in entries:
-        tracer.add(entry)
-    return tracer.course()
+        builder.add(entry)
+    return builder.build()
 
 
 def _find_loss(before: Usage, now: Usage, message: Message, turn: int) -> CacheLoss | None:

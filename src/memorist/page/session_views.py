@@ -176,11 +176,11 @@ def find_session_entry(id: str) -> SessionEntry:
 
 def read_session_timeline(entry: SessionEntry) -> SessionTimeline:
     """How a session of the list went so far; read again when its file grew. Raises StoreError."""
-    return _read_course(entry, read_recording_size(entry))
+    return _read_timeline(entry, read_recording_size(entry))
 
 
 @lru_cache(maxsize=16)
-def _read_course(entry: SessionEntry, size: int) -> SessionTimeline:
+def _read_timeline(entry: SessionEntry, size: int) -> SessionTimeline:
     del size  # a part of the key alone
     return build_session_timeline(read_recording(entry))
 
@@ -188,7 +188,7 @@ def _read_course(entry: SessionEntry, size: int) -> SessionTimeline:
 def build_session(engine: Memorist, id: str, turn: int | None) -> PageView:
     """One session as its model saw it when a turn began; without a turn at its end."""
     entry = find_session_entry(id)
-    course = read_session_timeline(entry)
+    timeline = read_session_timeline(entry)
     listing = list_recorded_context_at_turn(
         Path(entry.file),
         default_family=engine.settings.context.family,
@@ -197,18 +197,18 @@ def build_session(engine: Memorist, id: str, turn: int | None) -> PageView:
     )
     number, total = listing.turn, listing.tokens
     blocks: list[PageBlock] = [
-        NumberBlock(pairs=_session_numbers(entry, course, total)),
-        *_turn_forms(id, turn or number, course),
-        build_window_chart(course, id),
+        NumberBlock(pairs=_session_numbers(entry, timeline, total)),
+        *_turn_forms(id, turn or number, timeline),
+        build_window_chart(timeline, id),
         _build_parts(listing, total),
         *_build_changes(listing, id),
         _build_pieces(listing, id),
-        _build_dearest(course, id),
-        *_build_marks(course, id),
-        *_build_troubles(course),
+        _build_dearest(timeline, id),
+        *_build_marks(timeline, id),
+        *_build_troubles(timeline),
         *build_uses(list_uses_in_session(engine.database(), id)),
-        *_build_own_work(engine, id, course),
-        *_build_notes(entry, len(course.turns)),
+        *_build_own_work(engine, id, timeline),
+        *_build_notes(entry, len(timeline.turns)),
     ]
     at = f" --turn {turn}" if turn else ""
     return PageView(
@@ -236,22 +236,22 @@ def _say_size(turn: int, tokens: int, model: str) -> str:
     )
 
 
-def format_session_cost(course: SessionTimeline) -> str:
+def format_session_cost(timeline: SessionTimeline) -> str:
     """What a session cost so far, as far as its models' prices are known."""
-    cost = sum(each.cost for each in course.turns)
+    cost = sum(each.cost for each in timeline.turns)
     return format_dollars(cost) if cost else say("not known")
 
 
 def _session_numbers(
-    entry: SessionEntry, course: SessionTimeline, total: int
+    entry: SessionEntry, timeline: SessionTimeline, total: int
 ) -> list[tuple[str, str]]:
     return [
         (say("agent"), entry.agent),
         (say("project"), base_name(entry.project) or "—"),
-        (say("turns"), f"{len(course.turns):,}"),
+        (say("turns"), f"{len(timeline.turns):,}"),
         (say("tokens in the window"), f"{total:,}"),
-        (say("compactions"), f"{len(course.compactions):,}"),
-        (say("cost of the session"), format_session_cost(course)),
+        (say("compactions"), f"{len(timeline.compactions):,}"),
+        (say("cost of the session"), format_session_cost(timeline)),
     ]
 
 
@@ -259,11 +259,11 @@ def _turn_address(id: str, turn: int) -> str:
     return build_view_address("session", id=id, turn=turn)
 
 
-def _turn_forms(id: str, turn: int, course: SessionTimeline) -> list[PageBlock]:
-    if len(course.turns) < 2:
+def _turn_forms(id: str, turn: int, timeline: SessionTimeline) -> list[PageBlock]:
+    if len(timeline.turns) < 2:
         return []
     end = (say("The end"), build_view_address("session", id=id), False)
-    return _choose_turn("session", id, turn, len(course.turns), end)
+    return _choose_turn("session", id, turn, len(timeline.turns), end)
 
 
 def _choose_turn(
@@ -370,8 +370,8 @@ def _piece_cells(piece: ContextPiece, id: str) -> list[PageCell]:
     ]
 
 
-def _build_dearest(course: SessionTimeline, id: str) -> TableBlock:
-    rows = sorted(course.turns, key=lambda each: (-each.cost, -each.context))[:DEAREST]
+def _build_dearest(timeline: SessionTimeline, id: str) -> TableBlock:
+    rows = sorted(timeline.turns, key=lambda each: (-each.cost, -each.context))[:DEAREST]
     return TableBlock(
         heading=say("Dearest turns"),
         columns=say_each("Turn", "Cost", "Context", "It began with"),
@@ -393,9 +393,9 @@ def _build_dearest(course: SessionTimeline, id: str) -> TableBlock:
     )
 
 
-def _build_marks(course: SessionTimeline, id: str) -> list[PageBlock]:
+def _build_marks(timeline: SessionTimeline, id: str) -> list[PageBlock]:
     blocks: list[PageBlock] = []
-    if course.compactions:
+    if timeline.compactions:
         rows = [
             PageRow(
                 cells=[
@@ -405,7 +405,7 @@ def _build_marks(course: SessionTimeline, id: str) -> list[PageBlock]:
                     PageCell(mark.trigger or say("not told")),
                 ]
             )
-            for turn, mark, after in course.compactions
+            for turn, mark, after in timeline.compactions
         ]
         blocks.append(
             TableBlock(
@@ -415,7 +415,7 @@ def _build_marks(course: SessionTimeline, id: str) -> list[PageBlock]:
                 numeric=[0, 1, 2],
             )
         )
-    if course.losses:
+    if timeline.losses:
         rows = [
             PageRow(
                 cells=[
@@ -426,7 +426,7 @@ def _build_marks(course: SessionTimeline, id: str) -> list[PageBlock]:
                     PageCell(format_dollars(each.cost) if each.cost else say("not known")),
                 ]
             )
-            for each in course.losses
+            for each in timeline.losses
         ]
         blocks.append(
             TableBlock(
@@ -456,10 +456,10 @@ def _name_kinds() -> dict[str, str]:
     }
 
 
-def build_window_chart(course: SessionTimeline, id: str) -> BarBlock:
+def build_window_chart(timeline: SessionTimeline, id: str) -> BarBlock:
     """What filled the window when each turn ended, as stacked bars."""
     sums: Counter[str] = Counter()
-    for each in course.turns:
+    for each in timeline.turns:
         sums.update(each.parts)
     names = _name_kinds()
     other_tokens = sums.pop(BESIDE, 0)
@@ -474,7 +474,7 @@ def build_window_chart(course: SessionTimeline, id: str) -> BarBlock:
                 values=[float(each.parts.get(part, 0)) for part in parts],
                 href=_turn_address(id, each.number),
             )
-            for each in course.turns
+            for each in timeline.turns
         ],
         note=say(
             "Kinds are estimated from the session's file; “beside the file” is what the provider "
@@ -483,8 +483,8 @@ def build_window_chart(course: SessionTimeline, id: str) -> BarBlock:
     )
 
 
-def _build_troubles(course: SessionTimeline) -> list[PageBlock]:
-    if not course.troubles:
+def _build_troubles(timeline: SessionTimeline) -> list[PageBlock]:
+    if not timeline.troubles:
         return []
     rows = [
         PageRow(
@@ -496,7 +496,7 @@ def _build_troubles(course: SessionTimeline) -> list[PageBlock]:
                 else PageCell(say("nothing that the record shows")),
             ]
         )
-        for each in course.troubles[:PAGE_ROWS]
+        for each in timeline.troubles[:PAGE_ROWS]
     ]
     return [
         TableBlock(
@@ -531,14 +531,14 @@ def build_uses(uses: Sequence[MemoryUse]) -> list[PageBlock]:
     ]
 
 
-def _build_own_work(engine: Memorist, id: str, course: SessionTimeline) -> list[PageBlock]:
+def _build_own_work(engine: Memorist, id: str, timeline: SessionTimeline) -> list[PageBlock]:
     """What memorist's own work in a session cost, what it saved, and its receipts."""
     receipts = list_receipts(engine.database(), id)
     spent = total_receipts(receipts, engine.settings.models.prices)
     pairs = list_spend_figures(spent)
     freed = sum(
         max(0, mark.tokens_before - after)
-        for _, mark, after in course.compactions
+        for _, mark, after in timeline.compactions
         if mark.tokens_before and after
     )
     if freed:
