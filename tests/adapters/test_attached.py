@@ -20,7 +20,7 @@ import pytest
 from memorist.adapters import conversation as module
 from memorist.adapters.conversation import HostConversation
 from memorist.adapters.engine_thread import EngineThread, open_engine_thread
-from memorist.engine import disk_pause
+from memorist.engine import disk_failure_pauses
 from memorist.engine.session import Session
 from memorist.errors import NothingToDo, SettingsError, UsageError
 from memorist.events import AdapterFailed, Event, SessionClosed, SessionOpened
@@ -394,7 +394,7 @@ def test_a_locked_database_costs_a_second_once_and_is_caught_up(
         other.execute("rollback")
         assert len(caplog.records) == 1
         assert caplog.records[0].exc_info is None
-        monkeypatch.setattr(disk_pause, "PAUSE_SECONDS", 0.0)
+        monkeypatch.setattr(disk_failure_pauses, "PAUSE_SECONDS", 0.0)
         attached.disk_pause._paused_until.clear()
         messages.append({"role": "user", "content": "free"})
         conversation.prepare({**REQUEST, "messages": list(messages)})

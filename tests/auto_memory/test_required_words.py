@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memorist.auto_memory.statements import (
-    chinese,
-    english,
-    european,
-    plain_english,
+    chinese_patterns,
+    english_patterns,
+    european_patterns,
+    plain_english_patterns,
     unconfirmed_patterns,
 )
 from memorist.auto_memory.statements.required_words import (
@@ -29,18 +29,18 @@ from memorist.core.messages import Message, Origin, TextBlock
 pytestmark = pytest.mark.covers("AM-7")
 
 PATTERNS: tuple[StatementPattern, ...] = (
-    *english.ENGLISH_FORGET_PATTERNS,
-    *english.ENGLISH_REMEMBER_PATTERNS,
-    *english.ENGLISH_CORRECTION_PATTERNS,
-    *english.ENGLISH_RULE_PATTERNS,
-    *chinese.CHINESE_FORGET_PATTERNS,
-    *chinese.CHINESE_REMEMBER_PATTERNS,
-    *chinese.CHINESE_CORRECTION_PATTERNS,
-    *chinese.CHINESE_RULE_PATTERNS,
-    *european.OTHER_FORGET_PATTERNS,
-    *european.OTHER_REMEMBER_PATTERNS,
-    *european.OTHER_RULE_PATTERNS,
-    *plain_english.PLAIN_PATTERNS,
+    *english_patterns.ENGLISH_FORGET_PATTERNS,
+    *english_patterns.ENGLISH_REMEMBER_PATTERNS,
+    *english_patterns.ENGLISH_CORRECTION_PATTERNS,
+    *english_patterns.ENGLISH_RULE_PATTERNS,
+    *chinese_patterns.CHINESE_FORGET_PATTERNS,
+    *chinese_patterns.CHINESE_REMEMBER_PATTERNS,
+    *chinese_patterns.CHINESE_CORRECTION_PATTERNS,
+    *chinese_patterns.CHINESE_RULE_PATTERNS,
+    *european_patterns.OTHER_FORGET_PATTERNS,
+    *european_patterns.OTHER_REMEMBER_PATTERNS,
+    *european_patterns.OTHER_RULE_PATTERNS,
+    *plain_english_patterns.PLAIN_PATTERNS,
     *unconfirmed_patterns.UNCONFIRMED_PATTERNS,
 )
 INDEX = StatementPatternIndex(*PATTERNS)

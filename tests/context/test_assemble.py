@@ -24,7 +24,7 @@ from memorist.context.context_pieces import ContextSection
 from memorist.context.context_tags import FILE_NATIVE_ROWS, ROLLOUT_ROWS
 from memorist.context.environment import CommandEnvironment, SessionEnvironment
 from memorist.context.git_state import GitState
-from memorist.context.instructions import InstructionReport, build_instruction_file
+from memorist.context.instruction_report import InstructionReport, build_instruction_file
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.core.prompt_templates import find_placeholders, load_prompt
 from memorist.core.token_count import estimate_text_tokens

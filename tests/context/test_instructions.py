@@ -14,13 +14,13 @@ from memorist.context.agents_instructions import read_agents_files, truncate_byt
 from memorist.context.claude_instructions import read_claude_files, render_claude_file
 from memorist.context.instruction_imports import find_imports, strip_comments
 from memorist.context.instruction_reading import RealPathCache
+from memorist.context.instruction_report import InstructionReport
 from memorist.context.instruction_scope import (
     MAX_EXPANDED_PATTERNS,
     expand_braces,
     matches_any_glob,
     parse_rule,
 )
-from memorist.context.instructions import InstructionReport
 from memorist.errors import StoreError
 from memorist.ports import FileInfo
 from memorist.settings import ContextSettings

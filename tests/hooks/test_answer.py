@@ -19,7 +19,7 @@ from memorist.hooks.hook_response import (
     render_output,
 )
 from memorist.hooks.hook_texts import (
-    render_context,
+    render_hook_context,
     render_restored_notes,
     render_summary_instructions,
     strip_reminder_tag,
@@ -120,4 +120,4 @@ def test_nothing_is_asked_for_where_the_notes_say_nothing() -> None:
         render_restored_notes({"Task specification": "  "}, Path("/srv/summary.md"), [], "codex")
         == ""
     )
-    assert render_context([], "codex") == ""
+    assert render_hook_context([], "codex") == ""

@@ -33,7 +33,7 @@ from memorist.models.model_pricing import ModelPrice
 from memorist.models.model_settings import ModelSettings
 from memorist.platforms.processes import is_running
 from memorist.ports import FileSystem
-from memorist.proxy.heavy_process import HeavyProcess
+from memorist.proxy.heavy_work_process import HeavyWorkProcess
 from memorist.proxy.proxy_server import open_proxy_socket
 from memorist.settings import CompactionSettings, ProxySettings, Settings
 from memorist.store.disk_files import DiskFiles
@@ -1058,10 +1058,10 @@ def test_a_long_first_request_keeps_no_other_waiting(proxied: Proxied) -> None:
 
 HEAVY = """
 import asyncio, os
-from memorist.proxy.heavy_process import HeavyProcess
+from memorist.proxy.heavy_work_process import HeavyWorkProcess
 
 async def main():
-    heavy = HeavyProcess()
+    heavy = HeavyWorkProcess()
     print(await heavy.run(os.getpid), flush=True)
     await asyncio.sleep(600)
 
@@ -1094,9 +1094,9 @@ async def test_heavy_work_goes_on_where_there_is_no_process(
     def refuse(**_: object) -> None:
         raise OSError("no more processes")
 
-    monkeypatch.setattr("memorist.proxy.heavy_process.ProcessPoolExecutor", refuse)
+    monkeypatch.setattr("memorist.proxy.heavy_work_process.ProcessPoolExecutor", refuse)
 
-    assert await HeavyProcess().run(sum, [1, 2]) == 3
+    assert await HeavyWorkProcess().run(sum, [1, 2]) == 3
 
 
 async def test_a_long_history_arrives_in_the_other_process_as_it_was() -> None:
@@ -1110,7 +1110,7 @@ async def test_a_long_history_arrives_in_the_other_process_as_it_was() -> None:
         )
         for number in range(1_000)
     )
-    heavy = HeavyProcess()
+    heavy = HeavyWorkProcess()
     with contextlib.closing(heavy):
         found: object = await heavy.run(dict, [(1, messages)], short=("a",), long=messages)
         assert await heavy.run(tuple, messages) == messages

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from memorist.core.prompt_templates import load_prompt
 from memorist.core.token_count import estimate_text_tokens
-from memorist.rollouts.session_location import SessionLocation, group_applies_at
-from memorist.rollouts.shown_memory import (
+from memorist.rollouts.rollout_memory_view import (
     RolloutMemoryPrompts,
     RolloutMemoryView,
-    ShownMemoryOptions,
-    render_shown_memory,
+    RolloutMemoryViewOptions,
+    render_rollout_memory_view,
 )
+from memorist.rollouts.session_location import SessionLocation, group_applies_at
 from memorist.rollouts.summary_composition import (
     MemorySummary,
     SummaryGroup,
@@ -55,10 +55,12 @@ BOTH = summary(
 def shown(
     text: str = BOTH, here: SessionLocation = IN_SHOP, *, tokens: int = 2_500, **other: bool
 ) -> RolloutMemoryView | None:
-    return render_shown_memory(
+    return render_rollout_memory_view(
         text,
         (),
-        ShownMemoryOptions(location=here, folder="~/.memorist/memories", tokens=tokens, **other),
+        RolloutMemoryViewOptions(
+            location=here, folder="~/.memorist/memories", tokens=tokens, **other
+        ),
         TEXTS,
     )
 
@@ -178,24 +180,31 @@ def test_a_note_is_shown_at_once_and_only_until_it_is_merged() -> None:
     notes = [parse_note(path, data), parse_note("extensions/ad_hoc/notes/x.md", order)]
     merged = parse_note(path, b"---\nmerged: 2025-11-22\n---\n" + data)
 
-    found = render_shown_memory("", notes, ShownMemoryOptions(location=IN_SHOP, folder="m"), TEXTS)
+    found = render_rollout_memory_view(
+        "", notes, RolloutMemoryViewOptions(location=IN_SHOP, folder="m"), TEXTS
+    )
 
     assert "- Use bun from now on [noted 2025-11-22]" in inner(found)
     assert "previous" not in inner(found)
     assert (
-        render_shown_memory(
-            "", notes, ShownMemoryOptions(location=SessionLocation(cwd=TILL), folder="m"), TEXTS
+        render_rollout_memory_view(
+            "",
+            notes,
+            RolloutMemoryViewOptions(location=SessionLocation(cwd=TILL), folder="m"),
+            TEXTS,
         )
         is None
     )
     assert (
-        render_shown_memory("", [merged], ShownMemoryOptions(location=IN_SHOP, folder="m"), TEXTS)
+        render_rollout_memory_view(
+            "", [merged], RolloutMemoryViewOptions(location=IN_SHOP, folder="m"), TEXTS
+        )
         is None
     )
     assert (
         inner(
-            render_shown_memory(
-                BOTH, notes, ShownMemoryOptions(location=IN_SHOP, folder="m"), TEXTS
+            render_rollout_memory_view(
+                BOTH, notes, RolloutMemoryViewOptions(location=IN_SHOP, folder="m"), TEXTS
             )
         ).index("bun")
         < inner(found).index("bun") + 200
@@ -297,8 +306,8 @@ def test_fitting_never_makes_an_entry_up_or_cuts_one(
 @given(st.text(max_size=300))
 def test_any_text_can_be_shown(text: str) -> None:
     """Whatever stands in the file, nothing fails."""
-    found = render_shown_memory(
-        f"v1\n{text}", (), ShownMemoryOptions(location=IN_SHOP, folder="m"), TEXTS
+    found = render_rollout_memory_view(
+        f"v1\n{text}", (), RolloutMemoryViewOptions(location=IN_SHOP, folder="m"), TEXTS
     )
 
     assert found is None or found.tokens <= 2_500

@@ -13,6 +13,7 @@ import zstandard
 
 from memorist.rollouts import session_sources
 from memorist.rollouts.lesson_scope import get_project_name
+from memorist.rollouts.session_metadata import find_newest_time, parse_memory_mode
 from memorist.rollouts.session_sources import (
     SkippedFile,
     SourceFolder,
@@ -22,7 +23,6 @@ from memorist.rollouts.session_sources import (
     load_skipped_files,
     save_skipped_files,
 )
-from memorist.rollouts.source_metadata import find_newest_time, parse_memory_mode
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
 from rollouts.conftest import Talk, claude, codex

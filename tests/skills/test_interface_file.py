@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.settings import SkillsSettings
-from memorist.skills.agent_interface import (
+from memorist.skills.skill import load_skill_prompts
+from memorist.skills.skill_catalogue import build_catalogue
+from memorist.skills.skill_discovery import DiscoveredSkills, SkillDiscovery, discover_skills
+from memorist.skills.skill_interface import (
     MAX_EXTRA_DEPTH,
     MAX_EXTRA_VALUES,
     MAX_TEXT_CHARS,
     SkillInterface,
     parse_skill_interface,
 )
-from memorist.skills.skill import load_skill_prompts
-from memorist.skills.skill_catalogue import build_catalogue
-from memorist.skills.skill_discovery import DiscoveredSkills, SkillDiscovery, discover_skills
 from memorist.skills.skill_roots import SkillBaseFolders
 
 pytestmark = pytest.mark.covers("SK-1")

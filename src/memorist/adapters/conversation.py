@@ -17,7 +17,7 @@ from memorist.compaction.compaction_request import CompactionOutcome
 from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.context.assembly import HostContext
 from memorist.core.messages import JsonObject
-from memorist.engine.disk_pause import DiskFailurePauses
+from memorist.engine.disk_failure_pauses import DiskFailurePauses
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.errors import MemoristError, StoreError

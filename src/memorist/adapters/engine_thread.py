@@ -23,7 +23,7 @@ from memorist.adapters.conversation import (
 )
 from memorist.core.lru_cache import LruCache
 from memorist.engine.blocking_engine import LoopThread
-from memorist.engine.disk_pause import DiskFailurePauses
+from memorist.engine.disk_failure_pauses import DiskFailurePauses
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.engine.session_pool import PoolLimits, SessionPool

@@ -27,7 +27,10 @@ from memorist.hooks.hook_entries import INSTALLED_EVENTS, TOOL_EVENT, build_hook
 from memorist.hooks.hook_install import HookInstaller, InstallTarget, SettingsChange
 from memorist.hooks.hook_time_limits import find_time_limit
 from memorist.hooks.install_scope import LaunchCommand, SettingsScope
-from memorist.hooks.user_commands import find_command_targets, find_retired_command_targets
+from memorist.hooks.slash_commands import (
+    find_retired_slash_command_targets,
+    find_slash_command_targets,
+)
 from memorist.store.disk_files import DiskFiles
 
 TRUST_HINTS: dict[AgentName, str] = {
@@ -138,12 +141,12 @@ def plan_join(
     )
     scope = build_settings_scope(user=request.user)
     targets = find_settings_targets(name, scope, program, hooks, mcp=request.mcp)
-    targets += find_command_targets(name, scope, program) if request.mcp else []
+    targets += find_slash_command_targets(name, scope, program) if request.mcp else []
     return [
         *((target, installer.plan_install(target)) for target in targets),
         *(
             (each, installer.plan_uninstall(each))
-            for each in find_retired_command_targets(name, scope)
+            for each in find_retired_slash_command_targets(name, scope)
         ),
     ]
 
@@ -173,8 +176,8 @@ def uninstall_command(
     for client in dict.fromkeys(named):
         found += find_settings_targets(client, scope, program, {}, mcp=mcp is not False)
         found += [
-            *find_command_targets(client, scope, program),
-            *find_retired_command_targets(client, scope),
+            *find_slash_command_targets(client, scope, program),
+            *find_retired_slash_command_targets(client, scope),
         ]
     changes, refused = [], []
     for target in found:

@@ -62,13 +62,13 @@ from memorist.core.token_count import (
 )
 from memorist.session_memory.structural_notes import NotesBudget, render_structural_notes
 from memorist.session_memory.work_notes import ERRORS_SECTION
+from memorist.transcript.display_paths import find_display_root
 from memorist.transcript.name_search import (
     NamePresence,
     WordRun,
     find_recognizable_names,
     find_word_runs,
 )
-from memorist.transcript.shown_paths import find_display_root
 from memorist.transcript.touched_files import FileRecord
 from memorist.transcript.transcript_ledger import TranscriptLedger
 

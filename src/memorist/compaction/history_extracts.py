@@ -23,7 +23,7 @@ from memorist.core.messages import (
     ToolResult,
     ToolUse,
 )
-from memorist.transcript.shown_paths import display_path
+from memorist.transcript.display_paths import display_path
 from memorist.transcript.tool_actions import (
     ChangeAction,
     CommandAction,

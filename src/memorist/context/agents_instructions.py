@@ -16,7 +16,7 @@ from memorist.context.instruction_reading import (
     find_project_root,
     read_instruction_text,
 )
-from memorist.context.instructions import (
+from memorist.context.instruction_report import (
     InstructionFile,
     InstructionReport,
     InstructionScope,

@@ -48,7 +48,7 @@ from memorist.context.host_permissions import (
     add_permissions_to_environment,
     build_permissions_sections,
 )
-from memorist.context.instructions import InstructionReport
+from memorist.context.instruction_report import InstructionReport
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.errors import InputError, UsageError
 from memorist.ports import ReadableFileSystem
@@ -118,10 +118,10 @@ def assemble_pieces(
     last = [section for section in attachments if section.text.strip()]
     if any(kinds[section.tag].role == "system" for section in last):
         raise InputError("a system block is no attachment: it stands before the conversation")
-    return tuple(render_section(section, kinds[section.tag]) for section in (*first, *last))
+    return tuple(render_context_section(section, kinds[section.tag]) for section in (*first, *last))
 
 
-def check_sections(sections: Sequence[ContextSection], family: Family) -> None:
+def check_context_sections(sections: Sequence[ContextSection], family: Family) -> None:
     """Raise InputError for a section that the family does not have, or that no context holds."""
     for section in sections:
         _row_of(section.tag, family)
@@ -134,7 +134,7 @@ def _row_of(tag: str, family: Family) -> ContextTag:
     return found
 
 
-def render_section(section: ContextSection, kind: ContextTag) -> ContextPiece:
+def render_context_section(section: ContextSection, kind: ContextTag) -> ContextPiece:
     """Render one section as a piece."""
     text = wrap_in_tag(kind, escape_closing_tag(section.text.strip("\n"), kind), section.values)
     return build_context_piece(

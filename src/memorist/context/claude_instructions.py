@@ -25,12 +25,7 @@ from memorist.context.instruction_reading import (
     find_project_root,
     read_instruction_text,
 )
-from memorist.context.instruction_scope import (
-    is_instruction_file_excluded,
-    is_rule_in_scope,
-    parse_rule,
-)
-from memorist.context.instructions import (
+from memorist.context.instruction_report import (
     MANAGED_PATHS,
     SCOPE_REMARKS,
     InstructionCandidate,
@@ -39,6 +34,11 @@ from memorist.context.instructions import (
     LoadReason,
     PendingRule,
     build_instruction_file,
+)
+from memorist.context.instruction_scope import (
+    is_instruction_file_excluded,
+    is_rule_in_scope,
+    parse_rule,
 )
 from memorist.errors import StoreError
 from memorist.ports import ReadableFileSystem

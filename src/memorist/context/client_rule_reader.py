@@ -27,7 +27,7 @@ from memorist.context.instruction_reading import (
     find_project_root,
     read_instruction_text,
 )
-from memorist.context.instructions import InstructionReport
+from memorist.context.instruction_report import InstructionReport
 from memorist.core.messages import JsonObject
 from memorist.errors import StoreError
 from memorist.ports import ReadableFileSystem

@@ -17,7 +17,7 @@ from memorist.context.assembly import (
     INSTRUCTIONS_SECTION,
     MODEL_SECTION,
     REMINDER_TAG,
-    render_section,
+    render_context_section,
 )
 from memorist.context.claude_instructions import render_claude_file
 from memorist.context.context_pieces import ContextPiece, ContextSection
@@ -27,7 +27,7 @@ from memorist.context.environment import (
     render_env_fields,
     render_environment_fields,
 )
-from memorist.context.instructions import InstructionReport
+from memorist.context.instruction_report import InstructionReport
 from memorist.context.world_state import PriorValue, SectionRenderer, WorldSection, hash_text
 from memorist.core.messages import Role
 from memorist.core.prompt_templates import render_template
@@ -173,7 +173,7 @@ def _host_world_sections(
         text = (
             escape_closing_tag(section.text.strip("\n"), kind)
             if kind.tag == REMINDER_TAG
-            else render_section(section, kind).text
+            else render_context_section(section, kind).text
         )
         retraction = f"[memorist] No longer in force: {kind.tag}, from {section.source}."
         role: Role = "developer" if kind.role == "system" else kind.role

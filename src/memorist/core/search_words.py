@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
-from memorist.core.languages import (
+from memorist.core.language_detection import (
     detect_language,
     detect_language_by_script,
     fold_word,

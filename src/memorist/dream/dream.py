@@ -32,10 +32,10 @@ from memorist.dream.dream_gates import (
 )
 from memorist.dream.dream_journal import DreamReport, summarize_acts
 from memorist.dream.dream_lock import DreamLock, DreamLockBusy
-from memorist.dream.dream_model_task import (
+from memorist.dream.dream_prompt import (
     DreamMaterial,
     FittedMaterial,
-    build_dream_task,
+    build_dream_prompt,
     fit_material,
     match_utterances,
 )
@@ -372,7 +372,7 @@ class Dream(SessionExtension):
             label=DREAM_LABEL,
             why=why,
             history_summary=material.text,
-            instruction=build_dream_task(
+            instruction=build_dream_prompt(
                 load_prompt("dream/dream"),
                 folder,
                 now=self._clock.now(),

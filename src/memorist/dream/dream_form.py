@@ -21,7 +21,7 @@ from memorist.core.text_analysis import to_one_line
 from memorist.core.token_count import estimate_text_tokens
 from memorist.core.utc_time import format_utc_day
 from memorist.core.word_stems import stem_word
-from memorist.dream.dream_model_task import DreamMaterial, FittedMaterial, UserUtterance
+from memorist.dream.dream_prompt import DreamMaterial, FittedMaterial, UserUtterance
 from memorist.dream.dream_review import covers_whole_memory
 from memorist.forks.answer_form import (
     AnswerForm,

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import Struct
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.line_authors import blame_lines
+from memorist.auto_memory.memory_blame import blame_lines
 from memorist.auto_memory.memory_changes import Actor, RecordedChange
 from memorist.auto_memory.memory_file import Topic, parse_topic
 from memorist.auto_memory.memory_manifest import INDEX_NAME, MAX_FILE_BYTES

@@ -22,7 +22,7 @@ from memorist.context.agents_instructions import read_agents_files
 from memorist.context.claude_instructions import read_claude_files
 from memorist.core.messages import Message, Origin
 from memorist.dream.dream_gates import SessionFileInfo
-from memorist.dream.dream_model_task import UserUtterance
+from memorist.dream.dream_prompt import UserUtterance
 from memorist.dream.memory_conflicts import InstructionSource
 from memorist.errors import MemoristError, StoreError
 from memorist.ports import FileSystem

@@ -21,7 +21,7 @@ from memorist.context.assembly import (
     build_first_context,
     build_memory_section,
     build_piece_messages,
-    check_sections,
+    check_context_sections,
     read_folder_context,
 )
 from memorist.context.change_detecting_files import ChangeDetectingFileReader
@@ -92,7 +92,7 @@ class ContextExtension(SessionExtension):
         self._runtime = log.runtime
         self._settings = log.runtime.settings.context
         self._family: Family = host.family or self._settings.family
-        check_sections(host.sections, self._family)
+        check_context_sections(host.sections, self._family)
         self.pieces: tuple[ContextPiece, ...] = ()
         """The first context as it is shown."""
         """What was looked up but is not in the context, or only in part."""
@@ -124,7 +124,7 @@ class ContextExtension(SessionExtension):
 
         Raises InputError for a section that the family does not have.
         """
-        check_sections(host.sections, self._family)
+        check_context_sections(host.sections, self._family)
         self._host = host
         self._is_stale = True
 

@@ -53,8 +53,8 @@ from memorist.engine.replayed_session import ReplayedSession
 from memorist.engine.session import Session
 from memorist.engine.session_log import SessionLog
 from memorist.engine.session_pins import PinnedTextExtension
-from memorist.engine.session_share import SharedSessionLease, open_shared_sessions
-from memorist.engine.unsaved_sessions import TemporarySessionFolders
+from memorist.engine.shared_session_lease import SharedSessionLease, open_shared_sessions
+from memorist.engine.temporary_session_folders import TemporarySessionFolders
 from memorist.engine.worker_process import (
     end_worker,
     has_exited,

@@ -19,7 +19,7 @@ from memorist.auto_memory.extraction import MemoryExtraction
 from memorist.auto_memory.statements.statement_parser import compile_statement_patterns
 from memorist.auto_memory.statements.unconfirmed_statements import compile_unconfirmed_patterns
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
-from memorist.core.languages import list_common_word_keys
+from memorist.core.language_detection import list_common_word_keys
 from memorist.core.lazy import precompile_lazy_patterns
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, ToolUse
 from memorist.errors import StoreError

@@ -31,7 +31,7 @@ from memorist.engine.past_session_recall import search_project_history
 from memorist.engine.request_view import IDLE_WORK_DELAY_SECONDS, RequestView
 from memorist.engine.session_log import SessionLog
 from memorist.engine.session_pins import add_pin
-from memorist.engine.session_share import SharedSessionLease
+from memorist.engine.shared_session_lease import SharedSessionLease
 from memorist.engine.view_window import ViewWindow
 from memorist.errors import FormatError, NothingToDo
 from memorist.events import (

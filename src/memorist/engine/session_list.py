@@ -16,7 +16,7 @@ from memorist.errors import UnreadableSession
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import FORMAT_TITLES, TranscriptEntry
 from memorist.rollouts.raw_memory import parse_raw_memory
-from memorist.rollouts.source_metadata import read_source_metadata
+from memorist.rollouts.session_metadata import read_session_metadata
 from memorist.session_memory.notes_template import (
     STRUCTURAL_MARK,
     TITLE_SECTION,
@@ -149,7 +149,7 @@ def _from_rollout(file: Rollout) -> SessionEntry:
 def _read_first_words(transcript: Path) -> str:
     """What the user asked first in a session that runs, or that no import has seen yet."""
     with contextlib.suppress(UnreadableSession, OSError):
-        return read_source_metadata(LineFile(transcript)).first_words
+        return read_session_metadata(LineFile(transcript)).first_words
     return ""
 
 

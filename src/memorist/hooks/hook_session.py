@@ -31,11 +31,11 @@ from memorist.hooks.hook_notices import (
     render_waiting_notice,
 )
 from memorist.hooks.hook_texts import (
-    render_context,
+    render_hook_context,
     render_restored_notes,
     render_summary_instructions,
 )
-from memorist.hooks.session_file import SessionFileTail
+from memorist.hooks.session_file_tail import SessionFileTail
 from memorist.ports import Clock
 from memorist.settings import Family
 from memorist.system import SystemClock
@@ -138,12 +138,12 @@ class HookSession:
             case "SessionStart":
                 return await self._answer_start(event.source, seconds)
             case "UserPromptSubmit":
-                return render_context(
+                return render_hook_context(
                     await self._session.recall_for_prompt(event.typed_prompt), self._client
                 )
             case "PreToolUse":
                 call = ToolUse("", event.tool_name, event.tool_input)
-                return render_context(self._session.before_tool(call), self._client)
+                return render_hook_context(self._session.before_tool(call), self._client)
             case "PreCompact":
                 await self.read_new_records()
                 await self._update_notes(seconds, "the agent is about to compact")
@@ -186,7 +186,7 @@ class HookSession:
             self._session.on_history_replaced()
         texts = await self._session.opening_texts()
         if source != "compact":
-            return render_context(texts, self._client)
+            return render_hook_context(texts, self._client)
         if self._session.notes is None:
             await self.read_new_records()
             await self._update_notes(seconds, "the agent compacted")
@@ -359,7 +359,7 @@ class HookSessionPool:
             ):
                 session.turn_memory_off()
                 self._off.add(event.session_id)
-                return HookAnswer(render_context([OFF_CONTEXT], client), OFF_NOTICE)
+                return HookAnswer(render_hook_context([OFF_CONTEXT], client), OFF_NOTICE)
             said = await session.answer(event, seconds)
             notice = await session.take_notice(event) if self._shows_notices else ""
             work = self._run_follow_up(key, session, event, hold.pop_all())

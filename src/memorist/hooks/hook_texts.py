@@ -39,7 +39,7 @@ def strip_reminder_tag(text: str) -> str:
     return (text if inner is None else inner).strip()
 
 
-def render_context(texts: Sequence[str], client: Client) -> str:
+def render_hook_context(texts: Sequence[str], client: Client) -> str:
     """Render the context that is shown at a session start or with a prompt."""
     return fit_texts([OutputText(strip_reminder_tag(text)) for text in texts], client)
 

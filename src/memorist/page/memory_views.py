@@ -8,7 +8,7 @@ from itertools import groupby
 from msgspec import structs
 
 from memorist.auto_memory.anchors import describe_anchor_changes
-from memorist.auto_memory.line_authors import blame_memory
+from memorist.auto_memory.memory_blame import blame_memory
 from memorist.auto_memory.memory_changes import RecordedChange
 from memorist.auto_memory.memory_file import Trust
 from memorist.auto_memory.memory_lint import lint_memory_folders

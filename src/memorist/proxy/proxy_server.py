@@ -27,7 +27,7 @@ from memorist.platforms import processes
 from memorist.proxy.body_limit import BodyTooSlow
 from memorist.proxy.call_pipeline import CallPipeline
 from memorist.proxy.header_rules import check_host, check_token
-from memorist.proxy.heavy_process import HeavyProcess
+from memorist.proxy.heavy_work_process import HeavyWorkProcess
 from memorist.proxy.provider_routing import find_route, has_dot_segment
 from memorist.proxy.proxy_metrics import CONTENT_TYPE, ProxyMetrics
 from memorist.proxy.proxy_session_pool import ProxyEngines
@@ -263,7 +263,7 @@ async def serve_until_signal(
     gc.freeze()  # imported modules stay for good; a collection that scans them would delay requests
     gc.set_threshold(*GC_THRESHOLDS)
     sys.setswitchinterval(SWITCH_SECONDS)
-    heavy = HeavyProcess()
+    heavy = HeavyWorkProcess()
     with contextlib.closing(heavy):
         async with open_engines() as engines:
             engines.run_heavy = heavy.run

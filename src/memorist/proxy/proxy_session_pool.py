@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from memorist.core.messages import JsonObject, Message
-from memorist.engine.disk_pause import DiskFailurePauses
+from memorist.engine.disk_failure_pauses import DiskFailurePauses
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.engine.session_pool import PoolLimits, SessionPool

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from memorist.core.languages import COMMON_WORDS, detect_language, stem_in_language
+from memorist.core.language_detection import COMMON_WORDS, detect_language, stem_in_language
 from memorist.core.search_words import (
     MAX_TEXT_CHARS,
     QUERY_STOP_WORDS,

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from memorist.core.languages import list_common_word_keys
+from memorist.core.language_detection import list_common_word_keys
 from memorist.core.search_words import extract_search_words
 
 MEAN_MESSAGE_WORDS = 27

@@ -15,7 +15,7 @@ from memorist.core.messages import Message
 from memorist.errors import UnreadableSession
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import SessionHead
-from memorist.rollouts.source_metadata import take_head_lines
+from memorist.rollouts.session_metadata import take_head_lines
 from memorist.store.extract_rows import find_extract
 from memorist.store.rollout_rows import (
     ExtractionProgress,

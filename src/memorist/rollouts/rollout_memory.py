@@ -18,14 +18,14 @@ from memorist.extensions import HistoryChange, SessionExtension, SessionReply, S
 from memorist.rollouts.citations import separate_citations
 from memorist.rollouts.job_worker import build_lease_policy
 from memorist.rollouts.rollout_folder import read_memory_folder
+from memorist.rollouts.rollout_memory_view import (
+    RolloutMemoryPrompts,
+    RolloutMemoryViewOptions,
+    render_rollout_memory_view,
+)
 from memorist.rollouts.rollout_summaries import map_summary_paths
 from memorist.rollouts.session_location import SessionLocation
 from memorist.rollouts.session_sources import SourceFolder, find_repository_root, find_rollouts
-from memorist.rollouts.shown_memory import (
-    RolloutMemoryPrompts,
-    ShownMemoryOptions,
-    render_shown_memory,
-)
 from memorist.rollouts.summary_composition import SUMMARY_FILE
 from memorist.rollouts.user_notes import find_notes
 from memorist.runtime import Runtime, SessionContext
@@ -44,7 +44,7 @@ def render_rollout_memory(runtime: Runtime, project: str) -> str:
         return ""
     root = find_repository_root(project) if project else ""
     known = read_project_record(runtime.files, runtime.layout.memory(root)) if root else None
-    view = ShownMemoryOptions(
+    view = RolloutMemoryViewOptions(
         location=SessionLocation(
             cwd=project,
             repository=root,
@@ -59,7 +59,7 @@ def render_rollout_memory(runtime: Runtime, project: str) -> str:
         load_prompt("rollouts/lookup"),
         load_prompt("rollouts/lean"),
     )
-    found = render_shown_memory(
+    found = render_rollout_memory_view(
         files.get(SUMMARY_FILE, b"").decode("utf-8", "replace"), find_notes(files), view, texts
     )
     return "" if found is None else found.text

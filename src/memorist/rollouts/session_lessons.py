@@ -46,8 +46,8 @@ from memorist.session_memory.structural_notes import (
 from memorist.session_memory.work_notes import ERRORS_SECTION, render_failure
 from memorist.transcript.command_log import WorkFailure
 from memorist.transcript.dialogue import ANSWERING
+from memorist.transcript.display_paths import find_display_root
 from memorist.transcript.note_lines import NoteLine, build_line, select_lines
-from memorist.transcript.shown_paths import find_display_root
 
 SESSION_TOKENS = 1_500
 """Tokens of all that the handbook says of one session: what a careful reader writes down of one."""

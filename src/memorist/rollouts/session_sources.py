@@ -30,11 +30,11 @@ from memorist.rollouts.removed_worktrees import (
     extract_codex_repository_name,
     extract_worktree_repository,
 )
-from memorist.rollouts.source_metadata import (
-    SourceMetadata,
+from memorist.rollouts.session_metadata import (
+    SessionMetadata,
     find_last_mode,
     find_newest_time,
-    read_source_metadata,
+    read_session_metadata,
 )
 from memorist.store.home_layout import REPLAY_FOLDER, Layout
 from memorist.store.rollout_rows import Rollout, SessionFormat
@@ -317,7 +317,7 @@ def _inspect_file(
         elif not _may_be_text(path):
             detect_format([RawTranscriptLine(1, _read_probe(path))])
         else:
-            metadata = read_source_metadata(LineFile(Path(path), _MAX_HEAD_LINE_BYTES))
+            metadata = read_session_metadata(LineFile(Path(path), _MAX_HEAD_LINE_BYTES))
             why = metadata.why_not
             if not why:
                 if metadata.head.remote:
@@ -366,7 +366,7 @@ def _may_be_text(path: str) -> bool:
     return first.startswith(_TEXT_MARKS) or first.lstrip(b"\0 \t\r\n")[:1] == b"{" or b"\n" in first
 
 
-def _build_thread(path: str, found: os.stat_result, metadata: SourceMetadata) -> Rollout:
+def _build_thread(path: str, found: os.stat_result, metadata: SessionMetadata) -> Rollout:
     head = metadata.head
     tail = _read_tail(path, found.st_size)
     cwd = head.cwd or (find_gemini_project(Path(path)) if head.format == "gemini_cli" else "")

@@ -48,7 +48,7 @@ from memorist.session_memory.work_notes import ERRORS_SECTION, MENDED
 from memorist.store.extract_rows import RolloutExtract
 from memorist.store.rollout_rows import Rollout
 from memorist.transcript.command_lines import truncate_command
-from memorist.transcript.shown_paths import display_path
+from memorist.transcript.display_paths import display_path
 
 # Render a session's summary task by task, from its raw memory and its actions (codex.md section
 # 1.7). Pure.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from memorist.core.languages import COMMON_WORDS, MAX_DETECTED_CHARS, detect_language
+from memorist.core.language_detection import COMMON_WORDS, MAX_DETECTED_CHARS, detect_language
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import parse_word_list
 

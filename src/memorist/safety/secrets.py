@@ -40,7 +40,7 @@ from memorist.safety.secret_values import (
     is_repetitive,
     is_token_placeholder,
 )
-from memorist.safety.text_view import COLOR_SIGNS, TextView, strip_colors
+from memorist.safety.terminal_text import COLOR_SIGNS, TextView, strip_colors
 
 if TYPE_CHECKING:
     import ahocorasick_rs as automata

@@ -27,6 +27,7 @@ from memorist.session_memory.work_notes import (
 )
 from memorist.settings import SessionMemorySettings
 from memorist.transcript.dialogue import ANSWERING, DialogueUserMessage
+from memorist.transcript.display_paths import display_path, find_display_root
 from memorist.transcript.note_lines import (
     LINE_OVERHEAD,
     LineSelection,
@@ -34,7 +35,6 @@ from memorist.transcript.note_lines import (
     build_line,
     select_lines,
 )
-from memorist.transcript.shown_paths import display_path, find_display_root
 from memorist.transcript.statement_pool import (
     BASE_WEIGHT,
     COMMENT,

@@ -11,8 +11,8 @@ from memorist.core.sentences import shorten_to_one_line
 from memorist.transcript.command_lines import drop_printing_commands, truncate_command
 from memorist.transcript.command_log import CommandRecord, WorkFailure
 from memorist.transcript.dialogue import ANSWERING, DialogueUserMessage
+from memorist.transcript.display_paths import display_path
 from memorist.transcript.note_lines import NoteLine, build_line
-from memorist.transcript.shown_paths import display_path
 from memorist.transcript.touched_files import FileRecord, render_line_replacement
 from memorist.transcript.transcript_ledger import TranscriptLedger
 

@@ -16,7 +16,7 @@ from memorist.core.front_matter import FrontMatter, split_front_matter
 from memorist.core.prompt_templates import load_prompt
 from memorist.core.text_analysis import replace_surrogates
 from memorist.safety.hidden_characters import strip_hidden_characters
-from memorist.skills.agent_interface import SkillInterface
+from memorist.skills.skill_interface import SkillInterface
 
 # Prompt templates for skills, read from `prompts/skills`.
 

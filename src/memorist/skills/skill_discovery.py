@@ -17,12 +17,6 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.memory_location import locate_project_root
 from memorist.settings import SkillsSettings
-from memorist.skills.agent_interface import (
-    INTERFACE_FILE,
-    MAX_INTERFACE_BYTES,
-    SkillInterface,
-    parse_skill_interface,
-)
 from memorist.skills.folder_listings import (
     FolderListings,
     SkillFileFacts,
@@ -42,6 +36,12 @@ from memorist.skills.skill import (
     SkillProblem,
     SkillScope,
     parse_skill,
+)
+from memorist.skills.skill_interface import (
+    INTERFACE_FILE,
+    MAX_INTERFACE_BYTES,
+    SkillInterface,
+    parse_skill_interface,
 )
 from memorist.skills.skill_roots import SkillBaseFolders, SkillRoot, list_skill_roots
 

@@ -27,7 +27,7 @@ from memorist.safety.secrets import redact
 from memorist.session_memory.notes_template import STRUCTURAL_MARK
 from memorist.session_memory.work_notes import build_error_lines, render_command_outcome
 from memorist.skills.skill import MAX_NAME_CHARS, SkillPrompts
-from memorist.transcript.shown_paths import display_path, find_display_root
+from memorist.transcript.display_paths import display_path, find_display_root
 from memorist.transcript.tool_actions import SHORT_COMMAND_LIMIT
 from memorist.transcript.transcript_ledger import TranscriptLedger
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 
-from memorist.core.languages import detect_language
+from memorist.core.language_detection import detect_language
 from memorist.core.lazy import lazy_pattern
 from memorist.core.search_words import count_unspaced_letters
 from memorist.core.text_analysis import analyze_text

@@ -16,11 +16,11 @@ from functools import lru_cache
 from msgspec import Struct
 
 from memorist.auto_memory.statements import (
-    chinese,
-    english,
-    european,
-    foreign_rules,
-    plain_english,
+    chinese_patterns,
+    english_patterns,
+    european_patterns,
+    foreign_rule_patterns,
+    plain_english_patterns,
 )
 from memorist.auto_memory.statements.introduced_lines import find_introduced_lines
 from memorist.auto_memory.statements.lasting_clause import find_lasting_clause_start
@@ -70,23 +70,23 @@ _QUERY_AFTER = lazy_pattern(
 
 
 _FORGETS = StatementPatternIndex(
-    *english.ENGLISH_FORGET_PATTERNS,
-    *chinese.CHINESE_FORGET_PATTERNS,
-    *european.OTHER_FORGET_PATTERNS,
+    *english_patterns.ENGLISH_FORGET_PATTERNS,
+    *chinese_patterns.CHINESE_FORGET_PATTERNS,
+    *european_patterns.OTHER_FORGET_PATTERNS,
 )
 _REMEMBERS = StatementPatternIndex(
-    *english.ENGLISH_REMEMBER_PATTERNS,
-    *chinese.CHINESE_REMEMBER_PATTERNS,
-    *european.OTHER_REMEMBER_PATTERNS,
+    *english_patterns.ENGLISH_REMEMBER_PATTERNS,
+    *chinese_patterns.CHINESE_REMEMBER_PATTERNS,
+    *european_patterns.OTHER_REMEMBER_PATTERNS,
 )
 _CORRECTIONS = StatementPatternIndex(
-    *english.ENGLISH_CORRECTION_PATTERNS, *chinese.CHINESE_CORRECTION_PATTERNS
+    *english_patterns.ENGLISH_CORRECTION_PATTERNS, *chinese_patterns.CHINESE_CORRECTION_PATTERNS
 )
 _RULES = StatementPatternIndex(
-    *english.ENGLISH_RULE_PATTERNS,
-    *chinese.CHINESE_RULE_PATTERNS,
-    *european.OTHER_RULE_PATTERNS,
-    *plain_english.PLAIN_PATTERNS,
+    *english_patterns.ENGLISH_RULE_PATTERNS,
+    *chinese_patterns.CHINESE_RULE_PATTERNS,
+    *european_patterns.OTHER_RULE_PATTERNS,
+    *plain_english_patterns.PLAIN_PATTERNS,
 )
 
 
@@ -99,7 +99,7 @@ def compile_statement_patterns() -> Iterator[None]:
 
 
 LONE_CONFIRMATION = lazy_pattern(
-    f"{plain_english.CONFIRMATION}|{foreign_rules.CONFIRMATION}", re.IGNORECASE
+    f"{plain_english_patterns.CONFIRMATION}|{foreign_rule_patterns.CONFIRMATION}", re.IGNORECASE
 )
 """A whole message that confirms what the model did or said: "keep doing that"."""
 

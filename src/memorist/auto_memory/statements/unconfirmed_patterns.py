@@ -6,7 +6,7 @@ English first, then German, French, Spanish, Portuguese, Russian, Chinese and Ja
 from __future__ import annotations
 
 from memorist.auto_memory.statements.correction_patterns import CORRECTIONS
-from memorist.auto_memory.statements.plain_english import (
+from memorist.auto_memory.statements.plain_english_patterns import (
     MOMENT,
     NOT_NAMED,
     OFTEN,
@@ -14,7 +14,7 @@ from memorist.auto_memory.statements.plain_english import (
     THING,
     USE,
 )
-from memorist.auto_memory.statements.preferences import PREFERENCES
+from memorist.auto_memory.statements.preference_patterns import PREFERENCES
 from memorist.auto_memory.statements.statement_patterns import (
     CONDITION,
     NEGATION,
@@ -25,8 +25,8 @@ from memorist.auto_memory.statements.statement_patterns import (
     define_correction_as_question,
     define_statement_pattern,
 )
-from memorist.auto_memory.statements.tool_choice import TOOL_CHOICES
-from memorist.auto_memory.statements.written_rules import HOUSE_RULES
+from memorist.auto_memory.statements.tool_choice_patterns import TOOL_CHOICES
+from memorist.auto_memory.statements.written_rule_patterns import HOUSE_RULES
 
 MANNER = (
     r"(?:terse|concise|brief|honest|critical|precise|direct|explicit|skeptical|sceptical|succinct"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from memorist.auto_memory.line_authors import blame_memory
+from memorist.auto_memory.memory_blame import blame_memory
 from memorist.auto_memory.memory_changes import RecordedChange
 from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.auto_memory.named_memory import find_named_memory

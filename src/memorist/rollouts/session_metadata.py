@@ -49,7 +49,7 @@ def take_head_lines(
     return found
 
 
-class SourceMetadata(Struct, frozen=True, kw_only=True):
+class SessionMetadata(Struct, frozen=True, kw_only=True):
     """Metadata from the beginning.
 
     `why_not` says why it is not a session of its own; empty if it is one.
@@ -91,7 +91,7 @@ _decode_head = msgspec.json.Decoder(_HeadRecord).decode
 _decode_meta = msgspec.json.Decoder(_SessionMeta).decode
 
 
-def read_source_metadata(lines: Iterable[RawTranscriptLine]) -> SourceMetadata:
+def read_session_metadata(lines: Iterable[RawTranscriptLine]) -> SessionMetadata:
     """Read a session's metadata from its beginning. Raises UnreadableSession for any other file."""
     first = take_head_lines(lines)
     if detect_format(first) in ("gemini_cli", "opencode"):  # may be one document of many lines
@@ -111,7 +111,7 @@ def read_source_metadata(lines: Iterable[RawTranscriptLine]) -> SourceMetadata:
     if head is None:
         raise UnreadableSession("The file holds no beginning of a session.")
     source, why_not, mode = _read_origin(first, head.format)
-    return SourceMetadata(head=head, source=source, first_words=words, mode=mode, why_not=why_not)
+    return SessionMetadata(head=head, source=source, first_words=words, mode=mode, why_not=why_not)
 
 
 def _read_origin(lines: Iterable[RawTranscriptLine], form: str) -> tuple[str, str, MemoryMode]:

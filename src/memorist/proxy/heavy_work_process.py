@@ -58,7 +58,7 @@ def _run_packed(
     return work(*map(_unpack, given), **{name: _unpack(each) for name, each in named.items()})
 
 
-class HeavyProcess:
+class HeavyWorkProcess:
     """A process of its own for work of seconds, begun when there is some: a thread would take the
     interpreter from the loop at every step of every request. It ends with this one.
     """

@@ -26,7 +26,7 @@ _ONLY_WHEN_NAMED = "policy:\n  allow_implicit_invocation: false\n"
 """Codex lists such a skill to the user and not to the model: it costs no context until named."""
 
 
-def find_command_targets(
+def find_slash_command_targets(
     name: AgentName, scope: SettingsScope, program: LaunchCommand
 ) -> list[InstallTarget]:
     """The files of the commands: in folders and under names of memorist's own, for all projects.
@@ -48,7 +48,9 @@ def find_command_targets(
     ]
 
 
-def find_retired_command_targets(name: AgentName, scope: SettingsScope) -> list[InstallTarget]:
+def find_retired_slash_command_targets(
+    name: AgentName, scope: SettingsScope
+) -> list[InstallTarget]:
     """Command files of former versions that are still there: Codex reads no custom prompts since
     0.117.
     """

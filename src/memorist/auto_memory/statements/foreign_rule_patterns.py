@@ -26,7 +26,7 @@ CONFIRMATION = (
     r"|(?:(?:はい|そうです|完璧(?:です)?|いいですね|その通り(?:です)?)[、。！ ]*)*(?:これからも|今後も|いつも)"
     r"(?:そう|このように|そのように|その調子で)(?:して|続けて|お願いします)?(?:ください)?[。！]*"
 )
-"""A whole message that asks to go on as before, as `plain_english.CONFIRMATION`: it names nothing."""
+"""A whole message that asks to go on as before, as `plain_english_patterns.CONFIRMATION`: it names nothing."""
 
 
 FOREIGN_RULES: tuple[StatementPattern, ...] = (

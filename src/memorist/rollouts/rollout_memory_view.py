@@ -57,7 +57,7 @@ class RolloutMemoryView(Struct, frozen=True, kw_only=True):
     """Entries that read like orders planted for an agent."""
 
 
-class ShownMemoryOptions(Struct, frozen=True, kw_only=True):
+class RolloutMemoryViewOptions(Struct, frozen=True, kw_only=True):
     """For which session it is rendered, and how much."""
 
     location: SessionLocation
@@ -68,8 +68,11 @@ class ShownMemoryOptions(Struct, frozen=True, kw_only=True):
     lean: bool = False
 
 
-def render_shown_memory(
-    summary: str, notes: Sequence[UserNote], view: ShownMemoryOptions, texts: RolloutMemoryPrompts
+def render_rollout_memory_view(
+    summary: str,
+    notes: Sequence[UserNote],
+    view: RolloutMemoryViewOptions,
+    texts: RolloutMemoryPrompts,
 ) -> RolloutMemoryView | None:
     """Render what a session is shown; None if there is nothing for it.
 

@@ -202,7 +202,7 @@ def _escape_data(text: str) -> str:
     )
 
 
-def build_dream_task(text: str, folder: Path, *, now: float, max_retired_memories: int) -> str:
+def build_dream_prompt(text: str, folder: Path, *, now: float, max_retired_memories: int) -> str:
     """Render the instruction."""
     return (
         render_template(

@@ -1,12 +1,12 @@
 """Rules as people write them down for an agent, in lists and instruction files: bare orders about
 every text or change of a kind, and conditions in front of an order. Each may be a task in a
-conversation, so it waits for the person's yes. English here, other languages in `foreign_rules`.
+conversation, so it waits for the person's yes. English here, other languages in `foreign_rule_patterns`.
 Pure.
 """
 
 from __future__ import annotations
 
-from memorist.auto_memory.statements.foreign_rules import FOREIGN_RULES
+from memorist.auto_memory.statements.foreign_rule_patterns import FOREIGN_RULES
 from memorist.auto_memory.statements.statement_patterns import (
     NEGATION,
     VERB,
