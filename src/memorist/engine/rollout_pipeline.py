@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,7 @@ from memorist.errors import NothingToDo, StoreError
 from memorist.forks.fork_spec import ForkOutcome, Receipt
 from memorist.models.rate_limits import RateLimitReport
 from memorist.platforms.processes import name_current_process
-from memorist.ports import Clock, FileSystem, Model
+from memorist.ports import Model
 from memorist.recall.session_index import SessionIndex
 from memorist.rollouts.copied_sessions import (
     copy_cursor_chats,
@@ -114,21 +114,13 @@ class RolloutPipeline(RolloutStore):
     Raises StoreError, SettingsError and ModelNameError when a part of it cannot be opened.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        *,
-        model: Model | None = None,
-        clock: Clock | None = None,
-        files: FileSystem | None = None,
-        environment: Mapping[str, str] | None = None,
-    ) -> None:
-        super().__init__(settings, clock=clock)
+    def __init__(self, settings: Settings, *, model: Model | None = None) -> None:
+        super().__init__(settings)
         self._last_consolidation: ConsolidationResult | None = None
         self._recovery_remarks: tuple[str, ...] = ()
-        self._files = files or DiskFiles()
+        self._files = DiskFiles()
         self._uncopied: list[SkippedFile] = []
-        self._environment = os.environ if environment is None else environment
+        self._environment = os.environ
         self._database = open_database(self.layout.database)
         self._models = StageModels(
             settings, clock=self.clock, on_rate_limits=self._on_rate_limits, model=model

@@ -25,10 +25,10 @@ class RolloutStore:
     Raises StoreError and SettingsError when it cannot be opened.
     """
 
-    def __init__(self, settings: Settings, *, clock: Clock | None = None) -> None:
+    def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.layout = Layout(Path(settings.home).expanduser().absolute())
-        self.clock = clock or SystemClock()
+        self.clock: Clock = SystemClock()
         self.state: StateDatabase = open_state(settings.state, self.layout.database)
 
     @property

@@ -13,7 +13,6 @@ import gc
 import hmac
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from msgspec import Struct
@@ -76,16 +75,13 @@ class HookDaemon:
         self,
         home: Path,
         daemon_socket: DaemonSocket,
-        *,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._home = home
         self._listening = daemon_socket
-        self._clock = clock
         self._sessions: HookSessionPool | None = None
         self._answers: set[asyncio.Future[bytes]] = set()
         self._asked = 0
-        self._last = clock()
+        self._last = time.monotonic()
         self._end = asyncio.Event()
         self._garbage_pause = GarbageCollectionPause()
         self._why_off = ""
@@ -167,7 +163,7 @@ class HookDaemon:
         idle = (
             not self._asked
             and not self._sessions
-            and self._clock() - self._last > self._settings.idle_seconds
+            and time.monotonic() - self._last > self._settings.idle_seconds
         )
         if idle or not self._listening.is_ours or _config_version(self._home) != self._config:
             self._end.set()
@@ -177,7 +173,7 @@ class HookDaemon:
     ) -> None:
         """Serve one connection: one request and its response."""
         self._asked += 1
-        self._last = self._clock()
+        self._last = time.monotonic()
         try:
             async with asyncio.timeout(REQUEST_SECONDS):
                 token = await reader.readexactly(len(self._listening.token))

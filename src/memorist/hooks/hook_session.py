@@ -36,7 +36,6 @@ from memorist.hooks.hook_texts import (
     render_summary_instructions,
 )
 from memorist.hooks.session_file_tail import SessionFileTail
-from memorist.ports import Clock
 from memorist.settings import Family
 from memorist.system import SystemClock
 
@@ -316,21 +315,19 @@ class HookSessionPool:
     Args:
         engine: opens the sessions.
         on_failure: called with errors of background work.
-        clock: measures how long a session is idle.
     """
 
     def __init__(
         self,
         engine: Memorist,
         on_failure: Callable[[HookEvent, Client, BaseException], None],
-        clock: Clock | None = None,
     ) -> None:
         self._engine = engine
         self._shows_notices = engine.settings.hooks.notices
         self._on_failure = on_failure
         self._pool = SessionPool[tuple[Client, str], HookSession](
             HookSession.close,
-            clock=clock or SystemClock(),
+            clock=SystemClock(),
             limits=PoolLimits(engine.settings.hooks.session_idle_seconds),
             is_shared=True,
         )

@@ -106,7 +106,7 @@ class MiniLmEmbedder:
     ModelNameError without the extra.
     """
 
-    def __init__(self, *, threads: int = 2) -> None:
+    def __init__(self) -> None:
         if not is_embedder_installed():
             raise ModelNameError(_MISSING_EXTRA)
         self._many_texts = threading.Lock()
@@ -122,7 +122,7 @@ class MiniLmEmbedder:
         self._tokenizer.enable_truncation(max_length=EMBEDDING_WINDOW)
         self._tokenizer.no_padding()
         options = runtime.SessionOptions()
-        options.intra_op_num_threads = threads
+        options.intra_op_num_threads = 2
         options.log_severity_level = 3
         # Threads that wait in a loop double the processor time of a short question.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")

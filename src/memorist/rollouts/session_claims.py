@@ -116,7 +116,7 @@ def find_last_worked_day(work: HandbookTask) -> str:
 
 
 def collapse_older_tasks(
-    works: Sequence[HandbookTask], uses: Mapping[str, int], limit: int = MAX_GROUP_TASKS
+    works: Sequence[HandbookTask], uses: Mapping[str, int]
 ) -> tuple[HandbookTask, ...]:
     """Return the tasks, newest first; beyond the limit they share one section that still lists
     every session with its summary.
@@ -132,7 +132,7 @@ def collapse_older_tasks(
         key=lambda work: max((uses.get(source.thread, 0) for source in work.sources), default=0),
         reverse=True,
     )
-    kept = {work.number for work in used[:limit]}
+    kept = {work.number for work in used[:MAX_GROUP_TASKS]}
     moved = [work for work in own if work.number not in kept and not work.other]
     if not moved and shared is None:
         return tuple(own)

@@ -231,16 +231,14 @@ def truncate_row(text: str, tokens: int = MAX_ROW_TOKENS) -> str:
     return truncate_middle(text, tokens)
 
 
-def split_turns_into_parts(
-    weights: Sequence[int], size: int, max_parts: int = MAX_PARTS
-) -> list[int]:
+def split_turns_into_parts(weights: Sequence[int], size: int) -> list[int]:
     """Split a long session into parts; return the number of turns in each.
 
     `weights` are bytes of dialogue by turn, `size` the bytes of one part. One part if everything
-    fits; at most `max_parts`, of about equal weight, never splitting a turn.
+    fits; at most `MAX_PARTS`, of about equal weight, never splitting a turn.
     """
     total = sum(weights)
-    wanted = min(max_parts, math.ceil(total / max(1, size)))
+    wanted = min(MAX_PARTS, math.ceil(total / max(1, size)))
     if wanted <= 1 or len(weights) <= 1:
         return [len(weights)]
     ends: list[int] = []

@@ -111,13 +111,12 @@ def choose_lessons(
     log: TaskLogBuilder,
     tasks: Sequence[TaskRecord],
     titles: Collection[str] = (),
-    budget: int = SESSION_TOKENS,
 ) -> list[Lesson]:
-    """Return the lessons of these tasks within `budget` tokens, in the session's order; a request
+    """Return the lessons of these tasks within `SESSION_TOKENS`, in the session's order; a request
     that the `titles` of the tasks tell is none.
     """
     ledger = log.ledger
-    budget = max(MIN_LESSON_TOKENS, budget - _count_given_tokens(tasks))
+    budget = max(MIN_LESSON_TOKENS, SESSION_TOKENS - _count_given_tokens(tasks))
     asks = dict(_find_telling_requests(log, titles))
     lines = [
         *_build_request_lines(log, asks),

@@ -25,9 +25,9 @@ class ConversationTracker:
     where neither comes, when the next message of another speaker shows that the reply has ended.
     """
 
-    def __init__(self, settings: SessionMemorySettingsSource, factor: float = 1.0) -> None:
+    def __init__(self, settings: SessionMemorySettingsSource) -> None:
         self._settings = settings
-        self.meter = ContextMeter(factor)
+        self.meter = ContextMeter()
         self.ledger = TranscriptLedger()
         self.messages = 0
         self.turns = 0

@@ -115,9 +115,7 @@ def find_extract(state: StateDatabase, thread: str) -> StoredExtract | None:
     return _extract_from_row(rows[0]) if rows else None
 
 
-def prune_extracts(
-    state: StateDatabase, unused_days: int, *, limit: int = PRUNE_LIMIT
-) -> list[str]:
+def prune_extracts(state: StateDatabase, unused_days: int) -> list[str]:
     """Remove the stalest extracts that are neither consolidated nor were used, changed or made for
     that long; gives their threads.
 
@@ -130,7 +128,7 @@ def prune_extracts(
             "select thread from extracts where selected = 0 and updated < :before and "
             "coalesce(last_use, generated) < :before"
             " order by coalesce(last_use, updated), thread limit :limit",
-            {"before": before, "limit": limit},
+            {"before": before, "limit": PRUNE_LIMIT},
         )
         for row in rows:
             remove_extract(state, row["thread"])

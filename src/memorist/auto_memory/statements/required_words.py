@@ -149,9 +149,9 @@ class PrefilteredPattern:
     each of its matches requires. It may be laid out in lines.
     """
 
-    def __init__(self, pattern: str, flags: int = 0) -> None:
+    def __init__(self, pattern: str) -> None:
         self._text = join_lines(pattern)
-        self._pattern = lazy_pattern(self._text, re.IGNORECASE | flags)
+        self._pattern = lazy_pattern(self._text, re.IGNORECASE)
 
     def is_in(self, text: str) -> bool:
         """Whether the expression matches anywhere in a text."""
