@@ -13,7 +13,7 @@ from memorist.auto_memory.memory_file import Trust, parse_topic
 from memorist.auto_memory.write_evidence import WriteEvidence, collect_write_evidence
 from memorist.auto_memory.write_gate import (
     AcceptedChange,
-    GateContext,
+    WriteGateContext,
     find_reasons_to_withhold_memory,
     judge_change,
 )
@@ -48,7 +48,7 @@ def test_what_the_person_says_is_kept_as_the_persons(text: str) -> None:
 
     verdict = judge_change(
         MemoryChange(path="n.md", before=None, after=file_of(text, "feedback", text)),
-        GateContext(actor="extraction", evidence=given),
+        WriteGateContext(actor="extraction", evidence=given),
     )
 
     assert isinstance(verdict, AcceptedChange)
@@ -67,7 +67,7 @@ def test_what_a_model_concludes_is_kept_as_derived(text: str) -> None:
 
     verdict = judge_change(
         MemoryChange(path="n.md", before=None, after=file_of(text, "project")),
-        GateContext(actor="extraction", evidence=given),
+        WriteGateContext(actor="extraction", evidence=given),
     )
 
     assert isinstance(verdict, AcceptedChange)

@@ -16,9 +16,9 @@ from memorist.auto_memory.memory_file import (
 from memorist.auto_memory.write_evidence import WriteEvidence, collect_write_evidence
 from memorist.auto_memory.write_gate import (
     AcceptedChange,
-    GateContext,
     GateVerdict,
     NeedsReview,
+    WriteGateContext,
     judge_change,
 )
 from memorist.core.messages import Message, TextBlock
@@ -46,7 +46,7 @@ def judged(message: str, quote: str, memory: str, kind: MemoryKind) -> GateVerdi
     )
     return judge_change(
         MemoryChange(path="note.md", before=None, after=encode_file_text(made.text())),
-        GateContext(actor="extraction", evidence=heard(message), now="2026-11-22T00:00:00Z"),
+        WriteGateContext(actor="extraction", evidence=heard(message), now="2026-11-22T00:00:00Z"),
     )
 
 

@@ -20,13 +20,13 @@ from memorist.auto_memory.write_evidence import (
     collect_write_evidence,
     find_borrowed_sentences,
     find_quoted_messages,
-    is_from_outside,
+    is_copied_from_outside,
 )
 from memorist.auto_memory.write_gate import (
     AcceptedChange,
-    GateContext,
     NeedsReview,
     RefusedChange,
+    WriteGateContext,
     find_reasons_to_withhold_memory,
     judge_change,
 )
@@ -63,7 +63,7 @@ def judged(
 ) -> AcceptedChange | NeedsReview | RefusedChange:
     return judge_change(
         MemoryChange(path="a.md", before=before, after=data),
-        GateContext(actor=actor, evidence=said, now="2026-11-22T00:00:00Z"),
+        WriteGateContext(actor=actor, evidence=said, now="2026-11-22T00:00:00Z"),
     )
 
 
@@ -336,7 +336,7 @@ def test_a_quote_may_differ_in_case_blanks_and_marks() -> None:
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_the_persons_own_words_never_come_from_outside(text: str, more: str) -> None:
     """What the person typed is the person's, even when a page says it too."""
-    assert not is_from_outside(
+    assert not is_copied_from_outside(
         text, WriteEvidence(user_messages=(("m", f"{text}"),), outside_texts=(f"{text} {more}",))
     )
 
@@ -353,7 +353,7 @@ def test_any_bytes_get_a_verdict(data: bytes, actor: Actor) -> None:
 
     second = judge_change(
         MemoryChange(path="a.md", before=first.change.after, after=first.change.after),
-        GateContext(actor=actor, evidence=SAID, now="2026-11-22T00:00:00Z"),
+        WriteGateContext(actor=actor, evidence=SAID, now="2026-11-22T00:00:00Z"),
     )
 
     assert isinstance(second, AcceptedChange)
@@ -464,7 +464,7 @@ def test_a_file_name_in_the_plural_of_the_persons_words_is_theirs() -> None:
             before=None,
             after=written(words, kind="feedback", quote=words),
         ),
-        GateContext(
+        WriteGateContext(
             actor="extraction",
             evidence=WriteEvidence(session="s1", user_messages=(("m1", words),)),
             now="2026-07-14T09:00:00Z",

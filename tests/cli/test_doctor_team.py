@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 from memorist.cli.main import memorist_group
-from memorist.dream.dream_lock import DreamLockHolder, encode_holder
+from memorist.dream.dream_lock import DreamLockHolder, encode_lock_holder
 from memorist.platforms import processes
 from memorist.store.home_layout import MemoryLayout
 from memorist.team.team_server import TeamServerLimits
@@ -240,7 +240,7 @@ def test_who_dreams_is_told_and_a_killed_dreams_lock_is_left(where: MemoryLayout
     lock = where.dream / "lock"
     lock.parent.mkdir(parents=True, exist_ok=True)
     lock.write_bytes(
-        encode_holder(
+        encode_lock_holder(
             DreamLockHolder(
                 pid=os.getpid(),
                 started=processes.read_process_start_mark(os.getpid()),
@@ -252,7 +252,7 @@ def test_who_dreams_is_told_and_a_killed_dreams_lock_is_left(where: MemoryLayout
     )
     running = examine("--fix")
     lock.write_bytes(
-        encode_holder(
+        encode_lock_holder(
             DreamLockHolder(
                 pid=os.getpid(), started="another-1", prior=5.0, host=os.uname().nodename, mark="a"
             )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.core.json_answer import find_largest_json_object, find_object_with_any_key
+from memorist.core.json_answer import find_json_object_with_any_key, find_largest_json_object
 from memorist.recall.model_selection import parse_selection
 
 CHOICE = {"selected_memories": ["a.md", "b.md"]}
@@ -67,4 +67,4 @@ def test_any_text_is_an_object_or_none(text: str) -> None:
     found = find_largest_json_object(text)
 
     assert found is None or isinstance(found, dict)
-    assert find_object_with_any_key(found, "a") is None or isinstance(found, dict)
+    assert find_json_object_with_any_key(found, "a") is None or isinstance(found, dict)

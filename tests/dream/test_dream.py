@@ -20,7 +20,7 @@ from dream.conftest import DAY, HOUR, World, data
 from memorist.auto_memory.memory_file import Trust, parse_topic
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.dream.daily_log import DailyLogs
-from memorist.dream.dream_gates import GateClosed, GateOpen
+from memorist.dream.dream_gates import DreamGateClosed, DreamGatesOpen
 from memorist.dream.dream_journal import get_journal_path
 from memorist.dream.dream_lock import DreamLock, DreamLockBusy, HeldDreamLock
 from memorist.dream.dream_review import review_model_changes
@@ -745,7 +745,7 @@ async def test_the_gates_are_judged_on_what_the_disk_says(world: World, tmp_path
     world.past = [session(tmp_path, f"s{number}", "hello", at=now - number) for number in range(4)]
     dream = world.dream()
     shut = await dream.check_gates()
-    assert isinstance(shut, GateClosed)
+    assert isinstance(shut, DreamGateClosed)
     assert (shut.gate, "4 other sessions" in shut.why) == ("sessions", True)
     world.past = [
         *world.past,
@@ -753,7 +753,7 @@ async def test_the_gates_are_judged_on_what_the_disk_says(world: World, tmp_path
         session(tmp_path, "now", "hello", at=now),
     ]
     scan = await dream.check_gates()
-    assert isinstance(scan, GateClosed)
+    assert isinstance(scan, DreamGateClosed)
     assert scan.gate == "scan"
     world.clock.advance(601)
 
@@ -766,15 +766,15 @@ async def test_the_gates_are_judged_on_what_the_disk_says(world: World, tmp_path
     assert [event.what for event in world.told if isinstance(event, DreamFinished)]
     world.clock.advance(23 * HOUR)
     after = await world.dream().check_gates()
-    assert isinstance(after, GateClosed)
+    assert isinstance(after, DreamGateClosed)
     assert after.gate == "time"
     world.past = [
         session(tmp_path, f"t{number}", "hello", at=world.clock.now()) for number in range(5)
     ]
     world.clock.advance(2 * HOUR)
-    assert isinstance(await world.dream().check_gates(), GateOpen)
+    assert isinstance(await world.dream().check_gates(), DreamGatesOpen)
     off = await world.dream(host=HostInfo(interactive=False)).check_gates()
-    assert isinstance(off, GateClosed)
+    assert isinstance(off, DreamGateClosed)
     assert off.gate == "on"
 
 

@@ -11,14 +11,14 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from memorist.dream.dream_gates import (
+    DreamGateClosed,
+    DreamGateFacts,
+    DreamGateNeedsFact,
+    DreamGatesOpen,
     DreamSessionConditions,
     Gate,
-    GateClosed,
-    GateFacts,
-    GateOpen,
-    NeedsScan,
     SessionFileInfo,
-    judge_gates,
+    judge_dream_gates,
     select_new_sessions,
 )
 from memorist.settings import DreamSettings
@@ -29,9 +29,9 @@ HOUR, MINUTE = 3_600.0, 60.0
 FIVE = ("a", "b", "c", "d", "e")
 
 
-def known(**values: Any) -> GateFacts:
+def known(**values: Any) -> DreamGateFacts:
     """All gates open, but for what is given."""
-    return GateFacts(
+    return DreamGateFacts(
         **{"now": NOW, "scanned": None, "last": NOW - 25 * HOUR, "sessions": FIVE, **values}
     )
 
@@ -45,10 +45,12 @@ def test_the_defaults_are_those_of_the_family() -> None:
 @pytest.mark.covers("DR-1")
 def test_all_gates_open_give_the_sessions_and_the_reason() -> None:
     """What may be consolidated, in one clause."""
-    assert judge_gates(known(), OWN) == GateOpen(
+    assert judge_dream_gates(known(), OWN) == DreamGatesOpen(
         FIVE, "5 other sessions in the 25.0 hours since the last consolidation"
     )
-    assert judge_gates(known(last=None), OWN) == GateOpen(FIVE, "5 other sessions so far")
+    assert judge_dream_gates(known(last=None), OWN) == DreamGatesOpen(
+        FIVE, "5 other sessions so far"
+    )
 
 
 @pytest.mark.covers("DR-1")
@@ -63,9 +65,9 @@ def test_all_gates_open_give_the_sessions_and_the_reason() -> None:
 )
 def test_the_first_gate_is_shut_by_what_the_host_is(change: dict[str, Any], word: str) -> None:
     """Each reason is told, and none passes with time."""
-    verdict = judge_gates(known(**change), OWN)
+    verdict = judge_dream_gates(known(**change), OWN)
 
-    assert isinstance(verdict, GateClosed)
+    assert isinstance(verdict, DreamGateClosed)
     assert (verdict.gate, verdict.until) == ("on", None)
     assert word in verdict.why
 
@@ -73,9 +75,9 @@ def test_the_first_gate_is_shut_by_what_the_host_is(change: dict[str, Any], word
 @pytest.mark.covers("DR-1")
 def test_the_first_gate_is_shut_by_the_setting() -> None:
     """It names the setting."""
-    verdict = judge_gates(known(), DreamSettings(enabled=False))
+    verdict = judge_dream_gates(known(), DreamSettings(enabled=False))
 
-    assert verdict == GateClosed("on", "consolidation is switched off (dream.enabled)")
+    assert verdict == DreamGateClosed("on", "consolidation is switched off (dream.enabled)")
 
 
 @pytest.mark.covers("DR-1")
@@ -86,10 +88,10 @@ def test_a_day_has_to_pass(ago: float, is_open: bool) -> None:
     """Open at 24 hours, shut a second before; a time a little ahead, as another machine's clock has
     it, is now.
     """
-    verdict = judge_gates(known(last=NOW - ago), OWN)
+    verdict = judge_dream_gates(known(last=NOW - ago), OWN)
 
-    assert isinstance(verdict, GateOpen) is is_open
-    if isinstance(verdict, GateClosed):
+    assert isinstance(verdict, DreamGatesOpen) is is_open
+    if isinstance(verdict, DreamGateClosed):
         assert (verdict.gate, verdict.until) == ("time", NOW - ago + 24 * HOUR)
         assert "24.0 hours are needed" in verdict.why
 
@@ -102,41 +104,41 @@ def test_sessions_are_looked_for_every_ten_minutes_at_most(ago: float, is_open: 
     """The look is what the gate saves: before it the gate judges, after it there is nothing to
     save.
     """
-    verdict = judge_gates(known(scanned=NOW - ago, sessions=UNSET), OWN)
+    verdict = judge_dream_gates(known(scanned=NOW - ago, sessions=UNSET), OWN)
 
     assert (
-        verdict == NeedsScan("sessions", NOW - 25 * HOUR)
+        verdict == DreamGateNeedsFact("sessions", NOW - 25 * HOUR)
         if is_open
-        else isinstance(verdict, GateClosed)
+        else isinstance(verdict, DreamGateClosed)
     )
-    if isinstance(verdict, GateClosed):
+    if isinstance(verdict, DreamGateClosed):
         assert (verdict.gate, verdict.until) == ("scan", NOW - ago + 10 * MINUTE)
-    assert isinstance(judge_gates(known(scanned=NOW), OWN), GateOpen)
+    assert isinstance(judge_dream_gates(known(scanned=NOW), OWN), DreamGatesOpen)
 
 
 @pytest.mark.covers("DR-1")
 def test_four_sessions_are_too_few() -> None:
     """It says how many there are, and when the next look may be."""
-    verdict = judge_gates(known(sessions=FIVE[:4]), OWN)
-    one = judge_gates(known(sessions=FIVE[:1], last=None), OWN)
+    verdict = judge_dream_gates(known(sessions=FIVE[:4]), OWN)
+    one = judge_dream_gates(known(sessions=FIVE[:1], last=None), OWN)
 
-    assert verdict == GateClosed(
+    assert verdict == DreamGateClosed(
         "sessions",
         "4 other sessions in the 25.0 hours since the last consolidation, and 5 are needed",
         NOW + 10 * MINUTE,
     )
-    assert isinstance(one, GateClosed)
+    assert isinstance(one, DreamGateClosed)
     assert one.why.startswith("1 other session so far")
 
 
 @pytest.mark.covers("DR-1")
 def test_a_clock_that_was_set_back_does_not_shut_the_gates_for_long() -> None:
     """Times that lie far ahead count as never."""
-    verdict = judge_gates(
+    verdict = judge_dream_gates(
         known(last=NOW + 1_000 * HOUR, scanned=NOW + 1_000 * HOUR, sessions=UNSET), OWN
     )
 
-    assert verdict == NeedsScan("sessions", 0.0)
+    assert verdict == DreamGateNeedsFact("sessions", 0.0)
 
 
 HOSTS = st.builds(
@@ -147,7 +149,7 @@ HOSTS = st.builds(
     is_main_session=st.sampled_from([True, True, True, False]),
 )
 COSTS = st.builds(
-    GateFacts,
+    DreamGateFacts,
     now=st.just(NOW),
     host=HOSTS,
     scanned=st.none() | st.floats(NOW - 2 * HOUR, NOW + HOUR),
@@ -167,7 +169,7 @@ COSTS = st.builds(
     ),
 )
 def test_nothing_dear_is_looked_up_behind_a_gate_that_is_shut(
-    whole: GateFacts, settings: DreamSettings
+    whole: DreamGateFacts, settings: DreamSettings
 ) -> None:
     """Asked step by step, with nothing known beyond need, the gates come in their order and each
     question is asked once.
@@ -175,12 +177,12 @@ def test_nothing_dear_is_looked_up_behind_a_gate_that_is_shut(
     so_far = replace(whole, last=UNSET, sessions=UNSET)
     asked = []
 
-    while isinstance(verdict := judge_gates(so_far, settings), NeedsScan):
+    while isinstance(verdict := judge_dream_gates(so_far, settings), DreamGateNeedsFact):
         asked.append(verdict.what)
         so_far = replace(so_far, **{verdict.what: getattr(whole, verdict.what)})
 
     assert asked == ["last", "sessions"][: len(asked)]
-    if isinstance(verdict, GateClosed):
+    if isinstance(verdict, DreamGateClosed):
         assert len(asked) == {"on": 0, "time": 1, "scan": 1, "sessions": 2}[verdict.gate]
         assert verdict.why
         assert verdict.until is None or verdict.gate != "on"
@@ -190,22 +192,22 @@ def test_nothing_dear_is_looked_up_behind_a_gate_that_is_shut(
 
 @pytest.mark.covers("DR-1")
 @given(COSTS)
-def test_the_time_that_a_shut_gate_names_is_when_it_opens(whole: GateFacts) -> None:
+def test_the_time_that_a_shut_gate_names_is_when_it_opens(whole: DreamGateFacts) -> None:
     """A moment before it the gate is still shut, at it another one judges; and no wait is longer
     than twice the setting.
     """
     whole = replace(whole, host=DreamSessionConditions())
-    verdict = judge_gates(replace(whole, sessions=UNSET), OWN)
-    if not isinstance(verdict, GateClosed):
+    verdict = judge_dream_gates(replace(whole, sessions=UNSET), OWN)
+    if not isinstance(verdict, DreamGateClosed):
         return
     assert verdict.until is not None
     assert NOW < verdict.until <= NOW + 48 * HOUR
 
-    before = judge_gates(replace(whole, sessions=UNSET, now=verdict.until - 1), OWN)
-    after = judge_gates(replace(whole, sessions=UNSET, now=verdict.until + 1), OWN)
+    before = judge_dream_gates(replace(whole, sessions=UNSET, now=verdict.until - 1), OWN)
+    after = judge_dream_gates(replace(whole, sessions=UNSET, now=verdict.until + 1), OWN)
 
-    assert isinstance(before, GateClosed) or verdict.until - 1 <= NOW
-    assert not isinstance(after, GateClosed) or get_args(Gate).index(after.gate) > get_args(
+    assert isinstance(before, DreamGateClosed) or verdict.until - 1 <= NOW
+    assert not isinstance(after, DreamGateClosed) or get_args(Gate).index(after.gate) > get_args(
         Gate
     ).index(verdict.gate)
 

@@ -22,9 +22,9 @@ from memorist.dream.dream_lock import (
     DreamLockBusy,
     DreamLockHolder,
     HeldDreamLock,
-    encode_holder,
-    is_alive,
-    read_holder,
+    encode_lock_holder,
+    is_lock_holder_alive,
+    parse_lock_holder,
 )
 from memorist.errors import StoreError
 from memorist.platforms import processes
@@ -171,7 +171,7 @@ def test_a_recycled_process_number_holds_nobody(world: World, lock: DreamLock) -
     assert mine, "this test needs /proc"
     take(lock)
     path_of(world).write_bytes(
-        encode_holder(
+        encode_lock_holder(
             DreamLockHolder(
                 pid=os.getpid(),
                 started="another-boot-1",
@@ -213,7 +213,7 @@ def test_a_lock_of_another_machine_counts_as_held_until_it_is_stale(
     """
     take(lock).complete()
     path_of(world).write_bytes(
-        encode_holder(DreamLockHolder(pid=2**22 + 1, host="another-machine", mark="m"))
+        encode_lock_holder(DreamLockHolder(pid=2**22 + 1, host="another-machine", mark="m"))
     )
     os.utime(path_of(world), (world.clock.now(), world.clock.now()))
 
@@ -228,8 +228,8 @@ def test_any_text_in_the_lock_can_be_read(body: bytes) -> None:
     """Whatever stands in the file, it names a process or none, and asking whether that runs raises
     nothing.
     """
-    found = read_holder(body)
-    assert found is None or is_alive(found) in (True, False)
+    found = parse_lock_holder(body)
+    assert found is None or is_lock_holder_alive(found) in (True, False)
 
 
 @pytest.mark.covers("DR-2")
@@ -237,7 +237,7 @@ def test_any_text_in_the_lock_can_be_read(body: bytes) -> None:
 def test_what_is_written_is_read_back(pid: int, prior: float, word: str) -> None:
     """A holder comes back from the file as it was written."""
     holder = DreamLockHolder(pid=pid, started=word, prior=prior, host=word, mark=word)
-    assert read_holder(encode_holder(holder)) == holder
+    assert parse_lock_holder(encode_lock_holder(holder)) == holder
 
 
 @pytest.mark.covers("DR-2")

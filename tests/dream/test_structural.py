@@ -22,7 +22,7 @@ from memorist.auto_memory.memory_file import (
 from memorist.core.text_analysis import encode_file_text
 from memorist.dream.date_repair import make_line_dates_absolute, prove_line_times
 from memorist.dream.duplicate_memories import compute_memory_merge_key, compute_text_meaning_key
-from memorist.dream.link_repair import LinkTargets, repair_links
+from memorist.dream.link_repair import LinkTargets, repair_memory_links
 from memorist.dream.memory_conflicts import DreamRemark, InstructionSource
 from memorist.dream.memory_snapshot import MemorySnapshot
 from memorist.dream.structural_dream import DreamPlan, plan_dream
@@ -294,7 +294,7 @@ def test_only_links_that_are_provably_dead_go(text: str, left: str) -> None:
         known_paths={"gone.md", "old.md"},
         moved={"old.md": "new.md"},
     )
-    assert repair_links("x.md", text, links) == left
+    assert repair_memory_links("x.md", text, links) == left
 
 
 @pytest.mark.covers("DR-5")

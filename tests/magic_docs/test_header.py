@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.magic_docs.document_header import find_header
+from memorist.magic_docs.document_header import find_magic_doc_header
 
 LINES = st.lists(
     st.sampled_from(
@@ -48,7 +48,7 @@ def test_header_and_instruction_are_found(text: str, title: str, instruction: st
     """The header begins a line in any case; the instruction is the next line, or the one after a
     blank, wholly in italics.
     """
-    found = find_header(text)
+    found = find_magic_doc_header(text)
 
     assert found is not None
     assert (found.title, found.instruction) == (title, instruction)
@@ -76,7 +76,7 @@ def test_other_text_is_no_magic_doc(text: str) -> None:
     """A header inside a line, at a lower level, without a title or in fenced code makes nothing a
     Magic Doc.
     """
-    assert find_header(text) is None
+    assert find_magic_doc_header(text) is None
 
 
 @pytest.mark.covers("MD-1")
@@ -86,10 +86,10 @@ def test_the_frame_alone_makes_the_header(lines: list[str], end: str, after: str
     it says all that must survive.
     """
     text = end.join(lines)
-    found = find_header(text)
+    found = find_magic_doc_header(text)
     if found is None:
         return
 
     assert text.startswith(found.frame)
-    assert find_header(found.frame) == found
-    assert find_header(f"{found.frame}{end}{end}{end}{after}") == found
+    assert find_magic_doc_header(found.frame) == found
+    assert find_magic_doc_header(f"{found.frame}{end}{end}{end}{after}") == found

@@ -19,9 +19,9 @@ from memorist.magic_docs.document_check import (
     find_lost_part,
     find_new_paths,
     find_unsupported_name_changes,
-    judge_update,
+    judge_document_update,
+    parse_magic_document,
     preserve_line_endings,
-    read_document,
 )
 from memorist.magic_docs.document_form import cut_seen_sections
 
@@ -32,13 +32,13 @@ SILENT = WriteEvidence()
 
 
 def document(text: str = FRAME + BODY) -> MagicDocument:
-    found = read_document(text.encode(), LIMIT)
+    found = parse_magic_document(text.encode(), LIMIT)
     assert isinstance(found, MagicDocument)
     return found
 
 
 def reasons(after: str, said: WriteEvidence = SILENT, before: str = FRAME + BODY) -> str:
-    verdict = judge_update(document(before), after.encode(), said, LIMIT)
+    verdict = judge_document_update(document(before), after.encode(), said, LIMIT)
     assert isinstance(verdict, RejectedUpdate), verdict
     return "; ".join(verdict.reasons)
 
@@ -48,7 +48,9 @@ def test_a_corrected_statement_fits() -> None:
     """A line that is put right passes as it is."""
     after = FRAME + BODY.replace("8080", "9090")
 
-    assert judge_update(document(), after.encode(), SILENT, LIMIT) == AcceptedUpdate(after.encode())
+    assert judge_document_update(document(), after.encode(), SILENT, LIMIT) == AcceptedUpdate(
+        after.encode()
+    )
 
 
 @pytest.mark.covers("MD-2")
@@ -84,7 +86,9 @@ def test_an_instruction_cannot_be_added() -> None:
 def test_another_layout_is_no_news() -> None:
     """Blanks and line ends alone are not written."""
     assert (
-        judge_update(document(), (FRAME + BODY.replace(" ", "  ") + "\n\n").encode(), SILENT, LIMIT)
+        judge_document_update(
+            document(), (FRAME + BODY.replace(" ", "  ") + "\n\n").encode(), SILENT, LIMIT
+        )
         == UnchangedUpdate()
     )
 
@@ -109,7 +113,7 @@ def test_no_new_secret_is_written_and_the_persons_own_stays() -> None:
 
     assert "secret" in reasons(own)
     assert isinstance(
-        judge_update(document(own), own.replace("8080", "9090").encode(), SILENT, LIMIT),
+        judge_document_update(document(own), own.replace("8080", "9090").encode(), SILENT, LIMIT),
         AcceptedUpdate,
     )
 
@@ -125,10 +129,14 @@ def test_orders_from_a_tool_do_not_become_the_documents() -> None:
 
     assert "from a tool" in reasons(after, said)
     typed = WriteEvidence(user_messages=(("m1", order),), outside_texts=said.outside_texts)
-    assert isinstance(judge_update(document(), after.encode(), typed, LIMIT), AcceptedUpdate)
+    assert isinstance(
+        judge_document_update(document(), after.encode(), typed, LIMIT), AcceptedUpdate
+    )
     before = FRAME + BODY + order + "\nMore.\n"
     assert isinstance(
-        judge_update(document(before), before.replace("More", "And more").encode(), said, LIMIT),
+        judge_document_update(
+            document(before), before.replace("More", "And more").encode(), said, LIMIT
+        ),
         AcceptedUpdate,
     )
 
@@ -165,7 +173,7 @@ def test_line_ends_and_encoding_are_kept(end: str) -> None:
     """
     before = "\ufeff" + (FRAME + BODY).replace("\n", end)
     after = "\ufeff" + FRAME.replace("\n", end) + BODY.rstrip("\n") + "\nNew, with ü.\r\nLast"
-    verdict = judge_update(document(before), after.encode(), SILENT, LIMIT)
+    verdict = judge_document_update(document(before), after.encode(), SILENT, LIMIT)
 
     assert isinstance(verdict, AcceptedUpdate)
     made = verdict.data.decode()
@@ -179,10 +187,10 @@ def test_what_cannot_be_kept_is_told() -> None:
     """Another encoding and too large a file are named; a text without a header is simply no Magic
     Doc.
     """
-    assert "UTF-8" in str(read_document(FRAME.encode() + b"caf\xe9", LIMIT))
-    assert "UTF-8" in str(read_document(FRAME.encode() + b"\0", LIMIT))
-    assert "larger" in str(read_document(FRAME.encode() + b"x" * LIMIT, LIMIT))
-    assert read_document(b"# Plain\n", LIMIT) == ""
+    assert "UTF-8" in str(parse_magic_document(FRAME.encode() + b"caf\xe9", LIMIT))
+    assert "UTF-8" in str(parse_magic_document(FRAME.encode() + b"\0", LIMIT))
+    assert "larger" in str(parse_magic_document(FRAME.encode() + b"x" * LIMIT, LIMIT))
+    assert parse_magic_document(b"# Plain\n", LIMIT) == ""
 
 
 @given(st.text(max_size=400), st.text(max_size=400))
@@ -190,18 +198,18 @@ def test_only_what_begins_with_the_frame_is_ever_written(before: str, after: str
     """Whatever a fork leaves, what is written is the frame and something new after it, in the line
     ends that were there.
     """
-    found = read_document((FRAME + before).encode("utf-8", "replace"), LIMIT)
+    found = parse_magic_document((FRAME + before).encode("utf-8", "replace"), LIMIT)
     if not isinstance(found, MagicDocument):
         return
     for candidate in (after, found.header.frame + after, found.text + after):
         data = candidate.encode("utf-8", "replace")
-        verdict = judge_update(found, data, SILENT, LIMIT)
+        verdict = judge_document_update(found, data, SILENT, LIMIT)
         if isinstance(verdict, AcceptedUpdate):
             made = verdict.data.decode()
             assert made.startswith(found.header.frame)
             assert made.split() != found.text.split()
             assert "\r\n" in found.text or "\r\n" not in made
-            again = read_document(verdict.data, LIMIT)
+            again = parse_magic_document(verdict.data, LIMIT)
             assert isinstance(again, MagicDocument)
             assert again.header == found.header
 

@@ -21,7 +21,7 @@ from memorist.proxy.conversation_matching import (
     UnrelatedCall,
     hash_history,
 )
-from memorist.proxy.provider_routing import find_route, join_url
+from memorist.proxy.provider_routing import find_provider_route, join_url
 from memorist.proxy.request_body import RequestBody, parse_request_body
 from memorist.testing import Say, ScriptedServer
 from proxy.conftest import Proxied, anthropic, assistant, user
@@ -487,7 +487,7 @@ def test_paths_are_sent_to_the_provider_that_they_name() -> None:
     }
 
     def way(method: str, target: str, **headers: str) -> tuple[str, str, str]:
-        found = find_route(method, target, headers, both)
+        found = find_provider_route(method, target, headers, both)
         return found.upstream, join_url(both[found.upstream], found.path), found.format
 
     assert way("POST", "/v1/messages?beta=true") == (
@@ -521,5 +521,6 @@ def test_paths_are_sent_to_the_provider_that_they_name() -> None:
         "",
     )
     assert (
-        find_route("POST", "/v1/messages", {}, {"only": "https://only.example"}).upstream == "only"
+        find_provider_route("POST", "/v1/messages", {}, {"only": "https://only.example"}).upstream
+        == "only"
     )

@@ -10,7 +10,7 @@ from memorist.rollouts.rollout_sync_report import (
     split_finished_and_waiting,
 )
 from memorist.store.extract_rows import StoredExtract
-from memorist.store.job_claim_rules import ClaimRefused
+from memorist.store.job_claim_rules import JobClaimRefused
 from store.claiming import NOW, extract
 
 
@@ -25,9 +25,9 @@ def test_what_was_given_back_waits_and_what_ended_did_not() -> None:
     )
     failed = JobNotClaimed(
         kind="consolidate",
-        refused=ClaimRefused(key="global", why="backoff", until=NOW, reason="there are links"),
+        refused=JobClaimRefused(key="global", why="backoff", until=NOW, reason="there are links"),
     )
-    full = JobNotClaimed(kind="extract", refused=ClaimRefused(key="c", why="full"))
+    full = JobNotClaimed(kind="extract", refused=JobClaimRefused(key="c", why="full"))
     done, waits = split_finished_and_waiting([kept, put_off, failed, full])
 
     assert done == [kept]

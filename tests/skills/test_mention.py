@@ -13,7 +13,7 @@ from memorist.formats.host_markup import detect_origin
 from memorist.settings import CompactionSettings, Family, SkillsSettings
 from memorist.skills.skill import Skill, SkillScope
 from memorist.skills.skill_invocation import build_skill_messages, find_injected_skills
-from memorist.skills.skill_mentions import blank_code, find_mentions
+from memorist.skills.skill_mentions import find_mentions, mask_code
 
 pytestmark = pytest.mark.covers("SK-2")
 
@@ -199,7 +199,7 @@ def test_no_message_breaks_the_reading(text: str) -> None:
 @given(HOSTILE)
 def test_code_becomes_blanks_of_the_same_length(text: str) -> None:
     """Places stay as they are, and nothing is added."""
-    prose = blank_code(text)
+    prose = mask_code(text)
 
     assert len(prose) == len(text)
     assert all(after in (before, " ") for before, after in zip(text, prose, strict=True))

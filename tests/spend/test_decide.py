@@ -18,7 +18,7 @@ from memorist.budget.budget_caps import (
     BudgetScope,
     BudgetUsage,
     convert_fork_limits_to_amount,
-    decide_budget,
+    decide_budget_request,
 )
 from memorist.budget.work_priority import CAP_SHARES, UNKNOWN_WORK_SHARE, get_budget_cap_share
 from memorist.forks.fork_spec import ForkLimits
@@ -64,7 +64,7 @@ standings = st.builds(
 def refused(
     work: BudgetRequest, standing: BudgetUsage, settings: SpendSettings = PLAIN
 ) -> BudgetRefused:
-    found = decide_budget(work, standing, settings)
+    found = decide_budget_request(work, standing, settings)
     assert isinstance(found, BudgetRefused)
     return found
 
@@ -81,7 +81,7 @@ def test_a_fork_that_uses_all_it_was_granted_stays_below_every_cap(
     """Used, reserved and granted together never exceed the cap's share; and a fork is never granted
     more than its own limits.
     """
-    found = decide_budget(BudgetRequest(label=label, limits=own), standing, PLAIN)
+    found = decide_budget_request(BudgetRequest(label=label, limits=own), standing, PLAIN)
     if isinstance(found, BudgetRefused):
         return
     granted = convert_fork_limits_to_amount(found.limits)
@@ -124,7 +124,9 @@ def test_dream_gives_way_first_and_compaction_last() -> None:
             label
             for label in CAP_SHARES
             if isinstance(
-                decide_budget(BudgetRequest(label=label, limits=ForkLimits()), _used(used), PLAIN),
+                decide_budget_request(
+                    BudgetRequest(label=label, limits=ForkLimits()), _used(used), PLAIN
+                ),
                 BudgetGranted,
             )
         }
@@ -215,7 +217,7 @@ def test_what_a_person_asked_for_and_waits_for_is_not_capped() -> None:
     full = ResourceAmount(requests=9_999, tokens=10**9, cost_usd=1e6, seconds=1e6)
     standing = BudgetUsage(now=NOW, day=full, session=full, holds=(HOLD,))
 
-    assert decide_budget(notes(asked=True), standing, PLAIN) == BudgetGranted(ForkLimits())
+    assert decide_budget_request(notes(asked=True), standing, PLAIN) == BudgetGranted(ForkLimits())
 
 
 @pytest.mark.covers("SG-1")
@@ -224,13 +226,14 @@ def test_work_for_no_session_knows_only_the_days_caps() -> None:
     used = BudgetUsage(now=NOW, session=ResourceAmount(requests=9_999))
 
     assert isinstance(
-        decide_budget(
+        decide_budget_request(
             BudgetRequest(label="dream", limits=ForkLimits(), session=False), used, PLAIN
         ),
         BudgetGranted,
     )
     assert isinstance(
-        decide_budget(BudgetRequest(label="dream", limits=ForkLimits()), used, PLAIN), BudgetRefused
+        decide_budget_request(BudgetRequest(label="dream", limits=ForkLimits()), used, PLAIN),
+        BudgetRefused,
     )
 
 
@@ -246,14 +249,14 @@ def test_a_hold_goes_before_the_caps_and_without_them() -> None:
     )
     assert found.until == HOLD.until
     assert isinstance(
-        decide_budget(notes(), _used(9_999), SpendSettings(enabled=False)), BudgetGranted
+        decide_budget_request(notes(), _used(9_999), SpendSettings(enabled=False)), BudgetGranted
     )
 
 
 @pytest.mark.covers("SG-1")
 def test_little_that_is_left_narrows_the_fork() -> None:
     """Three requests left: three are granted, of eight."""
-    found = decide_budget(notes(), _used(447), PLAIN)
+    found = decide_budget_request(notes(), _used(447), PLAIN)
 
     assert isinstance(found, BudgetGranted)
     assert found.limits.requests == 3

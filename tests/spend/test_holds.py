@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.budget.provider_hold import MAX_HOLD_SECONDS, decide_hold
+from memorist.budget.provider_hold import MAX_HOLD_SECONDS, decide_provider_hold
 from memorist.models.call_failure import RateLimitStatus
 from memorist.models.rate_limits import RateLimitReport
 from memorist.settings import SpendSettings
@@ -25,7 +25,9 @@ def test_a_refusal_holds_work_back_as_long_as_the_provider_asks(
     asked: float | None, wait: float
 ) -> None:
     """Without a time, for a minute; never for more than a day."""
-    hold = decide_hold(RateLimitReport(model="m", status=429, retry_after=asked), PLAIN, NOW)
+    hold = decide_provider_hold(
+        RateLimitReport(model="m", status=429, retry_after=asked), PLAIN, NOW
+    )
 
     assert hold is not None
     assert (hold.cause, hold.until) == ("refused", NOW + wait)
@@ -37,7 +39,7 @@ def test_a_refusal_holds_work_back_as_long_as_the_provider_asks(
 )
 def test_the_last_quarter_of_a_limit_is_the_hosts(left: float, held: bool) -> None:
     """Below it background work waits until the limit is reset."""
-    hold = decide_hold(
+    hold = decide_provider_hold(
         RateLimitReport(
             model="m", allowances=(RateLimitStatus(what="tokens", left=left, resets_in=40.0),)
         ),
@@ -57,7 +59,7 @@ def test_of_several_low_limits_the_last_reset_counts() -> None:
         RateLimitStatus(what="5h", left=0.2, resets_in=900.0),
         RateLimitStatus(what="7d", left=0.9, resets_in=90_000.0),
     )
-    hold = decide_hold(RateLimitReport(model="m", allowances=allowances), PLAIN, NOW)
+    hold = decide_provider_hold(RateLimitReport(model="m", allowances=allowances), PLAIN, NOW)
 
     assert hold is not None
     assert hold.until == NOW + 900
@@ -70,7 +72,7 @@ def test_a_refusal_without_a_time_lasts_until_the_limit_that_is_used_up_is_reset
     news = RateLimitReport(
         model="m", status=429, allowances=(RateLimitStatus(what="5h", left=0.0, resets_in=7_200.0),)
     )
-    hold = decide_hold(news, PLAIN, NOW)
+    hold = decide_provider_hold(news, PLAIN, NOW)
 
     assert hold is not None
     assert hold.until == NOW + 7_200
@@ -79,7 +81,7 @@ def test_a_refusal_without_a_time_lasts_until_the_limit_that_is_used_up_is_reset
 @pytest.mark.covers("SG-1")
 def test_where_nothing_is_known_nothing_is_held_back() -> None:
     """A server without such headers."""
-    assert decide_hold(RateLimitReport(model="m"), PLAIN, NOW) is None
+    assert decide_provider_hold(RateLimitReport(model="m"), PLAIN, NOW) is None
 
 
 @pytest.mark.covers("SG-1")
@@ -98,6 +100,6 @@ def test_where_nothing_is_known_nothing_is_held_back() -> None:
 )
 def test_no_word_of_a_provider_holds_work_back_for_more_than_a_day(news: RateLimitReport) -> None:
     """Nor back in time, whatever the numbers are."""
-    hold = decide_hold(news, PLAIN, NOW)
+    hold = decide_provider_hold(news, PLAIN, NOW)
 
     assert hold is None or NOW <= hold.until <= NOW + MAX_HOLD_SECONDS

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from memorist.store.extract_rows import RolloutExtract
-from memorist.store.job_claim_rules import ClaimRefused, JobClaim, LeasePolicy
+from memorist.store.job_claim_rules import JobClaim, JobClaimRefused, LeasePolicy
 from memorist.store.job_claims import claim_extraction
 from memorist.store.rollout_rows import Rollout
 from memorist.store.state_database import SqliteState, StateDatabase, open_sqlite_state
@@ -63,7 +63,7 @@ def refused(
     updated: int = NOW - DAY,
     worker: str = "two",
     terms: LeasePolicy = TERMS,
-) -> ClaimRefused:
+) -> JobClaimRefused:
     outcome = claim_extraction(state, id, updated, worker=worker, terms=terms)
-    assert isinstance(outcome, ClaimRefused), outcome
+    assert isinstance(outcome, JobClaimRefused), outcome
     return outcome

@@ -11,7 +11,7 @@ from memorist.store.extract_rows import (
     insert_missing_extracts,
     list_enabled_extracts,
 )
-from memorist.store.job_claim_rules import ClaimRefused, JobClaim, LeasePolicy
+from memorist.store.job_claim_rules import JobClaim, JobClaimRefused, LeasePolicy
 from memorist.store.job_claims import (
     claim_consolidation,
     fail_job,
@@ -263,7 +263,7 @@ def test_there_is_one_consolidation_and_a_pause_after_it_succeeded(tmp_path: Pat
 
     def attempt(worker: str) -> JobClaim | None:
         outcome = claim_consolidation(state, worker=worker, terms=terms)
-        outcomes.append(outcome.why if isinstance(outcome, ClaimRefused) else "claimed")
+        outcomes.append(outcome.why if isinstance(outcome, JobClaimRefused) else "claimed")
         return outcome if isinstance(outcome, JobClaim) else None
 
     for _ in range(2):
@@ -328,7 +328,7 @@ def test_new_extracts_do_not_hurry_a_consolidation_that_fails(tmp_path: Path) ->
     finish_extraction(state, claim(state), extract(), TERMS)
     outcome = claim_consolidation(state, worker="one", terms=TERMS)
 
-    assert isinstance(outcome, ClaimRefused)
+    assert isinstance(outcome, JobClaimRefused)
     assert (outcome.why, outcome.until) == ("backoff", NOW + HOUR)
 
 

@@ -14,7 +14,11 @@ from memorist.team.sync_difference import (
     is_mass_deletion,
     plan_sync,
 )
-from memorist.team.team_remote import MAX_CHANGES_PER_REQUEST, RemoteChange, split_batches
+from memorist.team.team_remote import (
+    MAX_CHANGES_PER_REQUEST,
+    RemoteChange,
+    split_changes_into_batches,
+)
 
 keys = st.sampled_from(["a", "b", "c"])
 sums = st.sampled_from(["", "1", "2", "3"])
@@ -114,7 +118,7 @@ def test_bodies_keep_their_size_and_hold_every_change_once(
     """At most the limit each, but for one that is too large alone; deletions and changes go before
     what is new.
     """
-    found = list(split_batches(changes, 500))
+    found = list(split_changes_into_batches(changes, 500))
 
     assert [key for batch in found for key in batch] == sorted(
         changes, key=lambda key: (changes[key].was == "", key)

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memorist.core.text_analysis import encode_file_text
-from memorist.team.memory_merge import merge_texts, name_conflict_copy, split_sections
+from memorist.team.memory_merge import merge_memory_texts, name_conflict_copy, split_named_sections
 from memorist.team.shared_file import (
     compute_text_checksum,
     find_sharing_problem,
@@ -45,7 +45,7 @@ def test_changes_of_different_sections_are_brought_together() -> None:
     mine = BASE.replace("Tuesdays", "Mondays")
     theirs = BASE.replace("plan for it", "plan ahead").replace("about Release", "when we release")
 
-    found = merge_texts(BASE, mine, theirs)
+    found = merge_memory_texts(BASE, mine, theirs)
 
     assert found == BASE.replace("Tuesdays", "Mondays").replace(
         "plan for it", "plan ahead"
@@ -58,18 +58,20 @@ def test_changes_of_one_section_are_not_guessed_at() -> None:
     made up.
     """
     assert (
-        merge_texts(BASE, BASE.replace("Tuesdays", "Mondays"), BASE.replace("Tuesdays", "Fridays"))
+        merge_memory_texts(
+            BASE, BASE.replace("Tuesdays", "Mondays"), BASE.replace("Tuesdays", "Fridays")
+        )
         is None
     )
     assert (
-        merge_texts(
+        merge_memory_texts(
             BASE,
             BASE.replace("plan for it", "plan"),
             BASE.replace("How to apply: plan for it.\n", ""),
         )
         is None
     )
-    assert merge_texts(None, BASE, BASE.replace("Tuesdays", "Fridays")) is None
+    assert merge_memory_texts(None, BASE, BASE.replace("Tuesdays", "Fridays")) is None
 
 
 @pytest.mark.covers("TM-2")
@@ -80,24 +82,24 @@ def test_what_is_brought_together_holds_both_changes_and_says_so_again(
     """Each section of the result is one side's; where one side changed nothing the other's stands;
     once more, as after a kill, changes nothing.
     """
-    found = merge_texts(base, mine, theirs)
+    found = merge_memory_texts(base, mine, theirs)
 
     if mine == base and theirs.strip():
         assert found is not None
         assert found == theirs
     if found is not None:
         given_parts = {
-            each.strip() for text in (mine, theirs) for each in split_sections(text).values()
+            each.strip() for text in (mine, theirs) for each in split_named_sections(text).values()
         }
-        assert set(map(str.strip, split_sections(found).values())) <= {"", *given_parts}
-        assert merge_texts(base, found, theirs) == found
+        assert set(map(str.strip, split_named_sections(found).values())) <= {"", *given_parts}
+        assert merge_memory_texts(base, found, theirs) == found
 
 
 @pytest.mark.covers("TM-2")
 @given(st.text(max_size=200))
 def test_sections_lose_nothing(text: str) -> None:
     """Joined again they are the text."""
-    assert "".join(split_sections(text).values()) == "".join(text.splitlines(keepends=True))
+    assert "".join(split_named_sections(text).values()) == "".join(text.splitlines(keepends=True))
 
 
 @pytest.mark.covers("TM-2")

@@ -60,7 +60,7 @@ from memorist.auto_memory.statements.statement_kind import choose_memory_kind
 from memorist.auto_memory.statements.statement_scope import applies_to_every_project
 from memorist.auto_memory.team_memory import (
     TEAM_PREFIX,
-    is_shared,
+    is_team_path,
     merge_indexes,
 )
 from memorist.auto_memory.visible_memory import (
@@ -74,9 +74,9 @@ from memorist.auto_memory.write_gate import (
     MODEL_ACTORS,
     POLICY_IS_OFF,
     AcceptedChange,
-    GateContext,
     NeedsReview,
     RefusedChange,
+    WriteGateContext,
     apply_review_policy,
     find_reasons_to_withhold_memory,
     judge_change,
@@ -271,7 +271,7 @@ class AutoMemory:
 
     def _reaches_every_project(self, accepted: AcceptedChange) -> bool:
         change = accepted.change
-        if change.before is not None or change.after is None or is_shared(change.path):
+        if change.before is not None or change.after is None or is_team_path(change.path):
             return False
         topic = parse_topic(change.path, change.after)
         if (
@@ -378,7 +378,7 @@ class AutoMemory:
         """
         if not rules or not self.folder.exists:
             return {}
-        own = {topic.path: topic for topic in self.read_topics() if not is_shared(topic.path)}
+        own = {topic.path: topic for topic in self.read_topics() if not is_team_path(topic.path)}
         found = match_client_rules({path: topic.saying for path, topic in own.items()}, rules)
         return {
             path: replace(each, is_repeated=False) if "\n" in own[path].body.strip() else each
@@ -399,7 +399,7 @@ class AutoMemory:
                 reason.actor not in RECONCILED_ACTORS
                 or change.before is not None
                 or change.after is None
-                or is_shared(change.path)
+                or is_team_path(change.path)
             ):
                 result.add(change)
                 continue
@@ -432,12 +432,12 @@ class AutoMemory:
         actor: Actor,
         evidence: WriteEvidence = NO_EVIDENCE,
         changed_paths: Collection[str] = (),
-    ) -> GateContext:
+    ) -> WriteGateContext:
         """Return the context in which the gate would judge a change of this actor now.
 
         `changed_paths` are the paths to be written; they are not counted as outside texts.
         """
-        given = GateContext(
+        given = WriteGateContext(
             actor=actor,
             evidence=evidence,
             now=format_utc_timestamp(self._clock.now()),

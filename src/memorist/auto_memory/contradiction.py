@@ -36,14 +36,14 @@ from memorist.auto_memory.stances import (
     OpposedClauseCriteria,
     Stance,
     find_word_alternatives,
+    fold_word_ending,
     holds_mark_from_every_group,
     may_agree_or_oppose,
     read_stances,
-    stem_word,
 )
 from memorist.auto_memory.statements.statement_patterns import VERB
 from memorist.auto_memory.statements.statement_similarity import is_same_rule
-from memorist.auto_memory.team_memory import is_shared
+from memorist.auto_memory.team_memory import is_team_path
 from memorist.auto_memory.value_correction import (
     MAX_CORRECTION_CHARS,
     corrects_value,
@@ -185,7 +185,7 @@ def _split_choice(stance: Stance) -> tuple[str, frozenset[str]]:
         return "", stance.words
     group = find_word_alternatives(chosen[0])
     nouns = next((nouns for member, nouns in _GROUP_NOUNS.items() if group and member in group), ())
-    stems = {stem_word(noun) for noun in nouns}
+    stems = {fold_word_ending(noun) for noun in nouns}
     rest = frozenset(word for word in stance.words if word != chosen[0] and word not in stems)
     return chosen[0], frozenset(word for word in rest if not word.isdigit())
 
@@ -254,7 +254,8 @@ def _list_given_up(text: str, stances: Sequence[Stance]) -> list[frozenset[str]]
         for each in stances
         if not each.positive and len(each.words) <= 2 and _speaks_of_giving_up(text)
     ] + [
-        frozenset((stem_word(found["old"] or found["name"]),)) for found in _GIVEN_UP.finditer(text)
+        frozenset((fold_word_ending(found["old"] or found["name"]),))
+        for found in _GIVEN_UP.finditer(text)
     ]
 
 
@@ -298,7 +299,7 @@ def reconcile_memory(change: MemoryChange, topics: Iterable[Topic], now: str) ->
     found = [
         (agreement, topic)
         for topic in topics
-        if not is_shared(topic.path)
+        if not is_team_path(topic.path)
         and topic.path != change.path
         and topic.provenance.status == "active"
         and (agreement := _compare_topic(said, topic)) is not StatementRelation.UNRELATED
@@ -354,7 +355,7 @@ def find_corrected_memories(said: str, topics: Iterable[Topic]) -> tuple[str, ..
         topic.path
         for topic in topics
         if topic.provenance.status == "active"
-        and not is_shared(topic.path)
+        and not is_team_path(topic.path)
         and _compare_topic(said, topic) in _CHANGED
     )
 
@@ -505,7 +506,7 @@ class RelatedStatementSearch:
                 for each in self._find_related_headers(said)
                 if each.trust in USER_TRUST
                 and each.status == "active"
-                and not is_shared(each.path)
+                and not is_team_path(each.path)
                 and compare_statements(said, each.saying or each.description) in OPPOSED
             ),
             "",
@@ -616,7 +617,7 @@ def _measure_limits(
     words = {word for each in stances for word in each.words}
     groups = {group for word in words if (group := find_word_alternatives(word)) is not None}
     nouns = {
-        stem_word(noun)
+        fold_word_ending(noun)
         for member, each in _GROUP_NOUNS.items()
         if any(member in group for group in groups)
         for noun in each

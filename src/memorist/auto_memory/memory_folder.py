@@ -54,7 +54,7 @@ from memorist.auto_memory.team_memory import (
     TEAM_INDEX_PATH,
     TEAM_PREFIX,
     TeamMemoryText,
-    is_shared,
+    is_team_path,
     select_index_headers,
 )
 from memorist.core.text_analysis import encode_file_text
@@ -597,7 +597,7 @@ class MemoryFolder(MemoryFolderReader):
         paths = (
             head.path
             for head in self.headers()
-            if is_shared(head.path) and head.size <= MAX_FILE_BYTES
+            if is_team_path(head.path) and head.size <= MAX_FILE_BYTES
         )
         return tuple(TeamMemoryText(path, self.read_topic(path).body) for path in paths)
 

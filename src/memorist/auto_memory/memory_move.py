@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_change_headline
-from memorist.auto_memory.team_memory import is_shared
+from memorist.auto_memory.team_memory import is_team_path
 from memorist.auto_memory.write_result import WriteResult, merge_everywhere_result
 from memorist.core.text_analysis import encode_file_text
 from memorist.errors import InputError, NothingToDo
@@ -25,7 +25,7 @@ def move_memory(memory: AutoMemory, name: str, *, everywhere: bool) -> WriteResu
         raise InputError(
             f"{path} already holds {'in every project' if everywhere else 'here alone'}"
         )
-    if is_shared(path):
+    if is_team_path(path):
         raise InputError(f"{path} is the team's; only what is yours alone can be moved")
     reason = ChangeReason(
         actor="user", what=render_change_headline("move", topic.description or path)

@@ -107,7 +107,7 @@ def find_quoted_user_sentences(quote: str, evidence: WriteEvidence) -> QuotedUse
     for id, text in evidence.user_messages:
         if wanted not in normalize_for_comparison(text):
             continue
-        run = _narrowest_run(wanted, list(split_sentences(text)))
+        run = _narrowest_run(wanted, list(split_sentences_by_line(text)))
         if run and not any(map(_asks, run)):
             messages.append(id)
             found += run
@@ -139,7 +139,7 @@ def _narrowest_run(wanted: str, sentences: Sequence[str]) -> list[str]:
     return []
 
 
-def split_sentences(text: str) -> Iterator[str]:
+def split_sentences_by_line(text: str) -> Iterator[str]:
     """Yield a text's sentences, line by line, without list marks and labels."""
     for line in text.splitlines():
         mark = _MARKUP_LINE.match(line)
@@ -155,7 +155,9 @@ def split_sentences(text: str) -> Iterator[str]:
 
 def repeats_sentences(text: str, sentences: Sequence[str]) -> bool:
     """Whether every sentence of a text says what one of the user's whole sentences says."""
-    mine = [reading for sentence in split_sentences(text) for reading in [_readings(sentence)]]
+    mine = [
+        reading for sentence in split_sentences_by_line(text) for reading in [_readings(sentence)]
+    ]
     said = [_readings(sentence) for sentence in sentences]
     return bool(mine) and all(any(one & other for other in said) for one in mine)
 
@@ -190,17 +192,22 @@ def restrict_memory_to_quotation(
     Its first sentence must be a quoted one. Others may be any sentence that the user typed, or
     are in the previous version. A description or name that is not covered is rebuilt.
     """
-    known = tuple(split_sentences(before.body)) if before is not None else ()
+    known = tuple(split_sentences_by_line(before.body)) if before is not None else ()
     typed = [
         sentence
         for _, text in evidence.user_messages
-        for sentence in split_sentences(text)
+        for sentence in split_sentences_by_line(text)
         if not _asks(sentence)
     ]
     covered = (*quoted.sentences, *typed, *known)
     body, left_out = _restrict_body(topic.body, covered)
     first = next(
-        (each for each in split_sentences(body) if repeats_sentences(each, quoted.sentences)), ""
+        (
+            each
+            for each in split_sentences_by_line(body)
+            if repeats_sentences(each, quoted.sentences)
+        ),
+        "",
     )
     if not first or not _is_covered_name(topic.path.rsplit("/", 1)[-1], covered):
         return None
@@ -221,7 +228,7 @@ def _restrict_body(body: str, covered: Sequence[str]) -> tuple[str, tuple[str, .
     kept: list[str] = []
     left_out: list[str] = []
     for line in body.splitlines():
-        pieces = list(split_sentences(line))
+        pieces = list(split_sentences_by_line(line))
         if not pieces or repeats_sentences(line, covered):
             kept.append(line)
             continue

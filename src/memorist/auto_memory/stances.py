@@ -346,7 +346,7 @@ def list_content_stems(text: str) -> tuple[str, ...]:
     """The words of a text that say what is asked for, each without its ending, in their order."""
     plain = _CJK_WORD.sub(lambda found: f" {ONE_WORD_FOR[found[0].rstrip('我')]} ", text)
     return tuple(
-        stem_word(_say_in_english(word))
+        fold_word_ending(_say_in_english(word))
         for word in _WORD.findall(_DROPPED_CJK.sub(" ", _NEGATION.sub(" ", plain)))
         if word.casefold() not in _FRAME_WORDS
     )
@@ -359,7 +359,7 @@ def _say_in_english(word: str) -> str:
     return ONE_WORD_FOR.get(folded, word)
 
 
-def stem_word(word: str) -> str:
+def fold_word_ending(word: str) -> str:
     """Fold case, plural and the endings of English verbs."""
     folded = word.casefold().strip("`'\"")
     if not folded.isascii() or not folded.isalpha():

@@ -62,7 +62,7 @@ class TeamMemoryText(Struct, frozen=True):
     text: str
 
 
-def is_shared(path: str) -> bool:
+def is_team_path(path: str) -> bool:
     """Whether a path of the memory folder is the team's."""
     return path.startswith(TEAM_PREFIX)
 

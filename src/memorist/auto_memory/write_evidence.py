@@ -413,7 +413,7 @@ def split_word_runs(text: str) -> set[tuple[str, ...]]:
     return {tuple(found[start : start + RUN_WORDS]) for start in range(len(found) - RUN_WORDS + 1)}
 
 
-def is_from_outside(text: str, evidence: WriteEvidence) -> bool:
+def is_copied_from_outside(text: str, evidence: WriteEvidence) -> bool:
     """Whether at least `BORROWED_SHARE` of the word runs occur in outside texts and not in the
     user's words.
     """
@@ -491,7 +491,7 @@ def find_borrowed_sentences(text: str, evidence: WriteEvidence) -> tuple[str, ..
     for sentence in _SENTENCE_END.split(text):
         if len(
             split_script_words(normalize_for_comparison(sentence))
-        ) >= MIN_SENTENCE_WORDS and is_from_outside(sentence, evidence):
+        ) >= MIN_SENTENCE_WORDS and is_copied_from_outside(sentence, evidence):
             found.append(sentence)
             continue
         named = [

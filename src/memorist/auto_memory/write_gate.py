@@ -32,14 +32,14 @@ from memorist.auto_memory.memory_manifest import describe_excess_size
 from memorist.auto_memory.quotation_proof import (
     find_quoted_user_sentences,
     restrict_memory_to_quotation,
-    split_sentences,
+    split_sentences_by_line,
 )
 from memorist.auto_memory.statements.task_requests import repeats_only_task_requests
 from memorist.auto_memory.team_memory import (
     TeamMemoryText,
     find_contradicted_team_memory,
     find_kind_sharing_problem,
-    is_shared,
+    is_team_path,
 )
 from memorist.auto_memory.visible_memory import (
     USER_TRUST,
@@ -53,7 +53,7 @@ from memorist.auto_memory.write_evidence import (
     WriteEvidence,
     find_borrowed_sentences,
     find_quoted_messages,
-    is_from_outside,
+    is_copied_from_outside,
     normalize_for_comparison,
 )
 from memorist.core.lazy import lazy_pattern
@@ -111,7 +111,7 @@ class RefusedChange(Struct, frozen=True):
 GateVerdict = AcceptedChange | NeedsReview | RefusedChange
 
 
-class GateContext(Struct, frozen=True, kw_only=True):
+class WriteGateContext(Struct, frozen=True, kw_only=True):
     """The context in which a change is judged."""
 
     actor: Actor
@@ -161,7 +161,7 @@ def compute_body_digest(text: str) -> str:
     return hashlib.sha256(" ".join(text.split()).encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def judge_change(change: MemoryChange, context: GateContext) -> GateVerdict:
+def judge_change(change: MemoryChange, context: WriteGateContext) -> GateVerdict:
     """Judge one change."""
     problem = _find_write_problem(change, context)
     if problem:
@@ -173,9 +173,9 @@ def judge_change(change: MemoryChange, context: GateContext) -> GateVerdict:
         topic = with_repaired_header(topic)
     shown, remarks = _clean_topic(topic)
     problem = "" if shown.body.strip() else "it would be empty"
-    if context.actor == "team" or is_shared(change.path):
+    if context.actor == "team" or is_team_path(change.path):
         problem = problem or find_kind_sharing_problem(shown.kind)
-    if is_shared(change.path) and context.actor in ACTORS_WITHOUT_SHARING:
+    if is_team_path(change.path) and context.actor in ACTORS_WITHOUT_SHARING:
         problem = problem or _find_shared_secret(topic)
     problem = problem or _find_repeated_task(shown, change, context)
     if problem:
@@ -218,7 +218,7 @@ def judge_change(change: MemoryChange, context: GateContext) -> GateVerdict:
     )
 
 
-def _find_write_problem(change: MemoryChange, case: GateContext) -> str:
+def _find_write_problem(change: MemoryChange, case: WriteGateContext) -> str:
     """Find out why a model's change can never become a memory.
 
     Such a change is refused alone and does not affect the others of the same answer.
@@ -244,18 +244,20 @@ def _find_write_problem(change: MemoryChange, case: GateContext) -> str:
     return f"there is {twin}, and the two names look alike" if twin else ""
 
 
-def _find_repeated_task(topic: Topic, change: MemoryChange, case: GateContext) -> str:
+def _find_repeated_task(topic: Topic, change: MemoryChange, case: WriteGateContext) -> str:
     """Say where a new memory of an extraction is nothing but the request in hand."""
     if case.actor != "extraction" or change.before is not None:
         return ""
-    said = [each for _, text in case.evidence.user_messages for each in split_sentences(text)]
-    if not repeats_only_task_requests(tuple(split_sentences(topic.body)), said):
+    said = [
+        each for _, text in case.evidence.user_messages for each in split_sentences_by_line(text)
+    ]
+    if not repeats_only_task_requests(tuple(split_sentences_by_line(topic.body)), said):
         return ""
     return "it only repeats a request of this turn, which holds for no later session"
 
 
 def _drop_model_pin(
-    topic: Topic, change: MemoryChange, case: GateContext, remarks: tuple[str, ...]
+    topic: Topic, change: MemoryChange, case: WriteGateContext, remarks: tuple[str, ...]
 ) -> tuple[Topic, tuple[str, ...]]:
     """Remove a pin set by a model: only the user pins."""
     if (
@@ -267,7 +269,7 @@ def _drop_model_pin(
     return with_header(topic, {"pinned": None}), (*remarks, "its pin was taken out")
 
 
-def _judge_removal(change: MemoryChange, case: GateContext) -> GateVerdict:
+def _judge_removal(change: MemoryChange, case: WriteGateContext) -> GateVerdict:
     topic = parse_topic(change.path, change.before or b"")
     before = topic.provenance.trust
     published = _sharing_reasons(topic, change, case, ())
@@ -311,7 +313,7 @@ def _redact_header(topic: Topic) -> Topic:
 
 
 def _prove_quote(
-    topic: Topic, change: MemoryChange, case: GateContext, remarks: tuple[str, ...]
+    topic: Topic, change: MemoryChange, case: WriteGateContext, remarks: tuple[str, ...]
 ) -> tuple[Topic, tuple[str, ...], tuple[str, ...]]:
     """The memory, the messages that prove it, and the remarks. What a model wrote is reduced to
     what the quoted sentences say; where they do not say it, no message proves it.
@@ -345,7 +347,7 @@ def _has_other_texts(topic: Topic) -> bool:
 
 
 def _determine_origin(
-    topic: Topic, change: MemoryChange, case: GateContext, messages: tuple[str, ...]
+    topic: Topic, change: MemoryChange, case: WriteGateContext, messages: tuple[str, ...]
 ) -> tuple[Trust, Provenance]:
     """Determine the text's origin as far as the session proves it; the writer's claims are
     ignored.
@@ -419,10 +421,10 @@ def _find_shared_secret(topic: Topic) -> str:
 
 
 def _sharing_reasons(
-    topic: Topic, change: MemoryChange, case: GateContext, messages: Sequence[str]
+    topic: Topic, change: MemoryChange, case: WriteGateContext, messages: Sequence[str]
 ) -> tuple[str, ...]:
     """Say who would read what the user did not ask to share; `messages` prove the quotation."""
-    if case.actor not in ACTORS_WITHOUT_SHARING or not is_shared(change.path):
+    if case.actor not in ACTORS_WITHOUT_SHARING or not is_team_path(change.path):
         return ()
     if messages and _ASKS_TO_SHARE.search(topic.provenance.quote):
         return ()
@@ -431,10 +433,10 @@ def _sharing_reasons(
 
 
 def _team_conflict_reasons(
-    topic: Topic, change: MemoryChange, case: GateContext
+    topic: Topic, change: MemoryChange, case: WriteGateContext
 ) -> tuple[str, ...]:
     """Report a conflict with a team memory, unless the content did not change."""
-    if is_shared(change.path) or (
+    if is_team_path(change.path) or (
         change.before is not None
         and _has_same_content(parse_topic(change.path, change.before), topic)
     ):
@@ -448,7 +450,7 @@ MAX_COMPARED_RULES = 20
 
 
 def _stated_conflict_reasons(
-    topic: Topic, change: MemoryChange, case: GateContext
+    topic: Topic, change: MemoryChange, case: WriteGateContext
 ) -> tuple[str, ...]:
     """Name what the user stated and a memory that is not their word newly contradicts."""
     if topic.provenance.trust in USER_TRUST or (
@@ -467,15 +469,15 @@ def _stated_conflict_reasons(
     return (f"it contradicts the user's own word in {path}",) if path else ()
 
 
-def _trust_without_quote(topic: Topic, case: GateContext) -> Trust:
+def _trust_without_quote(topic: Topic, case: WriteGateContext) -> Trust:
     if case.actor == "import":
         return Trust.IMPORTED
     if case.actor == "team":
         return Trust.TEAM
     return (
         Trust.OUTSIDE
-        if is_from_outside(topic.body, case.evidence)
-        or is_from_outside(render_memory_for_reader(topic), case.evidence)
+        if is_copied_from_outside(topic.body, case.evidence)
+        or is_copied_from_outside(render_memory_for_reader(topic), case.evidence)
         else Trust.DERIVED
     )
 
@@ -493,7 +495,7 @@ def _overwrite_reasons(topic: Topic, change: MemoryChange, trust: Trust) -> tupl
 
 
 def _unbacked_reasons(
-    topic: Topic, change: MemoryChange, trust: Trust, case: GateContext, *, claimed: str
+    topic: Topic, change: MemoryChange, trust: Trust, case: WriteGateContext, *, claimed: str
 ) -> tuple[str, ...]:
     """Say what in a memory nothing backs; `claimed` is what it quotes, proven or not."""
     reasons = []
@@ -522,7 +524,7 @@ def _unbacked_reasons(
     return (*reasons, *(() if unchanged else explain_unbacked_permission(topic, trust)))
 
 
-def _explain_missing_words(claimed: str, case: GateContext) -> str:
+def _explain_missing_words(claimed: str, case: WriteGateContext) -> str:
     """Why a quotation does not prove a memory."""
     if not claimed:
         return "no words of the person are quoted that say it"
@@ -534,7 +536,7 @@ def _explain_missing_words(claimed: str, case: GateContext) -> str:
 
 
 def _has_outside_instruction(
-    topic: Topic, before: Topic | None, trust: Trust, case: GateContext
+    topic: Topic, before: Topic | None, trust: Trust, case: WriteGateContext
 ) -> bool:
     """Whether any part that came from outside tells the reader what to do."""
     text = render_memory_for_reader(topic)

@@ -88,7 +88,7 @@ class BudgetRefused(Struct, frozen=True, kw_only=True):
     """When it may run again; None where only a person can change that."""
 
 
-def decide_budget(
+def decide_budget_request(
     request: BudgetRequest, usage: BudgetUsage, settings: SpendSettings
 ) -> BudgetGranted | BudgetRefused:
     """Whether the fork may run, and with what limits: never more than is left of any cap, so that

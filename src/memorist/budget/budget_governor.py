@@ -17,10 +17,10 @@ from memorist.budget.budget_caps import (
     BudgetRequest,
     BudgetUsage,
     convert_fork_limits_to_amount,
-    decide_budget,
+    decide_budget_request,
 )
 from memorist.budget.fruitless_runs import count_fruitless_runs
-from memorist.budget.provider_hold import decide_hold
+from memorist.budget.provider_hold import decide_provider_hold
 from memorist.errors import StoreError
 from memorist.forks.fork_spec import ForkAdmission, ForkRefusal, ForkRunner, ForkSpec, Receipt
 from memorist.models.rate_limits import RateLimitReport
@@ -102,7 +102,7 @@ class BudgetGovernor:
 
     def _decide(self, work: BudgetRequest, model: str) -> ForkAdmission | ForkRefusal:
         now = self._clock.now()
-        decided = decide_budget(
+        decided = decide_budget_request(
             work,
             replace(
                 read_budget_usage(self._database, now, session=self._session, model=model),
@@ -183,7 +183,7 @@ def record_rate_limits(
     """Take note of what a provider said of its limits, for every process of the home. A database
     that refuses is passed over: where nothing is known, background work goes on.
     """
-    hold = decide_hold(report, settings, now)
+    hold = decide_provider_hold(report, settings, now)
     with contextlib.suppress(StoreError), budget_transaction(database):
         if hold is not None:
             record_hold(database, hold)

@@ -16,7 +16,7 @@ from memorist.budget.budget_caps import (
     BudgetRequest,
     BudgetUsage,
     compute_budget_used,
-    decide_budget,
+    decide_budget_request,
     find_next_utc_midnight,
     format_amount,
     format_clock_time,
@@ -150,7 +150,7 @@ def find_paused_work(
     )
     found = []
     for label in CAP_SHARES:
-        decided = decide_budget(
+        decided = decide_budget_request(
             BudgetRequest(label=label, limits=ForkLimits(), session=False), own, settings
         )
         if isinstance(decided, BudgetRefused):

@@ -14,7 +14,9 @@ cannot end background work for good.
 """
 
 
-def decide_hold(report: RateLimitReport, settings: SpendSettings, now: float) -> ModelHold | None:
+def decide_provider_hold(
+    report: RateLimitReport, settings: SpendSettings, now: float
+) -> ModelHold | None:
     """The hold that a rate limit report calls for; None where enough is left, or nothing is known.
     `now` in seconds since the epoch.
     """

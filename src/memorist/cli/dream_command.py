@@ -23,7 +23,7 @@ from memorist.cli.memory.memory_commands import confirm_or_abort
 from memorist.dream.daily_log import DailyLogs
 from memorist.dream.dream import Dream
 from memorist.dream.dream_archive import list_archived
-from memorist.dream.dream_gates import GateClosed, GateOpen
+from memorist.dream.dream_gates import DreamGateClosed, DreamGatesOpen
 from memorist.dream.dream_journal import (
     DreamReport,
     get_journal_path,
@@ -99,19 +99,19 @@ def dream_group(
         context.exit(1)
 
 
-def _print_verdict(verdict: GateOpen | GateClosed, *, as_json: bool) -> None:
+def _print_verdict(verdict: DreamGatesOpen | DreamGateClosed, *, as_json: bool) -> None:
     if as_json:
-        gate = verdict.gate if isinstance(verdict, GateClosed) else ""
-        until = verdict.until if isinstance(verdict, GateClosed) else None
+        gate = verdict.gate if isinstance(verdict, DreamGateClosed) else ""
+        until = verdict.until if isinstance(verdict, DreamGateClosed) else None
         output.print_json(
             {
-                "open": isinstance(verdict, GateOpen),
+                "open": isinstance(verdict, DreamGatesOpen),
                 "gate": gate,
                 "why": verdict.why,
                 "until": until,
             }
         )
-    elif isinstance(verdict, GateOpen):
+    elif isinstance(verdict, DreamGatesOpen):
         click.echo(
             f"it is time: {verdict.why}; the next end of a turn begins a dream, and `memorist "
             f"dream --now` does it at once"
@@ -251,7 +251,7 @@ async def _dream_nightly(found: list[tuple[str, Dream]]) -> list[tuple[str, Drea
         try:
             verdict = await dream.check_gates()
             # At night a day's one session is reason enough, or a line in its log.
-            due = isinstance(verdict, GateOpen) or (
+            due = isinstance(verdict, DreamGatesOpen) or (
                 verdict.gate == "sessions" and await dream.has_new_material()
             )
             done = (

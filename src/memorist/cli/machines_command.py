@@ -15,10 +15,10 @@ from memorist.machines.machine_identity import join_machines
 from memorist.machines.machine_remote import draw_random_bytes
 from memorist.machines.machine_sync import (
     EVERY_PROJECT,
-    name_project,
+    get_project_key,
     sync_machines,
 )
-from memorist.machines.snapshot_cipher import KEY_BYTES, encode_key
+from memorist.machines.snapshot_cipher import KEY_BYTES, encode_machine_key
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
 
@@ -40,7 +40,9 @@ def machines_init_command(location: str) -> None:
     Example: memorist machines init ~/Sync/memorist
     """
     with open_project_memory() as (engine, _):
-        own = join_machines(engine.layout, location, encode_key(draw_random_bytes(KEY_BYTES)))
+        own = join_machines(
+            engine.layout, location, encode_machine_key(draw_random_bytes(KEY_BYTES))
+        )
     click.echo(f"key: {own.key}")
     click.echo(f"on each other machine: memorist machines join {location}")
     click.echo("Whoever has the key can read all; without it what is there cannot be read.")
@@ -86,11 +88,11 @@ def open_memories() -> Iterator[tuple[Layout, dict[str, AutoMemory]]]:
     """The memories of this folder's project and of all others that are still in their place."""
     with ExitStack() as stack:
         engine, memory = stack.enter_context(open_project_memory())
-        memories = {name_project(locate_project_root(Path.cwd())): memory}
+        memories = {get_project_key(locate_project_root(Path.cwd())): memory}
         if memory.everywhere is not None:
             memories[EVERY_PROJECT] = memory.everywhere
         for known in list_projects_with_memory(DiskFiles(), engine.layout):
-            name = name_project(Path(known.root))
+            name = get_project_key(Path(known.root))
             if name not in memories and Path(known.root).is_dir():
                 memories[name] = engine.memory(known.root)
         yield engine.layout, memories

@@ -23,7 +23,7 @@ from memorist.rollouts.job_worker import (
 )
 from memorist.settings import Settings
 from memorist.store.job_claims import list_exhausted_jobs
-from memorist.store.state_database import is_shared, list_damage_remarks
+from memorist.store.state_database import is_shared_state, list_damage_remarks
 
 
 @click.command()
@@ -100,7 +100,7 @@ async def _work_until_stopped(
 ) -> None:
     stop, pace = asyncio.Event(), SharedWorkerIntervals()
     processes.call_on_end_signals(asyncio.get_running_loop(), stop.set)
-    rollouts, many = past.settings.rollouts, is_shared(past.settings.state)
+    rollouts, many = past.settings.rollouts, is_shared_state(past.settings.state)
     dependencies = past.worker_dependencies(
         rollouts, on_event, terms=build_lease_policy(rollouts, lease=pace.lease if many else None)
     )

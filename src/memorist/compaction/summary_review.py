@@ -27,7 +27,7 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.core.text_analysis import SHORT_WORD, STEM_LENGTH, find_identifiers
 from memorist.core.token_count import estimate_text_tokens
-from memorist.transcript.answer_check import LineCheck, join_texts
+from memorist.transcript.answer_check import LineCheck, join_json_texts
 from memorist.transcript.name_search import NamePresence, find_recognizable_names
 from memorist.transcript.outcome_claims import ProvenOutcomes
 
@@ -174,7 +174,7 @@ def render_source_text(messages: Iterable[Message]) -> str:
                 case TextBlock(text=text):
                     parts.append(text)
                 case ToolUse(input=values, arguments=arguments):
-                    parts.append(arguments or join_texts(values))
+                    parts.append(arguments or join_json_texts(values))
                 case ToolResult():
                     parts.append(block.text)
                 case _:

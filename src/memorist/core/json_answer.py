@@ -38,18 +38,18 @@ def find_json_object_or_list(text: str) -> JsonObject | None:
     return find_largest_json_object(text)
 
 
-def find_object_with_any_key(value: object, *keys: str) -> JsonObject | None:
+def find_json_object_with_any_key(value: object, *keys: str) -> JsonObject | None:
     """The object that has one of these keys, in an answer or in what is wrapped around it: lists,
     objects, a call's arguments, an object written as a text. Keys in another case, or joined by
     other marks, come back as they are spelled here.
     """
     if isinstance(value, dict) and (found := _respell_keys(value, keys)):
         return found
-    nested = (find_object_with_any_key(each, *keys) for each in _list_nested(value))
+    nested = (find_json_object_with_any_key(each, *keys) for each in _list_nested(value))
     return next(filter(None, nested), None)
 
 
-def list_objects_with_all_keys(value: object, *keys: str) -> list[JsonObject]:
+def list_json_objects_with_all_keys(value: object, *keys: str) -> list[JsonObject]:
     """All objects that have every one of these keys, in an answer or in what is wrapped around
     them.
     """
@@ -58,7 +58,9 @@ def list_objects_with_all_keys(value: object, *keys: str) -> list[JsonObject]:
         if all(key in found for key in keys):
             return [found]
     return [
-        found for each in _list_nested(value) for found in list_objects_with_all_keys(each, *keys)
+        found
+        for each in _list_nested(value)
+        for found in list_json_objects_with_all_keys(each, *keys)
     ]
 
 

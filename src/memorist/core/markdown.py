@@ -28,7 +28,7 @@ class MarkdownOutline(Struct, frozen=True):
     sections: tuple[MarkdownSection, ...]
 
 
-def parse_outline(text: str, titles: Collection[str] | None = None) -> MarkdownOutline:
+def parse_markdown_outline(text: str, titles: Collection[str] | None = None) -> MarkdownOutline:
     """Split a text at the lines that begin with `# `, outside fenced code.
 
     With `titles`, only headings in that list count (ignoring case and spacing): any other `# ` line

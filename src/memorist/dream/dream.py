@@ -22,12 +22,12 @@ from memorist.core.utc_time import format_utc_day
 from memorist.dream.daily_log import DailyLogs
 from memorist.dream.dream_form import build_dream_form
 from memorist.dream.dream_gates import (
+    DreamGateClosed,
+    DreamGateFacts,
+    DreamGateNeedsFact,
+    DreamGatesOpen,
     DreamSessionConditions,
-    GateClosed,
-    GateFacts,
-    GateOpen,
-    NeedsScan,
-    judge_gates,
+    judge_dream_gates,
     select_new_sessions,
 )
 from memorist.dream.dream_journal import DreamReport, summarize_acts
@@ -143,42 +143,42 @@ class Dream(SessionExtension):
             StoreError
         ):  # a lock that cannot be read is met again by whoever asks for the gates
             verdict = self._judge_cheap_gates()
-            if isinstance(verdict, NeedsScan) and not self._queue.is_busy:
+            if isinstance(verdict, DreamGateNeedsFact) and not self._queue.is_busy:
                 self._queue.submit(self._dream_if_due)
 
     async def _dream_if_due(self) -> None:
         verdict = await self.check_gates()
-        if isinstance(verdict, GateOpen):
+        if isinstance(verdict, DreamGatesOpen):
             await self.run(verdict.why, verdict.sessions)
 
-    def _judge_cheap_gates(self) -> GateOpen | GateClosed | NeedsScan:
-        known = GateFacts(now=self._clock.now(), host=self._host, scanned=self._last_scan)
-        verdict = judge_gates(known, self._settings)
+    def _judge_cheap_gates(self) -> DreamGatesOpen | DreamGateClosed | DreamGateNeedsFact:
+        known = DreamGateFacts(now=self._clock.now(), host=self._host, scanned=self._last_scan)
+        verdict = judge_dream_gates(known, self._settings)
         return (
-            judge_gates(replace(known, last=self._lock.last_dream_time()), self._settings)
-            if isinstance(verdict, NeedsScan)
+            judge_dream_gates(replace(known, last=self._lock.last_dream_time()), self._settings)
+            if isinstance(verdict, DreamGateNeedsFact)
             else verdict
         )
 
-    async def check_gates(self) -> GateOpen | GateClosed:
+    async def check_gates(self) -> DreamGatesOpen | DreamGateClosed:
         """Tell whether it is time, and why or why not. Raises StoreError."""
         verdict = self._judge_cheap_gates()
-        if not isinstance(verdict, NeedsScan):
+        if not isinstance(verdict, DreamGateNeedsFact):
             return verdict
         sessions = await self._new_sessions(verdict.since)
         self._last_scan = self._clock.now()
-        known = GateFacts(
+        known = DreamGateFacts(
             now=self._last_scan,
             host=self._host,
             last=self._lock.last_dream_time(),
             sessions=sessions,
         )
-        answer = judge_gates(known, self._settings)
+        answer = judge_dream_gates(known, self._settings)
         # Every fact is given; only a lock that was taken meanwhile can leave something to look for.
         return (
             answer
-            if isinstance(answer, GateOpen | GateClosed)
-            else GateClosed("sessions", "another dream began meanwhile")
+            if isinstance(answer, DreamGatesOpen | DreamGateClosed)
+            else DreamGateClosed("sessions", "another dream began meanwhile")
         )
 
     async def _new_sessions(self, since: float) -> tuple[str, ...]:

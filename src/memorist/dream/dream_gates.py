@@ -1,10 +1,11 @@
 """Whether it is time to consolidate: the gates in order, the cheapest first (DR-1). Pure.
 
-`judge_gates` never needs more facts than for the gates that are open: it returns `GateOpen`,
-`GateClosed` with the gate, or `NeedsScan` with the fact to be looked up next.
+`judge_dream_gates` never needs more facts than for the gates that are open: it returns
+`DreamGatesOpen`, `DreamGateClosed` with the gate, or `DreamGateNeedsFact` with the fact to be
+looked up next.
 
-    facts = GateFacts(now=clock.now(), scanned=scanned)
-    while isinstance(verdict := judge_gates(facts, settings), NeedsScan):
+    facts = DreamGateFacts(now=clock.now(), scanned=scanned)
+    while isinstance(verdict := judge_dream_gates(facts, settings), DreamGateNeedsFact):
         facts = look_up(verdict, facts)
 
 A gate costs: nothing (on), one stat (time), nothing (scan), one stat per session of the project
@@ -50,7 +51,7 @@ class SessionFileInfo(Struct, frozen=True, kw_only=True):
     subagent: bool = False
 
 
-class GateFacts(Struct, frozen=True, kw_only=True):
+class DreamGateFacts(Struct, frozen=True, kw_only=True):
     """The facts known so far. Times are seconds since the epoch."""
 
     now: float
@@ -63,7 +64,7 @@ class GateFacts(Struct, frozen=True, kw_only=True):
     """Ids of the other sessions (`select_new_sessions`); unset until scanned for."""
 
 
-class NeedsScan(Struct, frozen=True):
+class DreamGateNeedsFact(Struct, frozen=True):
     """The gates so far are open; judging the next one requires this fact."""
 
     what: Literal["last", "sessions"]
@@ -71,7 +72,7 @@ class NeedsScan(Struct, frozen=True):
     """For `sessions`: the time after which they count, 0 for all of them."""
 
 
-class GateOpen(Struct, frozen=True):
+class DreamGatesOpen(Struct, frozen=True):
     """Every gate is open: these sessions may be consolidated once the lock is acquired."""
 
     sessions: tuple[str, ...]
@@ -79,7 +80,7 @@ class GateOpen(Struct, frozen=True):
     """In one clause, for the user."""
 
 
-class GateClosed(Struct, frozen=True):
+class DreamGateClosed(Struct, frozen=True):
     """This gate is closed; those before it are open."""
 
     gate: Gate
@@ -103,22 +104,24 @@ def select_new_sessions(
     return tuple(sorted(counted, key=lambda id: (counted[id], id)))
 
 
-def judge_gates(known: GateFacts, settings: DreamSettings) -> GateOpen | GateClosed | NeedsScan:
+def judge_dream_gates(
+    known: DreamGateFacts, settings: DreamSettings
+) -> DreamGatesOpen | DreamGateClosed | DreamGateNeedsFact:
     """Return the outcome, or the fact that is still needed."""
     off = _reason_off(known.host, settings)
     if off:
-        return GateClosed("on", off)
+        return DreamGateClosed("on", off)
     if known.last is UNSET:
-        return NeedsScan("last")
+        return DreamGateNeedsFact("last")
     last = _plausible_time(known.last, known.now, settings.hours * _HOUR)
     if last is not None and known.now - last < settings.hours * _HOUR:
         why = (
             f"the last consolidation was {_format_hours(known.now - last)} ago, and "
             f"{_format_hours(settings.hours * _HOUR)} are needed"
         )
-        return GateClosed("time", why, last + settings.hours * _HOUR)
+        return DreamGateClosed("time", why, last + settings.hours * _HOUR)
     if known.sessions is UNSET:
-        return _judge_scan(known, settings) or NeedsScan("sessions", last or 0.0)
+        return _judge_scan(known, settings) or DreamGateNeedsFact("sessions", last or 0.0)
     return _judge_sessions(known.sessions, last, known.now, settings)
 
 
@@ -134,7 +137,7 @@ def _reason_off(host: DreamSessionConditions, settings: DreamSettings) -> str:
     return next((why for why, holds in reasons.items() if holds), "")
 
 
-def _judge_scan(known: GateFacts, settings: DreamSettings) -> GateClosed | None:
+def _judge_scan(known: DreamGateFacts, settings: DreamSettings) -> DreamGateClosed | None:
     interval = settings.scan_minutes * _MINUTE
     scanned = _plausible_time(known.scanned, known.now, interval)
     if scanned is None or known.now - scanned >= interval:
@@ -144,12 +147,12 @@ def _judge_scan(known: GateFacts, settings: DreamSettings) -> GateClosed | None:
         f"sessions were looked for {ago} minutes ago, and that is done every "
         f"{settings.scan_minutes:,.0f} minutes at most"
     )
-    return GateClosed("scan", why, scanned + interval)
+    return DreamGateClosed("scan", why, scanned + interval)
 
 
 def _judge_sessions(
     sessions: tuple[str, ...], last: float | None, now: float, settings: DreamSettings
-) -> GateOpen | GateClosed:
+) -> DreamGatesOpen | DreamGateClosed:
     when = (
         "so far"
         if last is None
@@ -157,12 +160,12 @@ def _judge_sessions(
     )
     count = f"{len(sessions)} other session{'' if len(sessions) == 1 else 's'} {when}"
     if len(sessions) < settings.sessions:
-        return GateClosed(
+        return DreamGateClosed(
             "sessions",
             f"{count}, and {settings.sessions} are needed",
             now + settings.scan_minutes * _MINUTE,
         )
-    return GateOpen(sessions, count)
+    return DreamGatesOpen(sessions, count)
 
 
 def _plausible_time(then: float | None, now: float, interval: float) -> float | None:

@@ -89,7 +89,7 @@ class DreamLock:
                 host=platform.node(),
                 mark=secrets.token_hex(8),
             )
-            self._write(encode_holder(mine), self._clock.now())
+            self._write(encode_lock_holder(mine), self._clock.now())
         found, _ = self._read()
         if found is None or found.mark != mine.mark:
             return DreamLockBusy("another process took the lock at the same moment")
@@ -116,12 +116,12 @@ class DreamLock:
 
         A time more than an hour ahead means a clock that was set back, and blocks no one either.
         """
-        return abs(self._clock.now() - at) < STALE_SECONDS and is_alive(holder)
+        return abs(self._clock.now() - at) < STALE_SECONDS and is_lock_holder_alive(holder)
 
     def _read(self) -> tuple[DreamLockHolder | None, float | None]:
         try:
             with open_regular(self._path) as file:
-                return read_holder(file.read(1_000)), os.fstat(file.fileno()).st_mtime
+                return parse_lock_holder(file.read(1_000)), os.fstat(file.fileno()).st_mtime
         except FileNotFoundError:
             return None, None
         except OSError as error:
@@ -170,14 +170,14 @@ class HeldDreamLock:
             self._lock.release(self._mine, done=done)
 
 
-def encode_holder(holder: DreamLockHolder) -> bytes:
+def encode_lock_holder(holder: DreamLockHolder) -> bytes:
     """Encode the lock's text, one value a line."""
     return "\n".join(
         (str(holder.pid), holder.started, repr(holder.prior), holder.host, holder.mark, "")
     ).encode("utf-8", "replace")
 
 
-def read_holder(body: bytes) -> DreamLockHolder | None:
+def parse_lock_holder(body: bytes) -> DreamLockHolder | None:
     """Parse the holder from the lock's text; None if it is empty or names no process."""
     lines = [*body.decode("utf-8", "replace").split("\n"), *[""] * _MAX_LINES][:_MAX_LINES]
     pid, started, prior, host, mark = (line.strip() for line in lines)
@@ -191,7 +191,7 @@ def read_holder(body: bytes) -> DreamLockHolder | None:
         return DreamLockHolder(pid=int(pid))
 
 
-def is_alive(holder: DreamLockHolder) -> bool:
+def is_lock_holder_alive(holder: DreamLockHolder) -> bool:
     """Tell whether that very process runs.
 
     A process of another machine counts as running, as only the lock's age is known.

@@ -8,7 +8,7 @@ from difflib import unified_diff
 from memorist.auto_memory.memory_changes import MemoryChange
 
 
-def render_diff(changes: Sequence[MemoryChange]) -> str:
+def render_changes_diff(changes: Sequence[MemoryChange]) -> str:
     """Render the changes as a unified diff, in order."""
     return "".join(part for change in changes for part in _render_change(change))
 

@@ -17,7 +17,7 @@ from memorist.auto_memory.memory_changes import (
 )
 from memorist.auto_memory.memory_file import parse_topic
 from memorist.auto_memory.memory_manifest import INDEX_NAME
-from memorist.auto_memory.quotation_proof import split_sentences
+from memorist.auto_memory.quotation_proof import split_sentences_by_line
 from memorist.auto_memory.statements.statement_similarity import (
     count_negations,
     keeps_denials_and_order,
@@ -146,7 +146,7 @@ def _find_lost_sentence(path: str, old: bytes | None, left: Sequence[str], sessi
     """
     if parse_topic(path, old or b"").provenance.trust in USER_TRUST:
         return ""
-    for sentence in split_sentences(_read_body(path, old or b"")):
+    for sentence in split_sentences_by_line(_read_body(path, old or b"")):
         wanted, denied = _content_words(sentence), count_negations(sentence)
         if not any(
             count_negations(f"{text}\n{sessions}") >= denied
@@ -213,7 +213,7 @@ def covers_whole_memory(text: str, body: str) -> bool:
     return any(
         LineCoverage(part).covers(body, share=1.0)
         and count_negations(part) == denied
-        and all(keeps_denials_and_order(part, each) for each in split_sentences(body))
+        and all(keeps_denials_and_order(part, each) for each in split_sentences_by_line(body))
         for part in (text, *text.splitlines())
     )
 

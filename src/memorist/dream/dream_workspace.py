@@ -34,7 +34,7 @@ from memorist.dream.dream_journal import (
     render_journal_entry,
     summarize_acts,
 )
-from memorist.dream.dream_preview import render_diff
+from memorist.dream.dream_preview import render_changes_diff
 from memorist.dream.dream_questions import load_asked_marks, save_asked_marks
 from memorist.dream.dream_review import ReviewedChanges
 from memorist.dream.memory_conflicts import DreamRemark, InstructionSource
@@ -331,7 +331,7 @@ class _DreamWriter:
             acts=tuple(act for act in dreamt.acts if act.path in paths),
             waiting=tuple(("", path, why) for path, why in blocked),
             refused=(*dreamt.refused, *((path, "; ".join(reasons)) for path, reasons in refused)),
-            diff=render_diff(accepted),
+            diff=render_changes_diff(accepted),
         )
 
 

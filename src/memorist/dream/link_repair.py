@@ -34,7 +34,7 @@ class LinkTargets(Struct, frozen=True, kw_only=True):
     """Paths that this dream removes, to the memory that says the same."""
 
 
-def repair_links(path: str, text: str, links: LinkTargets) -> str:
+def repair_memory_links(path: str, text: str, links: LinkTargets) -> str:
     """Return the text of the memory at `path` with links retargeted to what moved, and without
     provably dead links.
 

@@ -22,7 +22,7 @@ from memorist.dream.duplicate_memories import (
     compute_memory_merge_key,
     get_unnumbered_path,
 )
-from memorist.dream.link_repair import LinkTargets, repair_links
+from memorist.dream.link_repair import LinkTargets, repair_memory_links
 from memorist.dream.memory_conflicts import (
     DatedMemory,
     DreamRemark,
@@ -121,8 +121,8 @@ def _repair_and_merge(
             topic = now[path]
             edited = _edit_topic(
                 topic,
-                repair_links(path, topic.body, links),
-                repair_links(path, _header_description(topic), links),
+                repair_memory_links(path, topic.body, links),
+                repair_memory_links(path, _header_description(topic), links),
             )
             _replace_topic(
                 now,

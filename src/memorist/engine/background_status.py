@@ -26,11 +26,11 @@ from memorist.budget.budget_status import (
 )
 from memorist.core.plural import pluralize
 from memorist.dream.dream_gates import (
+    DreamGateFacts,
+    DreamGateNeedsFact,
+    DreamGatesOpen,
     DreamSessionConditions,
-    GateFacts,
-    GateOpen,
-    NeedsScan,
-    judge_gates,
+    judge_dream_gates,
     select_new_sessions,
 )
 from memorist.dream.dream_lock import DreamLock
@@ -54,7 +54,7 @@ from memorist.store.spend_rows import (
     list_blocked_since,
     sum_usage_by_kind,
 )
-from memorist.store.state_database import SqliteState, StateDatabase, is_shared, open_state
+from memorist.store.state_database import SqliteState, StateDatabase, is_shared_state, open_state
 from memorist.system import SystemClock
 from memorist.telemetry.tracing import SessionTracer
 
@@ -76,7 +76,7 @@ def find_due_rollout_work(context: DueContext) -> list[DueWork]:
 
     Raises StoreError, SettingsError for an invalid `state`.
     """
-    if not is_shared(context.settings.state):
+    if not is_shared_state(context.settings.state):
         return list(_due_rollouts(context, SqliteState(context.database, lambda: context.now)))
     state = open_state(context.settings.state, context.layout.database)
     try:
@@ -190,20 +190,20 @@ def find_due_dreams(context: DueContext) -> list[DueWork]:
 
 def _open_gate(
     context: DueContext, where: MemoryLayout, sessions: Sequence[PastSessionLocation]
-) -> GateOpen | None:
-    known = GateFacts(
+) -> DreamGatesOpen | None:
+    known = DreamGateFacts(
         now=context.now,
         host=DreamSessionConditions(),
         last=DreamLock(where, SystemClock()).last_dream_time(),
     )
-    verdict = judge_gates(known, context.settings.dream)
-    if isinstance(verdict, NeedsScan):
+    verdict = judge_dream_gates(known, context.settings.dream)
+    if isinstance(verdict, DreamGateNeedsFact):
         seen = list_session_write_times(sessions, DiskFiles())
-        verdict = judge_gates(
+        verdict = judge_dream_gates(
             replace(known, sessions=select_new_sessions(seen, current="", since=verdict.since)),
             context.settings.dream,
         )
-    return verdict if isinstance(verdict, GateOpen) else None
+    return verdict if isinstance(verdict, DreamGatesOpen) else None
 
 
 DUE_SOURCES: tuple[Callable[[DueContext], Sequence[DueWork]], ...] = (

@@ -94,7 +94,7 @@ from memorist.store.database import (
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout, SessionLayout
 from memorist.store.memory_mode import note_memory_off_session, read_memory_off_sessions
-from memorist.store.state_database import StateDatabase, is_shared, open_state
+from memorist.store.state_database import StateDatabase, is_shared_state, open_state
 from memorist.system import SystemClock
 from memorist.team.team_watcher import open_team_watcher
 
@@ -444,7 +444,7 @@ class Memorist:
     def _has_past(self, session: Path) -> bool:
         """Whether there is anything to learn from but the session that is kept in this folder."""
         return (
-            is_shared(self.settings.state)
+            is_shared_state(self.settings.state)
             or self.layout.rollouts_state.exists()
             or has_recordings(
                 list_default_source_folders(self.layout, self.environment), excluding=session

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from memorist.auto_memory.team_memory import is_shared
+from memorist.auto_memory.team_memory import is_team_path
 from memorist.errors import StoreError
 from memorist.platforms.regular_files import read_regular
 from memorist.recall.memory_selection import MemoryMatch
@@ -48,7 +48,7 @@ class SearchResults(Struct, frozen=True, kw_only=True):
 
 def label_memory_match(match: MemoryMatch) -> str:
     """`team` for a memory of the team, else `memory`."""
-    return "team" if is_shared(match.path) else "memory"
+    return "team" if is_team_path(match.path) else "memory"
 
 
 class HistorySearch:

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from memorist.core.json_answer import (
     find_json_object_or_list,
-    find_object_with_any_key,
-    list_objects_with_all_keys,
+    find_json_object_with_any_key,
+    list_json_objects_with_all_keys,
 )
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject
@@ -46,12 +46,12 @@ def read_answer_object(form: AnswerForm, answer: JsonObject) -> TextEdits:
     otherwise. Entries of the form's lists count under whatever key they are.
     """
     keys = list(form.schema.get("properties", answer))
-    found = find_object_with_any_key(answer, *keys)
+    found = find_json_object_with_any_key(answer, *keys)
     if found is None:
         found = {
             key: entries
             for key, required in _entry_keys(form).items()
-            if (entries := list_objects_with_all_keys(answer, *required))
+            if (entries := list_json_objects_with_all_keys(answer, *required))
         } or None
     if found is None and answer:
         names = ", ".join(f"`{key}`" for key in keys)

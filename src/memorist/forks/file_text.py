@@ -34,7 +34,9 @@ MAX_LINE_CHARACTERS = 2_000
 """Longer lines are cut when shown; an edit sees them whole."""
 
 
-def replace_text(text: str, replacements: Iterable[TextReplacement]) -> str | PatchRejection:
+def apply_text_replacements(
+    text: str, replacements: Iterable[TextReplacement]
+) -> str | PatchRejection:
     """Apply all replacements in order, or return why one of them does not apply.
 
     In a file with CRLF line ends, plain LF in the old and new text stands for CRLF.
@@ -62,7 +64,7 @@ def replace_text(text: str, replacements: Iterable[TextReplacement]) -> str | Pa
     return text
 
 
-def insert_text(text: str, change: InsertTextCall) -> str | PatchRejection:
+def insert_text_after_line(text: str, change: InsertTextCall) -> str | PatchRejection:
     """Insert a piece after a line; the piece becomes whole lines."""
     lines = text.splitlines(keepends=True)
     if not 0 <= change.line <= len(lines):
@@ -169,9 +171,9 @@ def build_edit_transform(call: EditFileCall | InsertTextCall | WriteFileCall) ->
             case InsertTextCall() if text is None:
                 return PatchRejection("There is no such file.")
             case EditFileCall():
-                return replace_text(text or "", call.replacements)
+                return apply_text_replacements(text or "", call.replacements)
             case InsertTextCall():
-                return insert_text(text or "", call)
+                return insert_text_after_line(text or "", call)
 
     return make
 

@@ -43,7 +43,7 @@ from memorist.formats.request_codec import (
     get_raw_json,
     group_by_speaker,
     is_anthropic_typed,
-    join_texts,
+    join_block_texts,
     merge_extra,
     parse_token_number,
     read_tool_definition,
@@ -461,7 +461,7 @@ class AnthropicCodec(BaseCodec):
     def write_system_value(self, messages: Sequence[Message]) -> str | list[object]:
         """Text when it was text; otherwise a list of blocks."""
         if len(messages) == 1 and messages[0].wire == _PLAIN_WIRE:
-            return join_texts(messages[0].blocks)
+            return join_block_texts(messages[0].blocks)
         content: list[object] = []
         for message in messages:
             content += (

@@ -19,7 +19,7 @@ from memorist.formats import (
     pi,
     transcript_format,
 )
-from memorist.formats.json_records import read_document
+from memorist.formats.json_records import read_chat_document
 from memorist.formats.transcript_format import (
     FAILURES,
     RawTranscriptLine,
@@ -118,7 +118,7 @@ def detect_format(lines: RecordedLines) -> str:
 
 def _detect_document(lines: Sequence[RawTranscriptLine]) -> str:
     """The format of a document that is spread over lines, by what is before its messages."""
-    document = read_document(lines) if lines and lines[0].data.lstrip()[:1] == b"{" else None
+    document = read_chat_document(lines) if lines and lines[0].data.lstrip()[:1] == b"{" else None
     if document is None:
         return ""
     if gemini_cli.is_session_head(document.fields):

@@ -27,7 +27,7 @@ from memorist.formats.json_records import (
     get_time,
     make_result,
     make_side_record,
-    read_document,
+    read_chat_document,
     read_records,
 )
 from memorist.formats.transcript_format import RecordedLines, SessionHead, TranscriptEntry
@@ -69,7 +69,7 @@ def _read_chat(
     lines: RecordedLines,
 ) -> tuple[JsonObject, list[JsonRecord], list[TranscriptEntry]]:
     """Metadata, messages, and remarks on what could not be read."""
-    document = read_document(lines)
+    document = read_chat_document(lines)
     if document is not None and is_session_head(document.fields) and document.messages:
         return document.fields, list(document.messages), list(document.remarks)
     return _replay_lines(lines)

@@ -75,7 +75,7 @@ class ChatDocument(Struct, frozen=True):
     remarks: tuple[SkippedLine | RepairedLine, ...] = ()
 
 
-def read_document(lines: RecordedLines) -> ChatDocument | None:
+def read_chat_document(lines: RecordedLines) -> ChatDocument | None:
     """Read a document that may be torn: what is before the tear is kept. None for a text that
     is no object. It is held in memory.
     """

@@ -46,7 +46,7 @@ from memorist.formats.request_codec import (
     get_raw_json,
     group_by_speaker,
     is_custom_call,
-    join_texts,
+    join_block_texts,
     merge_extra,
     parse_token_number,
     parse_tool_arguments,
@@ -458,7 +458,7 @@ def _translate_assistant(messages: Sequence[Message]) -> list[JsonObject]:
     """Consecutive assistant messages of other formats as one: all text, then all calls. Empty when
     there is neither.
     """
-    text = "\n\n".join(part for message in messages if (part := join_texts(message.blocks)))
+    text = "\n\n".join(part for message in messages if (part := join_block_texts(message.blocks)))
     calls = [
         _translate_call(block, message.wire) for message in messages for block in message.tool_uses
     ]
@@ -469,7 +469,11 @@ def _translate_assistant(messages: Sequence[Message]) -> list[JsonObject]:
 
 def _translate_result(block: ToolResult) -> JsonObject:
     """A tool message, which can hold text only."""
-    return {"role": "tool", "tool_call_id": block.tool_use_id, "content": join_texts(block.content)}
+    return {
+        "role": "tool",
+        "tool_call_id": block.tool_use_id,
+        "content": join_block_texts(block.content),
+    }
 
 
 def _translate_part(block: Block) -> JsonObject | None:
@@ -508,7 +512,7 @@ def _translate_message(message: Message) -> list[JsonObject]:
     role = "user" if message.role == "tool" else message.role
     parts = [part for block in message.blocks if (part := _translate_part(block)) is not None]
     if role != "user":
-        text = join_texts(message.blocks)
+        text = join_block_texts(message.blocks)
         return [{"role": role, "content": text}] if text else []
     if len(parts) == 1 and parts[0]["type"] == "text":
         return [{"role": role, "content": parts[0]["text"]}]

@@ -30,7 +30,7 @@ from memorist.formats.json_records import (
     get_time,
     make_result,
     make_side_record,
-    read_document,
+    read_chat_document,
 )
 from memorist.formats.transcript_format import (
     RecordedLines,
@@ -50,7 +50,7 @@ def is_session_info(info: object) -> bool:
 
 def read_session(lines: RecordedLines) -> Iterator[TranscriptEntry]:
     """Read an exported session, held in memory."""
-    document = read_document(lines)
+    document = read_chat_document(lines)
     yield from read_export(document or ChatDocument({}, ()))
 
 

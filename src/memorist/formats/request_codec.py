@@ -390,7 +390,7 @@ def require_list(body: JsonObject, key: str, what: str) -> list[Any]:
     return value
 
 
-def join_texts(blocks: Iterable[Block]) -> str:
+def join_block_texts(blocks: Iterable[Block]) -> str:
     """Text blocks and the text of unknown ones, joined by blank lines; media as a word in
     brackets.
     """
@@ -446,7 +446,7 @@ class BaseCodec(ABC):
 
     def write_system_value(self, messages: Sequence[Message]) -> object:
         """The value of the body's system key: all texts, joined by blank lines."""
-        return "\n\n".join(join_texts(message.blocks) for message in messages)
+        return "\n\n".join(join_block_texts(message.blocks) for message in messages)
 
     def build_user_messages(
         self, text: str, results: Sequence[Message] = ()

@@ -28,7 +28,7 @@ _OUTPUT_UNITS: dict[Client, tuple[str, int]] = {
 }
 
 
-class OutputText(Struct, frozen=True):
+class HookOutputText(Struct, frozen=True):
     """A text to show, and the path of its full version for when it is cut; empty where there is
     none.
     """
@@ -43,7 +43,7 @@ def measure_output_size(text: str, client: Client) -> int:
     return len(text.encode(encoding, "replace")) // unit
 
 
-def fit_texts(texts: Sequence[OutputText], client: Client, limit: int | None = None) -> str:
+def fit_texts(texts: Sequence[HookOutputText], client: Client, limit: int | None = None) -> str:
     """Join the texts in order, each cut to its fair share of `limit`; what short texts leave goes
     to the longer ones.
     """
@@ -64,7 +64,7 @@ def fit_texts(texts: Sequence[OutputText], client: Client, limit: int | None = N
     )
 
 
-def _truncate(part: OutputText, client: Client, room: int) -> str:
+def _truncate(part: HookOutputText, client: Client, room: int) -> str:
     """The start of a text, cut at a line end if one is near, with a note on where the rest is.
 
     Empty where even the note does not fit.

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 
-from memorist.team.memory_merge import merge_texts
+from memorist.team.memory_merge import merge_memory_texts
 
 MAX_FORMER = 50
 """Former texts of a memory that are known by their checksums. Our choice."""
@@ -38,7 +38,7 @@ class MachineSnapshot(Struct, frozen=True, kw_only=True):
     projects: dict[str, ProjectEntries] = {}
 
 
-def compute_checksum(text: str | None) -> str:
+def compute_memory_checksum(text: str | None) -> str:
     """The first 128 bits of SHA-256 in hexadecimal digits; empty for no text."""
     return "" if text is None else hashlib.sha256(text.encode()).hexdigest()[:32]
 
@@ -60,8 +60,8 @@ def build_local_entries(
 def _succeed(text: str | None, *replaced: VersionedMemory) -> VersionedMemory:
     """An entry that stands for all that were replaced."""
     former = [each for entry in replaced for each in entry.former]
-    former += [compute_checksum(entry.text) for entry in replaced]
-    kept = [each for each in dict.fromkeys(former) if each != compute_checksum(text)]
+    former += [compute_memory_checksum(entry.text) for entry in replaced]
+    kept = [each for each in dict.fromkeys(former) if each != compute_memory_checksum(text)]
     return VersionedMemory(
         text, max(each.changes for each in replaced) + 1, tuple(kept[-MAX_FORMER:])
     )
@@ -78,9 +78,9 @@ def _join_histories(own: VersionedMemory, other: VersionedMemory) -> VersionedMe
 
 def _follows(later: VersionedMemory, earlier: VersionedMemory) -> bool:
     """Whether an entry replaced the other one; where each was once the other's, by the count."""
-    if compute_checksum(earlier.text) not in later.former:
+    if compute_memory_checksum(earlier.text) not in later.former:
         return False
-    back = compute_checksum(later.text) in earlier.former
+    back = compute_memory_checksum(later.text) in earlier.former
     return not back or later.changes > earlier.changes
 
 
@@ -127,10 +127,12 @@ def _resolve(
     """Both were changed. A change wins over a deletion."""
     if own.text is None or other.text is None:
         return {path: _succeed(own.text if other.text is None else other.text, own, other)}
-    common = base is not None and compute_checksum(base.text) in other.former
-    merged = merge_texts(base.text if base is not None and common else None, own.text, other.text)
+    common = base is not None and compute_memory_checksum(base.text) in other.former
+    merged = merge_memory_texts(
+        base.text if base is not None and common else None, own.text, other.text
+    )
     if merged is not None:
         return {path: _succeed(merged, own, other)}
-    first, second = sorted((own.text, other.text), key=compute_checksum)
-    second_path = f"{path.removesuffix('.md')}-{compute_checksum(second)[:6]}.md"
+    first, second = sorted((own.text, other.text), key=compute_memory_checksum)
+    second_path = f"{path.removesuffix('.md')}-{compute_memory_checksum(second)[:6]}.md"
     return {path: _succeed(first, own, other), second_path: VersionedMemory(second)}

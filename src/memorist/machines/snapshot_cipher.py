@@ -22,7 +22,7 @@ MAX_SNAPSHOT_BYTES = 256 * 1024 * 1024
 EXTRA_HINT = "the user's own machines need the extra `machines`: pip install 'memorist[machines]'"
 
 
-def encode_key(drawn: bytes) -> str:
+def encode_machine_key(drawn: bytes) -> str:
     """A key of KEY_BYTES random bytes, as text to be typed on the other machines."""
     return base64.urlsafe_b64encode(drawn).decode().rstrip("=")
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from memorist.auto_memory.write_evidence import WriteEvidence, find_borrowed_sentences
-from memorist.magic_docs.document_header import MagicDocHeader, find_header
+from memorist.magic_docs.document_header import MagicDocHeader, find_magic_doc_header
 from memorist.safety.hidden_characters import find_hidden_characters
 from memorist.safety.instruction_detection import is_instruction, may_instruct_reader
 from memorist.safety.permission_claims import (
@@ -74,12 +74,12 @@ class UnchangedUpdate(Struct, frozen=True):
     """The change says nothing new, and is not written."""
 
 
-def read_document(data: bytes, max_bytes: int) -> MagicDocument | str:
+def parse_magic_document(data: bytes, max_bytes: int) -> MagicDocument | str:
     """Parse the document, or return why it cannot be updated; the empty text if it is not a Magic
     Doc.
     """
     text = data.decode("utf-8", "replace")
-    header = find_header(text)
+    header = find_magic_doc_header(text)
     if header is None:
         return ""
     if len(data) > max_bytes:
@@ -89,7 +89,7 @@ def read_document(data: bytes, max_bytes: int) -> MagicDocument | str:
     return MagicDocument(text, header)
 
 
-def judge_update(
+def judge_document_update(
     before: MagicDocument, data: bytes, evidence: WriteEvidence, max_bytes: int
 ) -> AcceptedUpdate | RejectedUpdate | UnchangedUpdate:
     """Judge the bytes that a fork made of a document.
@@ -103,7 +103,7 @@ def judge_update(
     if after.split() == before.text.split():
         return UnchangedUpdate()
     encoded = after.encode("utf-8")
-    if not after.startswith(before.header.frame) or find_header(after) != before.header:
+    if not after.startswith(before.header.frame) or find_magic_doc_header(after) != before.header:
         return RejectedUpdate(
             ("it would change the title, the instruction under it, or what stands above them",)
         )

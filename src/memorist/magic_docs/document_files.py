@@ -14,7 +14,7 @@ from msgspec import Struct
 from memorist.core.prompt_templates import load_prompt
 from memorist.errors import SettingsError, StoreError
 from memorist.forks.fork_permissions import find_path_text_problem
-from memorist.magic_docs.document_header import find_header, is_markdown
+from memorist.magic_docs.document_header import find_magic_doc_header, is_markdown
 from memorist.magic_docs.document_prompt import MagicDocPrompts
 from memorist.ports import FileSystem
 from memorist.runtime import SessionContext
@@ -96,7 +96,7 @@ def find_document_at_path(scope: DocumentScope, path: str) -> FoundDocument | No
     named = scope.project / path
     try:
         data = read_if_exists(scope.files, named, limit=scope.max_bytes + 1)
-        header = None if data is None else find_header(data.decode("utf-8", "replace"))
+        header = None if data is None else find_magic_doc_header(data.decode("utf-8", "replace"))
         if header is None:
             return None
         location = resolve_document(scope, path)

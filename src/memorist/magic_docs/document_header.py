@@ -38,7 +38,7 @@ def is_markdown(path: str) -> bool:
     return path.lower().endswith(SUFFIXES)
 
 
-def find_header(text: str) -> MagicDocHeader | None:
+def find_magic_doc_header(text: str) -> MagicDocHeader | None:
     """Return the first header that begins a line, in any case; None if the text is not a
     Magic Doc.
     """

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from memorist.magic_docs.document_check import find_new_paths, read_document
+from memorist.magic_docs.document_check import find_new_paths, parse_magic_document
 from memorist.magic_docs.document_files import DocumentScope, find_document_at_path, find_documents
-from memorist.magic_docs.document_header import find_header
+from memorist.magic_docs.document_header import find_magic_doc_header
 from memorist.safety.hidden_characters import find_hidden_characters
 from memorist.safety.prompt_injection import find_injection_rules
 from memorist.safety.secrets import find_secrets
@@ -35,7 +35,7 @@ def list_documents(scope: DocumentScope) -> list[DocumentReport]:
     found = []
     for document in find_documents(scope):
         data = scope.files.read(document.path)
-        unreadable = read_document(data, scope.max_bytes)
+        unreadable = parse_magic_document(data, scope.max_bytes)
         reasons = (document.why, unreadable if isinstance(unreadable, str) else "")
         found.append(_report(document.path, data, tuple(filter(None, reasons))))
     return found
@@ -68,7 +68,7 @@ def _check_document(scope: DocumentScope, path: Path) -> DocumentReport:
 
 
 def _report(path: Path, data: bytes, problems: tuple[str, ...]) -> DocumentReport:
-    header = find_header(data.decode("utf-8", "replace"))
+    header = find_magic_doc_header(data.decode("utf-8", "replace"))
     title, instruction = ("", "") if header is None else (header.title, header.instruction)
     return DocumentReport(
         path=str(path), title=title, instruction=instruction, bytes=len(data), problems=problems
@@ -99,7 +99,7 @@ def find_document_problems(data: bytes, max_bytes: int) -> tuple[str, ...]:
     """Return why it is not kept up to date, or what a reader should not find in it; nothing for a
     sound one.
     """
-    found = read_document(data, max_bytes)
+    found = parse_magic_document(data, max_bytes)
     if isinstance(found, str):
         return (found or "it has no header; a Magic Doc has a line `# MAGIC DOC: title`",)
     secrets = sorted({finding.rule for finding in find_secrets(found.text)})

@@ -36,8 +36,8 @@ from memorist.magic_docs.document_check import (
     UnchangedUpdate,
     find_lost_part,
     find_unsupported_name_changes,
-    judge_update,
-    read_document,
+    judge_document_update,
+    parse_magic_document,
 )
 from memorist.magic_docs.document_files import (
     DocumentScope,
@@ -59,7 +59,7 @@ from memorist.safety.secrets import redact
 from memorist.session_memory.conversation_tracker import ConversationTracker
 from memorist.session_memory.notes_brief import get_spoken_text, render_conversation_brief
 from memorist.store.overlay_files import OverlayFiles
-from memorist.transcript.answer_check import join_texts
+from memorist.transcript.answer_check import join_json_texts
 
 MAGIC_DOCS_LABEL = "magic_docs"
 
@@ -225,7 +225,7 @@ class MagicDocs(SessionExtension):
             data = b"" if is_moved else scope.files.read(path, limit=scope.max_bytes + 1)
         except (StoreError, FileNotFoundError):
             is_moved, data = True, b""
-        found = "" if is_moved else read_document(data, scope.max_bytes)
+        found = "" if is_moved else parse_magic_document(data, scope.max_bytes)
         if isinstance(found, MagicDocument):
             return data, found
         if found:
@@ -300,7 +300,7 @@ class MagicDocs(SessionExtension):
         said = replace(said, outside_texts=select_newest_texts(said.outside_texts))
         # Comparing a long document with a long conversation takes a second: beside the host's loop.
         verdict = await asyncio.to_thread(
-            judge_update, update.document, update.after, said, scope.max_bytes
+            judge_document_update, update.document, update.after, said, scope.max_bytes
         )
         if isinstance(verdict, AcceptedUpdate):
             missing = find_new_missing_paths(
@@ -404,6 +404,6 @@ def _message_text(message: Message) -> str:
 
 def _source_text(message: Message) -> str:
     """Return all text of a message, with what a host put in and the input of its calls."""
-    inputs = (use.arguments or join_texts(use.input) for use in message.tool_uses)
+    inputs = (use.arguments or join_json_texts(use.input) for use in message.tool_uses)
     results = (each.text for each in message.tool_results)
     return "\n".join((message.text, *results, *inputs))

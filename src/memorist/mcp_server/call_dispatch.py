@@ -23,13 +23,13 @@ from memorist.mcp_server.memory_tools import MemoryToolDependencies, MemoryTools
 from memorist.mcp_server.project_sessions import ProjectSession, ProjectSessions
 from memorist.mcp_server.result_rendering import (
     cut_page,
-    explain_recall,
     limit_answer,
     render_history,
     render_origin,
+    render_recall_explanation,
     render_uses,
     sanitize_data,
-    to_one_line,
+    to_safe_line,
 )
 from memorist.mcp_server.session_tools import read_session, search_sessions
 from memorist.mcp_server.tool_arguments import (
@@ -204,11 +204,11 @@ class ToolDispatcher:
             known, text = self.open_project(root).sessions.find_notes(session)
             notes = render_template(
                 load_prompt("mcp/compact_notes"),
-                {"session": to_one_line(known.id), "notes": cut_page(sanitize_data(text))},
+                {"session": to_safe_line(known.id), "notes": cut_page(sanitize_data(text))},
                 strict=True,
             )
         request = (
-            f"The user adds: {to_one_line(instructions, 2_000)}" if instructions.strip() else ""
+            f"The user adds: {to_safe_line(instructions, 2_000)}" if instructions.strip() else ""
         )
         return limit_answer(
             render_template(
@@ -258,8 +258,8 @@ def _call_memory_tool(
 def _fetch_back(project: OpenedProject, arguments: FetchBackArguments) -> str:
     known, text = project.sessions.fetch_text(arguments.id, arguments.session)
     values = {
-        "id": to_one_line(arguments.id),
-        "session": to_one_line(known.id),
+        "id": to_safe_line(arguments.id),
+        "session": to_safe_line(known.id),
         "text": cut_page(sanitize_data(text), arguments.start),
     }
     return render_template(load_prompt("mcp/fetched"), values, strict=True).strip()
@@ -267,7 +267,10 @@ def _fetch_back(project: OpenedProject, arguments: FetchBackArguments) -> str:
 
 def _render_notes(project: OpenedProject, session: str, start: int) -> str:
     known, text = project.sessions.find_notes(session)
-    values = {"session": to_one_line(known.id), "notes": cut_page(sanitize_data(text), start)}
+    values = {
+        "session": to_safe_line(known.id),
+        "notes": cut_page(sanitize_data(text), start),
+    }
     return render_template(load_prompt("mcp/notes"), values, strict=True).strip()
 
 
@@ -285,7 +288,7 @@ def _explain_memory(project: OpenedProject, arguments: WhyArguments) -> str:
     memory = project.memory
     memory.headers()
     topic, doubts = memory.read_with_suspicions(arguments.path)
-    name = to_one_line(topic.path)
+    name = to_safe_line(topic.path)
     lines = [f"[memorist] {name}, as data: where it comes from.", *render_origin(topic)]
     lines += [f"withheld from models: {doubt}" for doubt in doubts]
     lines += [
@@ -306,8 +309,8 @@ def _explain_memory(project: OpenedProject, arguments: WhyArguments) -> str:
         picks = select_relevant(arguments.query, matches, heads, project.settings.recall)
         lines += [
             "",
-            f"recalled for “{to_one_line(arguments.query)}”: "
-            f"{explain_recall(topic.path, matches, picks, doubts)}",
+            f"recalled for “{to_safe_line(arguments.query)}”: "
+            f"{render_recall_explanation(topic.path, matches, picks, doubts)}",
         ]
     return "\n".join(lines)
 
@@ -352,11 +355,11 @@ def _render_status(project: OpenedProject) -> str:
     ]
     # Not their names: one may hold a prompt injection.
     lines += [
-        f"  {each.id}: {to_one_line('; '.join(each.reasons))}" for each in waiting[-MAX_LISTED:]
+        f"  {each.id}: {to_safe_line('; '.join(each.reasons))}" for each in waiting[-MAX_LISTED:]
     ]
     with_notes = _list_sessions_with_notes(project)
     lines.append(
         "sessions with notes, newest first:" if with_notes else "sessions with notes: none"
     )
-    lines += [f"  {to_one_line(each.id)}" for each in with_notes]
+    lines += [f"  {to_safe_line(each.id)}" for each in with_notes]
     return "\n".join(lines)

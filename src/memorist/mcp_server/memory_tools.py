@@ -39,7 +39,7 @@ from memorist.mcp_server.result_rendering import (
     cut_page,
     render_write_result,
     sanitize_data,
-    to_one_line,
+    to_safe_line,
 )
 from memorist.mcp_server.tool_arguments import (
     MemoryForgetArguments,
@@ -165,7 +165,7 @@ class MemoryTools:
             return []
         heads = sort_newest_first(self._memory.everywhere.visible_headers(), MAX_EVERYWHERE)
         lines = [
-            f"- {EVERYWHERE_PREFIX}{to_one_line(head.path)}: {to_one_line(head.description)}"
+            f"- {EVERYWHERE_PREFIX}{to_safe_line(head.path)}: {to_safe_line(head.description)}"
             for head in heads
             if EVERYWHERE_PREFIX + head.path not in shown
         ]
@@ -227,13 +227,13 @@ class MemoryTools:
         topic = self.read_topic(arguments.path)
         trust = topic.provenance.trust
         values = {
-            "path": to_one_line(topic.path),
+            "path": to_safe_line(topic.path),
             "version": compute_topic_version(topic),
             "kind": str(topic.kind or "none"),
             "origin": str(trust)
-            + (f", “{to_one_line(topic.provenance.quote)}”" if topic.provenance.quote else ""),
+            + (f", “{to_safe_line(topic.provenance.quote)}”" if topic.provenance.quote else ""),
             "day": topic.provenance.created[:10] or "not known",
-            "description": to_one_line(topic.description),
+            "description": to_safe_line(topic.description),
             "text": cut_page(sanitize_data(topic.body), arguments.start),
         }
         return render_template(load_prompt("mcp/memory"), values, strict=True).strip()

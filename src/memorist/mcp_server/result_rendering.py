@@ -57,7 +57,7 @@ def limit_answer(text: str) -> str:
     return text[: MAX_ANSWER_CHARS - len(mark)] + mark
 
 
-def to_one_line(text: str, limit: int = 200) -> str:
+def to_safe_line(text: str, limit: int = 200) -> str:
     """Sanitize data and put it on one line of at most `limit` characters."""
     flat = " ".join(sanitize_data(text).split())
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
@@ -100,13 +100,13 @@ def render_origin(topic: Topic) -> list[str]:
         "last checked": found.verified,
         "status": found.status,
     }
-    return [f"{name}: {to_one_line(value)}" for name, value in facts.items() if value]
+    return [f"{name}: {to_safe_line(value)}" for name, value in facts.items() if value]
 
 
 def render_history(changes: Sequence[RecordedChange]) -> list[str]:
     """Render the newest changes of a memory."""
     lines = [
-        f"{format_utc_minute(each.at)}  {each.why.actor}: {to_one_line(each.why.what)}  "
+        f"{format_utc_minute(each.at)}  {each.why.actor}: {to_safe_line(each.why.what)}  "
         f"({each.id[:8]})"
         for each in changes[:MAX_LISTED_EVENTS]
     ]
@@ -117,14 +117,14 @@ def render_uses(uses: Sequence[MemoryUse]) -> list[str]:
     """Render the newest uses of a memory."""
     lines = []
     for use in list(reversed(uses))[:MAX_LISTED_EVENTS]:
-        why = f"  {to_one_line(use.why)}" if use.why else ""
+        why = f"  {to_safe_line(use.why)}" if use.why else ""
         lines.append(
-            f"{format_utc_minute(use.at)}  {use.what}, session {to_one_line(use.session, 80)}{why}"
+            f"{format_utc_minute(use.at)}  {use.what}, session {to_safe_line(use.session, 80)}{why}"
         )
     return lines or ["(never)"]
 
 
-def explain_recall(
+def render_recall_explanation(
     path: str,
     matches: Sequence[MemoryMatch],
     picks: Sequence[SelectedMemory],
@@ -136,10 +136,10 @@ def explain_recall(
     if doubts:
         return f"no: it is withheld ({'; '.join(doubts)})"
     if pick is not None:
-        return f"yes, {picks.index(pick) + 1} of {len(picks)}: {to_one_line(pick.why)}"
+        return f"yes, {picks.index(pick) + 1} of {len(picks)}: {to_safe_line(pick.why)}"
     if match is None:
         return "no: no word of the message stands in it"
     return (
         f"no: too little in common, or others come before it "
-        f"({to_one_line(match.why) or 'no word'})"
+        f"({to_safe_line(match.why) or 'no word'})"
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.errors import NothingToDo
-from memorist.mcp_server.result_rendering import cut_page, sanitize_data, to_one_line
+from memorist.mcp_server.result_rendering import cut_page, sanitize_data, to_safe_line
 from memorist.mcp_server.tool_arguments import SessionReadArguments, SessionSearchArguments
 from memorist.models.embedder import find_embedder
 from memorist.recall.passages import Passage, excerpt_around, format_day
@@ -36,10 +36,10 @@ def search_sessions(
     for each in found:
         turn = each.passage
         lines.append(
-            f"## {format_day(turn.at)} session {to_one_line(each.session)} line {turn.line}"
+            f"## {format_day(turn.at)} session {to_safe_line(each.session)} line {turn.line}"
         )
         for who, text in _parts(turn):
-            lines.append(f"{who}: {to_one_line(excerpt_around(text, words, EXCERPT_CHARS), 400)}")
+            lines.append(f"{who}: {to_safe_line(excerpt_around(text, words, EXCERPT_CHARS), 400)}")
     return _frame("\n".join(lines))
 
 
@@ -54,7 +54,7 @@ def read_session(path: Path, root: Path, arguments: SessionReadArguments) -> str
         index.close()
     if not turns:
         raise NothingToDo("no session of this project begins so, or it ends before that line")
-    parts = [f"session {to_one_line(id)}"]
+    parts = [f"session {to_safe_line(id)}"]
     for turn in turns:
         parts.append(f"## {format_day(turn.at)} line {turn.line}")
         parts += [f"{who}: {sanitize_data(text)}" for who, text in _parts(turn)]

@@ -40,7 +40,7 @@ def should_use_answer_form(model: Model, settings: ModelSettings, *, shares: boo
     return near or (settings.forms == "always" and not shares)
 
 
-def refuses_schema(format: str, body: JsonObject, failure: CallFailure) -> bool:
+def is_answer_schema_refused(format: str, body: JsonObject, failure: CallFailure) -> bool:
     """Whether a server says that it cannot hold the answer to this request to its schema."""
     return (
         SCHEMA_KEYS[format] in body
@@ -50,6 +50,6 @@ def refuses_schema(format: str, body: JsonObject, failure: CallFailure) -> bool:
     )
 
 
-def remove_schema(format: str, body: JsonObject) -> JsonObject:
+def remove_answer_schema(format: str, body: JsonObject) -> JsonObject:
     """The body without the schema of its answer: the prompt names the form too."""
     return {key: value for key, value in body.items() if key != SCHEMA_KEYS[format]}

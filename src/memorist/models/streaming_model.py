@@ -15,7 +15,7 @@ from memorist.core.token_count import estimate_text_tokens
 from memorist.errors import FormatError, ModelError, ModelRefused, ModelUnavailable
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.request_codec import REPEATED_REASON
-from memorist.models.answer_schema import refuses_schema, remove_schema
+from memorist.models.answer_schema import is_answer_schema_refused, remove_answer_schema
 from memorist.models.call_failure import (
     CallFailure,
     is_context_too_long,
@@ -142,11 +142,13 @@ class StreamingModel(ABC):
         """
         body = cap_output_limit(body, self._settings)
         if not self._takes_schemas:
-            body = remove_schema(self._format, body)
+            body = remove_answer_schema(self._format, body)
         outcome = await self._attempt(body)
-        if isinstance(outcome, CallFailure) and refuses_schema(self._format, body, outcome):
+        if isinstance(outcome, CallFailure) and is_answer_schema_refused(
+            self._format, body, outcome
+        ):
             self._takes_schemas = False
-            outcome = await self._attempt(remove_schema(self._format, body))
+            outcome = await self._attempt(remove_answer_schema(self._format, body))
         if isinstance(outcome, CallFailure) and is_context_too_long(outcome):
             self.learn_window(outcome.size.window)
         report = (

@@ -560,7 +560,7 @@ def _notes_address(id: str, turn: int) -> str:
     return build_view_address("session-notes", id=id, turn=turn)
 
 
-def build_session_notes(id: str, turn: int | None) -> PageView:
+def build_session_notes_view(id: str, turn: int | None) -> PageView:
     """The notes of a session as its structure proves them when a turn ended, beside those of the
     turn before.
     """

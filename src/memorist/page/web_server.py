@@ -65,7 +65,7 @@ def _build_view(name: str, query: Query) -> PageView:
     turn = query.get("turn", "")
     views: dict[str, Callable[[], PageView]] = {
         "sessions": lambda: session_views.build_sessions(query.get("q", "").strip(), page),
-        "session-notes": lambda: session_views.build_session_notes(
+        "session-notes": lambda: session_views.build_session_notes_view(
             query.get("id", ""), int(turn) if turn else None
         ),
         "message": lambda: session_views.build_message(

@@ -32,7 +32,7 @@ from memorist.proxy.conversation_matching import (
 )
 from memorist.proxy.conversation_store import ConversationStore
 from memorist.proxy.header_rules import hash_caller
-from memorist.proxy.provider_routing import Route
+from memorist.proxy.provider_routing import ProviderRoute
 from memorist.proxy.proxy_session_pool import (
     EngineCallFailed,
     PreparedRequest,
@@ -126,7 +126,7 @@ class CallPipeline:
         return found
 
     async def prepare(
-        self, route: Route, headers: Mapping[str, str], raw: bytes, tenant: str = ""
+        self, route: ProviderRoute, headers: Mapping[str, str], raw: bytes, tenant: str = ""
     ) -> PreparedCall:
         """Prepare a model call of a tenant with this body.
 
@@ -161,7 +161,7 @@ class CallPipeline:
         )
 
     async def _identify(
-        self, route: Route, headers: Mapping[str, str], raw: bytes, tenant: str
+        self, route: ProviderRoute, headers: Mapping[str, str], raw: bytes, tenant: str
     ) -> tuple[ConversationCall | UnrelatedCall, RequestBody]:
         """Find the conversation of a request, and parse its body; a large one is parsed in a
         thread, so that other requests go on. Raises EngineCallFailed.

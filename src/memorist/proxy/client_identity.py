@@ -79,7 +79,7 @@ class _ClaudeUserMetadata(Struct, frozen=True):
 
 def identify_client(headers: Mapping[str, str], body: RequestBody) -> ClientIdentity:
     """Identify the sender of a model call. `headers` have lower-case names."""
-    headers = {name: decode_header(value) for name, value in headers.items()}
+    headers = {name: decode_header_value(value) for name, value in headers.items()}
     project = headers.get("x-memorist-project")
     if headers.get("x-memorist", "").strip().lower() == "off":
         return ClientIdentity(unrelated_reason="the client asked for it")
@@ -96,7 +96,7 @@ def identify_client(headers: Mapping[str, str], body: RequestBody) -> ClientIden
     return found if project is None else msgspec.structs.replace(found, project=project)
 
 
-def decode_header(value: str) -> str:
+def decode_header_value(value: str) -> str:
     """A header value, which may not be UTF-8, as text that can be stored; distinct values stay
     distinct.
     """

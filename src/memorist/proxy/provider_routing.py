@@ -25,7 +25,7 @@ _FORMAT_UPSTREAMS = {
 """The upstream of a format where the path names none."""
 
 
-class Route(Struct, frozen=True, kw_only=True):
+class ProviderRoute(Struct, frozen=True, kw_only=True):
     """Where a request goes."""
 
     upstream: str
@@ -36,9 +36,9 @@ class Route(Struct, frozen=True, kw_only=True):
     """The wire format of a model call; empty for any other request."""
 
 
-def find_route(
+def find_provider_route(
     method: str, target: str, headers: Mapping[str, str], upstreams: Mapping[str, str]
-) -> Route:
+) -> ProviderRoute:
     """Find the route of a request with this target (path and query).
 
     `headers` have lower-case names.
@@ -53,7 +53,7 @@ def find_route(
     below = f"/{rest}" if named else path
     format = _detect_format(below) if method == "POST" else ""
     upstream = named or _default_upstream(format, headers, upstreams)
-    return Route(upstream=upstream, path=below + mark + query, format=format)
+    return ProviderRoute(upstream=upstream, path=below + mark + query, format=format)
 
 
 _ESCAPED = re.compile("%(?:[uU]00)?([0-9a-fA-F]{2})")

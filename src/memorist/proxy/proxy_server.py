@@ -28,7 +28,7 @@ from memorist.proxy.body_limit import BodyTooSlow
 from memorist.proxy.call_pipeline import CallPipeline
 from memorist.proxy.header_rules import check_host, check_token
 from memorist.proxy.heavy_work_process import HeavyWorkProcess
-from memorist.proxy.provider_routing import find_route, has_dot_segment
+from memorist.proxy.provider_routing import find_provider_route, has_dot_segment
 from memorist.proxy.proxy_metrics import CONTENT_TYPE, ProxyMetrics
 from memorist.proxy.proxy_session_pool import ProxyEngines
 from memorist.proxy.tenant_lookup import Tenancy, find_tenant
@@ -36,8 +36,8 @@ from memorist.proxy.upstream_exchange import (
     MAX_HEADER_BYTES,
     ExchangeDependencies,
     ProxyExchange,
-    Upstream,
     UpstreamCallFailed,
+    UpstreamConnectionPool,
 )
 from memorist.safety.server_access import LOOPBACK_NAMES, is_same_token
 from memorist.settings import ProxySettings
@@ -76,7 +76,7 @@ class Proxy:
         self._settings = settings
         self._token = token
         self._tenancy = tenancy
-        self._upstream = Upstream(settings)
+        self._upstream = UpstreamConnectionPool(settings)
         self._metrics = ProxyMetrics()
         self.pipeline = CallPipeline(ProxyEngines(engines), settings)
 
@@ -97,7 +97,7 @@ class Proxy:
         refused = refused or check_token(headers, self._token, tenant, self._tenancy)
         if refused is not None:
             return _error_response(*refused)
-        way = find_route(
+        way = find_provider_route(
             request.method, _request_target(request), headers, self._settings.upstreams
         )
         if not way.upstream:

@@ -13,7 +13,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from memorist.errors import FormatError
-from memorist.proxy.body_limit import read_body
+from memorist.proxy.body_limit import read_request_body
 from memorist.proxy.call_pipeline import CallPipeline, PreparedCall
 from memorist.proxy.header_rules import (
     HeaderPairs,
@@ -21,7 +21,7 @@ from memorist.proxy.header_rules import (
     filter_reply_headers,
     filter_request_headers,
 )
-from memorist.proxy.provider_routing import Route, join_url
+from memorist.proxy.provider_routing import ProviderRoute, join_url
 from memorist.proxy.upstream_reply import decompress_body, is_context_overflow
 from memorist.settings import ProxySettings
 
@@ -56,7 +56,7 @@ async def _on_connection_reused(session: object, use: SimpleNamespace, params: o
     use.trace_request_ctx.is_reused = True
 
 
-class Upstream:
+class UpstreamConnectionPool:
     """Pooled connections to the providers. Construct it inside a running loop."""
 
     def __init__(self, settings: ProxySettings) -> None:
@@ -142,7 +142,7 @@ class ExchangeDependencies(Struct, frozen=True, kw_only=True):
     """What an exchange needs from its proxy."""
 
     pipeline: CallPipeline
-    upstream: Upstream
+    upstream: UpstreamConnectionPool
     settings: ProxySettings
     tenant: str = ""
 
@@ -154,7 +154,7 @@ class ProxyExchange:
         self,
         request: web.BaseRequest,
         headers: Mapping[str, str],
-        route: Route,
+        route: ProviderRoute,
         dependencies: ExchangeDependencies,
     ) -> None:
         self._dependencies = dependencies
@@ -173,7 +173,7 @@ class ProxyExchange:
         if not self._route.format:
             return await self._relay(await self._pass_through(None), None)
         limit = self._dependencies.settings.body_bytes
-        raw, whole = await read_body(self._request.content, limit)
+        raw, whole = await read_request_body(self._request.content, limit)
         if not whole:
             self.outcome = "passed: it is too large to be read"
             return await self._relay(await self._pass_through(raw), None)

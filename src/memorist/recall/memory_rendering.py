@@ -16,7 +16,7 @@ from memorist.auto_memory.client_rules import ClientRuleMatch
 from memorist.auto_memory.memory_file import Topic, Trust
 from memorist.auto_memory.memory_index import parse_pointer_target, render_pointer
 from memorist.auto_memory.memory_manifest import MemoryHeader
-from memorist.auto_memory.team_memory import TEAM_INDEX_HEADING, is_shared
+from memorist.auto_memory.team_memory import TEAM_INDEX_HEADING, is_team_path
 from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.auto_memory.write_evidence import normalize_for_comparison
 from memorist.core.prompt_templates import render_template
@@ -232,7 +232,7 @@ def group_index_by_origin(
     private, _, team = index.partition(f"{TEAM_INDEX_HEADING}\n")
     lines = [(parse_pointer_target(line).strip("<>"), line) for line in private.splitlines()]
     for path, line in lines:
-        head = None if is_shared(path) else headers.get(path)
+        head = None if is_team_path(path) else headers.get(path)
         if head is None:
             own.append(line)
         elif head.trust in USER_TRUST:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from memorist.auto_memory.memory_manifest import MemoryHeader, render_manifest
-from memorist.core.json_answer import find_largest_json_object, find_object_with_any_key
+from memorist.core.json_answer import find_json_object_with_any_key, find_largest_json_object
 from memorist.core.prompt_templates import render_template
 from memorist.core.truncation import truncate_middle
 from memorist.forks.fork_spec import (
@@ -121,7 +121,9 @@ def parse_selection(answer: str, allowed: Collection[str], limit: int) -> tuple[
     A mark in front of a name, as the manifest's lines have it, is left out. None for an answer that
     is no choice: without such a JSON object, or with names of which none is known.
     """
-    found = find_object_with_any_key(find_largest_json_object(answer), "selected_memories") or {}
+    found = (
+        find_json_object_with_any_key(find_largest_json_object(answer), "selected_memories") or {}
+    )
     names = found.get("selected_memories")
     if not isinstance(names, list):
         return None

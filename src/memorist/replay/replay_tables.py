@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import structs
 
-from memorist.core.markdown import parse_outline
+from memorist.core.markdown import parse_markdown_outline
 from memorist.core.token_count import estimate_text_tokens
 from memorist.formats.transcript_format import FORMAT_TITLES
 from memorist.replay.replay_results import NotesUpdateRecord, ReceiptTotals, SessionRecord
@@ -54,7 +54,7 @@ def _build_table(
 
 def get_session_title(session: SessionRecord) -> str:
     """The title in the notes, else the file's own, else the session's id or the file's name."""
-    for section in parse_outline(session.notes).sections:
+    for section in parse_markdown_outline(session.notes).sections:
         if section.title.lower() == "session title":
             lines = (line.strip() for line in section.body.splitlines())
             found = next(

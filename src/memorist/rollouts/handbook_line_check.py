@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from memorist.auto_memory.quotation_proof import split_sentences
+from memorist.auto_memory.quotation_proof import split_sentences_by_line
 from memorist.auto_memory.statements.statement_similarity import (
     extract_content_words,
     keeps_denials_and_order,
@@ -161,7 +161,7 @@ class ModelWrittenLineReview:
         """The text without the sentences that may not stand and are not there already."""
         kept = []
         for line in text.split("\n"):
-            sentences = list(split_sentences(line))
+            sentences = list(split_sentences_by_line(line))
             good = [
                 each
                 for each in sentences

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.quotation_proof import split_sentences
+from memorist.auto_memory.quotation_proof import split_sentences_by_line
 from memorist.auto_memory.statements.statement_similarity import (
     SIMILAR_SHARE,
     find_nearest,
@@ -210,7 +210,7 @@ def _is_good_topic(
     fresh = [
         each.strip()
         for line in topic.text.split("\n")
-        for each in split_sentences(line)
+        for each in split_sentences_by_line(line)
         if each.strip() and each.strip() not in present
     ]
     return not [each for each in fresh if not lines.accept_line(each, "a topic in the summary")]

@@ -17,7 +17,7 @@ from memorist.rollouts.session_eligibility import EligibilityVerdict, judge_roll
 from memorist.settings import RolloutsSettings
 from memorist.store.dead_workers import release_dead_leases
 from memorist.store.extract_rows import RolloutExtract, prune_extracts
-from memorist.store.job_claim_rules import ClaimRefused, JobClaim, JobKind, LeasePolicy
+from memorist.store.job_claim_rules import JobClaim, JobClaimRefused, JobKind, LeasePolicy
 from memorist.store.job_claims import (
     FinishOutcome,
     claim_consolidation,
@@ -63,7 +63,7 @@ class JobNotClaimed(Struct, frozen=True, kw_only=True, tag="waits"):
     """A job that could not be claimed."""
 
     kind: JobKind
-    refused: ClaimRefused
+    refused: JobClaimRefused
 
 
 JobEvent = JobFinished | JobNotClaimed
@@ -220,7 +220,7 @@ async def run_extraction_round(
             outcome = await extract_one_rollout(
                 dependencies, waiting.popleft(), worker=f"{worker}#{number}"
             )
-            if isinstance(outcome, ClaimRefused) and outcome.why == "full":
+            if isinstance(outcome, JobClaimRefused) and outcome.why == "full":
                 # Others are at their work; what is left is theirs, or the next round's.
                 return
 
@@ -235,7 +235,7 @@ async def run_extraction_round(
 
 async def extract_one_rollout(
     dependencies: WorkerDependencies, thread: Rollout, *, worker: str
-) -> JobFinished | ClaimRefused:
+) -> JobFinished | JobClaimRefused:
     """Run stage one of a session if it can be claimed.
 
     A failure is recorded and reported, not raised. Raises StoreError.
@@ -243,7 +243,7 @@ async def extract_one_rollout(
     claim = claim_extraction(
         dependencies.state, thread.id, thread.updated, worker=worker, terms=dependencies.terms
     )
-    if isinstance(claim, ClaimRefused):
+    if isinstance(claim, JobClaimRefused):
         return _defer(dependencies, "extract", claim)
 
     async def job() -> JobOutcome:
@@ -266,13 +266,13 @@ async def extract_one_rollout(
 
 async def consolidate_once(
     dependencies: WorkerDependencies, *, worker: str
-) -> JobFinished | ClaimRefused:
+) -> JobFinished | JobClaimRefused:
     """Run stage two if it can be claimed.
 
     A failure is recorded and reported, not raised. Raises StoreError.
     """
     claim = claim_consolidation(dependencies.state, worker=worker, terms=dependencies.terms)
-    if isinstance(claim, ClaimRefused):
+    if isinstance(claim, JobClaimRefused):
         return _defer(dependencies, "consolidate", claim)
 
     async def job() -> JobOutcome:
@@ -284,7 +284,9 @@ async def consolidate_once(
     return await _run_job(dependencies, claim, job)
 
 
-def _defer(dependencies: WorkerDependencies, kind: JobKind, refused: ClaimRefused) -> ClaimRefused:
+def _defer(
+    dependencies: WorkerDependencies, kind: JobKind, refused: JobClaimRefused
+) -> JobClaimRefused:
     if refused.why != "up to date":
         dependencies.on_event(JobNotClaimed(kind=kind, refused=refused))
     return refused

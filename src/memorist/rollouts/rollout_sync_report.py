@@ -10,7 +10,7 @@ from memorist.core.utc_time import format_utc_minute
 from memorist.rollouts.job_worker import JobEvent, JobFinished
 from memorist.rollouts.session_sources import SkippedFile
 from memorist.store.extract_rows import StoredExtract
-from memorist.store.job_claim_rules import ClaimRefused
+from memorist.store.job_claim_rules import JobClaimRefused
 
 
 class UnextractedSession(Struct, frozen=True):
@@ -63,7 +63,7 @@ def split_finished_and_waiting(
     return done, tuple(waits)
 
 
-def _deferral_reason(refused: ClaimRefused) -> str:
+def _deferral_reason(refused: JobClaimRefused) -> str:
     """Return the reason for the user.
 
     A wait after a failure says so, lest the old reason be taken for a new one.

@@ -95,7 +95,7 @@ _DEMANDS = lazy_pattern(
 """Says how something is to be done: a wish, which no title stands for."""
 
 
-class Lesson(Struct, frozen=True, kw_only=True):
+class SessionLesson(Struct, frozen=True, kw_only=True):
     """One entry: what kind it is of, its text, and the turn of the session in which it came up."""
 
     section: str
@@ -111,7 +111,7 @@ def choose_lessons(
     log: TaskLogBuilder,
     tasks: Sequence[TaskRecord],
     titles: Collection[str] = (),
-) -> list[Lesson]:
+) -> list[SessionLesson]:
     """Return the lessons of these tasks within `SESSION_TOKENS`, in the session's order; a request
     that the `titles` of the tasks tell is none.
     """
@@ -138,7 +138,7 @@ def choose_lessons(
             if len(parts) < len(ask.sentences) and not _tells(parts):
                 continue
             found.append(
-                Lesson(
+                SessionLesson(
                     section=section,
                     text=f"“{_join_sentences(parts, len(ask.sentences))}”",
                     turn=ask.turn,
@@ -150,7 +150,7 @@ def choose_lessons(
             if not whole or not _stands_alone(whole):
                 continue
             found.append(
-                Lesson(
+                SessionLesson(
                     section=section,
                     text=f"{REPORTED_PREFIX}{_join_sentences(whole, 0)}",
                     turn=position,
@@ -159,7 +159,9 @@ def choose_lessons(
             )
         else:
             found += [
-                Lesson(section=section, text=each.text, turn=each.order[0], line=each.order[2])
+                SessionLesson(
+                    section=section, text=each.text, turn=each.order[0], line=each.order[2]
+                )
                 for each in parts
             ]
     return sorted(found, key=lambda each: each.turn)

@@ -21,7 +21,7 @@ from memorist.rollouts.job_worker import (
 )
 from memorist.store.dead_workers import release_dead_leases
 from memorist.store.extract_rows import prune_extracts
-from memorist.store.job_claim_rules import GLOBAL_KEY, ClaimRefused, JobKind
+from memorist.store.job_claim_rules import GLOBAL_KEY, JobClaimRefused, JobKind
 from memorist.store.job_claims import list_jobs
 from memorist.store.rollout_rows import find_extraction_progress
 from memorist.store.task_queue import JobQueue, PerformJob
@@ -135,7 +135,7 @@ def build_job_performer(
                 outcome := await extract_one_rollout(
                     dependencies, standing.rollout, worker=f"{task}@{worker}"
                 ),
-                ClaimRefused,
+                JobClaimRefused,
             )
             and outcome.why == "full"
         ):
@@ -158,7 +158,7 @@ def _is_extraction_running(dependencies: WorkerDependencies, pace: SharedWorkerI
 
 
 def _retry_delay(
-    dependencies: WorkerDependencies, outcome: JobFinished | ClaimRefused
+    dependencies: WorkerDependencies, outcome: JobFinished | JobClaimRefused
 ) -> float | None:
     """Return seconds until the job is retried: after a timed wait or a failure.
 

@@ -7,7 +7,7 @@ import re
 import msgspec
 from msgspec import Struct
 
-from memorist.core.json_answer import find_largest_json_object, find_object_with_any_key
+from memorist.core.json_answer import find_json_object_with_any_key, find_largest_json_object
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject
 from memorist.rollouts.raw_memory import parse_raw_memory
@@ -102,7 +102,7 @@ def _parse_loose_answer(body: str) -> StageOneAnswer | None:
 
 def _parse_repaired_answer(body: str) -> StageOneAnswer | None:
     """An answer with comments, trailing commas or single quotes, or inside another object."""
-    found = find_object_with_any_key(
+    found = find_json_object_with_any_key(
         find_largest_json_object(body), "raw_memory", "rollout_summary", "rollout_slug"
     )
     try:

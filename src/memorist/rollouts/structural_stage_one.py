@@ -38,7 +38,7 @@ from memorist.rollouts.session_evidence import render_line_pointer
 from memorist.rollouts.session_lessons import (
     COMMANDS_SECTION,
     CORRECTED_PREFIX,
-    Lesson,
+    SessionLesson,
     choose_lessons,
 )
 from memorist.rollouts.task_log import CHECKS, SHIPPING, TaskLogBuilder, TaskRecord, UserRequest
@@ -317,7 +317,7 @@ def combine_outcomes(outcomes: Sequence[TaskOutcome]) -> TaskOutcome:
     return "partial" if found & {"success", "partial"} else "uncertain"
 
 
-def _build_task(note: TaskRecord, thread: Rollout, here: Sequence[Lesson]) -> RawMemoryTask:
+def _build_task(note: TaskRecord, thread: Rollout, here: Sequence[SessionLesson]) -> RawMemoryTask:
     name = derive_task_name(note)
     known = [each for each in here if each.section == RESULTS_SECTION]
     asked = [each for each in here if each.section == TASK_SECTION and not _is_correction(each)]
@@ -400,11 +400,11 @@ def has_entries(task: RawMemoryTask) -> bool:
     return bool(task.preferences or task.knowledge or task.failures or task.references)
 
 
-def _is_correction(lesson: Lesson) -> bool:
+def _is_correction(lesson: SessionLesson) -> bool:
     return lesson.act is MessageTaskEffect.CORRECTS
 
 
-def _build_lesson_bullet(lesson: Lesson, note: TaskRecord) -> MemoryBullet:
+def _build_lesson_bullet(lesson: SessionLesson, note: TaskRecord) -> MemoryBullet:
     if lesson.section == TASK_SECTION:
         said = next((each for each in note.requests if each.turn == lesson.turn), None)
         is_own = said is None or _is_within(lesson.text, said.own)

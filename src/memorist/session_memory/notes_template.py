@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from memorist.core.markdown import MarkdownOutline, MarkdownSection, parse_outline
+from memorist.core.markdown import MarkdownOutline, MarkdownSection, parse_markdown_outline
 from memorist.core.token_count import estimate_text_tokens
 
 STRUCTURAL_MARK = "<!-- structural -->"
@@ -45,7 +45,7 @@ def parse_template_sections(template: str) -> tuple[TemplateSection, ...]:
     """The sections of a template."""
     return tuple(
         TemplateSection(section.header, _find_hint(section.body))
-        for section in parse_outline(template).sections
+        for section in parse_markdown_outline(template).sections
     )
 
 
@@ -56,7 +56,7 @@ def _find_hint(body: str) -> str:
 
 @lru_cache(maxsize=16)
 def _template_outline(template: str) -> MarkdownOutline:
-    return parse_outline(template)
+    return parse_markdown_outline(template)
 
 
 def parse_section_bodies(text: str, template: str) -> dict[str, str]:
@@ -64,7 +64,7 @@ def parse_section_bodies(text: str, template: str) -> dict[str, str]:
     missing.
     """
     shape = parse_template_sections(template)
-    parsed = parse_outline(text, [frame.title for frame in shape])
+    parsed = parse_markdown_outline(text, [frame.title for frame in shape])
     found: dict[str, str] = {}
     for section in parsed.sections:
         frame = _matching_section(section, shape)
@@ -138,7 +138,7 @@ def repair_notes(before: str, after: str, template: str) -> RepairedNotes:
 
 
 def _is_intact(text: str, shape: tuple[TemplateSection, ...]) -> bool:
-    parsed: MarkdownOutline = parse_outline(text)
+    parsed: MarkdownOutline = parse_markdown_outline(text)
     if [section.header for section in parsed.sections] != [frame.header for frame in shape]:
         return False
     return all(

@@ -236,7 +236,7 @@ def render_user_requests(ledger: TranscriptLedger, lines: list[NoteLine]) -> str
         whole = len(ask.sentences) or 1
         times = f" (×{ask.times})" if ask.times > 1 else ""
         stopped = " (interrupted)" if ask.interrupted else ""
-        out.append(f"- {how}{join_lines(chosen, whole)}{times}{stopped}")
+        out.append(f"- {how}{join_note_lines(chosen, whole)}{times}{stopped}")
     return "\n".join(out)
 
 
@@ -245,10 +245,10 @@ def render_results(lines: list[NoteLine]) -> str:
     turns: dict[int, list[NoteLine]] = {}
     for each in sorted(lines, key=lambda each: each.order):
         turns.setdefault(each.order[0], []).append(each)
-    return "\n".join(f"- {join_lines(found, 0)}" for found in turns.values())
+    return "\n".join(f"- {join_note_lines(found, 0)}" for found in turns.values())
 
 
-def join_lines(parts: list[NoteLine], whole: int) -> str:
+def join_note_lines(parts: list[NoteLine], whole: int) -> str:
     """Join sentences: adjacent ones on one line, list items on their own lines, tables below an
     empty line, gaps as an ellipsis.
 

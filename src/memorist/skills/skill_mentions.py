@@ -75,7 +75,7 @@ def find_mentions(text: str, skills: Sequence[Skill], cwd: str = "") -> SkillMen
     usable = [skill for skill in skills if skill.mentionable]
     if not usable or ("$" not in text and "@" not in text and "](" not in text):
         return SkillMentions()
-    prose = blank_code(text)
+    prose = mask_code(text)
     found: list[tuple[int, Skill]] = []
     for link in _LINK.finditer(prose):
         target = _resolve_link(link[1] or link[2], usable, cwd)
@@ -143,7 +143,7 @@ def _unescape(escapes: re.Match[str]) -> str:
     return bytes.fromhex(escapes[0].replace("%", "")).decode("utf-8", "replace")
 
 
-def blank_code(text: str) -> str:
+def mask_code(text: str) -> str:
     """Blank fenced code and backtick spans; the length stays the same.
 
     An open fence reaches to the end.

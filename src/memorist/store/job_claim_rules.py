@@ -91,7 +91,7 @@ class JobClaim(Struct, frozen=True, kw_only=True):
     """No attempt follows if this one fails."""
 
 
-class ClaimRefused(Struct, frozen=True, kw_only=True):
+class JobClaimRefused(Struct, frozen=True, kw_only=True):
     """Why a job cannot be claimed now, and from when it can; `until` None means not by waiting
     alone.
     """
@@ -132,7 +132,7 @@ def expire_dead_job(job: Job) -> Job:
 
 def find_extraction_refusal(
     job: Job, watermark: int, *, running: int, terms: LeasePolicy, now: int
-) -> ClaimRefused | None:
+) -> JobClaimRefused | None:
     """Why a thread's job, its dead worker buried, cannot be claimed for work as new as `watermark`;
     None when it can.
 
@@ -141,34 +141,34 @@ def find_extraction_refusal(
     """
     newer = watermark > job.watermark
     if job.last_success is not None and job.last_success >= watermark:
-        return ClaimRefused(key=job.key, why="up to date")
+        return JobClaimRefused(key=job.key, why="up to date")
     if is_leased(job, terms, now):
-        return ClaimRefused(
+        return JobClaimRefused(
             key=job.key, why="running", until=job.lease_until, reason=f"{job.worker} is at it"
         )
     if not newer and job.retries_left <= 0:
-        return ClaimRefused(key=job.key, why="exhausted", reason=job.last_error or "")
+        return JobClaimRefused(key=job.key, why="exhausted", reason=job.last_error or "")
     if not newer and is_future_within(job.retry_at, now, terms.retry_seconds):
-        return ClaimRefused(
+        return JobClaimRefused(
             key=job.key, why="backoff", until=job.retry_at, reason=job.last_error or ""
         )
     if running >= terms.max_running:
-        return ClaimRefused(
+        return JobClaimRefused(
             key=job.key, why="full", reason=f"{running} of {terms.max_running} are running"
         )
     return None
 
 
-def find_consolidation_refusal(job: Job, terms: LeasePolicy, now: int) -> ClaimRefused | None:
+def find_consolidation_refusal(job: Job, terms: LeasePolicy, now: int) -> JobClaimRefused | None:
     """Why the consolidation cannot be claimed; None when it can. Exhausted retries never block it;
     it waits after a failure and after a success.
     """
     if is_future_within(job.retry_at, now, terms.retry_seconds):
-        return ClaimRefused(
+        return JobClaimRefused(
             key=job.key, why="backoff", until=job.retry_at, reason=job.last_error or ""
         )
     if is_leased(job, terms, now):
-        return ClaimRefused(
+        return JobClaimRefused(
             key=job.key, why="running", until=job.lease_until, reason=f"{job.worker} is running it"
         )
     ready = (
@@ -177,5 +177,5 @@ def find_consolidation_refusal(job: Job, terms: LeasePolicy, now: int) -> ClaimR
         else None
     )
     if is_future_within(ready, now, terms.cooldown_seconds):
-        return ClaimRefused(key=job.key, why="cooldown", until=ready)
+        return JobClaimRefused(key=job.key, why="cooldown", until=ready)
     return None

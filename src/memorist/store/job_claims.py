@@ -16,9 +16,9 @@ import msgspec
 from memorist.store.extract_rows import RolloutExtract, remove_extract, save_extract_if_newest
 from memorist.store.job_claim_rules import (
     GLOBAL_KEY,
-    ClaimRefused,
     Job,
     JobClaim,
+    JobClaimRefused,
     JobFailure,
     JobKind,
     LeasePolicy,
@@ -92,7 +92,7 @@ _SELECT_RUNNING = (
 
 def claim_extraction(
     state: StateDatabase, thread: str, watermark: int, *, worker: str, terms: LeasePolicy
-) -> JobClaim | ClaimRefused:
+) -> JobClaim | JobClaimRefused:
     """Claim stage one of a rollout, whose newest content is `watermark`. A worker that already
     holds the claim takes over from its dead predecessor.
 
@@ -101,7 +101,7 @@ def claim_extraction(
     seen = state.query(_SELECT_REACHED, {"thread": thread})[0]
     if max(seen["extracted"], seen["reached"]) >= watermark:
         # Checked without the writer's lock: most of what a scan tries is done already.
-        return ClaimRefused(key=thread, why="up to date")
+        return JobClaimRefused(key=thread, why="up to date")
     with state.transaction():
         now = state.now()
         job = _expire_dead_worker(
@@ -115,7 +115,7 @@ def claim_extraction(
 
 def claim_consolidation(
     state: StateDatabase, *, worker: str, terms: LeasePolicy
-) -> JobClaim | ClaimRefused:
+) -> JobClaim | JobClaimRefused:
     """Claim stage two, of which there is one. Raises StoreError."""
     with state.transaction():
         now = state.now()

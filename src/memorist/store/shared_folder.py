@@ -105,9 +105,9 @@ def _move_staged(folder: Path) -> None:
     try:
         if (staged / _RECORD).exists():
             new = read_record(staged).files
-            for path in set(list_files(folder)) - set(new):
+            for path in set(list_folder_files(folder)) - set(new):
                 remove_if_exists(disk, folder / path)
-            for path in set(list_files(staged)) & set(new):
+            for path in set(list_folder_files(staged)) & set(new):
                 make_folders((folder / path).parent)
                 (staged / path).replace(folder / path)
             (staged / _RECORD).replace(folder / _RECORD)
@@ -116,7 +116,7 @@ def _move_staged(folder: Path) -> None:
         raise to_store_error("replace", folder, error) from error
 
 
-def list_files(folder: Path) -> list[str]:
+def list_folder_files(folder: Path) -> list[str]:
     """The files of a session's folder that are shared, by their paths in it."""
     found = [path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file()]
     return [

@@ -37,7 +37,7 @@ from memorist.store.shared_folder import (
     FileState,
     FolderSyncRecord,
     finish_replacing,
-    list_files,
+    list_folder_files,
     read_content_since,
     read_file_state,
     read_record,
@@ -175,7 +175,7 @@ class SharedSessions:
         if not record.attempt:
             record = replace(record, attempt=uuid4().hex)
             write_sync_record(folder, record)
-        paths = list_files(folder)
+        paths = list_folder_files(folder)
         if sum(read_file_state(folder / path).size for path in paths) > MAX_FOLDER_BYTES:
             raise StoreError(f"it has more than {MAX_FOLDER_BYTES:,} bytes")
         with self._step() as connection, cast("Any", connection.transaction()):

@@ -179,7 +179,7 @@ def open_state(setting: str, database: Path, *, waits_once: bool = False) -> Sta
     """Open the state: the file `database` for `sqlite`, a server for `postgresql://…`. A file that
     `waits_once` is a `WaitOnceConnection`. Raises SettingsError and StoreError.
     """
-    if not is_shared(setting):
+    if not is_shared_state(setting):
         return open_sqlite_state(database, waits_once=waits_once)
     try:
         module = import_module("memorist.store.postgres")
@@ -191,7 +191,7 @@ def open_state(setting: str, database: Path, *, waits_once: bool = False) -> Sta
     return state
 
 
-def is_shared(setting: str) -> bool:
+def is_shared_state(setting: str) -> bool:
     """Whether the setting names a server shared by several machines. Raises SettingsError for a
     value that is neither that nor `sqlite`.
     """

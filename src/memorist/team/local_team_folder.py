@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import MemoryChange
 from memorist.auto_memory.memory_manifest import MAX_FILE_BYTES
-from memorist.auto_memory.team_memory import TEAM_PREFIX, is_shared
+from memorist.auto_memory.team_memory import TEAM_PREFIX, is_team_path
 from memorist.errors import StoreError
 from memorist.ports import FileSystem
 from memorist.store.disk_files import read_if_exists
@@ -122,7 +122,7 @@ class LocalTeamFolder:
         staying = []
         before, self._read = self._read, {}
         for head in self._memory.headers():
-            if not is_shared(head.path):
+            if not is_team_path(head.path):
                 continue
             key = head.path.removeprefix(TEAM_PREFIX)
             data = read_if_exists(

@@ -15,7 +15,7 @@ _FIRST_SECTIONS = {"header": 0, "body": 1}
 NamedSections = dict[tuple[str, int], str]
 
 
-def split_sections(text: str) -> NamedSections:
+def split_named_sections(text: str) -> NamedSections:
     """Split into sections in order: (first line, how many of that name came before) to all lines.
 
     Joined they give the text again.
@@ -55,7 +55,7 @@ def _name_sections(parts: Sequence[list[str]]) -> NamedSections:
     return named
 
 
-def merge_texts(base: str | None, mine: str, theirs: str) -> str | None:
+def merge_memory_texts(base: str | None, mine: str, theirs: str) -> str | None:
     """Merge both changes of `base`; None if they change one section in two ways, or there is no
     common text.
     """
@@ -63,7 +63,11 @@ def merge_texts(base: str | None, mine: str, theirs: str) -> str | None:
         return mine if mine == theirs else None
     if base in (mine, theirs):
         return theirs if base == mine else mine
-    one, two, start = split_sections(mine), split_sections(theirs), split_sections(base)
+    one, two, start = (
+        split_named_sections(mine),
+        split_named_sections(theirs),
+        split_named_sections(base),
+    )
     chosen: NamedSections = {}
     for name in _merge_order(two, one):
         parts = {_strip_section(each.get(name)) for each in (one, two)}
@@ -76,7 +80,7 @@ def merge_texts(base: str | None, mine: str, theirs: str) -> str | None:
     text = _join_sections(chosen)
     # A fence that one of them leaves open would swallow what follows, and a name that is there
     # twice may change places: then it is not the two.
-    whole = _drop_empty_sections(split_sections(text)) == _drop_empty_sections(chosen)
+    whole = _drop_empty_sections(split_named_sections(text)) == _drop_empty_sections(chosen)
     return text if whole and text.strip() else None
 
 

@@ -134,7 +134,7 @@ MAX_CHANGES_PER_REQUEST = 500
 """Upper bound of changes in one request."""
 
 
-def split_batches(
+def split_changes_into_batches(
     changes: Mapping[str, RemoteChange], limit: int
 ) -> Iterator[dict[str, RemoteChange]]:
     """Split the changes into parts of at most `limit` bytes of text, sorted; a larger one goes

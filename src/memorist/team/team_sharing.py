@@ -13,7 +13,7 @@ from memorist.auto_memory.team_memory import (
     TEAM_PREFIX,
     find_kind_sharing_problem,
     get_sharing_scope,
-    is_shared,
+    is_team_path,
 )
 from memorist.auto_memory.write_result import WriteResult
 from memorist.core.text_analysis import encode_file_text
@@ -47,7 +47,7 @@ def share_memories(
 
 
 def _find_own_problem(path: str, kind: MemoryKind | None, *, convention: bool) -> str:
-    if is_shared(path):
+    if is_team_path(path):
         return "it is the team's already"
     if kind is None:
         return (

@@ -7,7 +7,7 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.team_memory import get_sharing_scope, is_shared
+from memorist.auto_memory.team_memory import get_sharing_scope, is_team_path
 from memorist.core.text_analysis import replace_surrogates
 from memorist.team.team_sync import TeamSync
 
@@ -36,7 +36,7 @@ class TeamStatus(Struct, frozen=True, kw_only=True):
 def read_team_status(memory: AutoMemory, sync: TeamSync) -> TeamStatus:
     """Read the status; nothing is sent or asked."""
     state, steps = sync.load_state(), sync.plan_pending()
-    waiting = [each for each in memory.inbox.list_proposals() if is_shared(each.path)]
+    waiting = [each for each in memory.inbox.list_proposals() if is_team_path(each.path)]
     return TeamStatus(
         remote=sync.remote.name,
         version=state.seen.version,
@@ -49,6 +49,6 @@ def read_team_status(memory: AutoMemory, sync: TeamSync) -> TeamStatus:
         could_be_shared=[
             head.path
             for head in memory.headers()
-            if not is_shared(head.path) and get_sharing_scope(head.kind) == "team"
+            if not is_team_path(head.path) and get_sharing_scope(head.kind) == "team"
         ],
     )

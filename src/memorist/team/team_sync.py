@@ -39,7 +39,7 @@ from memorist.team.local_team_folder import (
     add_incoming_text,
     add_local_copy,
 )
-from memorist.team.memory_merge import merge_texts, name_conflict_copy
+from memorist.team.memory_merge import merge_memory_texts, name_conflict_copy
 from memorist.team.merge_bases import BaseTextStore
 from memorist.team.shared_file import UnshareableMemory, compute_text_checksum
 from memorist.team.sync_difference import (
@@ -61,7 +61,7 @@ from memorist.team.team_remote import (
     RemoteState,
     TeamRemote,
     TeamRevision,
-    split_batches,
+    split_changes_into_batches,
 )
 
 MAX_PUSH_ATTEMPTS = 3
@@ -259,7 +259,7 @@ class TeamSync:
         for key, text in texts.items():
             known, mine = state.keys.get(key), local.texts.get(key)
             both = (
-                merge_texts(self._base_texts.load(known.here) if known else None, mine, text)
+                merge_memory_texts(self._base_texts.load(known.here) if known else None, mine, text)
                 if key in steps.meet and mine is not None
                 else text
             )
@@ -419,7 +419,7 @@ class TeamSync:
             else {key: RemoteChange(None, state.keys[key].there) for key in steps.remove}
         )
         self._base_texts.save(put.text for put in puts.values() if put.text is not None)
-        for batch in split_batches(puts, self._settings.body_bytes):
+        for batch in split_changes_into_batches(puts, self._settings.body_bytes):
             state = replace(
                 self._state_after_push(state, batch),
                 seen=self.remote.push_changes(batch, state.seen),

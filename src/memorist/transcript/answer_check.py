@@ -176,14 +176,14 @@ class LineCheck:
         return len(parts) > 1 and all(self._folded[part.casefold()] for part in parts)
 
 
-def join_texts(value: object) -> str:
+def join_json_texts(value: object) -> str:
     """Return all texts in the body of a request or the input of a call, without the signs that JSON
     would escape.
     """
     if isinstance(value, dict):
-        return "\n".join(map(join_texts, value.values()))
+        return "\n".join(map(join_json_texts, value.values()))
     if isinstance(value, list | tuple):
-        return "\n".join(map(join_texts, value))
+        return "\n".join(map(join_json_texts, value))
     return str(value)
 
 

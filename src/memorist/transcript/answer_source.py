@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from memorist.core.messages import Message, Origin
 from memorist.forks.fork_spec import ForkSpec
 from memorist.formats.codec_registry import find_codec
-from memorist.transcript.answer_check import LineCheck, join_texts
+from memorist.transcript.answer_check import LineCheck, join_json_texts
 
 _NOT_SAID = (Origin.TOOL, Origin.INJECTED)
 
@@ -28,12 +28,12 @@ def build_line_check(
     parent = spec.parent
     if parent is None:
         summary = spec.history_summary or ""
-        return LineCheck(join_texts([summary, known]), prompt, summary, user_words, disprove)
+        return LineCheck(join_json_texts([summary, known]), prompt, summary, user_words, disprove)
     codec = find_codec(parent.request.format)
     messages = [*codec.decode_request(parent.request.body).messages]
     if parent.reply:
         messages += codec.decode_reply(parent.reply).messages
-    shown = join_texts([parent.request.body, parent.reply, known])
+    shown = join_json_texts([parent.request.body, parent.reply, known])
     asked = (each.text for each in messages if each.origin is Origin.USER)
     return LineCheck(shown, prompt, "\n".join(_list_said(messages)), "\n".join(asked), disprove)
 
@@ -43,4 +43,4 @@ def _list_said(messages: Iterable[Message]) -> Iterator[str]:
     for message in messages:
         if message.role != "system" and message.origin not in _NOT_SAID:
             yield message.text
-        yield from (use.arguments or join_texts(use.input) for use in message.tool_uses)
+        yield from (use.arguments or join_json_texts(use.input) for use in message.tool_uses)

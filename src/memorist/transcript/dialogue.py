@@ -104,7 +104,7 @@ def _keep_link(part: re.Match[str]) -> str:
     return f"Link: {link[1]}" if link else ""
 
 
-class Dialogue:
+class SessionDialogue:
     """The dialogue of a session."""
 
     __slots__ = ("_commands", "_interrupted", "_turns", "asks", "pool", "tail")

@@ -32,7 +32,7 @@ from memorist.transcript.command_lines import (
     split_command,
 )
 from memorist.transcript.command_log import CommandLog, WorkFailure
-from memorist.transcript.dialogue import ANSWERING, Dialogue
+from memorist.transcript.dialogue import ANSWERING, SessionDialogue
 from memorist.transcript.statement_pool import COMMENT, COMMIT, EARLIER, PLAN, SAID, SHOWN, THOUGHT
 from memorist.transcript.tool_actions import (
     AskUserAction,
@@ -96,7 +96,7 @@ class SessionActions:
         "tools",
     )
 
-    def __init__(self, turns: TurnLog, commands: CommandLog, talk: Dialogue) -> None:
+    def __init__(self, turns: TurnLog, commands: CommandLog, talk: SessionDialogue) -> None:
         self._turns = turns
         self._talk = talk
         self.cwd = ""
@@ -382,7 +382,7 @@ class TranscriptLedger:
         self._unread: deque[Message] = deque()
         self._turns = TurnLog()
         commands = CommandLog()
-        self._talk = Dialogue(self._turns, commands)
+        self._talk = SessionDialogue(self._turns, commands)
         self._work = SessionActions(self._turns, commands, self._talk)
         self._work.cwd = cwd
 
@@ -393,7 +393,7 @@ class TranscriptLedger:
         return self._turns
 
     @property
-    def dialogue(self) -> Dialogue:
+    def dialogue(self) -> SessionDialogue:
         """What the user and the assistant said."""
         self._process_unread()
         return self._talk

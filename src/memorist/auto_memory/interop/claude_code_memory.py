@@ -16,7 +16,7 @@ from memorist.auto_memory.interop.dialect import (
     DialectExport,
     DialectImport,
     ExportLoss,
-    IgnoredEntry,
+    IgnoredImportEntry,
     MemoryDialect,
     claim_free_path,
     decode_text,
@@ -63,18 +63,18 @@ def _has_header(path: str, data: bytes) -> bool:
 def import_claude_code_memory(files: Mapping[str, bytes]) -> DialectImport:
     """Read every Markdown file but the index, bytes unchanged."""
     topics: list[Topic] = []
-    left: list[IgnoredEntry] = []
+    left: list[IgnoredImportEntry] = []
     used_paths = number_used_paths(files)
     for path, data in sorted(files.items()):
         why = _why_no_memory(path, data)
         if why:
-            left.append(IgnoredEntry(path, why))
+            left.append(IgnoredImportEntry(path, why))
         else:
             topics.append(parse_topic(_find_usable_path(path, used_paths), data))
     own = _count_own_lines(decode_text(files.get(INDEX_NAME, b"")))
     if own:
         left.append(
-            IgnoredEntry(
+            IgnoredImportEntry(
                 INDEX_NAME,
                 f"{own} lines of the index point to no file; a memory has a file of its own",
             )

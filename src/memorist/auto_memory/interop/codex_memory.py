@@ -18,7 +18,7 @@ from memorist.auto_memory.interop.dialect import (
     DialectImport,
     ExportLoss,
     HeadedSection,
-    IgnoredEntry,
+    IgnoredImportEntry,
     MemoryDialect,
     build_export_losses,
     claim_free_path,
@@ -82,7 +82,7 @@ class CodexFileMemories(Struct, frozen=True):
 
     topics: list[Topic]
     folders: dict[str, tuple[str, ...]]
-    ignored: list[IgnoredEntry]
+    ignored: list[IgnoredImportEntry]
 
 
 def parse_handbook_groups(text: str) -> tuple[list[HeadedSection], list[CodexTaskGroup]]:
@@ -149,14 +149,14 @@ def read_codex_summary(path: str, text: str, used_paths: dict[str, int]) -> Code
             )
         elif above != CONTENTS:
             found.ignored.append(
-                IgnoredEntry(
+                IgnoredImportEntry(
                     f"{path}: {part.title or 'its beginning'}",
                     "a section that the layout does not name",
                 )
             )
         elif part.level <= 2:
             found.ignored.append(
-                IgnoredEntry(f"{path}: {part.title}", "a table of contents of the handbook")
+                IgnoredImportEntry(f"{path}: {part.title}", "a table of contents of the handbook")
             )
     return found
 
@@ -182,7 +182,7 @@ def read_codex_handbook(path: str, text: str, used_paths: dict[str, int]) -> Cod
     found = CodexFileMemories([], {}, [])
     before, groups = parse_handbook_groups(text)
     found.ignored.extend(
-        IgnoredEntry(
+        IgnoredImportEntry(
             f"{path}: {part.title or 'its beginning'}", "it stands before the first task group"
         )
         for part in before
@@ -216,7 +216,7 @@ def _add_group(
     found.folders.update({topic.path: group.folders for topic in topics if group.folders})
     if tasks:
         found.ignored.append(
-            IgnoredEntry(
+            IgnoredImportEntry(
                 f"{path}: {group.title}",
                 f"{tasks} sections tell of sessions and their files, which are evidence and no "
                 f"memory",
@@ -271,8 +271,8 @@ def _strip_entry_tags(text: str) -> str:
     return _ENTRY_TAGS.sub("", text) or text
 
 
-def _ignored_lines(where: str, lines: Sequence[str]) -> list[IgnoredEntry]:
-    return [IgnoredEntry(where, f"{len(lines)} lines are no list entries")] if lines else []
+def _ignored_lines(where: str, lines: Sequence[str]) -> list[IgnoredImportEntry]:
+    return [IgnoredImportEntry(where, f"{len(lines)} lines are no list entries")] if lines else []
 
 
 SUMMARY_FILE = "memory_summary.md"
@@ -318,7 +318,7 @@ def import_codex_memory(files: Mapping[str, bytes]) -> DialectImport:
     """
     used_paths: dict[str, int] = {}
     topics: list[Topic] = []
-    left: list[IgnoredEntry] = []
+    left: list[IgnoredImportEntry] = []
     folders: dict[str, tuple[str, ...]] = {}
     counts: dict[str, int] = {}
     for path, data in sorted(files.items()):
@@ -337,12 +337,14 @@ def import_codex_memory(files: Mapping[str, bytes]) -> DialectImport:
         elif path == RAW_MEMORIES_FILE and HANDBOOK_FILE not in files:
             topics += _read_raw_memories(text, used_paths, folders)
         elif path == RAW_MEMORIES_FILE:
-            left.append(IgnoredEntry(path, "what the handbook is made of; the handbook is read"))
+            left.append(
+                IgnoredImportEntry(path, "what the handbook is made of; the handbook is read")
+            )
         else:
             group = next((each for each in _FOLDER_DESCRIPTIONS if path.startswith(each)), path)
             counts[group] = counts.get(group, 0) + 1
     left += [
-        IgnoredEntry(
+        IgnoredImportEntry(
             group, f"{_FOLDER_DESCRIPTIONS.get(group, 'no file of the layout')} ({count} files)"
         )
         for group, count in counts.items()

@@ -169,7 +169,7 @@ hook has under about 150).
 """
 
 
-class IgnoredEntry(Struct, frozen=True):
+class IgnoredImportEntry(Struct, frozen=True):
     """Something that was found and is not imported: its path or heading, and why."""
 
     where: str
@@ -183,7 +183,7 @@ class DialectImport(Struct, frozen=True, kw_only=True):
     """
 
     topics: tuple[Topic, ...]
-    ignored: tuple[IgnoredEntry, ...] = ()
+    ignored: tuple[IgnoredImportEntry, ...] = ()
     folders: Mapping[str, tuple[str, ...]] = {}
     """Full paths of the folders to which a memory applies, by the memory's path; a missing one
     applies everywhere.
@@ -281,14 +281,14 @@ def create_entry_topic(
 
 def create_list_topics(
     lines: Sequence[str], source: str, kind: MemoryKind | None, used_paths: dict[str, int]
-) -> tuple[list[Topic], list[IgnoredEntry]]:
+) -> tuple[list[Topic], list[IgnoredImportEntry]]:
     """Create a memory for each distinct list entry, and report the other lines as ignored in
     `source`.
     """
     found, others = parse_bullets(lines)
     topics = [create_entry_topic(each, kind, used_paths) for each in dict.fromkeys(found)]
     return topics, [
-        IgnoredEntry(source, f"{len(others)} lines are no list entries")
+        IgnoredImportEntry(source, f"{len(others)} lines are no list entries")
     ] if others else []
 
 

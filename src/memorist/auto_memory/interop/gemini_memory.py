@@ -14,7 +14,7 @@ from memorist.auto_memory.interop.dialect import (
     DialectExport,
     DialectImport,
     ExportLoss,
-    IgnoredEntry,
+    IgnoredImportEntry,
     MemoryDialect,
     build_export_losses,
     collapse_whitespace,
@@ -50,7 +50,7 @@ def import_gemini_memory(files: Mapping[str, bytes]) -> DialectImport:
     The layout does not say the kind; a list in a project's `MEMORY.md` is about the project.
     """
     topics: list[Topic] = []
-    left: list[IgnoredEntry] = []
+    left: list[IgnoredImportEntry] = []
     used_names: dict[str, int] = {}
     for path, data in sorted(files.items()):
         text = decode_text(data)
@@ -72,7 +72,7 @@ def import_gemini_memory(files: Mapping[str, bytes]) -> DialectImport:
         elif text.strip():
             own = path.rsplit("/", 1)[-1] == GEMINI_FILE or start >= 0
             left.append(
-                IgnoredEntry(
+                IgnoredImportEntry(
                     path,
                     "instructions outside the section of added memories"
                     if own

@@ -14,7 +14,7 @@ from memorist.auto_memory.interop.dialect import (
     DialectExport,
     DialectImport,
     ExportLoss,
-    IgnoredEntry,
+    IgnoredImportEntry,
     MemoryDialect,
     build_export_losses,
     create_entry_topic,
@@ -69,7 +69,7 @@ def split_hermes_entries(text: str) -> list[str]:
 def import_hermes_memory(files: Mapping[str, bytes]) -> DialectImport:
     """Read every entry: those of `USER.md` are about the user, the others about the project."""
     topics: list[Topic] = []
-    left: list[IgnoredEntry] = []
+    left: list[IgnoredImportEntry] = []
     used_names: dict[str, int] = {}
     for path, data in sorted(files.items()):
         store = _hermes_store(path)
@@ -79,7 +79,7 @@ def import_hermes_memory(files: Mapping[str, bytes]) -> DialectImport:
                 for each in split_hermes_entries(decode_text(data))
             ]
         else:
-            left.append(IgnoredEntry(path, "neither MEMORY.md nor USER.md"))
+            left.append(IgnoredImportEntry(path, "neither MEMORY.md nor USER.md"))
     return DialectImport(topics=tuple(topics), ignored=tuple(left))
 
 

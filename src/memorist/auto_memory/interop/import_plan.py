@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.interop.dialect import (
     DialectImport,
-    IgnoredEntry,
+    IgnoredImportEntry,
     claim_free_path,
     number_used_paths,
 )
@@ -21,9 +21,9 @@ from memorist.auto_memory.memory_file import MemoryKind, Topic, parse_topic
 from memorist.auto_memory.memory_manifest import describe_excess_size
 from memorist.auto_memory.statements.statement_similarity import compute_rule_key
 from memorist.auto_memory.write_gate import (
-    GateContext,
     NeedsReview,
     RefusedChange,
+    WriteGateContext,
     compute_body_digest,
     judge_change,
 )
@@ -65,9 +65,9 @@ class ImportPlan(Struct, frozen=True, kw_only=True):
     dialect: str
     source: str
     items: tuple[ImportItem, ...] = ()
-    skipped: tuple[IgnoredEntry, ...] = ()
+    skipped: tuple[IgnoredImportEntry, ...] = ()
     """Memories that are not imported, and why."""
-    ignored: tuple[IgnoredEntry, ...] = ()
+    ignored: tuple[IgnoredImportEntry, ...] = ()
     """Files and entries that are not memories, and why."""
 
 
@@ -92,7 +92,12 @@ class _KnownTexts:
 
 
 def plan_import(
-    read: DialectImport, target: ImportTarget, context: GateContext, *, dialect: str, source: str
+    read: DialectImport,
+    target: ImportTarget,
+    context: WriteGateContext,
+    *,
+    dialect: str,
+    source: str,
 ) -> ImportPlan:
     """Decide what becomes of each memory that was read."""
     known = _KnownTexts()
@@ -103,13 +108,13 @@ def plan_import(
     present = {topic.path: topic for topic in target.topics}
     used_paths = number_used_paths(present)
     items: list[ImportItem] = []
-    skipped: list[IgnoredEntry] = []
+    skipped: list[IgnoredImportEntry] = []
     for topic in read.topics:
         found = _why_elsewhere(topic, read.folders, target.root) or _plan_item(
             topic, present, target, context, known
         )
         if isinstance(found, str):
-            skipped.append(IgnoredEntry(topic.path, found))
+            skipped.append(IgnoredImportEntry(topic.path, found))
             continue
         item = found if found.change.before is not None else _assign_free_path(found, used_paths)
         known.add(item.change.path, parse_topic(item.change.path, item.change.after or b"").body)
@@ -142,7 +147,7 @@ def _plan_item(
     topic: Topic,
     present: Mapping[str, Topic],
     here: ImportTarget,
-    case: GateContext,
+    case: WriteGateContext,
     known: _KnownTexts,
 ) -> ImportItem | str:
     """Return the memory as the gate would accept it, or why it is not imported."""

@@ -12,7 +12,7 @@ from memorist.auto_memory.interop.dialect import (
     DialectExport,
     DialectImport,
     ExportLoss,
-    IgnoredEntry,
+    IgnoredImportEntry,
     MemoryDialect,
     build_export_losses,
     create_entry_topic,
@@ -57,7 +57,7 @@ def import_instruction_memory(files: Mapping[str, bytes]) -> DialectImport:
     They say how to work: kind `feedback`.
     """
     topics: list[Topic] = []
-    left: list[IgnoredEntry] = []
+    left: list[IgnoredImportEntry] = []
     used_names: dict[str, int] = {}
     for path, data in sorted(files.items()):
         text = decode_text(data)
@@ -71,7 +71,7 @@ def import_instruction_memory(files: Mapping[str, bytes]) -> DialectImport:
             )
             topics, left = topics + found, left + others
             left += (
-                [IgnoredEntry(path, "instructions outside the section of memories")]
+                [IgnoredImportEntry(path, "instructions outside the section of memories")]
                 if (text[:start] + text[end:]).strip()
                 else []
             )
@@ -83,7 +83,7 @@ def import_instruction_memory(files: Mapping[str, bytes]) -> DialectImport:
                 for rule in dict.fromkeys(rules)
             ]
             where = f"{path}: {part.title or 'its beginning'}"
-            left += [IgnoredEntry(where, f"{len(rest)} lines are no rules")] if rest else []
+            left += [IgnoredImportEntry(where, f"{len(rest)} lines are no rules")] if rest else []
     return DialectImport(topics=tuple(topics), ignored=tuple(left))
 
 

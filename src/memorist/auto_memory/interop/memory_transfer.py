@@ -11,7 +11,7 @@ from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.interop.dialect import (
     DialectImport,
     ExportLoss,
-    IgnoredEntry,
+    IgnoredImportEntry,
     MemoryDialect,
 )
 from memorist.auto_memory.interop.dialect_registry import DIALECTS, find_memory_dialect
@@ -82,13 +82,15 @@ def _get_dialect(name: str) -> MemoryDialect:
 
 def _read_single_file(
     files: FileSystem, folder: Path, facts: FileInfo
-) -> tuple[dict[str, bytes], list[IgnoredEntry]]:
+) -> tuple[dict[str, bytes], list[IgnoredImportEntry]]:
     if not facts.is_file or facts.size > MAX_SIZE:
         raise InputError(f"{folder} is no file of at most {MAX_SIZE:,} bytes")
     return {folder.name: files.read(folder, limit=MAX_SIZE)}, []
 
 
-def _read_folder(files: FileSystem, folder: Path) -> tuple[dict[str, bytes], list[IgnoredEntry]]:
+def _read_folder(
+    files: FileSystem, folder: Path
+) -> tuple[dict[str, bytes], list[IgnoredImportEntry]]:
     """Read the Markdown files below a folder, and report what was not read; links are not
     followed.
     """
@@ -99,21 +101,21 @@ def _read_folder(files: FileSystem, folder: Path) -> tuple[dict[str, bytes], lis
             f"memories and nothing else"
         )
     found: dict[str, bytes] = {}
-    left: list[IgnoredEntry] = []
+    left: list[IgnoredImportEntry] = []
     others = total = 0
     for path, facts in entries:
         if facts.is_link:
-            left.append(IgnoredEntry(path, "a link, which is not followed"))
+            left.append(IgnoredImportEntry(path, "a link, which is not followed"))
         elif not path.endswith((".md", *INSTRUCTION_FILE_ENDINGS)):
             others += 1
         elif facts.size > MAX_SIZE or total + facts.size > MAX_TOTAL:
-            left.append(IgnoredEntry(path, f"it has {facts.size:,} bytes, more than is read"))
+            left.append(IgnoredImportEntry(path, f"it has {facts.size:,} bytes, more than is read"))
         else:
             found[path] = files.read(folder / path, limit=MAX_SIZE)
             total += len(found[path])
     return found, [
         *left,
-        IgnoredEntry(str(folder), f"{others} files that are no Markdown"),
+        IgnoredImportEntry(str(folder), f"{others} files that are no Markdown"),
     ] if others else left
 
 

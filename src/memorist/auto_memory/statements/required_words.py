@@ -139,7 +139,7 @@ def holds_required_word(pattern: str, text: str) -> bool:
     return search is None or bool(search.find_matches_as_indexes(fold_case(text)))
 
 
-def join_lines(pattern: str) -> str:
+def join_pattern_lines(pattern: str) -> str:
     """An expression that is laid out in lines, as one line."""
     return "".join(line.strip() for line in pattern.splitlines()).replace("\\ ", " ")
 
@@ -150,7 +150,7 @@ class PrefilteredPattern:
     """
 
     def __init__(self, pattern: str) -> None:
-        self._text = join_lines(pattern)
+        self._text = join_pattern_lines(pattern)
         self._pattern = lazy_pattern(self._text, re.IGNORECASE)
 
     def is_in(self, text: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from memorist.auto_memory.statements.introduced_lines import find_introduced_lines
-from memorist.auto_memory.statements.required_words import holds_required_word, join_lines
+from memorist.auto_memory.statements.required_words import holds_required_word, join_pattern_lines
 from memorist.auto_memory.statements.user_prose import (
     ProseSentence,
     asks_for_work_on_text,
@@ -69,14 +69,14 @@ _OFF_ELSEWHERE = r"""
     |この(?:セッション|会話|チャット)(?:の内容|のこと)?(?:は|を)?(?:何も)?(?:覚え|記憶し|記録し|保存し)ないで(?:ください|下さい|ね)?|何も(?:覚え|記憶し)ないで(?:ください|下さい|ね)?
     |(?:(?:この|今回の)(?:セッション|会話)(?:では|で|は|の間は?))?(?:メモリー?|記憶)(?:機能)?を(?:オフ|無効)に(?:して(?:ください|下さい|ね)?)?"""
 _PLEASE = r"(?:[,\ ]*please|\ bitte|\ s['’]il\ (?:te|vous)\ plaît|\ por\ favor|\ per\ favore|,?\ пожалуйста)"
-_OFF_TEXT = join_lines(
+_OFF_TEXT = join_pattern_lines(
     rf"(?:please |bitte |por favor,? |пожалуйста,? |ok |and |,)*(?:{_OFF_ENGLISH}|no memory please"
     rf"|(?:can you|could you|would you|will you) (?:please )?(?:{_OFF_ENGLISH})(?: please)?\?|{_OFF_ELSEWHERE}){_PLEASE}?[\s.!。！]*"
 )
 _OFF = lazy_pattern(_OFF_TEXT, re.IGNORECASE)
 _THIS_SESSION = r"(?:for|during|throughout|in)\ (?:the\ rest\ of\ )?(?:this|the)\ (?:whole\ |entire\ )?session(?:\ only)?"
 _BEAR_IN_MIND = r"(?:remember|note|keep\ in\ mind|bear\ in\ mind|keep\ in\ sight|don['’]?t\ forget)"
-_PIN_TEXT = join_lines(
+_PIN_TEXT = join_pattern_lines(
     rf"""(?:please\ )*(?:{_COMMAND.format("pin")}|pin:|(?:keep|hold|have)\ (?:this|that|it|the\ following)\ (?:in\ sight|in\ view)(?:\ {_THIS_SESSION})?
     |(?:always\ )?keep\ (?:this|the\ following)\ (?:visible|in\ context)(?:\ {_THIS_SESSION})?|keep\ (?:(?:this|the\ following)\ in\ mind|in\ mind)\ {_THIS_SESSION}(?:\ that\b)?
     |(?:don['’]?t|do\ not|never)\ lose\ sight\ of\ (?:this|the\ following)(?:\ {_THIS_SESSION})?|{_THIS_SESSION},?\ (?:please\ )?{_BEAR_IN_MIND}(?:\ this)?(?:\ that\b)?
@@ -92,7 +92,9 @@ _PIN_TEXT = join_lines(
 )
 _PIN = lazy_pattern(_PIN_TEXT, re.IGNORECASE)
 _PIN_AROUND = lazy_pattern(
-    join_lines(rf"(?:please\ )*keep\ (?P<text>.+)\ in\ (?:sight|view)\ {_THIS_SESSION}[.!]*"),
+    join_pattern_lines(
+        rf"(?:please\ )*keep\ (?P<text>.+)\ in\ (?:sight|view)\ {_THIS_SESSION}[.!]*"
+    ),
     re.IGNORECASE,
 )
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
 from memorist.cli.doctor.fault_repair import FIX_COMMAND, repair_or_report, set_aside
-from memorist.dream.dream_lock import STALE_SECONDS, is_alive, read_holder
+from memorist.dream.dream_lock import STALE_SECONDS, is_lock_holder_alive, parse_lock_holder
 from memorist.errors import StoreError
 from memorist.platforms import file_locks
 from memorist.platforms.file_descriptors import NO_LINKS, PRIVATE, read_at
@@ -76,12 +76,12 @@ def _check_dream(path: Path, now: float) -> Iterator[CheckResult]:
     needs no repair.
     """
     try:
-        holder, since = read_holder(read_regular(path)), path.stat().st_mtime
+        holder, since = parse_lock_holder(read_regular(path)), path.stat().st_mtime
     except OSError:
         return
     if holder is None or not holder.mark:
         return
-    if is_alive(holder) and abs(now - since) < STALE_SECONDS:
+    if is_lock_holder_alive(holder) and abs(now - since) < STALE_SECONDS:
         yield CheckResult(
             "note",
             f"process {holder.pid} has been dreaming over {path.parents[2] / 'memory'} for "

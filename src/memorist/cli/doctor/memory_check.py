@@ -14,7 +14,7 @@ from memorist.auto_memory.memory_index import list_pointer_targets
 from memorist.auto_memory.memory_location import parse_directory_setting, read_project_record
 from memorist.auto_memory.memory_manifest import INDEX_NAME, MAX_FILE_BYTES
 from memorist.auto_memory.purge_journal import PurgeJournal
-from memorist.auto_memory.team_memory import is_shared
+from memorist.auto_memory.team_memory import is_team_path
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
 from memorist.cli.doctor.database_check import open_read_only
 from memorist.cli.doctor.fault_repair import FIX_COMMAND, repair_or_report
@@ -67,7 +67,7 @@ def check_memories(context: DoctorContext) -> Iterator[CheckResult]:
 
 def _check_inbox(where: MemoryLayout) -> Iterator[CheckResult]:
     """Report what waits for the user; what waits of a team's is reported with the team."""
-    waiting = [each for each in Inbox(where, FILES).list_proposals() if not is_shared(each.path)]
+    waiting = [each for each in Inbox(where, FILES).list_proposals() if not is_team_path(each.path)]
     if waiting:
         known = read_project_record(FILES, where)
         there = f"in {known.root}: " if known is not None else ""

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.inbox import Inbox
 from memorist.auto_memory.memory_location import read_project_record
-from memorist.auto_memory.team_memory import is_shared
+from memorist.auto_memory.team_memory import is_team_path
 from memorist.cli.command_environment import read_environment
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
 from memorist.cli.doctor.fault_repair import FIX_COMMAND, repair_or_report, set_aside
@@ -159,7 +159,7 @@ def _check_waiting(where: MemoryLayout) -> Iterator[CheckResult]:
             f"{many} otherwise than one beside, such as team/{both[0]}",
             "Bring them together and delete one: memorist team status",
         )
-    proposals = [each for each in Inbox(where, FILES).list_proposals() if is_shared(each.path)]
+    proposals = [each for each in Inbox(where, FILES).list_proposals() if is_team_path(each.path)]
     if proposals:
         what = (
             f"{pluralize(len(proposals), 'change')} of the team's memories "

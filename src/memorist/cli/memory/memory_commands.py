@@ -23,7 +23,7 @@ from memorist.auto_memory.moved_projects import describe_moved_project, find_mov
 from memorist.auto_memory.named_memory import find_named_memory
 from memorist.auto_memory.removed_memories import RemovedTopic, find_removed_topic
 from memorist.auto_memory.stale_memories import StaleMemory, confirm_memories, find_stale_memories
-from memorist.auto_memory.team_memory import TEAM_PREFIX, is_shared
+from memorist.auto_memory.team_memory import TEAM_PREFIX, is_team_path
 from memorist.auto_memory.write_result import WriteResult
 from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings
@@ -169,7 +169,7 @@ def memory_show_command(path: str, as_json: bool) -> None:
             KnownAuthors(owner.layout.team, DiskFiles())
             .load()
             .get(path.removeprefix(TEAM_PREFIX), [])
-            if is_shared(path)
+            if is_team_path(path)
             else []
         )
     authors = [
