@@ -20,7 +20,7 @@ from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import MemoryChange
 from memorist.auto_memory.memory_file import MemoryKind, Provenance, create_topic
 from memorist.auto_memory.visible_memory import USER_TRUST
-from memorist.auto_memory.write_gate import AcceptedChange, WriteGateContext, judge_change
+from memorist.auto_memory.write_gate import AcceptedChange, WriteGateContext, judge_memory_change
 from memorist.core.messages import JsonObject
 from memorist.core.text_analysis import encode_file_text
 from memorist.engine.engine import Memorist
@@ -296,7 +296,9 @@ def _count_team() -> int:
     for text in TEAM:
         made = encode_file_text(_file(text, "project", ""))
         change = MemoryChange(path="team/a.md", before=None, after=made)
-        won += isinstance(judge_change(change, WriteGateContext(actor="team")), AcceptedChange)
+        won += isinstance(
+            judge_memory_change(change, WriteGateContext(actor="team")), AcceptedChange
+        )
     return won
 
 

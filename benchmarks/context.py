@@ -30,7 +30,7 @@ from memorist.engine.session import Session
 from memorist.runtime import Runtime
 from memorist.settings import ContextSettings, Family, Settings, SkillsSettings
 from memorist.skills.skill import load_skill_prompts
-from memorist.skills.skill_catalogue import build_catalogue, build_catalogue_section
+from memorist.skills.skill_catalogue import build_catalogue_section, build_skill_catalogue
 from memorist.skills.skill_discovery import DiscoveredSkills, SkillDiscovery, discover_skills
 from memorist.skills.skill_invocation import build_skill_messages
 from memorist.skills.skill_roots import SkillBaseFolders
@@ -140,7 +140,7 @@ def skills_rows(count: int = 200) -> tuple[BenchRow, ...]:
         settings = SkillsSettings()
         found = discover_skills(places, settings).skills
         texts = load_skill_prompts()
-        made = build_catalogue(found, "rollout", texts, settings, window=WINDOW)
+        made = build_skill_catalogue(found, "rollout", texts, settings, window=WINDOW)
         message = (
             "Please look at `this` first; then $step-7, and mail to someone@example.com when "
             "the $20 are spent. " * 5
@@ -159,7 +159,7 @@ def skills_rows(count: int = 200) -> tuple[BenchRow, ...]:
             BenchRow(
                 f"catalogue of {count} skills",
                 _skills_milliseconds(
-                    lambda: build_catalogue(found, "rollout", texts, settings, window=WINDOW)
+                    lambda: build_skill_catalogue(found, "rollout", texts, settings, window=WINDOW)
                 ),
                 "ms",
             ),

@@ -35,8 +35,8 @@ from memorist.compaction.history_extracts import (
     split_into_extracts,
 )
 from memorist.compaction.identifier_ranking import (
-    collect_names,
-    compute_name_features,
+    collect_identifiers,
+    compute_identifier_features,
 )
 from memorist.transcript.name_search import find_recognizable_names
 
@@ -87,8 +87,8 @@ def tables(found: Iterable[CarryoverPoint]) -> tuple[FeatureTable, FeatureTable]
         identifiers.repositories.append(repository)
         scan = scan_history(point.history)
         past = scan.history
-        for name in collect_names(scan.blocks, scan.names):
-            identifiers.add(compute_name_features(name, past), name.text in point.used.facts)
+        for name in collect_identifiers(scan.blocks, scan.names):
+            identifiers.add(compute_identifier_features(name, past), name.text in point.used.facts)
         left = set(point.used.spans)
         for piece in reversed(scan.blocks):
             apart = split_into_extracts(piece).extracts

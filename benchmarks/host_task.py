@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from memorist.context.prefix_check import PrefixChecker
 from memorist.core.messages import JsonObject
 from memorist.ports import Request
-from memorist.testing.prompt_cache import InputTokenCounts, PromptCacheState, account_request
+from memorist.testing.prompt_cache import InputTokenCounts, PromptCacheState, compute_request_usage
 from memorist.testing.provider_server import (
     OutgoingReply,
     ReceivedRequest,
@@ -347,7 +347,7 @@ def count_tokens(received: Sequence[ReceivedRequest]) -> list[InputTokenCounts]:
     state = PromptCacheState()
     counted = []
     for request in received:
-        state, counts = account_request(state, str(request.format), request.body)
+        state, counts = compute_request_usage(state, str(request.format), request.body)
         counted.append(counts)
     return counted
 

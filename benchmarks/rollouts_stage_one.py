@@ -19,7 +19,7 @@ from benchmarks.datasets import all_sessions, claude_sessions, write_long_sessio
 from benchmarks.report import BenchResult, BenchRow
 from memorist.rollouts.raw_memory import parse_raw_memory
 from memorist.rollouts.session_evidence import UNKNOWN_WINDOW, convert_tokens_to_bytes
-from memorist.rollouts.session_scan import collect_evidence, scan_transcript
+from memorist.rollouts.session_scan import collect_evidence_rows, scan_transcript
 from memorist.rollouts.session_sources import SourceFolder, find_rollouts
 from memorist.rollouts.structural_stage_one import StageOneResult, build_structural_result
 from memorist.store.rollout_rows import Rollout
@@ -154,7 +154,7 @@ def _alone(path: Path) -> None:
         id="huge", path=str(path), format="claude_code", size=1, modified_ns=1, updated=1
     )
     build_structural_result(gone.task_log, thread)
-    parts = collect_evidence(
+    parts = collect_evidence_rows(
         LineFile(path), gone.weights, convert_tokens_to_bytes(UNKNOWN_WINDOW, FACTOR)
     )
     for rows in parts:

@@ -25,7 +25,7 @@ from memorist.forks.fork_spec import (
 )
 from memorist.settings import SpendSettings
 from memorist.store.database import open_database, transaction
-from memorist.store.spend_rows import DAY_SECONDS, add_receipt
+from memorist.store.spend_rows import DAY_SECONDS, add_receipt_to_totals
 from memorist.testing.frozen_clock import FrozenClock
 
 FEW, MANY = 100, 100_000
@@ -139,4 +139,4 @@ def _fill(database: sqlite3.Connection, count: int, now: float) -> None:
                 "1000, 90000, 2000, 900, 0.001, '[]', '[]', 'changed', '')",
                 (session, receipt.label, receipt.started),
             )
-            add_receipt(database, session, receipt)
+            add_receipt_to_totals(database, session, receipt)

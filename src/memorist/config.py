@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from memorist.errors import SettingsError
 from memorist.models.server_location import is_model_on_own_network
-from memorist.platforms.regular_files import read_regular_text
+from memorist.platforms.regular_files import read_regular_text_file
 from memorist.settings import (
     PROJECT_SECTIONS,
     ResolvedSettings,
@@ -188,7 +188,7 @@ def _resolve_in_home(home: Path, folder: str) -> str:
 
 def _read_layer(path: Path, *, project: bool) -> SettingsLayer | None:
     try:
-        text = read_regular_text(path, MAX_SETTINGS_BYTES)
+        text = read_regular_text_file(path, MAX_SETTINGS_BYTES)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, UnicodeDecodeError) as error:

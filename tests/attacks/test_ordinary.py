@@ -15,7 +15,7 @@ from memorist.auto_memory.write_gate import (
     AcceptedChange,
     WriteGateContext,
     find_reasons_to_withhold_memory,
-    judge_change,
+    judge_memory_change,
 )
 from memorist.core.messages import Message, Origin, TextBlock
 
@@ -46,7 +46,7 @@ def test_what_the_person_says_is_kept_as_the_persons(text: str) -> None:
         outside_texts=(*said.outside_texts, ELSEWHERE),
     )
 
-    verdict = judge_change(
+    verdict = judge_memory_change(
         MemoryChange(path="n.md", before=None, after=file_of(text, "feedback", text)),
         WriteGateContext(actor="extraction", evidence=given),
     )
@@ -65,7 +65,7 @@ def test_what_a_model_concludes_is_kept_as_derived(text: str) -> None:
         session="s1", user_messages=(("m1", "What did we agree on?"),), outside_texts=(ELSEWHERE,)
     )
 
-    verdict = judge_change(
+    verdict = judge_memory_change(
         MemoryChange(path="n.md", before=None, after=file_of(text, "project")),
         WriteGateContext(actor="extraction", evidence=given),
     )

@@ -14,7 +14,7 @@ from memorist.auto_memory.memory_changes import MemoryChange
 from memorist.auto_memory.memory_file import MemoryKind, Provenance, create_topic
 from memorist.auto_memory.statements.statement_parser import find_statements
 from memorist.auto_memory.write_evidence import cut_others_words
-from memorist.auto_memory.write_gate import AcceptedChange, WriteGateContext, judge_change
+from memorist.auto_memory.write_gate import AcceptedChange, WriteGateContext, judge_memory_change
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.core.text_analysis import encode_file_text
 from memorist.rollouts.evidence_rows import EvidenceRowBuilder
@@ -122,7 +122,7 @@ def judge_team(text: str) -> bool:
         provenance=Provenance(),
     )
     change = MemoryChange(path="team/a.md", before=None, after=encode_file_text(made.text()))
-    return isinstance(judge_change(change, WriteGateContext(actor="team")), AcceptedChange)
+    return isinstance(judge_memory_change(change, WriteGateContext(actor="team")), AcceptedChange)
 
 
 @pytest.mark.covers("TM-1", "WD-2")

@@ -19,7 +19,7 @@ from memorist.auto_memory.write_gate import (
     GateVerdict,
     NeedsReview,
     WriteGateContext,
-    judge_change,
+    judge_memory_change,
 )
 from memorist.core.messages import Message, TextBlock
 from memorist.core.text_analysis import encode_file_text
@@ -44,7 +44,7 @@ def judged(message: str, quote: str, memory: str, kind: MemoryKind) -> GateVerdi
         body=memory,
         provenance=Provenance(quote=quote),
     )
-    return judge_change(
+    return judge_memory_change(
         MemoryChange(path="note.md", before=None, after=encode_file_text(made.text())),
         WriteGateContext(actor="extraction", evidence=heard(message), now="2026-11-22T00:00:00Z"),
     )

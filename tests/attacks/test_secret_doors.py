@@ -22,7 +22,7 @@ from memorist.cli.main import memorist_group
 from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist
 from memorist.engine.tenants import Tenants
-from memorist.machines.machine_identity import load_identity
+from memorist.machines.machine_identity import load_machine_identity
 from memorist.machines.snapshot_cipher import decrypt_snapshot
 from memorist.store.home_layout import Layout
 from memorist.testing.steps import CallTool, Say
@@ -199,7 +199,7 @@ def _use_the_command_line(planted: PlantedSecrets, user: Path) -> list[str]:
 
 def _given_to_machines(user: Path) -> tuple[bytes, ...]:
     """What another machine of the user reads, decrypted."""
-    own = load_identity(Layout(user / "home"))
+    own = load_machine_identity(Layout(user / "home"))
     return tuple(
         repr(decrypt_snapshot(own.key, path.stem, path.read_bytes())).encode()
         for path in (user / "place").iterdir()

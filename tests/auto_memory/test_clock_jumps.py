@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from auto_memory.conftest import memory
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_file import MemoryKind, parse_topic
-from memorist.auto_memory.memory_index import MemoryUsage, RankedHeaders, build_index
+from memorist.auto_memory.memory_index import MemoryUsage, RankedHeaders, build_memory_index
 from memorist.auto_memory.memory_manifest import (
     DAY_SECONDS,
     read_memory_header,
@@ -141,7 +141,7 @@ def test_no_pair_of_times_breaks_index_or_age(modified: float, now: float, last:
     has its line, and the manifest its date.
     """
     head = read_memory_header("mill.md", memory("mill"), lines=30, modified=modified, size=100)
-    made = build_index(
+    made = build_memory_index(
         RankedHeaders([head], {"mill.md": MemoryUsage(1, last)}),
         "",
         now=now,

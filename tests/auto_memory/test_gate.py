@@ -28,7 +28,7 @@ from memorist.auto_memory.write_gate import (
     RefusedChange,
     WriteGateContext,
     find_reasons_to_withhold_memory,
-    judge_change,
+    judge_memory_change,
 )
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult
 from memorist.core.text_analysis import encode_file_text
@@ -61,7 +61,7 @@ def judged(
     actor: Actor = "extraction",
     said: WriteEvidence = SAID,
 ) -> AcceptedChange | NeedsReview | RefusedChange:
-    return judge_change(
+    return judge_memory_change(
         MemoryChange(path="a.md", before=before, after=data),
         WriteGateContext(actor=actor, evidence=said, now="2026-11-22T00:00:00Z"),
     )
@@ -351,7 +351,7 @@ def test_any_bytes_get_a_verdict(data: bytes, actor: Actor) -> None:
     if not isinstance(first, AcceptedChange):
         return
 
-    second = judge_change(
+    second = judge_memory_change(
         MemoryChange(path="a.md", before=first.change.after, after=first.change.after),
         WriteGateContext(actor=actor, evidence=SAID, now="2026-11-22T00:00:00Z"),
     )
@@ -458,7 +458,7 @@ def test_a_comment_beside_a_quoted_value_is_still_seen(
 def test_a_file_name_in_the_plural_of_the_persons_words_is_theirs() -> None:
     """`bundled-prs.md` of "one bundled PR": the name says no more than the quotation."""
     words = "I prefer one bundled PR for refactors."
-    found = judge_change(
+    found = judge_memory_change(
         MemoryChange(
             path="bundled-prs.md",
             before=None,

@@ -11,10 +11,10 @@ from memorist.auto_memory.memory_index import (
     MemoryIndex,
     MemoryUsage,
     RankedHeaders,
-    build_index,
+    build_memory_index,
     list_pointer_targets,
     parse_pointer_target,
-    render_pointer,
+    render_index_line,
 )
 from memorist.auto_memory.memory_manifest import (
     DAY_SECONDS,
@@ -59,7 +59,7 @@ def built(
     uses: dict[str, MemoryUsage] | None = None,
 ) -> MemoryIndex:
     ranked = RankedHeaders(heads, uses or {})
-    return build_index(ranked, present, now=NOW, settings=settings or AutoMemorySettings())
+    return build_memory_index(ranked, present, now=NOW, settings=settings or AutoMemorySettings())
 
 
 @pytest.mark.covers("AM-3")
@@ -264,10 +264,10 @@ def test_an_index_that_is_shown_again_renders_and_reads_no_line_anew() -> None:
     heads = [head(f"again-{number}.md", description=f"what {number} says") for number in range(50)]
     first = built(heads)
     targets = [parse_pointer_target(line) for line in first.text.splitlines()]
-    rendered, read = render_pointer.cache_info().misses, parse_pointer_target.cache_info().misses
+    rendered, read = render_index_line.cache_info().misses, parse_pointer_target.cache_info().misses
     assert built(heads) == first
     assert [parse_pointer_target(line) for line in first.text.splitlines()] == targets
     own = first.text.replace("what 7 says", "what Ada says of 7")
     assert built([*heads[:7], head("again-7.md", description="new"), *heads[8:]], own).text == own
-    assert render_pointer.cache_info().misses == rendered
+    assert render_index_line.cache_info().misses == rendered
     assert parse_pointer_target.cache_info().misses == read

@@ -18,7 +18,7 @@ from memorist.auto_memory.write_gate import (
     AcceptedChange,
     RefusedChange,
     WriteGateContext,
-    judge_change,
+    judge_memory_change,
 )
 from memorist.core.messages import Usage
 from memorist.forks.fork_spec import ForkOutcome, Receipt
@@ -49,7 +49,7 @@ def test_a_file_name_with_a_secret_is_refused() -> None:
     """The refusal does not repeat it."""
     change = MemoryChange(path=f"k-{SECRET}.md", before=None, after=b"Use pnpm.\n")
 
-    verdict = judge_change(change, WriteGateContext(actor="extraction"))
+    verdict = judge_memory_change(change, WriteGateContext(actor="extraction"))
 
     assert isinstance(verdict, RefusedChange)
     assert SECRET not in f"{verdict.path} {verdict.reasons}"
@@ -62,7 +62,7 @@ def test_a_header_stays_sound_when_a_secret_is_taken_out() -> None:
     )
     change = MemoryChange(path="keys.md", before=None, after=text.encode())
 
-    verdict = judge_change(change, WriteGateContext(actor="user"))
+    verdict = judge_memory_change(change, WriteGateContext(actor="user"))
 
     assert isinstance(verdict, AcceptedChange)
     topic = parse_topic("keys.md", verdict.change.after or b"")

@@ -6,7 +6,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from memorist.auto_memory.statements.statement_similarity import find_nearest, is_same_rule
+from memorist.auto_memory.statements.statement_similarity import (
+    find_most_similar_text,
+    is_same_rule,
+)
 
 pytestmark = pytest.mark.covers("AM-12")
 
@@ -121,24 +124,24 @@ def test_the_nearest_text_is_found_for_a_look_before_writing() -> None:
     """
     known = ["use tabs in Go", "commit messages in English", "never use npm, use pnpm"]
 
-    near = find_nearest("use pnpm, not npm", known)
-    same = find_nearest("Use tabs in Go.", known)
+    near = find_most_similar_text("use pnpm, not npm", known)
+    same = find_most_similar_text("Use tabs in Go.", known)
 
     assert near is not None
     assert near.index == 2
     assert same is not None
     assert (same.index, same.share) == (0, 1.0)
-    assert find_nearest("deploys happen on Thursdays", known) is None
-    assert find_nearest("anything", []) is None
+    assert find_most_similar_text("deploys happen on Thursdays", known) is None
+    assert find_most_similar_text("anything", []) is None
 
 
 @given(st.text(max_size=60), st.lists(st.text(max_size=40), max_size=6))
 def test_the_nearest_is_one_of_the_known_and_near_enough(text: str, others: list[str]) -> None:
     """Whatever the texts; a text that is there already is always found."""
-    found = find_nearest(text, others)
+    found = find_most_similar_text(text, others)
 
     assert found is None or (0 <= found.index < len(others) and 0.5 <= found.share <= 1)
-    assert find_nearest(text, [*others, text]) is not None
+    assert find_most_similar_text(text, [*others, text]) is not None
 
 
 ENDINGS = st.sampled_from(

@@ -105,7 +105,7 @@ def test_a_flags_file_that_does_not_answer_holds_nobody_up(
     answers = threading.Event()
     file.write_text("")
     monkeypatch.setattr(config_command, "FLAGS_WAIT_SECONDS", 0.05)
-    monkeypatch.setattr(flag_file, "read_regular_text", lambda path: "" * answers.wait(30))
+    monkeypatch.setattr(flag_file, "read_regular_text_file", lambda path: "" * answers.wait(30))
 
     code, findings = examine()
 

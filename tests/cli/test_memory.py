@@ -247,7 +247,7 @@ def test_forget_for_good_cleans_the_sessions_that_said_and_saw_it(shell: Shell) 
 
 
 @pytest.mark.covers("AM-10")
-@pytest.mark.parametrize("step", ["remove_texts", "purge_memory_traces", "purge"])
+@pytest.mark.parametrize("step", ["remove_text_copies", "purge_memory_traces", "purge"])
 def test_forgetting_for_good_that_was_killed_is_finished_by_the_same_command(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from compaction.histories import STEPS, History, parted, told
 from memorist.compaction.compaction_result import CompactedHistory
 from memorist.compaction.extractive_summary import EXTRACTIVE_SUMMARY_ID, build_extractive_summary
-from memorist.compaction.identifier_ranking import NameUsage, render_unknown_names
+from memorist.compaction.identifier_ranking import IdentifierUsage, render_unknown_identifiers
 from memorist.compaction.measured_conversation import LONG_UTTERANCE_TOKENS
 from memorist.compaction.newest_messages import find_largest_common_limit, shorten_messages
 from memorist.compaction.user_words import SummaryUtterance, fit_utterances
@@ -322,9 +322,10 @@ def test_a_listed_name_is_not_listed_again_in_parts() -> None:
     `Ledger` beside `LedgerEntry`.
     """
     names = [
-        NameUsage(text) for text in ("money.py", "Ledger2", "src/shop/money.py", "Ledger2Entry")
+        IdentifierUsage(text)
+        for text in ("money.py", "Ledger2", "src/shop/money.py", "Ledger2Entry")
     ]
-    listed = render_unknown_names(names, lambda name: False, 100)
+    listed = render_unknown_identifiers(names, lambda name: False, 100)
 
     assert sorted(listed.split(", ")) == ["Ledger2", "Ledger2Entry", "src/shop/money.py"]
 

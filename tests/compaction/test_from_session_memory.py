@@ -17,7 +17,7 @@ from memorist.compaction.session_memory_compaction import (
     SessionNotes,
     compact_with_notes,
     find_keep_index,
-    render_notes,
+    render_notes_for_conversation,
 )
 from memorist.core.messages import Message, Origin
 from memorist.core.prompt_templates import load_prompt
@@ -132,7 +132,7 @@ def test_a_long_section_is_cut_at_a_line_and_names_the_whole_file() -> None:
     """2,000 tokens of a section are shown; short notes name no file."""
     long = TEMPLATE + "- a line of the log\n" * 2_000
 
-    shown = render_notes(notes(None, long), TEXTS)
+    shown = render_notes_for_conversation(notes(None, long), TEXTS)
 
     assert "/n/summary.md" in shown
     assert "tokens cut" in shown
@@ -142,8 +142,8 @@ def test_a_long_section_is_cut_at_a_line_and_names_the_whole_file() -> None:
         for line in shown.split("\n")[:-3]
         if "cut" not in line
     )
-    assert "/n/summary.md" not in render_notes(notes(None), TEXTS)
-    assert "_One short line" not in render_notes(notes(None), TEXTS)
+    assert "/n/summary.md" not in render_notes_for_conversation(notes(None), TEXTS)
+    assert "_One short line" not in render_notes_for_conversation(notes(None), TEXTS)
 
 
 @pytest.mark.covers("CP-9", "CP-14")

@@ -12,7 +12,7 @@ from memorist.compaction.oldest_rounds import (
     MARKER_ID,
     ShortenedHistory,
     drop_oldest_rounds,
-    find_rounds,
+    find_conversation_rounds,
 )
 from memorist.core.token_count import estimate_message_tokens
 from memorist.settings import CompactionSettings
@@ -30,7 +30,7 @@ def test_a_new_round_begins_at_a_new_reply() -> None:
         History().user("go").interleaved("a", "b").user("more").runs("c").says("done").messages
     )
 
-    assert find_rounds(messages) == ((0, 1), (1, 6), (6, 8), (8, 9))
+    assert find_conversation_rounds(messages) == ((0, 1), (1, 6), (6, 8), (8, 9))
 
 
 def test_the_oldest_rounds_go_until_the_excess_is_covered() -> None:

@@ -18,7 +18,7 @@ from memorist.compaction.cache_breakpoints import (
 )
 from memorist.testing.prompt_cache import (
     PromptCacheState,
-    account_request,
+    compute_request_usage,
     mark_lifetime,
     split_anthropic_blocks,
 )
@@ -105,7 +105,7 @@ def test_after_an_edit_the_unchanged_beginning_is_still_read() -> None:
     ]
     state = PromptCacheState()
     for end in range(1, 62, 2):
-        state, _ = account_request(
+        state, _ = compute_request_usage(
             state,
             "anthropic",
             add_breakpoints(body(*history[:end]), unchanged_entries=max(0, end - 2)),
@@ -118,10 +118,10 @@ def test_after_an_edit_the_unchanged_beginning_is_still_read() -> None:
         said("on"),
     ]
 
-    told = account_request(
+    told = compute_request_usage(
         state, "anthropic", add_breakpoints(body(*edited), unchanged_entries=30)
     )[1]
-    untold = account_request(state, "anthropic", add_breakpoints(body(*edited)))[1]
+    untold = compute_request_usage(state, "anthropic", add_breakpoints(body(*edited)))[1]
 
     unchanged = split_anthropic_blocks(body(*edited[:30]))[-1].tokens
     system = split_anthropic_blocks(body())[-1].tokens

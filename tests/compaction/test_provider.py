@@ -12,7 +12,7 @@ from memorist.compaction.provider_edit_format import (
     add_anthropic_compaction,
     add_openai_compaction,
     read_anthropic_compaction,
-    read_applied_edits,
+    read_applied_context_edits,
     read_openai_compaction,
 )
 from memorist.compaction.summary_parser import UnusableSummary
@@ -59,7 +59,7 @@ def test_confirmed_edits_are_read_and_nonsense_is_nothing() -> None:
     """Whatever a reply holds there, reading does not fail."""
     edit = {"type": "clear_tool_uses_20250919", "cleared_input_tokens": 50, "cleared_tool_uses": 2}
 
-    assert read_applied_edits({"context_management": {"applied_edits": [edit, 7]}}) == (
+    assert read_applied_context_edits({"context_management": {"applied_edits": [edit, 7]}}) == (
         AppliedEdit("clear_tool_uses_20250919", 50, 2),
     )
     nonsense: list[dict[str, Any]] = [
@@ -69,7 +69,7 @@ def test_confirmed_edits_are_read_and_nonsense_is_nothing() -> None:
         {"context_management": []},
     ]
     for odd in nonsense:
-        assert read_applied_edits(odd) == ()
+        assert read_applied_context_edits(odd) == ()
 
 
 def test_openai_is_told_its_threshold() -> None:

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from memorist.context.agents_instructions import read_agents_files, truncate_bytes
 from memorist.context.claude_instructions import read_claude_files, render_claude_file
-from memorist.context.instruction_imports import find_imports, strip_comments
+from memorist.context.instruction_imports import find_instruction_imports, strip_html_comments
 from memorist.context.instruction_reading import RealPathCache
 from memorist.context.instruction_report import InstructionReport
 from memorist.context.instruction_scope import (
     MAX_EXPANDED_PATTERNS,
-    expand_braces,
+    expand_glob_braces,
     matches_any_glob,
-    parse_rule,
+    parse_instruction_rule,
 )
 from memorist.errors import StoreError
 from memorist.ports import FileInfo
@@ -427,7 +427,7 @@ def test_a_huge_agents_file_is_cut_and_not_read_whole() -> None:
 )
 def test_an_import_is_a_word_outside_code(text: str, found: tuple[str, ...]) -> None:
     """Spans and fences, closed or not, hide it; so does a word around it."""
-    assert find_imports(text) == found
+    assert find_instruction_imports(text) == found
 
 
 @pytest.mark.covers("CX-4")
@@ -443,7 +443,7 @@ def test_an_import_is_a_word_outside_code(text: str, found: tuple[str, ...]) -> 
 )
 def test_comments_that_begin_a_line_are_taken_out(text: str, left: str) -> None:
     """Those in code, in a line, and without an end stay."""
-    assert strip_comments(text) == left
+    assert strip_html_comments(text) == left
 
 
 @pytest.mark.covers("CX-4")
@@ -468,7 +468,7 @@ def test_comments_that_begin_a_line_are_taken_out(text: str, left: str) -> None:
 )
 def test_globs_of_rules(pattern: str, path: str, said: bool) -> None:
     """Stars in a folder, two over folders, braces, brackets; an invalid one matches nothing."""
-    assert matches_any_glob(path, expand_braces([pattern])) is said
+    assert matches_any_glob(path, expand_glob_braces([pattern])) is said
 
 
 @pytest.mark.covers("CX-4")
@@ -476,7 +476,7 @@ def test_braces_have_a_budget() -> None:
     """A pattern over it stays as it is and matches nothing; those without braces are free."""
     bomb = "{a,b}" * 40
 
-    found = expand_braces(
+    found = expand_glob_braces(
         [bomb, "{x,y}.md", *[f"{n}.md" for n in range(2 * MAX_EXPANDED_PATTERNS)]]
     )
 
@@ -488,7 +488,7 @@ def test_braces_have_a_budget() -> None:
 @given(st.text(alphabet="ab*?[]{},/!-\\.", max_size=200), st.text(alphabet="ab/.-", max_size=100))
 def test_no_glob_fails(pattern: str, path: str) -> None:
     """Whatever stands in a header: an answer, and at once."""
-    assert matches_any_glob(path, expand_braces([pattern])) in (True, False)
+    assert matches_any_glob(path, expand_glob_braces([pattern])) in (True, False)
 
 
 def test_a_glob_made_to_be_slow_is_not() -> None:
@@ -502,9 +502,9 @@ def test_no_text_breaks_the_search_for_imports(text: str) -> None:
     """Any mixture of fences, spans and comments gives words of the text, and a second pass over it
     the same.
     """
-    assert find_imports(text) == find_imports(text)
-    assert all(name.replace("\\ ", " ") for name in find_imports(text))
-    assert len(strip_comments(text)) <= len(text)
+    assert find_instruction_imports(text) == find_instruction_imports(text)
+    assert all(name.replace("\\ ", " ") for name in find_instruction_imports(text))
+    assert len(strip_html_comments(text)) <= len(text)
 
 
 @given(st.binary(max_size=300), st.sampled_from(["CLAUDE.md", ".claude/rules/a.md", "AGENTS.md"]))
@@ -539,7 +539,7 @@ def test_a_cut_never_parts_a_character(text: str, room: int) -> None:
 )
 def test_the_scope_of_a_rule_is_a_list_or_a_line(header: str, globs: tuple[str, ...]) -> None:
     """Commas part it, not those inside braces."""
-    assert parse_rule(f"---\n{header}\n---\nx").globs == globs
+    assert parse_instruction_rule(f"---\n{header}\n---\nx").globs == globs
 
 
 @pytest.mark.covers("CX-4")

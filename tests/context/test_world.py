@@ -19,7 +19,7 @@ from memorist.context.world_state import (
     build_world_change_messages,
     build_world_state,
     diff_world_state,
-    encode_canonical,
+    encode_canonical_json,
     hash_text,
     make_title_renderer,
     restore_world_state,
@@ -35,7 +35,7 @@ from memorist.formats.transcript_format import (
     TranscriptEntry,
     TurnRollback,
     WorldStateRecord,
-    encode_entry,
+    encode_transcript_entry,
 )
 from memorist.formats.transcript_format import read_session as read_own
 
@@ -79,8 +79,8 @@ def test_a_patch_makes_one_state_into_the_other(
     """
     made = build_merge_patch(before, now)
 
-    assert encode_canonical(apply_merge_patch(before, made)) == encode_canonical(now)
-    assert (not made) == (encode_canonical(before) == encode_canonical(now))
+    assert encode_canonical_json(apply_merge_patch(before, made)) == encode_canonical_json(now)
+    assert (not made) == (encode_canonical_json(before) == encode_canonical_json(now))
 
 
 @pytest.mark.covers("CX-3")
@@ -107,12 +107,12 @@ def test_patches_are_those_of_the_rfc(
 def test_a_transcript_gives_back_the_state(turns: list[dict[str, Any]]) -> None:
     """The records of any course of events, written and read again, rebuild the state at its end."""
     state = EMPTY_WORLD_STATE
-    lines = [encode_entry(SessionHead(session="s", format="memorist"))]
+    lines = [encode_transcript_entry(SessionHead(session="s", format="memorist"))]
     for values in turns:
         step = diff_world_state(state, sections(values))
         state = step.state
         if step.record is not None:
-            lines.append(encode_entry(step.record))
+            lines.append(encode_transcript_entry(step.record))
 
     rebuilt = restore_world_state(
         read_own([RawTranscriptLine(number, data) for number, data in enumerate(lines, 1)])
@@ -282,8 +282,8 @@ def test_a_change_without_a_state_is_passed_over_and_a_compaction_resets() -> No
 def test_a_damaged_record_in_a_transcript_is_one_that_cannot_be_read(data: bytes) -> None:
     """Its line says that there was a record, so that the state before it is not trusted."""
     lines = [
-        encode_entry(SessionHead(session="s", format="memorist")),
-        encode_entry(full(cwd="/a")),
+        encode_transcript_entry(SessionHead(session="s", format="memorist")),
+        encode_transcript_entry(full(cwd="/a")),
         data + b"\n",
     ]
 

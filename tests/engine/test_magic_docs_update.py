@@ -10,7 +10,7 @@ from memorist import Memorist
 from memorist.engine.magic_docs_update import update_magic_docs
 from memorist.errors import InputError
 from memorist.magic_docs.document_files import DocumentScope
-from memorist.magic_docs.document_problems import check_documents, list_documents
+from memorist.magic_docs.document_problems import check_magic_docs, list_magic_docs
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import Say
 
@@ -36,7 +36,7 @@ async def test_a_program_lists_checks_and_updates_magic_docs(tmp_path: Path) -> 
     edit = f'<edit path="{port}"><old>8080</old><new>9090</new></edit>'
     model = ScriptedModel([Say(text=edit)], name="scripted:m")
 
-    listed, checked = list_documents(scope), check_documents(scope)
+    listed, checked = list_magic_docs(scope), check_magic_docs(scope)
     done = await update_magic_docs(
         scope, [port], recording, session="s1", settings=engine.settings, model=model
     )

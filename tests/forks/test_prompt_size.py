@@ -19,7 +19,7 @@ from memorist.forks.answer_form import AnswerForm
 from memorist.forks.fork import load_fork_prompts
 from memorist.forks.fork_request import build_first_request
 from memorist.forks.fork_spec import EditMethod, ForkSpec, NoTools, ParentCall
-from memorist.forks.joint_fork import join_specs
+from memorist.forks.joint_fork import join_fork_specs
 from memorist.formats.codec_registry import find_codec
 from memorist.magic_docs.document_files import load_magic_doc_prompts
 from memorist.magic_docs.document_form import build_document_form
@@ -118,7 +118,7 @@ def test_forms_asked_for_together_add_no_more_than_one_task(
         )
         for job in jobs
     ]  # fmt: skip
-    spec = join_specs(specs, lambda answer: None) if len(specs) > 1 else specs[0]
+    spec = join_fork_specs(specs, lambda answer: None) if len(specs) > 1 else specs[0]
 
     body = build_first_request(
         spec, EditMethod.FORM, load_fork_prompts(), codec=find_codec("openai_chat"), model="m"

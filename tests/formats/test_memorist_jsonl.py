@@ -31,7 +31,7 @@ from memorist.formats.transcript_format import (
     TranscriptEntry,
     TurnRollback,
     UsageReport,
-    encode_entry,
+    encode_transcript_entry,
     read_session,
 )
 
@@ -125,7 +125,7 @@ def test_what_is_written_is_read_back_equal(
     first: SessionHead, rest: list[TranscriptEntry]
 ) -> None:
     """Every field, extra and origin comes back as it was."""
-    data = b"".join(encode_entry(one) for one in (first, *rest))
+    data = b"".join(encode_transcript_entry(one) for one in (first, *rest))
     assert data.count(b"\n") == 1 + len(rest)
     assert list(read_session(lines_of(data))) == [first, *rest]
 
@@ -133,7 +133,7 @@ def test_what_is_written_is_read_back_equal(
 @pytest.mark.covers("FM-5")
 def test_half_an_emoji_becomes_the_replacement_character() -> None:
     """What no JSON text can hold does not stop the writer."""
-    line = encode_entry(
+    line = encode_transcript_entry(
         Message(id="a", role="user", blocks=(TextBlock("x\ud83d"),), origin=Origin.USER)
     )
     (_, found) = read_session(lines_of(line))
@@ -145,9 +145,9 @@ def test_half_an_emoji_becomes_the_replacement_character() -> None:
 def test_remarks_on_another_file_have_no_line() -> None:
     """Asides, skips and mends tell about the file that was read."""
     assert (
-        encode_entry(SideRecord("k", 1, b"{}"))
-        == encode_entry(SkippedLine(1, "w"))
-        == encode_entry(RepairedLine(1, "w"))
+        encode_transcript_entry(SideRecord("k", 1, b"{}"))
+        == encode_transcript_entry(SkippedLine(1, "w"))
+        == encode_transcript_entry(RepairedLine(1, "w"))
         == b""
     )
 
@@ -166,7 +166,7 @@ def test_lines_of_unknown_kind_survive_and_bad_ones_are_reported() -> None:
     good = Message(id="a", role="user", blocks=(TextBlock("hi"),), origin=Origin.USER)
     data = (
         b'{"memorist":"trans\n'
-        + encode_entry(good)
+        + encode_transcript_entry(good)
         + b'{"type":"later","entry":{}}\n\n{"type":"message","entry":5}\n{"type":"mess'
     )
     assert list(read_session(lines_of(data))) == [

@@ -20,7 +20,7 @@ from memorist.formats.transcript_format import (
     SessionHead,
     SkippedLine,
     TranscriptEntry,
-    encode_entry,
+    encode_transcript_entry,
 )
 from memorist.transcript.tool_actions import CommandAction, parse_tool_action
 from support.other_agents import (
@@ -150,7 +150,7 @@ def test_a_hostile_file_is_read_or_refused(name: str, data: st.DataObject) -> No
     hostile = b"".join(json.dumps(_with_anything(each, data)).encode() + b"\n" for each in records)
     try:
         for entry in read(hostile):
-            encode_entry(entry, redacts=True)
+            encode_transcript_entry(entry, redacts=True)
     except UnreadableSession:
         return
 

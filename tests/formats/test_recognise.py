@@ -11,7 +11,11 @@ from hypothesis import strategies as st
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.errors import InputError, UnreadableSession
 from memorist.formats.format_detection import detect_format, read_session
-from memorist.formats.transcript_format import RawTranscriptLine, SessionHead, encode_entry
+from memorist.formats.transcript_format import (
+    RawTranscriptLine,
+    SessionHead,
+    encode_transcript_entry,
+)
 
 CLAUDE = {
     "type": "user",
@@ -45,7 +49,7 @@ def lines_of(*raw: bytes) -> list[RawTranscriptLine]:
             ],
             "codex",
         ),
-        ([encode_entry(SessionHead(session="s", format="codex"))], "memorist"),
+        ([encode_transcript_entry(SessionHead(session="s", format="codex"))], "memorist"),
         ([json.dumps(CLAUDE).encode().replace(b"hi", b"h\xff")], "claude_code"),
     ],
 )
@@ -79,7 +83,9 @@ def test_a_foreign_file_is_refused_by_what_it_is(data: bytes, said: str) -> None
 @pytest.mark.covers("FM-3", "FM-4", "FM-5")
 def test_the_right_reader_reads_the_file() -> None:
     """Each format comes back with its own name in the head."""
-    own = encode_entry(SessionHead(session="s", format="memorist")) + encode_entry(
+    own = encode_transcript_entry(
+        SessionHead(session="s", format="memorist")
+    ) + encode_transcript_entry(
         Message(id="a", role="user", blocks=(TextBlock("x"),), origin=Origin.USER)
     )
     for raw, name in (

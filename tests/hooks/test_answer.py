@@ -14,9 +14,9 @@ from memorist.hooks.hook_protocol import KNOWN_EVENTS
 from memorist.hooks.hook_response import (
     OUTPUT_LIMITS,
     HookOutputText,
-    fit_texts,
+    fit_hook_texts,
     measure_output_size,
-    render_output,
+    render_hook_output,
 )
 from memorist.hooks.hook_texts import (
     render_hook_context,
@@ -40,7 +40,7 @@ def test_what_is_shown_fits_into_the_agents_room(
     """Whatever the texts are, all of them together take no more than there is, by the agent's own
     measure.
     """
-    assert measure_output_size(fit_texts(parts, client, room), client) <= room
+    assert measure_output_size(fit_hook_texts(parts, client, room), client) <= room
 
 
 def test_what_fits_is_shown_whole_and_the_rest_shares_what_is_left() -> None:
@@ -49,7 +49,7 @@ def test_what_fits_is_shown_whole_and_the_rest_shares_what_is_left() -> None:
     """
     long = "\n".join(f"line {number}" for number in range(5_000))
 
-    said = fit_texts(
+    said = fit_hook_texts(
         [HookOutputText(long, "/srv/notes.md"), HookOutputText("short"), HookOutputText(long)],
         "codex",
     )
@@ -66,7 +66,7 @@ def test_every_answer_is_one_that_the_agent_reads(name: str, client: Client, tex
     """Nothing, or one JSON object of the known form; before a compaction plain text for Claude Code
     alone, which cannot pass for JSON.
     """
-    said = render_output(HookEvent(session_id="s", hook_event_name=name), client, text)
+    said = render_hook_output(HookEvent(session_id="s", hook_event_name=name), client, text)
 
     if name == "PreCompact":
         assert not said or (

@@ -17,7 +17,7 @@ from memorist.engine.rollout_pipeline import open_rollout_pipeline
 from memorist.events import MemoryChanged, MemoryNeedsReview
 from memorist.hooks.hook_event import Client, HookEvent
 from memorist.hooks.hook_notices import MAX_NOTICE_CHARS, render_memory_notice
-from memorist.hooks.hook_response import render_output
+from memorist.hooks.hook_response import render_hook_output
 from memorist.hooks.hook_session import HookSessionPool
 from memorist.settings import HooksSettings, Settings
 from memorist.store.home_layout import Layout
@@ -46,7 +46,7 @@ async def turns(
                 given = replace(event, hook_event_name=name, prompt=prompt)
                 answer = await pool.answer(client, given, "", 20.0)
                 await pool.wait_until_idle()
-                printed = render_output(given, client, answer.text, answer.notice)
+                printed = render_hook_output(given, client, answer.text, answer.notice)
                 found.append(json.loads(printed or b"{}").get("systemMessage", ""))
         await pool.close()
     return found

@@ -12,7 +12,7 @@ from hooks.recordings import ClaudeFile, CodexFile, Recording, a_session
 from memorist.core.messages import Message
 from memorist.errors import UnreadableSession
 from memorist.formats.transcript_format import CompactionBoundary, TurnRollback, UsageReport
-from memorist.hooks import session_file as tail
+from memorist.hooks import session_file_tail as tail
 from memorist.hooks.session_file_tail import SessionFileTail
 
 FILES = (ClaudeFile, CodexFile)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from mcp_server.conftest import Connect
 from memorist.errors import InputError, MemoristError, UsageError
 from memorist.mcp_server.call_dispatch import ToolDispatcher
-from memorist.mcp_server.result_rendering import MAX_ANSWER_CHARS, cut_page, limit_answer
+from memorist.mcp_server.result_rendering import MAX_ANSWER_CHARS, cut_page, cut_to_answer_limit
 from memorist.mcp_server.tool_arguments import (
     MAX_ERROR_CHARS,
     MAX_NAME_CHARS,
@@ -199,7 +199,7 @@ def test_pages_are_the_whole_text(text: str, start: int, limit: int) -> None:
         assert ("read on with start" in shown) is (at < len(text)) or "read on with start" in text
 
     assert found == text[start:]
-    assert len(limit_answer(text * 100)) <= MAX_ANSWER_CHARS
+    assert len(cut_to_answer_limit(text * 100)) <= MAX_ANSWER_CHARS
 
 
 async def test_hostile_calls_over_the_protocol(connect: Connect) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from memorist.errors import StoreError
 from memorist.formats.codec_registry import find_codec
-from memorist.proxy import known_conversations as remembered
+from memorist.proxy import conversation_store as remembered
 from memorist.proxy.client_identity import identify_client
 from memorist.proxy.conversation_matching import (
     ConversationMatcher,
@@ -29,7 +29,7 @@ from memorist.proxy.conversation_store import (
     ConversationStore,
     StoredConversation,
     encode_conversation_line,
-    parse_salt,
+    parse_key_salt,
     parse_stored_conversations,
 )
 from memorist.proxy.upstream_exchange import ReplyEndDetector
@@ -418,7 +418,7 @@ def test_no_bytes_among_the_lines_break_the_reading(
 
     found = parse_stored_conversations(data, 100)
 
-    assert parse_salt(data) == b"salt"
+    assert parse_key_salt(data) == b"salt"
     assert {entry.key: entry for entry in entries}.items() <= found.items()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
-from memorist.formats.transcript_format import SessionHead, TranscriptEntry, encode_entry
+from memorist.formats.transcript_format import SessionHead, TranscriptEntry, encode_transcript_entry
 from memorist.store.rollout_rows import Rollout
 
 START = 1_780_000_000.0
@@ -73,7 +73,7 @@ class Talk:
     def thread(self, path: Path, **about: Any) -> Rollout:
         """The session as a file of memorist's, and the thread that it is."""
         head = SessionHead(session="s1", format="memorist", cwd="/home/dev/shop")
-        path.write_bytes(b"".join(map(encode_entry, [head, *self.entries])))
+        path.write_bytes(b"".join(map(encode_transcript_entry, [head, *self.entries])))
         facts: dict[str, Any] = {
             "id": "s1",
             "path": str(path),

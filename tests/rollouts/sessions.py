@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from memorist.rollouts.folder_draft import DraftInput, FolderDraft, build_draft
+from memorist.rollouts.folder_draft import DraftInput, FolderDraft, build_folder_draft
 from memorist.rollouts.raw_memory import (
     ClaimProof,
     ClaimScope,
@@ -87,7 +87,7 @@ def made(
     """The draft for these sessions; without `base` the folder stands as it was accepted."""
     there = dict(present or {})
     ordered = tuple(sorted(rows, key=lambda row: row.extracted.thread))
-    return build_draft(
+    return build_folder_draft(
         DraftInput(
             rows=ordered,
             present_files=there,

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.rollouts.handbook import ENTRY_LISTS, Handbook, HandbookEntry, render_handbook
-from memorist.rollouts.handbook_review import AcceptedDraft, RejectedDraft, review_draft
+from memorist.rollouts.handbook_review import AcceptedDraft, RejectedDraft, review_handbook_draft
 from rollouts.sessions import SHOP, TILL, bullet, handbook, kept, made, summary, task
 
 ROWS = [
@@ -47,7 +47,7 @@ def judged(
     }
     files |= {} if book is None else {"MEMORY.md": book.encode("utf-8", "surrogateescape")}
     files |= {} if text is None else {"memory_summary.md": text.encode()}
-    return review_draft(DRAFT.values, files)
+    return review_handbook_draft(DRAFT.values, files)
 
 
 def entries(found: AcceptedDraft | RejectedDraft, title: str = SHOP) -> list[HandbookEntry]:

@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 from memorist.errors import StoreError, WriteConflict
 from memorist.rollouts.folder_baseline import FolderBaseline
 from memorist.rollouts.folder_changes import compare_folders, render_difference
-from memorist.rollouts.folder_swap import FolderSwap, apply_recorded_swap, forget_swap, record_swap
+from memorist.rollouts.folder_swap import (
+    FolderSwap,
+    apply_recorded_swap,
+    record_folder_swap,
+    remove_folder_swap_record,
+)
 from memorist.rollouts.rollout_folder import read_memory_folder, write_user_note
 from memorist.store.disk_files import DiskFiles
 
@@ -191,7 +196,9 @@ def test_a_change_that_was_broken_off_is_finished(tmp_path: Path, broken_off: in
         if data is not None:
             DISK.write(folder / path, data)
     accepted = {path: data for path, data in after.items() if data is not None}
-    record_swap(DISK, folder, journal, FolderSwap(before=before, after=after, accepted=accepted))
+    record_folder_swap(
+        DISK, folder, journal, FolderSwap(before=before, after=after, accepted=accepted)
+    )
     for path in sorted(after)[:broken_off]:
         data = after[path]
         if data is None:
@@ -201,7 +208,7 @@ def test_a_change_that_was_broken_off_is_finished(tmp_path: Path, broken_off: in
 
     assert apply_recorded_swap(DISK, folder, journal) == accepted
     assert read_memory_folder(DISK, folder).files == accepted
-    forget_swap(DISK, journal)
+    remove_folder_swap_record(DISK, journal)
     assert apply_recorded_swap(DISK, folder, journal) is None
 
 
@@ -220,12 +227,12 @@ def test_somebody_elses_change_is_left_and_seen_as_theirs(tmp_path: Path) -> Non
     DISK.write(folder / "b.md", b"theirs")
 
     with pytest.raises(WriteConflict):
-        record_swap(DISK, folder, journal, swap)
+        record_folder_swap(DISK, folder, journal, swap)
     assert not journal.exists()
     assert (folder / "a.md").read_bytes() == b"1"
 
     DISK.write(folder / "b.md", b"2")
-    record_swap(DISK, folder, journal, swap)
+    record_folder_swap(DISK, folder, journal, swap)
     DISK.write(folder / "b.md", b"theirs")
     assert apply_recorded_swap(DISK, folder, journal) == {"a.md": b"11", "b.md": b"2"}
     assert (folder / "b.md").read_bytes() == b"theirs"

@@ -15,7 +15,7 @@ from memorist.rollouts.citations import (
     MAX_CITED_IDS,
     Citation,
     CitationStream,
-    separate_citations,
+    split_off_citations,
 )
 
 BLOCK = f"""{CITATION_OPENING}
@@ -85,7 +85,7 @@ def test_entries_and_sessions_are_read() -> None:
     """The note is parted at the last mark, the path at the last colon; lines that do not fit, and
     paths that lead out, are passed over.
     """
-    shown, cited = separate_citations(f"Done.{BLOCK} More.")
+    shown, cited = split_off_citations(f"Done.{BLOCK} More.")
 
     assert shown == "Done. More."
     assert cited.entries == (
@@ -98,7 +98,7 @@ def test_entries_and_sessions_are_read() -> None:
 @pytest.mark.covers("RO-8")
 def test_what_is_cited_counts_once_for_each_session() -> None:
     """A session counts by its id or by its summary, once."""
-    _, cited = separate_citations(
+    _, cited = split_off_citations(
         f"{CITATION_OPENING}<citation_entries>\nrollout_summaries/x.md:1-2|note=[n]\n</"
         f"citation_entries><rollout_ids>b</rollout_ids>{CITATION_CLOSING}"
     )
@@ -110,13 +110,13 @@ def test_what_is_cited_counts_once_for_each_session() -> None:
 @pytest.mark.covers("RO-8")
 def test_a_block_that_is_not_closed_ends_with_the_text() -> None:
     """It is hidden and read; the older name of the list of ids is known too."""
-    assert separate_citations(f"x{CITATION_OPENING}<thread_ids>a b") == (
+    assert split_off_citations(f"x{CITATION_OPENING}<thread_ids>a b") == (
         "x",
-        separate_citations(f"{CITATION_OPENING}<rollout_ids>a b</rollout_ids>{CITATION_CLOSING}")[
+        split_off_citations(f"{CITATION_OPENING}<rollout_ids>a b</rollout_ids>{CITATION_CLOSING}")[
             1
         ],
     )
-    assert separate_citations("a < b <oai-mem") == ("a < b <oai-mem", separate_citations("")[1])
+    assert split_off_citations("a < b <oai-mem") == ("a < b <oai-mem", split_off_citations("")[1])
 
 
 @pytest.mark.covers("RO-8", "SF-5")

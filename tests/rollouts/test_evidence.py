@@ -29,7 +29,7 @@ from memorist.rollouts.session_evidence import (
     compute_evidence_token_budget,
     compute_max_row_bytes,
     convert_tokens_to_bytes,
-    shrink_budget,
+    shrink_evidence_budget,
     split_turns_into_parts,
 )
 from rollouts.conftest import Talk
@@ -236,7 +236,9 @@ def test_a_refused_request_is_tried_smaller(
     """Whatever a provider says, the next budget is smaller by a tenth at least than what was sent,
     and never nothing at once.
     """
-    smaller = shrink_budget(budget, sent, ContextTooLong("too long", tokens=tokens, window=window))
+    smaller = shrink_evidence_budget(
+        budget, sent, ContextTooLong("too long", tokens=tokens, window=window)
+    )
 
     assert min(budget, sent) * 0.09 <= smaller <= min(budget, sent) * 0.9
 
@@ -248,9 +250,9 @@ def test_what_a_refusal_says_is_believed() -> None:
     """
     told = ContextTooLong("too long", tokens=250_000, window=200_000)
 
-    assert shrink_budget(100_000, 100_000, told) == 76_000
-    assert shrink_budget(100_000, 2_000, told) == 1_520
-    assert shrink_budget(100_000, 100_000, ContextTooLong("too long")) == 60_000
+    assert shrink_evidence_budget(100_000, 100_000, told) == 76_000
+    assert shrink_evidence_budget(100_000, 2_000, told) == 1_520
+    assert shrink_evidence_budget(100_000, 100_000, ContextTooLong("too long")) == 60_000
 
 
 @pytest.mark.covers("RO-3")

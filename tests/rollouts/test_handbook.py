@@ -19,7 +19,7 @@ from memorist.rollouts.handbook import (
     render_group,
     render_handbook,
 )
-from memorist.rollouts.handbook_parser import parse_entry, parse_handbook
+from memorist.rollouts.handbook_parser import parse_handbook, parse_handbook_entry
 from rollouts.sessions import SHOP, bullet, handbook, kept, made, task
 
 LINE = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=30)
@@ -137,9 +137,9 @@ def test_a_mark_names_tasks_and_single_sessions() -> None:
         ),
     ]
 
-    assert parse_entry("x [Task 1, Task 2 001A]", works).support == ("a", "b")
-    assert parse_entry("x [Tasks 1, 2]", works).support == ("a", "b", "c")
-    assert parse_entry("x [Task 9]", works).support == ()
+    assert parse_handbook_entry("x [Task 1, Task 2 001A]", works).support == ("a", "b")
+    assert parse_handbook_entry("x [Tasks 1, 2]", works).support == ("a", "b", "c")
+    assert parse_handbook_entry("x [Task 9]", works).support == ()
 
 
 @pytest.mark.covers("RO-6")

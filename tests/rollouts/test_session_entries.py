@@ -12,7 +12,11 @@ from memorist.core.messages import JsonObject
 from memorist.rollouts.structural_stage_one import build_structural_result
 from memorist.rollouts.task_log import TaskLogBuilder
 from memorist.store.rollout_rows import Rollout
-from memorist.transcript.command_lines import covers_check, drop_printing_commands, truncate_command
+from memorist.transcript.command_lines import (
+    drop_printing_commands,
+    is_check_covered_by,
+    truncate_command,
+)
 from rollouts.conftest import Talk
 
 pytestmark = pytest.mark.covers("RO-4")
@@ -60,7 +64,7 @@ def test_a_check_speaks_for_what_it_runs(
     """For a narrower run of the same tool and for a project's own command; not for another check,
     other files, or another test, unless the failure names it.
     """
-    assert covers_check(wide, narrow, line) is covers
+    assert is_check_covered_by(wide, narrow, line) is covers
 
 
 def test_another_check_is_no_cure() -> None:

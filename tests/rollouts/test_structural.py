@@ -13,11 +13,11 @@ from msgspec.structs import replace
 
 from memorist.core.token_count import estimate_text_tokens
 from memorist.formats.transcript_format import TurnRollback
-from memorist.rollouts.folder_draft import DraftInput, build_draft
+from memorist.rollouts.folder_draft import DraftInput, build_folder_draft
 from memorist.rollouts.message_effects import MessageTaskEffect, classify_effect_on_task
 from memorist.rollouts.raw_memory import RawMemoryTask, parse_raw_memory
 from memorist.rollouts.session_scan import scan_transcript
-from memorist.rollouts.skill_procedures import draft_procedures
+from memorist.rollouts.skill_procedures import draft_skills
 from memorist.rollouts.structural_stage_one import (
     StageOneResult,
     build_structural_result,
@@ -502,7 +502,7 @@ def test_a_procedure_that_two_sessions_followed_is_proposed_as_a_skill() -> None
             talk.run(command, "ok")
         thread = replace(THREAD, id=name)
         rows.append(to_rollout_extract(stage(talk.agent("It is out.")), thread, now=1))
-    files = draft_procedures(rows, {})
+    files = draft_skills(rows, {})
 
     assert len(files) == 1
     text = next(iter(files.values())).decode()
@@ -522,7 +522,7 @@ def test_the_summary_has_a_bound_whatever_the_number_of_sessions() -> None:
             StoredExtract(extracted=to_rollout_extract(stage(talk, thread), thread, now=number))
         )
     given = DraftInput(rows=tuple(rows), present_files={}, accepted_files={}, today="2026-01-01")
-    text = build_draft(given).files["memory_summary.md"].decode()
+    text = build_folder_draft(given).files["memory_summary.md"].decode()
 
     assert estimate_text_tokens(text) <= MAX_SUMMARY_TOKENS
     assert "left out here" in text

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memorist.safety.hidden_characters import fold_text
+from memorist.safety.hidden_characters import fold_hidden_and_lookalike_characters
 from memorist.safety.instruction_detection import is_instruction
 from memorist.safety.permission_claims import may_bind_reader
 from memorist.safety.prompt_injection import (
@@ -238,7 +238,7 @@ def test_a_text_is_searched_for_every_sign_that_it_holds(
     instructions" was, as was "updated instructions from the user".
     """
     sign, text = made
-    folded = fold_text(text).text
+    folded = fold_hidden_and_lookalike_characters(text).text
     if sign.pattern.search(folded) is not None:
         assert any(hint in folded for hint in sign.hints), sign
 

@@ -24,7 +24,7 @@ from memorist.safety.secret_patterns import (
     HOLE_CLASSES,
     has_checksum,
     list_named_token_shapes,
-    load_token_formats,
+    load_secret_token_formats,
 )
 from memorist.safety.secret_providers import load_named_providers
 from memorist.safety.secrets import (
@@ -298,8 +298,8 @@ def test_the_tables_can_be_used() -> None:
     """Every pattern compiles, every hint is a text of two characters or a rare sign, every finding
     is apart.
     """
-    assert all(kind.pattern.match("") is None for kind in load_token_formats())
-    assert all(len(kind.hint) > 1 or kind.hint in "|%!" for kind in load_token_formats())
+    assert all(kind.pattern.match("") is None for kind in load_secret_token_formats())
+    assert all(len(kind.hint) > 1 or kind.hint in "|%!" for kind in load_secret_token_formats())
     assert all(provider.value.fullmatch("") is None for provider in load_named_providers().values())
     assert find_secrets("") == ()
     assert SafetyFinding(1, 2, "x").end == 2

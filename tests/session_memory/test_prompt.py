@@ -7,7 +7,7 @@ import pytest
 from memorist.core.prompt_templates import find_placeholders, load_prompt
 from memorist.session_memory.notes_prompt import (
     NotesPrompts,
-    render_reminders,
+    render_length_reminders,
     render_update_prompt,
 )
 from memorist.session_memory.notes_template import compose_notes
@@ -76,7 +76,7 @@ def test_sections_over_their_limit_are_named_largest_first_and_the_two_that_matt
             "Key results": "small",
         },
     )
-    said = render_reminders(notes, TEXTS, SETTINGS)
+    said = render_length_reminders(notes, TEXTS, SETTINGS)
 
     assert [
         said.find(f"`{title}`") > 0
@@ -91,12 +91,15 @@ def test_notes_over_the_total_get_the_stronger_order_first() -> None:
     """12,000 tokens in all is the limit."""
     notes = compose_notes(TEXTS.template, {"Worklog": "x" * 60_000})
 
-    assert render_reminders(notes, TEXTS, SETTINGS).startswith("The notes as a whole")
+    assert render_length_reminders(notes, TEXTS, SETTINGS).startswith("The notes as a whole")
 
 
 @pytest.mark.covers("SM-7")
 def test_small_notes_get_no_reminder() -> None:
     """Nothing is said where nothing is due."""
     assert (
-        render_reminders(compose_notes(TEXTS.template, {"Worklog": "short"}), TEXTS, SETTINGS) == ""
+        render_length_reminders(
+            compose_notes(TEXTS.template, {"Worklog": "short"}), TEXTS, SETTINGS
+        )
+        == ""
     )

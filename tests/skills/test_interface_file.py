@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memorist.settings import SkillsSettings
 from memorist.skills.skill import load_skill_prompts
-from memorist.skills.skill_catalogue import build_catalogue
+from memorist.skills.skill_catalogue import build_skill_catalogue
 from memorist.skills.skill_discovery import DiscoveredSkills, SkillDiscovery, discover_skills
 from memorist.skills.skill_interface import (
     MAX_EXTRA_DEPTH,
@@ -91,7 +91,7 @@ def test_a_policy_against_implicit_use_keeps_a_skill_out_of_the_catalogue(tmp_pa
         True,
         "Ship it",
     )
-    assert build_catalogue(
+    assert build_skill_catalogue(
         [hidden, shown], "rollout", load_skill_prompts(), SkillsSettings()
     ).listed == (shown,)
 

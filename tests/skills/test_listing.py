@@ -10,7 +10,11 @@ from memorist.core.messages import Origin
 from memorist.formats.host_markup import detect_origin
 from memorist.settings import Family, SkillsSettings
 from memorist.skills.skill import Skill, SkillScope, load_skill_prompts
-from memorist.skills.skill_catalogue import SkillCatalogue, build_catalogue, shorten_description
+from memorist.skills.skill_catalogue import (
+    SkillCatalogue,
+    build_skill_catalogue,
+    shorten_description,
+)
 
 pytestmark = pytest.mark.covers("SK-2")
 
@@ -41,7 +45,7 @@ def skill(
 def made(
     skills: list[Skill], window: int | None = None, family: Family = "rollout"
 ) -> SkillCatalogue:
-    return build_catalogue(skills, family, TEXTS, SETTINGS, window=window)
+    return build_skill_catalogue(skills, family, TEXTS, SETTINGS, window=window)
 
 
 def test_what_fits_is_shown_whole_in_the_order_of_scopes() -> None:
@@ -67,7 +71,7 @@ def test_nothing_is_shown_of_no_skills() -> None:
     """No empty section."""
     assert made([]) == made([skill("a", listed=False)]) == SkillCatalogue()
     assert (
-        build_catalogue([skill("a")], "rollout", TEXTS, SkillsSettings(enabled=False))
+        build_skill_catalogue([skill("a")], "rollout", TEXTS, SkillsSettings(enabled=False))
         == SkillCatalogue()
     )
 

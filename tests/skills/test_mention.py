@@ -13,7 +13,7 @@ from memorist.formats.host_markup import detect_origin
 from memorist.settings import CompactionSettings, Family, SkillsSettings
 from memorist.skills.skill import Skill, SkillScope
 from memorist.skills.skill_invocation import build_skill_messages, find_injected_skills
-from memorist.skills.skill_mentions import find_mentions, mask_code
+from memorist.skills.skill_mentions import find_skill_mentions, mask_code
 
 pytestmark = pytest.mark.covers("SK-2")
 
@@ -38,7 +38,7 @@ SKILLS = [
 
 
 def named(text: str, cwd: str = "") -> list[str]:
-    return [each.name for each in find_mentions(text, SKILLS, cwd).skills]
+    return [each.name for each in find_skill_mentions(text, SKILLS, cwd).skills]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_a_relative_link_is_read_from_the_working_folder() -> None:
 
 def test_a_skill_that_users_may_not_call_is_not_called() -> None:
     """`user-invocable: false`."""
-    assert find_mentions("$hidden", [skill("hidden", mentionable=False)]).skills == ()
+    assert find_skill_mentions("$hidden", [skill("hidden", mentionable=False)]).skills == ()
 
 
 def test_an_ambiguous_name_is_not_loaded_silently() -> None:
@@ -187,7 +187,7 @@ HOSTILE = st.text(st.sampled_from("$@[]()`~<>/\\ \n:-.deploy") | st.characters()
 @given(HOSTILE)
 def test_no_message_breaks_the_reading(text: str) -> None:
     """Only known skills are found, each once; what is injected is well formed."""
-    found = find_mentions(text, SKILLS).skills
+    found = find_skill_mentions(text, SKILLS).skills
 
     assert len({each.path for each in found}) == len(found)
     assert all(each.name in text or "](" in text for each in found)
@@ -216,4 +216,4 @@ def test_nothing_in_a_fence_is_called_for(text: str) -> None:
 )
 def test_a_long_message_is_read_in_linear_time(piece: str) -> None:
     """A hundred thousand repeats of any sign come to an end; quadratic reading would take hours."""
-    assert len(find_mentions(piece * 100_000, SKILLS).skills) <= 1
+    assert len(find_skill_mentions(piece * 100_000, SKILLS).skills) <= 1

@@ -20,7 +20,7 @@ from memorist.skills.plugin_files import (
 )
 from memorist.skills.skill import SkillProblem, parse_skill
 from memorist.skills.skill_discovery import DiscoveredSkills, discover_skills
-from memorist.skills.skill_mentions import find_mentions
+from memorist.skills.skill_mentions import find_skill_mentions
 from memorist.skills.skill_roots import SkillBaseFolders
 
 pytestmark = pytest.mark.covers("SK-1")
@@ -119,12 +119,12 @@ def test_a_plugins_skill_is_called_for_by_its_whole_name(home: Path) -> None:
 
     assert [
         each.name
-        for each in find_mentions("please $forms:fill, then @tests:run-local.", skills).skills
+        for each in find_skill_mentions("please $forms:fill, then @tests:run-local.", skills).skills
     ] == [
         "forms:fill",
         "tests:run-local",
     ]
-    assert find_mentions("please $fill", skills).skills == ()
+    assert find_skill_mentions("please $fill", skills).skills == ()
 
 
 def test_a_link_into_a_plugin_takes_its_name_along(tmp_path: Path) -> None:

@@ -10,10 +10,10 @@ from memorist.settings import Family, SkillsSettings
 from memorist.skills.skill import Skill, SkillProblem, load_skill_prompts
 from memorist.skills.skill_catalogue import (
     CATALOGUE_SOURCE,
-    build_catalogue,
     build_catalogue_section,
+    build_skill_catalogue,
     list_left_out_skills,
-    wrap_catalogue,
+    wrap_skill_catalogue,
 )
 
 pytestmark = pytest.mark.covers("SK-2", "CX-9")
@@ -38,7 +38,7 @@ def test_the_section_is_the_catalogue_within_its_budget(family: Family) -> None:
     """Assembled, it stands in its tag once, and takes no more than the share of the window; the
     reason counts what it shows.
     """
-    made = build_catalogue(
+    made = build_skill_catalogue(
         [skill(f"s{number}") for number in range(90)],
         family,
         load_skill_prompts(),
@@ -46,7 +46,7 @@ def test_the_section_is_the_catalogue_within_its_budget(family: Family) -> None:
         window=WINDOW,
     )
 
-    section = wrap_catalogue(made, family, "2 % of it")
+    section = wrap_skill_catalogue(made, family, "2 % of it")
     assert section is not None
     (piece,) = assemble_pieces(family, [section])
 
@@ -62,9 +62,9 @@ def test_the_section_is_the_catalogue_within_its_budget(family: Family) -> None:
 
 def test_without_skills_there_is_no_section() -> None:
     """Nothing is told of what is not there."""
-    made = build_catalogue([], "rollout", load_skill_prompts(), SkillsSettings())
+    made = build_skill_catalogue([], "rollout", load_skill_prompts(), SkillsSettings())
 
-    assert wrap_catalogue(made, "rollout") is None
+    assert wrap_skill_catalogue(made, "rollout") is None
     assert build_catalogue_section([], "rollout", SkillsSettings()) is None
     assert list_left_out_skills([], made, [], "x") == ()
 
@@ -73,7 +73,9 @@ def test_what_is_not_in_it_is_named() -> None:
     """A broken file with its reason, a skill without room, one that is only called for by name."""
     quiet = skill("quiet", listed=False)
     skills = [quiet, *(skill(f"s{number}") for number in range(90))]
-    made = build_catalogue(skills, "rollout", load_skill_prompts(), SkillsSettings(), window=WINDOW)
+    made = build_skill_catalogue(
+        skills, "rollout", load_skill_prompts(), SkillsSettings(), window=WINDOW
+    )
 
     found = list_left_out_skills(
         skills, made, [SkillProblem("/p/bad/SKILL.md", "project", "it has no header")], "2 %"

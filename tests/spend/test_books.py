@@ -29,7 +29,7 @@ from memorist.forks.fork_spec import (
     ForkSpec,
     NoTools,
     Receipt,
-    count_tokens,
+    count_budget_tokens,
 )
 from memorist.models.call_failure import RateLimitStatus
 from memorist.models.rate_limits import RateLimitReport
@@ -41,7 +41,7 @@ from memorist.store.spend_rows import (
     ResourceAmount,
     compute_epoch_day,
     list_blocked_since,
-    list_holds,
+    list_provider_holds,
     sum_reserved_amount,
     sum_usage_by_kind,
     sum_usage_in_session,
@@ -171,7 +171,7 @@ def test_the_totals_are_those_of_the_receipts(rows: list[tuple[str, Receipt]]) -
 def _same(found: ResourceAmount, receipts: list[Receipt]) -> None:
     usage = sum((each.usage for each in receipts), Usage())
     assert found.requests == sum(each.requests for each in receipts)
-    assert found.tokens == count_tokens(usage)
+    assert found.tokens == count_budget_tokens(usage)
     assert math.isclose(
         found.cost_usd, sum(each.cost_usd or 0.0 for each in receipts), abs_tol=1e-9
     )
@@ -433,16 +433,16 @@ def test_room_in_a_limit_lifts_the_hold_that_its_lack_made(
         for left in (0.1, 0.9)
     )
     record_rate_limits(database, low, now=clock.now(), settings=FEW)
-    first = [hold.cause for hold in list_holds(database, clock.now())]
+    first = [hold.cause for hold in list_provider_holds(database, clock.now())]
     record_rate_limits(database, roomy, now=clock.now(), settings=FEW)
-    second = [hold.cause for hold in list_holds(database, clock.now())]
+    second = [hold.cause for hold in list_provider_holds(database, clock.now())]
     record_rate_limits(
         database, RateLimitReport(model="m", status=429), now=clock.now(), settings=FEW
     )
     record_rate_limits(database, roomy, now=clock.now(), settings=FEW)
 
     assert (first, second) == (["share"], [])
-    assert [hold.cause for hold in list_holds(database, clock.now())] == ["refused"]
+    assert [hold.cause for hold in list_provider_holds(database, clock.now())] == ["refused"]
 
 
 @pytest.mark.covers("SG-1")

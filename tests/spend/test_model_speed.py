@@ -10,7 +10,11 @@ import pytest
 from click.testing import CliRunner
 
 from memorist.budget.budget_governor import BudgetGovernor
-from memorist.budget.model_speed import ModelSpeed, compute_speed_of_requests, derive_settings
+from memorist.budget.model_speed import (
+    ModelSpeed,
+    compute_speed_of_requests,
+    derive_settings_from_speed,
+)
 from memorist.cli.main import memorist_group
 from memorist.core.messages import Usage
 from memorist.forks.fork_spec import ForkOutcome, ForkRequestRecord, Receipt, read_server_times
@@ -78,7 +82,7 @@ def test_a_slow_model_is_waited_for_longer_and_asked_more_seldom(
     speed: ModelSpeed, limit: float, growth: int, turns: int
 ) -> None:
     """A graphics card has the defaults of a provider; nothing grows without bound."""
-    derived = derive_settings(speed)
+    derived = derive_settings_from_speed(speed)
 
     assert derived["forks"]["seconds"] == derived["models"]["timeout_seconds"] == limit
     assert derived["session_memory"]["growth_tokens"] == growth

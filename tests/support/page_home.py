@@ -22,7 +22,7 @@ from memorist.rollouts.raw_memory import (
 )
 from memorist.store.database import open_database
 from memorist.store.extract_rows import RolloutExtract, save_extract_if_newest
-from memorist.store.memory_uses import MemoryUse, record_uses
+from memorist.store.memory_uses import MemoryUse, record_memory_uses
 from memorist.store.receipt_rows import record_receipt
 from memorist.store.rollout_rows import Rollout, save_rollouts
 from memorist.store.state_database import SqliteState
@@ -153,7 +153,7 @@ def _record_work(engine: Memorist, memory: AutoMemory) -> None:
     use = MemoryUse(
         path="use-npm.md", what="shown", session=LONG, at=1_795_170_000.0, why="npm, install"
     )
-    record_uses(database, str(memory.layout.folder), [use])
+    record_memory_uses(database, str(memory.layout.folder), [use])
     task = RawMemoryTask(
         name="Choose a database",
         outcome="success",

@@ -12,7 +12,7 @@ from memorist.team.sync_difference import (
     SyncSides,
     drop_lost_names,
     is_mass_deletion,
-    plan_sync,
+    plan_team_sync,
 )
 from memorist.team.team_remote import (
     MAX_CHANGES_PER_REQUEST,
@@ -63,7 +63,7 @@ def test_one_name_has_one_step(
     """An edit goes before a deletion, the same change on both sides is no conflict, and what was
     not taken is never overwritten by what is here.
     """
-    found = plan_sync(
+    found = plan_team_sync(
         SyncSides(
             here={"k": here} if here else {},
             there={"k": there} if there else {},
@@ -82,7 +82,7 @@ def test_no_step_loses_an_edit(given_sides: SyncSides) -> None:
     """What changed there is never deleted or overwritten from here, nor the other way round; what
     stays is never sent.
     """
-    steps = plan_sync(given_sides)
+    steps = plan_team_sync(given_sides)
     for key in ("a", "b", "c"):
         known = given_sides.known.get(key, SyncedMemory("", ""))
         here, there = given_sides.here.get(key, ""), given_sides.there.get(key, "")
@@ -101,7 +101,7 @@ def test_what_a_remote_lost_is_sent_again_and_not_deleted_here() -> None:
     """Neither there nor deleted there: an empty store is no order to empty the folder."""
     known = drop_lost_names({"k": SyncedMemory("1", "1")}, ())
 
-    assert plan_sync(SyncSides(here={"k": "1"}, there={}, known=known)).send == ("k",)
+    assert plan_team_sync(SyncSides(here={"k": "1"}, there={}, known=known)).send == ("k",)
     assert drop_lost_names({"k": SyncedMemory("1", "1")}, {"k"}) == {"k": SyncedMemory("1", "1")}
 
 

@@ -13,8 +13,8 @@ from memorist.testing.prompt_cache import (
     PrefixBlock,
     PromptCacheState,
     account_openai_blocks,
-    account_request,
     common_prefix_length,
+    compute_request_usage,
     split_anthropic_blocks,
 )
 
@@ -44,7 +44,7 @@ def body(
 def run(*bodies: dict[str, Any], wire_format: str = "anthropic") -> list[InputTokenCounts]:
     state, seen = PromptCacheState(), []
     for one in bodies:
-        state, counts = account_request(state, wire_format, one)
+        state, counts = compute_request_usage(state, wire_format, one)
         seen.append(counts)
     return seen
 
@@ -130,7 +130,10 @@ def test_a_small_prefix_is_not_cached_where_a_minimum_is_set() -> None:
     """The provider's minimum can be switched on."""
     one = body(text("one", mark=True))
 
-    assert account_request(PromptCacheState(), "anthropic", one, minimum=1_024)[1].cache_write == 0
+    assert (
+        compute_request_usage(PromptCacheState(), "anthropic", one, minimum=1_024)[1].cache_write
+        == 0
+    )
 
 
 @pytest.mark.covers("CP-18")
@@ -139,7 +142,7 @@ def test_with_a_clock_entries_die_and_each_hit_renews_them(ttl: str, lifetime: f
     """Read within the lifetime, again within the lifetime of that, and gone a second after it."""
     one, state, reads = body(text("one " * 50, mark=ttl)), PromptCacheState(), []
     for now in (0.0, lifetime, 2 * lifetime, 3 * lifetime + 1):
-        state, counts = account_request(state, "anthropic", one, now=now)
+        state, counts = compute_request_usage(state, "anthropic", one, now=now)
         reads.append(counts.cache_read > 0)
 
     assert reads == [False, True, True, False]
@@ -150,7 +153,7 @@ def test_openai_forgets_after_ten_idle_minutes() -> None:
     """With a clock; without one, nothing is forgotten."""
     one, state, reads = {"model": "m", "input": "word " * 2_000}, PromptCacheState(), []
     for now in (0.0, 600.0, 1_201.0, None):
-        state, counts = account_request(state, "openai_responses", one, now=now)
+        state, counts = compute_request_usage(state, "openai_responses", one, now=now)
         reads.append(counts.cache_read > 0)
 
     assert reads == [False, True, False, True]

@@ -32,7 +32,7 @@ from memorist.engine.engine import Memorist
 from memorist.errors import FormatError
 from memorist.events import AdapterFailed
 from memorist.hooks.hook_event import Client, HookEvent, UnusableHookEvent, parse_hook_event
-from memorist.hooks.hook_response import HookOutputText, fit_texts, render_output
+from memorist.hooks.hook_response import HookOutputText, fit_hook_texts, render_hook_output
 from memorist.hooks.hook_session import HookAnswer, HookSessionPool
 from memorist.ports import Model
 from memorist.settings import HooksSettings, Settings
@@ -160,7 +160,7 @@ class MemoristHooks:
         shown = (
             b""
             if name == "PreCompact"
-            else render_output(event, CLIENT, answer.text, answer.notice)
+            else render_hook_output(event, CLIENT, answer.text, answer.notice)
         )
         found: HookJSONOutput = msgspec.json.decode(shown) if shown else {}
         return found
@@ -175,7 +175,7 @@ class MemoristHooks:
             start = msgspec.structs.replace(event, hook_event_name="SessionStart", source="startup")
             parts.append(await sessions.answer(CLIENT, start, event.cwd, seconds))
         parts.append(await sessions.answer(CLIENT, event, event.cwd, NOTES_SHARE * seconds))
-        text = fit_texts([HookOutputText(part.text) for part in parts], CLIENT)
+        text = fit_hook_texts([HookOutputText(part.text) for part in parts], CLIENT)
         return HookAnswer(text, parts[-1].notice)
 
     async def _open_session_pool(self) -> HookSessionPool:

@@ -26,7 +26,11 @@ from memorist.auto_memory.memory_index import MemoryIndex
 from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.auto_memory.team_memory import TEAM_PREFIX
 from memorist.auto_memory.write_evidence import WriteEvidence, collect_write_evidence
-from memorist.auto_memory.write_gate import RefusedChange, collect_unaccepted_reasons, judge_change
+from memorist.auto_memory.write_gate import (
+    RefusedChange,
+    collect_unaccepted_reasons,
+    judge_memory_change,
+)
 from memorist.auto_memory.write_result import WriteResult
 from memorist.core.front_matter import MarkdownDocument, join_front_matter
 from memorist.core.messages import Message
@@ -348,7 +352,7 @@ class MemoryToolCommands:
         case = self._memory.gate_context(
             "agent", self._evidence_for_moves(moves), {each.path for each in moves}
         )
-        verdicts = [judge_change(change, case) for change in moves]
+        verdicts = [judge_memory_change(change, case) for change in moves]
         refused = [verdict for verdict in verdicts if isinstance(verdict, RefusedChange)]
         if refused:
             _raise_refused(refused)

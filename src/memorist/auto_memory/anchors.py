@@ -109,7 +109,7 @@ def is_generated_file(path: str) -> bool:
     return _GENERATED.search(path) is not None
 
 
-def read_anchors(topic: Topic) -> tuple[MemoryAnchor, ...]:
+def read_memory_anchors(topic: Topic) -> tuple[MemoryAnchor, ...]:
     """The anchors in a memory's header; none for one that was written without."""
     front = topic.document.front
     given = front.mapping_value(MEMORIST_KEY).get(ANCHORS_KEY) if front else None

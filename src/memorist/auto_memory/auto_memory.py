@@ -9,7 +9,7 @@ from typing import Self
 import msgspec
 from msgspec.structs import replace
 
-from memorist.auto_memory.anchors import read_anchors, with_anchors
+from memorist.auto_memory.anchors import read_memory_anchors, with_anchors
 from memorist.auto_memory.client_rules import (
     ClientRule,
     ClientRuleMatch,
@@ -53,7 +53,7 @@ from memorist.auto_memory.memory_manifest import (
     MAX_FILE_BYTES,
     MemoryHeader,
 )
-from memorist.auto_memory.memory_undo import find_change_to_undo, plan_undo
+from memorist.auto_memory.memory_undo import find_change_to_undo, plan_memory_undo
 from memorist.auto_memory.project_files import ProjectFiles
 from memorist.auto_memory.purge_journal import PurgeEntry, PurgeJournal, build_purge_entry
 from memorist.auto_memory.statements.statement_kind import choose_memory_kind
@@ -79,7 +79,7 @@ from memorist.auto_memory.write_gate import (
     WriteGateContext,
     apply_review_policy,
     find_reasons_to_withhold_memory,
-    judge_change,
+    judge_memory_change,
     policy_forbids_writing,
 )
 from memorist.auto_memory.write_result import (
@@ -208,7 +208,7 @@ class AutoMemory:
             {change.path for change in changes},
         )
         verdicts = [
-            apply_review_policy(judge_change(change, case), self.settings, reason.actor)
+            apply_review_policy(judge_memory_change(change, case), self.settings, reason.actor)
             for change in changes
         ]
         waits = [verdict for verdict in verdicts if isinstance(verdict, NeedsReview)]
@@ -306,7 +306,7 @@ class AutoMemory:
         anchors = self.project_files.find_anchors(
             f"{topic.name}\n{topic.description}\n{topic.body}"
         )
-        if anchors == read_anchors(topic):
+        if anchors == read_memory_anchors(topic):
             return accepted
         after = encode_file_text(with_anchors(topic, anchors).text())
         return replace(accepted, change=replace(change, after=after))
@@ -717,7 +717,7 @@ class AutoMemory:
         recorded = find_change_to_undo(self.folder.history, id_prefix)
         if dry_run:
             return recorded
-        changes = plan_undo(self.folder.history, recorded, self.read_present_bytes)
+        changes = plan_memory_undo(self.folder.history, recorded, self.read_present_bytes)
         why = ChangeReason(actor="undo", what=render_change_headline("undo", recorded.why.what))
         self.folder.apply_changes(changes, why, undoes=recorded.id)
         return recorded

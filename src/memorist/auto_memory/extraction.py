@@ -40,8 +40,8 @@ from memorist.auto_memory.statement_changes import (
     PlannedChange,
     RemoveMemories,
     build_removal_prefilter,
-    plan_addition,
-    plan_removal,
+    plan_memory_addition,
+    plan_memory_removal,
 )
 from memorist.auto_memory.statements.bare_corrections import find_bare_corrections
 from memorist.auto_memory.statements.statement_parser import Statement, find_statements
@@ -373,13 +373,15 @@ class MemoryExtraction:
         at = message.timestamp or self._runtime.clock.now()
         if statement.act != "forget":
             headers = self._memory.headers_by_path()
-            return self._memory, plan_addition(
+            return self._memory, plan_memory_addition(
                 statement, headers, session=self._context.id, timestamp=at
             )
         plans = [
             (
                 memory,
-                plan_removal(statement, memory.read_topics(build_removal_prefilter(statement))),
+                plan_memory_removal(
+                    statement, memory.read_topics(build_removal_prefilter(statement))
+                ),
             )
             for memory in (self._memory, self._memory.everywhere)
             if memory is not None

@@ -90,7 +90,7 @@ def _iter_tree(
             yield above + name, sha
 
 
-def add_blobs(store: PackCapableObjectStore, blobs: Sequence[Blob]) -> None:
+def store_blobs(store: PackCapableObjectStore, blobs: Sequence[Blob]) -> None:
     """Add the files of one change."""
     if len(blobs) >= PACK_THRESHOLD:
         store.add_objects([(blob, None) for blob in blobs])

@@ -29,7 +29,7 @@ from memorist.auto_memory.memory_index import (
     MemoryIndex,
     MemoryUsage,
     RankedHeaders,
-    build_index,
+    build_memory_index,
 )
 from memorist.auto_memory.memory_manifest import (
     HEAD_BYTES,
@@ -484,7 +484,7 @@ class MemoryFolderReader:
         `prefix` is `team/` for the team's index.
         """
         text = self.read_index_text(prefix) if present_text is None else present_text
-        return build_index(
+        return build_memory_index(
             self._rank_headers(prefix), text, now=self._clock.now(), settings=self._settings
         )
 

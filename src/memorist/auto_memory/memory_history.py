@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, cast
 
 from memorist.auto_memory.git_objects import (
     TreeEditor,
-    add_blobs,
     build_commit,
     cast_to_object_id,
     read_tree_files,
+    store_blobs,
 )
 from memorist.auto_memory.memory_changes import (
     ChangeReason,
@@ -34,9 +34,9 @@ from memorist.auto_memory.memory_changes import (
 )
 from memorist.core.lazy import lazy_module
 from memorist.errors import InputError, StoreError
-from memorist.store.database import move_aside
+from memorist.store.database import move_damaged_database_aside
 from memorist.store.disk_files import (
-    finish_replacement,
+    finish_folder_replacement,
     make_folders,
     make_staging_path,
     to_store_error,
@@ -133,7 +133,7 @@ class FolderHistory:
             make_folders(new)
             repo.Repo.init_bare(str(new)).close()
             if self.path.exists():  # not a repository; keep its content for the user
-                move_aside(self.path)
+                move_damaged_database_aside(self.path)
             new.rename(self.path)
             return self._keep_open(repo.Repo(str(self.path)))
 
@@ -168,7 +168,7 @@ class FolderHistory:
         Finishes an interrupted rewrite, and moves a damaged history aside (`history.damaged`);
         returns True when the next one starts over: after that, and where somebody deleted it.
         """
-        finish_replacement(self.path)
+        finish_folder_replacement(self.path)
         if self._repository is not None and not self.path.is_dir():
             self.close()
             return True
@@ -179,7 +179,7 @@ class FolderHistory:
             if not self.path.is_dir():
                 raise
             with self.translate_errors("move"):
-                move_aside(self.path)
+                move_damaged_database_aside(self.path)
             return True
         return False
 
@@ -247,7 +247,7 @@ class FolderHistory:
                     if present.get(path) != blob.id.decode():
                         blobs.append(blob)
                     present[path] = blob.id.decode()
-            add_blobs(repository.object_store, blobs)
+            store_blobs(repository.object_store, blobs)
             paths = [path for path in changes if known.get(path) != present.get(path)]
             if not paths:
                 return ""

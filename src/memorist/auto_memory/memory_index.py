@@ -131,7 +131,7 @@ def _value_unused(head: MemoryHeader) -> float:
     return value + 100.0 if head.pinned else value
 
 
-def build_index(
+def build_memory_index(
     ranked: RankedHeaders, present_text: str, *, now: float, settings: AutoMemorySettings
 ) -> MemoryIndex:
     """Build the index from the files; `present_text` is the index on disk.
@@ -197,12 +197,12 @@ def _fit_own_lines(kept: list[str], settings: AutoMemorySettings) -> list[str]:
 def _pointer_line(head: MemoryHeader, present: str | None, width: int) -> str:
     match = _POINTER.match(present) if present else None
     if match is None or present is None:
-        return render_pointer(head.name, head.path, head.description, width)
+        return render_index_line(head.name, head.path, head.description, width)
     # A foreign title and hook are kept unless the line is excessively long.
     return (
         present
         if len(present) <= 2 * width
-        else render_pointer(match["title"], head.path, match["hook"] or "", width)
+        else render_index_line(match["title"], head.path, match["hook"] or "", width)
     )
 
 
@@ -213,7 +213,7 @@ same two hundred, which are read in four places.
 
 
 @lru_cache(POINTER_CACHE_SIZE)
-def render_pointer(title: str, path: str, hook: str, width: int) -> str:
+def render_index_line(title: str, path: str, hook: str, width: int) -> str:
     """Render the line of an index that points to a file, of about `width` characters."""
     title = _cut_line(title.translate({ord("["): "(", ord("]"): ")"}), width // 3)
     room = max(_MIN_HOOK_CHARS, width - len(title) - len(path) - 8)

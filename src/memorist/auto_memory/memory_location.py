@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from memorist.errors import InputError, SettingsError
-from memorist.platforms.regular_files import open_regular
+from memorist.platforms.regular_files import open_regular_file
 from memorist.ports import FileSystem
 from memorist.settings import AutoMemorySettings
 from memorist.store.home_layout import Layout, MemoryLayout
@@ -159,7 +159,7 @@ def locate_recorded_root(folder: str) -> Path:
 
 def _read_small_file(path: Path) -> str | None:
     try:
-        with open_regular(path) as file:
+        with open_regular_file(path) as file:
             return file.read(_MAX_GIT_FILE_BYTES).decode("utf-8", "replace")
     except OSError:
         return None

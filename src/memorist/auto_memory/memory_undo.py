@@ -27,7 +27,7 @@ def find_change_to_undo(history: FolderHistory, id_prefix: str = "") -> Recorded
     raise NothingToDo("there is no change of memory to take back")
 
 
-def plan_undo(
+def plan_memory_undo(
     history: FolderHistory,
     recorded: RecordedChange,
     read_present_bytes: Callable[[str], bytes | None],

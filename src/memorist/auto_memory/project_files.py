@@ -27,7 +27,7 @@ from memorist.auto_memory.anchors import (
     is_generated_file,
 )
 from memorist.core.lazy import lazy_module
-from memorist.platforms.regular_files import read_regular
+from memorist.platforms.regular_files import read_regular_file
 
 if TYPE_CHECKING:
     from dulwich import errors, repo
@@ -143,7 +143,7 @@ class ProjectFiles:
                 return known[2]
             if facts.st_size > MAX_FILE_BYTES:
                 return UNREADABLE
-            data = read_regular(self._root / path)
+            data = read_regular_file(self._root / path)
         except (FileNotFoundError, NotADirectoryError):
             return ""
         except (OSError, ValueError):
@@ -158,7 +158,7 @@ class ProjectFiles:
         if program == "make":
             return self._digest_rule("Makefile", name)
         try:
-            raw = read_regular((self._root or Path()) / "package.json")
+            raw = read_regular_file((self._root or Path()) / "package.json")
             script = msgspec.json.decode(raw, type=_PackageScripts).scripts.get(name)
         except (OSError, ValueError):
             return ""
@@ -166,7 +166,7 @@ class ProjectFiles:
 
     def _digest_rule(self, file: str, target: str) -> str:
         try:
-            text = read_regular((self._root or Path()) / file).decode("utf-8", "replace")
+            text = read_regular_file((self._root or Path()) / file).decode("utf-8", "replace")
         except OSError:
             return ""
         rule = re.search(rf"^{re.escape(target)}[ \t]*:(?!=).*(?:\n\t.*)*", text, re.MULTILINE)

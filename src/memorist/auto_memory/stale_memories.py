@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.anchors import AnchorChanges, read_anchors, with_anchors
+from memorist.auto_memory.anchors import AnchorChanges, read_memory_anchors, with_anchors
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
 from memorist.auto_memory.memory_file import with_provenance
@@ -32,7 +32,7 @@ def find_stale_memories(memory: AutoMemory) -> list[StaleMemory]:
     """The memories whose anchors changed or are gone, by path. Raises StoreError."""
     found: list[StaleMemory] = []
     for topic in memory.read_topics():
-        changes = memory.project_files.compare(read_anchors(topic))
+        changes = memory.project_files.compare(read_memory_anchors(topic))
         if changes.is_stale:
             found.append(StaleMemory(topic.path, topic.name, topic.verified_day, changes))
     return sorted(found, key=lambda each: each.path)

@@ -66,7 +66,7 @@ class RemoveMemories(Struct, frozen=True):
 PlannedChange = AddMemory | RemoveMemories
 
 
-def plan_addition(
+def plan_memory_addition(
     statement: Statement, used_paths: Iterable[str], *, session: str, timestamp: float | None
 ) -> AddMemory:
     """Plan a new memory for a statement, beside those whose paths are `taken`.
@@ -120,7 +120,7 @@ def build_removal_prefilter(statement: Statement) -> Callable[[str], bool]:
     return may_be_meant
 
 
-def plan_removal(statement: Statement, topics: Sequence[Topic]) -> RemoveMemories:
+def plan_memory_removal(statement: Statement, topics: Sequence[Topic]) -> RemoveMemories:
     """Find the memories that contain every word of the statement.
 
     Where there are none, those that contain most of the words, for the user to decide.

@@ -61,7 +61,7 @@ from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import encode_file_text
 from memorist.safety.hidden_characters import (
     find_hidden_characters,
-    fold_text,
+    fold_hidden_and_lookalike_characters,
     strip_hidden_characters,
 )
 from memorist.safety.instruction_detection import is_instruction
@@ -161,7 +161,7 @@ def compute_body_digest(text: str) -> str:
     return hashlib.sha256(" ".join(text.split()).encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def judge_change(change: MemoryChange, context: WriteGateContext) -> GateVerdict:
+def judge_memory_change(change: MemoryChange, context: WriteGateContext) -> GateVerdict:
     """Judge one change."""
     problem = _find_write_problem(change, context)
     if problem:
@@ -232,12 +232,12 @@ def _find_write_problem(change: MemoryChange, case: WriteGateContext) -> str:
         return "its name holds what looks like a secret"
     if size := describe_excess_size(len(change.after or b"")):
         return f"it would have {size}"
-    mine = fold_text(change.path).text
+    mine = fold_hidden_and_lookalike_characters(change.path).text
     twin = next(
         (
             path
             for path in case.existing_paths
-            if path != change.path and fold_text(path).text == mine
+            if path != change.path and fold_hidden_and_lookalike_characters(path).text == mine
         ),
         "",
     )

@@ -7,7 +7,7 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.budget.fruitless_runs import explain_fruitless, has_reached_fruitless_limit
+from memorist.budget.fruitless_runs import explain_fruitless_pause, has_reached_fruitless_limit
 from memorist.budget.work_priority import get_budget_cap_share
 from memorist.core.utc_time import format_utc_day, to_utc_datetime
 from memorist.forks.fork_spec import ForkLimits
@@ -227,7 +227,7 @@ def _refuse_for_cap(
 
 def _refuse_fruitless(label: str, usage: BudgetUsage) -> BudgetRefused:
     until = find_next_utc_midnight(usage.now)
-    why = explain_fruitless(label, usage.fruitless, format_clock_time(until, usage.now))
+    why = explain_fruitless_pause(label, usage.fruitless, format_clock_time(until, usage.now))
     return BudgetRefused(cause=f"fruitless {label}", why=why, until=until)
 
 

@@ -33,10 +33,10 @@ from memorist.store.spend_rows import (
     BlockedWork,
     budget_transaction,
     compute_epoch_day,
-    lift_hold,
-    list_holds,
+    lift_provider_hold,
+    list_provider_holds,
     record_blocked_work,
-    record_hold,
+    record_provider_hold,
     release_reservation,
     reserve_amount,
     sum_reserved_amount,
@@ -173,7 +173,7 @@ def read_budget_usage(
         day_reserved=sum_reserved_amount(database, now),
         session=sum_usage_in_session(database, session),
         session_reserved=sum_reserved_amount(database, now, session),
-        holds=tuple(list_holds(database, now, model)),
+        holds=tuple(list_provider_holds(database, now, model)),
     )
 
 
@@ -186,6 +186,6 @@ def record_rate_limits(
     hold = decide_provider_hold(report, settings, now)
     with contextlib.suppress(StoreError), budget_transaction(database):
         if hold is not None:
-            record_hold(database, hold)
+            record_provider_hold(database, hold)
         elif report.allowances:
-            lift_hold(database, report.model, "share")
+            lift_provider_hold(database, report.model, "share")

@@ -23,7 +23,7 @@ def has_reached_fruitless_limit(count: int, settings: SpendSettings) -> bool:
     return 0 < settings.fruitless_runs <= count
 
 
-def explain_fruitless(label: str, count: int, until: str) -> str:
+def explain_fruitless_pause(label: str, count: int, until: str) -> str:
     """Why a kind of work asks its model no more until a time of day."""
     return (
         f"the last {count} runs of the model were of no use for {label}, so structure serves until "

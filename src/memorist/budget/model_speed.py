@@ -83,7 +83,7 @@ def compute_speed_of_requests(requests: Iterable[ForkRequestRecord]) -> ModelSpe
     return ModelSpeed(read / reading, written / writing)
 
 
-def derive_settings(speed: ModelSpeed) -> dict[str, Any]:
+def derive_settings_from_speed(speed: ModelSpeed) -> dict[str, Any]:
     """The settings that suit a model of this speed."""
     largest = LARGEST_READ / speed.read + LARGEST_WRITTEN / speed.written
     limit = float(round(min(MAX_LIMIT, max(MIN_LIMIT, LIMIT_MARGIN * largest))))

@@ -27,7 +27,7 @@ from memorist.compaction.measured_conversation import measure_conversation
 from memorist.compaction.offline_compaction import (
     OfflineOptions,
     compact_offline,
-    find_newest_model_factor,
+    find_newest_model_token_factor,
 )
 from memorist.compaction.window_at_message import (
     RecordedWindow,
@@ -167,7 +167,7 @@ def _full_text(recorded: RecordedWindow, wanted: str) -> str:
 
 def _count_tokens(recorded: RecordedWindow) -> int:
     return measure_conversation(
-        recorded.messages, factor=find_newest_model_factor(recorded.messages)
+        recorded.messages, factor=find_newest_model_token_factor(recorded.messages)
     ).tokens
 
 
@@ -182,7 +182,7 @@ def _compact(
         settings=settings.compaction,
         notes=NotesBudget.from_settings(settings.session_memory),
         source=str(source.absolute()),
-        factor=find_newest_model_factor(recorded.messages),
+        factor=find_newest_model_token_factor(recorded.messages),
     )
     strategy = cast("CompactionStrategy", options["strategy"])
     if options["instructions"] and settings.model == "structural":

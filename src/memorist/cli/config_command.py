@@ -20,7 +20,7 @@ from memorist.errors import InputError, SettingsError, UsageError
 from memorist.flags.flag_file import open_flags_file
 from memorist.flags.flag_lookup import Flags
 from memorist.flags.flag_overrides import apply_all_flags
-from memorist.platforms.regular_files import read_regular
+from memorist.platforms.regular_files import read_regular_file
 from memorist.rollouts.session_sources import find_repository_root
 from memorist.settings import (
     Settings,
@@ -166,7 +166,7 @@ def _edit_file(path: Path, edit: Callable[[str], str]) -> bool:
     """Write the edited text; False if nothing changes. Raises InputError that names the file."""
     path = path.resolve()  # a link to a file among one's other settings stays one
     try:
-        before = read_regular(path, MAX_SETTINGS_BYTES)
+        before = read_regular_file(path, MAX_SETTINGS_BYTES)
     except FileNotFoundError:
         before = b""
     except OSError as error:

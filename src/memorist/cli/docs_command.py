@@ -15,7 +15,7 @@ from memorist.engine.magic_docs_update import UpdatedMagicDocs, update_magic_doc
 from memorist.engine.recorded_session import find_recorded_session
 from memorist.errors import NothingToDo
 from memorist.magic_docs.document_files import DocumentScope
-from memorist.magic_docs.document_problems import check_documents, list_documents
+from memorist.magic_docs.document_problems import check_magic_docs, list_magic_docs
 from memorist.magic_docs.magic_docs import NO_MODEL_REASON
 from memorist.models.model_choice import open_model
 from memorist.store.disk_files import DiskFiles
@@ -44,7 +44,7 @@ def docs_list_command(project: Path | None, as_json: bool) -> None:
 
     Example: memorist docs list
     """
-    rows = list_documents(_open_scope(project))
+    rows = list_magic_docs(_open_scope(project))
     if as_json:
         output.print_json({"documents": rows})
         return
@@ -72,7 +72,7 @@ def docs_check_command(files: Sequence[Path], project: Path | None, as_json: boo
 
     Example: memorist docs check
     """
-    rows = check_documents(_open_scope(project), [path.absolute() for path in files])
+    rows = check_magic_docs(_open_scope(project), [path.absolute() for path in files])
     if as_json:
         output.print_json({"documents": rows})
     for row in () if as_json else rows:

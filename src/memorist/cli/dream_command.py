@@ -22,12 +22,12 @@ from memorist.cli.install_command import find_launch_command
 from memorist.cli.memory.memory_commands import confirm_or_abort
 from memorist.dream.daily_log import DailyLogs
 from memorist.dream.dream import Dream
-from memorist.dream.dream_archive import list_archived
+from memorist.dream.dream_archive import list_archived_memories
 from memorist.dream.dream_gates import DreamGateClosed, DreamGatesOpen
 from memorist.dream.dream_journal import (
     DreamReport,
     get_journal_path,
-    read_journal,
+    read_dream_journal,
     render_report_lines,
 )
 from memorist.dream.project_dream import find_last_dream_change, open_dream
@@ -45,7 +45,7 @@ MODEL = click.option(
 
 
 @contextmanager
-def open_dreams(
+def open_project_dreams(
     model: str | None = None, projects: Callable[[Memorist], list[str]] | None = None
 ) -> Iterator[list[tuple[str, AutoMemory, Dream]]]:
     """Open the dreams of the working folder's project, or of those that `projects` returns, and
@@ -89,7 +89,7 @@ def dream_group(
     """
     if context.invoked_subcommand is not None:
         return
-    with open_dreams(model) as ((_, _, dream),):
+    with open_project_dreams(model) as ((_, _, dream),):
         if not now and not dry_run:
             _print_verdict(asyncio.run(dream.check_gates()), as_json=as_json)
             return
@@ -145,7 +145,7 @@ def dream_undo_command(yes: bool, as_json: bool) -> None:
 
     Example: memorist dream undo
     """
-    with open_dreams("structural") as ((_, memory, _),):
+    with open_project_dreams("structural") as ((_, memory, _),):
         found = find_last_dream_change(memory)
         if found is None:
             raise NothingToDo("there is no dream to take back")
@@ -165,8 +165,8 @@ def dream_journal_command(as_json: bool) -> None:
 
     Example: memorist dream journal
     """
-    with open_dreams("structural") as ((_, memory, _),):
-        path, text = get_journal_path(memory.layout), read_journal(memory.layout)
+    with open_project_dreams("structural") as ((_, memory, _),):
+        path, text = get_journal_path(memory.layout), read_dream_journal(memory.layout)
     if as_json:
         output.print_json({"path": str(path), "journal": text})
     else:
@@ -181,8 +181,8 @@ def dream_archive_command(as_json: bool) -> None:
 
     Example: memorist dream archive
     """
-    with open_dreams("structural") as ((_, memory, _),):
-        archived = list_archived(memory)
+    with open_project_dreams("structural") as ((_, memory, _),):
+        archived = list_archived_memories(memory)
     if as_json:
         output.print_json({"archive": msgspec.to_builtins(archived)})
         return
@@ -201,7 +201,7 @@ def dream_log_command(text: str, as_json: bool) -> None:
 
     Example: memorist dream log "Switched to pnpm"
     """
-    with open_dreams("structural") as ((_, memory, _),):
+    with open_project_dreams("structural") as ((_, memory, _),):
         line = DailyLogs(memory.layout, DiskFiles()).add(text, SystemClock().now())
     output.print_json({"line": line}) if as_json else click.echo(line)
 
@@ -227,7 +227,7 @@ def dream_nightly_command(
         line = _cron_line(load_project_settings().home)
         output.print_json({"cron": line}) if as_json else click.echo(line)
         return
-    with open_dreams(model, _list_project_roots) as found:
+    with open_project_dreams(model, _list_project_roots) as found:
         rows = asyncio.run(_dream_nightly([(project, dream) for project, _, dream in found]))
     if as_json:
         output.print_json(

@@ -82,7 +82,7 @@ def end_daemon(home: Path) -> bool:
     number = find_daemon_process(lock)
     if not number.isdigit():
         return False
-    processes.terminate(int(number))
+    processes.terminate_process(int(number))
     until = time.monotonic() + END_SECONDS
     while find_daemon_process(lock) == number and time.monotonic() < until:
         time.sleep(0.02)

@@ -99,7 +99,7 @@ def install_command(
     if not there and (mcp or AGENTS[client].client is None):
         raise UsageError(EXTRA_HINT)
     installer = HookInstaller(where, DiskFiles())
-    changes = plan_join(
+    changes = plan_agent_join(
         installer, client, JoinRequest(where, there if mcp is None else mcp, user, each_tool)
     )
     _apply_changes(changes, installer.install, dry_run=dry_run)
@@ -123,7 +123,7 @@ class JoinRequest(Struct, frozen=True):
     each_tool: bool = False
 
 
-def plan_join(
+def plan_agent_join(
     installer: HookInstaller, name: AgentName, request: JoinRequest
 ) -> list[tuple[InstallTarget, SettingsChange]]:
     """Plan the changes of an agent's settings files. Raises InputError, StoreError."""

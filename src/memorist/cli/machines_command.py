@@ -11,7 +11,7 @@ import click
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_location import list_projects_with_memory, locate_project_root
 from memorist.cli.memory.memory_commands import open_project_memory
-from memorist.machines.machine_identity import join_machines
+from memorist.machines.machine_identity import join_own_machines
 from memorist.machines.machine_remote import draw_random_bytes
 from memorist.machines.machine_sync import (
     EVERY_PROJECT,
@@ -40,7 +40,7 @@ def machines_init_command(location: str) -> None:
     Example: memorist machines init ~/Sync/memorist
     """
     with open_project_memory() as (engine, _):
-        own = join_machines(
+        own = join_own_machines(
             engine.layout, location, encode_machine_key(draw_random_bytes(KEY_BYTES))
         )
     click.echo(f"key: {own.key}")
@@ -57,7 +57,7 @@ def machines_join_command(location: str, key: str) -> None:
     Example: memorist machines join ~/Sync/memorist
     """
     with open_project_memory() as (engine, _):
-        join_machines(engine.layout, location, key.strip())
+        join_own_machines(engine.layout, location, key.strip())
     _sync()
 
 

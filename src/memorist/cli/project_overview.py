@@ -21,7 +21,7 @@ from memorist.core.sentences import shorten_to_one_line
 from memorist.core.utc_time import format_utc_day
 from memorist.engine.rollout_store import RolloutStore
 from memorist.hooks.agent_programs import find_connected_agents
-from memorist.platforms.regular_files import read_regular
+from memorist.platforms.regular_files import read_regular_file
 from memorist.rollouts.project_facts import ProjectFact, select_project_facts
 from memorist.rollouts.raw_memory import RawMemory, parse_raw_memory
 from memorist.rollouts.session_sources import find_repository_root
@@ -144,7 +144,7 @@ def _find_file_facts(root: Path) -> Iterator[ProjectFact]:
             break
     for file in INSTRUCTION_FILES:
         with contextlib.suppress(OSError):
-            lines = len(read_regular(root / file).decode("utf-8", "replace").splitlines())
+            lines = len(read_regular_file(root / file).decode("utf-8", "replace").splitlines())
             yield ProjectFact(f"{lines:,} lines of standing instructions for agents", file)
             break
 

@@ -22,7 +22,7 @@ from memorist.cli.install_command import (
     JoinRequest,
     build_settings_scope,
     find_launch_command,
-    plan_join,
+    plan_agent_join,
 )
 from memorist.cli.project_overview import print_project_facts
 from memorist.cli.rollouts.rollouts_sync_command import (
@@ -45,7 +45,7 @@ from memorist.hooks.hook_install import HookInstaller, InstallTarget, SettingsCh
 from memorist.hooks.hook_probe import probe_hook, probe_mcp_server
 from memorist.hooks.install_scope import HOME_VARIABLE
 from memorist.models.embedder import is_embedder_installed
-from memorist.platforms.regular_files import read_regular_text
+from memorist.platforms.regular_files import read_regular_text_file
 from memorist.rollouts.rollout_sync_report import RolloutSyncReport
 from memorist.rollouts.session_sources import find_repository_root
 from memorist.store.disk_files import DiskFiles
@@ -144,7 +144,9 @@ def _plan_agent(agent: AgentProgram, home: Path) -> AgentPlan:
     if agent.client is None and not mcp:
         return AgentPlan(agent, trouble=EXTRA_HINT)
     try:
-        changes = plan_join(HookInstaller(home, DiskFiles()), agent.name, JoinRequest(home, mcp))
+        changes = plan_agent_join(
+            HookInstaller(home, DiskFiles()), agent.name, JoinRequest(home, mcp)
+        )
     except SettingsError:
         raise
     except MemoristError as error:
@@ -222,7 +224,7 @@ def _prove(target: InstallTarget, home: Path) -> bool:
     """Whether what stands in the file now brings an answer."""
     cwd = str(Path.cwd())
     if target.purpose == "hooks":
-        commands = find_own_hook_commands(read_regular_text(target.path))
+        commands = find_own_hook_commands(read_regular_text_file(target.path))
         return bool(commands) and probe_hook(commands["SessionStart"], cwd)
     words = (*find_launch_command(home).arguments, "mcp")
     return probe_mcp_server(words, {**os.environ, HOME_VARIABLE: str(home)}, cwd)

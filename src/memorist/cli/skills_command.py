@@ -16,15 +16,20 @@ from memorist.cli.command_environment import find_home, load_project_settings, r
 from memorist.engine.recorded_session import find_recorded_session
 from memorist.errors import InputError, UsageError
 from memorist.settings import Settings
-from memorist.skills.draft_saving import find_drafts_folder, save_draft
+from memorist.skills.draft_saving import find_drafts_folder, save_skill_draft
 from memorist.skills.skill import Skill, load_skill_prompts
 from memorist.skills.skill_discovery import (
     DiscoveredSkills,
     discover_skills,
     find_skill_base_folders,
 )
-from memorist.skills.skillify import SkillDraft, build_skeleton, is_skill_name, render_interview
-from memorist.skills.skillify_source import SkillMaterial, read_material
+from memorist.skills.skillify import (
+    SkillDraft,
+    build_skill_skeleton,
+    is_skill_name,
+    render_skill_interview,
+)
+from memorist.skills.skillify_source import SkillMaterial, read_skill_material
 from memorist.store.disk_files import DiskFiles, read_if_exists
 
 
@@ -216,11 +221,11 @@ def skills_skillify_command(**options: object) -> None:
             "--yes"
         )
     found = _load_material(call.session)
-    draft = build_skeleton(
+    draft = build_skill_skeleton(
         found.ledger, found.user_messages, name=call.name, description=call.description
     )
     if call.prompt:
-        text = render_interview(
+        text = render_skill_interview(
             draft, found.notes, found.user_messages, load_skill_prompts(), call.description
         )
         output.print_json({"name": draft.name, "prompt": text}) if call.as_json else click.echo(
@@ -252,7 +257,7 @@ def _save_draft(draft: SkillDraft, call: _SkillifyOptions) -> Path:
     )
     if not call.yes:
         click.confirm(f"Save this as {folder / draft.name / 'SKILL.md'}?", abort=True)
-    path = save_draft(draft, folder, DiskFiles())
+    path = save_skill_draft(draft, folder, DiskFiles())
     if not call.as_json:
         click.echo(f"saved: {path}")
     return path
@@ -264,4 +269,4 @@ def _load_material(session: str) -> SkillMaterial:
     """
     found = find_recorded_session(find_home(), session)
     notes = read_if_exists(DiskFiles(), found.layout.notes) if found.layout else None
-    return read_material(found.path, (notes or b"").decode("utf-8", "replace"))
+    return read_skill_material(found.path, (notes or b"").decode("utf-8", "replace"))

@@ -20,7 +20,7 @@ from memorist.compaction.provider_edit_format import (
     EDITING_BETA,
     RequestWithBetas,
     add_context_edit,
-    read_applied_edits,
+    read_applied_context_edits,
 )
 from memorist.core.messages import JsonObject, Message
 from memorist.settings import CompactionSettings
@@ -117,7 +117,9 @@ def confirm_clearing(
     """Process the reply to a request made by `add_clearing_edit`. The boundary is present only when
     the reply reports more cleared tokens than before.
     """
-    total = sum(edit.tokens for edit in read_applied_edits(reply) if edit.kind == CLEAR_EDIT)
+    total = sum(
+        edit.tokens for edit in read_applied_context_edits(reply) if edit.kind == CLEAR_EDIT
+    )
     if total <= clearing.tokens or not clearing.waiting:
         return clearing, None
     return replace(clearing, waiting=(), tokens=total), ConfirmedClearing(

@@ -71,7 +71,7 @@ from memorist.compaction.profitable_edits import (
     find_profitable_edit,
     is_price_check_due,
 )
-from memorist.compaction.restored_content import find_announcements, gather_restorable_content
+from memorist.compaction.restored_content import find_host_announcements, gather_restorable_content
 from memorist.compaction.session_memory_compaction import SessionNotes
 from memorist.compaction.summary_parser import UnusableSummary
 from memorist.compaction.summary_receipt import complete_summary_receipts, find_summary_outcome
@@ -507,7 +507,7 @@ class Compactor(SessionExtension):
                 settings,
             ),
             skills=call.skills,
-            announcements=find_announcements(apart.rest.messages),
+            announcements=find_host_announcements(apart.rest.messages),
         )
         terms = RewriteOptions(
             texts=self._prompts,

@@ -32,10 +32,10 @@ from memorist.compaction.history_extracts import (
     collect_source_blocks,
 )
 from memorist.compaction.identifier_ranking import (
-    NameUsage,
-    collect_names,
-    rank_names,
-    render_unknown_names,
+    IdentifierUsage,
+    collect_identifiers,
+    rank_identifiers,
+    render_unknown_identifiers,
 )
 from memorist.compaction.measured_conversation import MeasuredConversation, measure_conversation
 from memorist.compaction.newest_messages import (
@@ -224,7 +224,7 @@ def fit_lines_into_tokens(lines: Iterable[str], room: int) -> list[str]:
     return found
 
 
-def render_tasks(ledger: TranscriptLedger, room: int) -> str:
+def render_task_list(ledger: TranscriptLedger, room: int) -> str:
     """Render the task list in its order; open tasks have priority where room is short."""
     tasks = list(ledger.work_record.tasks.values())
     lines = [f"- {task.text} ({task.status or 'pending'})" for task in tasks]
@@ -275,7 +275,7 @@ class _SummaryMaterial(Struct, frozen=True, kw_only=True):
     utterances: list[SummaryUtterance]
     blocks: list[SourceBlock]
     """Blocks of the messages that are removed."""
-    names: list[NameUsage]
+    names: list[IdentifierUsage]
     history: HistoryStatistics
     ledger: TranscriptLedger
     shown_text: str
@@ -396,7 +396,7 @@ def _gather_material(
             for block in scan.blocks
             if block.source.step in removed and not _describes_state(block)
         ],
-        names=collect_names(scan.blocks, scan.names),
+        names=collect_identifiers(scan.blocks, scan.names),
         history=scan.history,
         ledger=ledger,
         shown_text="\n".join(
@@ -465,7 +465,7 @@ def _render_summary(material: _SummaryMaterial, room: int, transcript: str) -> s
         return _render_short_summary(head, pointer, section, room)
     names_room = min(int(room * NAMES_SHARE), MAX_NAMES_TOKENS)
     selection = _build_selection(material, lists, room)
-    ranked = rank_names(material.names, material.history)
+    ranked = rank_identifiers(material.names, material.history)
     present = NamePresence(material.shown_text + lists)
     selection.fill(left - names_room)
     extracts = render_extracts(selection.chosen)
@@ -506,7 +506,9 @@ def _render_lists(material: _SummaryMaterial, head: str, room: int) -> str:
         [
             head,
             render_summary_section(USER_WORDS_TITLE, words),
-            render_summary_section("Tasks", render_tasks(material.ledger, int(room * TASKS_SHARE))),
+            render_summary_section(
+                "Tasks", render_task_list(material.ledger, int(room * TASKS_SHARE))
+            ),
             render_summary_section("What failed", failures),
             render_summary_section(
                 "Files changed", _render_changed_files(material.ledger, int(room * FILES_SHARE))
@@ -516,11 +518,11 @@ def _render_lists(material: _SummaryMaterial, head: str, room: int) -> str:
 
 
 def _render_missing_names(
-    names: Sequence[NameUsage], present: NamePresence, extracts: str, room: int
+    names: Sequence[IdentifierUsage], present: NamePresence, extracts: str, room: int
 ) -> str:
     """The names that are neither in `present` nor in the extracts."""
     extracted = NamePresence(extracts)
-    return render_unknown_names(names, lambda name: present[name] or extracted[name], room)
+    return render_unknown_identifiers(names, lambda name: present[name] or extracted[name], room)
 
 
 def _render_changed_files(ledger: TranscriptLedger, room: int) -> str:

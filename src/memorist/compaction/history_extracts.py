@@ -170,7 +170,7 @@ def _collect_call_blocks(
                 "call",
                 "looked at",
                 paths[0] if paths else "",
-                "\n".join(collect_input_texts(use.input)),
+                "\n".join(collect_tool_input_texts(use.input)),
             )
         case TaskListAction() | TaskUpdateAction():
             pass
@@ -180,7 +180,7 @@ def _collect_call_blocks(
                 "call",
                 f"called {use.name}",
                 "",
-                "\n".join(collect_input_texts(use.input)) or use.arguments or "",
+                "\n".join(collect_tool_input_texts(use.input)) or use.arguments or "",
             )
 
 
@@ -192,7 +192,7 @@ def _build_source_block(
 
 def _find_patch(use: ToolUse) -> str:
     """The text of an `apply_patch` patch that this call carries, if any."""
-    texts = [use.arguments or "", *collect_input_texts(use.input)]
+    texts = [use.arguments or "", *collect_tool_input_texts(use.input)]
     return next((text for text in reversed(texts) if _PATCH_START in text), "")
 
 
@@ -218,7 +218,7 @@ def _build_result_block(
     )
 
 
-def collect_input_texts(inputs: JsonObject) -> list[str]:
+def collect_tool_input_texts(inputs: JsonObject) -> list[str]:
     """The texts in a tool's input, in order."""
     found: list[str] = []
     stack: list[object] = [inputs]

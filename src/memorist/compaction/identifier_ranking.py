@@ -33,7 +33,7 @@ _MIN_NAME_BYTES = 6
 """Bytes below which no name is tried."""
 
 
-class NameUsage(Struct):
+class IdentifierUsage(Struct):
     """A name: in how many blocks it occurred, in how many that the assistant wrote, in which steps
     last, in which kind of block last, and in which file last.
     """
@@ -50,9 +50,11 @@ class NameUsage(Struct):
     """Names in the block in which it occurred last."""
 
 
-def collect_names(found: Sequence[SourceBlock], named: Sequence[set[str]]) -> list[NameUsage]:
+def collect_identifiers(
+    found: Sequence[SourceBlock], named: Sequence[set[str]]
+) -> list[IdentifierUsage]:
     """Collect the names of a history; `named` holds the names of each block."""
-    known: dict[str, NameUsage] = {}
+    known: dict[str, IdentifierUsage] = {}
     for block, texts in zip(found, named, strict=True):
         source = block.source
         own = source.kind in ASSISTANT_KINDS
@@ -60,7 +62,7 @@ def collect_names(found: Sequence[SourceBlock], named: Sequence[set[str]]) -> li
         for text in texts:
             name = known.get(text)
             if name is None:
-                name = known[text] = NameUsage(text)
+                name = known[text] = IdentifierUsage(text)
             name.blocks += 1
             name.step = source.step
             name.kind = source.kind
@@ -74,7 +76,7 @@ def collect_names(found: Sequence[SourceBlock], named: Sequence[set[str]]) -> li
     return list(known.values())
 
 
-def compute_name_features(name: NameUsage, history: HistoryStatistics) -> list[float]:
+def compute_identifier_features(name: IdentifierUsage, history: HistoryStatistics) -> list[float]:
     """Features of a name, in the order of `ExtractWeights.names`."""
     text = name.text
     last = history.ages[name.step - 1]
@@ -109,7 +111,9 @@ def compute_name_features(name: NameUsage, history: HistoryStatistics) -> list[f
     ]
 
 
-def rank_names(names: Iterable[NameUsage], history: HistoryStatistics) -> list[NameUsage]:
+def rank_identifiers(
+    names: Iterable[IdentifierUsage], history: HistoryStatistics
+) -> list[IdentifierUsage]:
     """The names, those most likely to be used again for what they cost first."""
     return [
         name
@@ -119,19 +123,21 @@ def rank_names(names: Iterable[NameUsage], history: HistoryStatistics) -> list[N
     ]
 
 
-def _value(name: NameUsage, history: HistoryStatistics) -> float:
-    score: float = sum(map(mul, load_extract_weights().names, compute_name_features(name, history)))
+def _value(name: IdentifierUsage, history: HistoryStatistics) -> float:
+    score: float = sum(
+        map(mul, load_extract_weights().names, compute_identifier_features(name, history))
+    )
     return 1 / (1 + exp(-score)) / (len(name.text) + 2)
 
 
-def render_unknown_names(
-    names: Iterable[NameUsage], is_known: Callable[[str], bool], room: int
+def render_unknown_identifiers(
+    names: Iterable[IdentifierUsage], is_known: Callable[[str], bool], room: int
 ) -> str:
     """Render the names that are not known, in the given order, in `room` tokens: those seen in a
     listed file after its path, the others on one line. A part of a listed name is not listed.
     """
     left = room * BYTES_PER_TOKEN
-    chosen: dict[str, NameUsage] = {}
+    chosen: dict[str, IdentifierUsage] = {}
     listed = ""
     for name in names:
         size = _name_size(name.text)
@@ -170,7 +176,7 @@ def _name_size(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass")) + 2
 
 
-def _render_groups(chosen: dict[str, NameUsage]) -> str:
+def _render_groups(chosen: dict[str, IdentifierUsage]) -> str:
     """The chosen names, each once: a file precedes what was seen in it, or is with the others
     where nothing was.
     """

@@ -244,7 +244,7 @@ def build_structural_notes(recorded: RecordedWindow, template: str, budget: Note
     return replace_structural_notes(template, template, render_structural_notes(ledger, budget))
 
 
-def find_newest_model_factor(messages: Sequence[Message]) -> float:
+def find_newest_model_token_factor(messages: Sequence[Message]) -> float:
     """Tokens per estimated token for the newest model named in the messages."""
     return get_token_factor(
         next((message.model for message in reversed(messages) if message.model), "") or ""

@@ -22,7 +22,7 @@ MARKER_ID = "memorist-cut"
 """Id of the message that marks the dropped beginning."""
 
 
-def find_rounds(messages: Sequence[Message]) -> tuple[tuple[int, int], ...]:
+def find_conversation_rounds(messages: Sequence[Message]) -> tuple[tuple[int, int], ...]:
     """The rounds as (start, end). What precedes the first reply is a round as well; a further
     record of the same reply starts no new one.
     """
@@ -69,7 +69,7 @@ def drop_oldest_rounds(
     if messages and messages[0].id == MARKER_ID:
         messages, sizes = messages[1:], sizes[1:]
     safe = set(find_cut_points(messages))
-    found = find_rounds(messages)
+    found = find_conversation_rounds(messages)
     starts = [start for start, _ in found if start in safe and start]
     if not starts:
         return UnchangedHistory("The conversation is one round that cannot be divided.")

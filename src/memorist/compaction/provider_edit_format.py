@@ -97,7 +97,7 @@ def read_anthropic_compaction(reply: JsonObject) -> ProviderSummary | UnusableSu
     return ProviderSummary(item=block, summary=content)
 
 
-def read_applied_edits(reply: JsonObject) -> tuple[AppliedEdit, ...]:
+def read_applied_context_edits(reply: JsonObject) -> tuple[AppliedEdit, ...]:
     """The context edits that an Anthropic reply confirms."""
     management = reply.get("context_management")
     edits = _list_objects(management.get("applied_edits") if isinstance(management, dict) else None)

@@ -101,7 +101,7 @@ _ANNOUNCED_CHARACTERS = 40
 """Characters by which two announcements are of the same kind."""
 
 
-def find_announcements(messages: Iterable[Message]) -> tuple[str, ...]:
+def find_host_announcements(messages: Iterable[Message]) -> tuple[str, ...]:
     """What a host announced in these messages, the newest of each kind, in order; also as an
     earlier compaction restored it.
     """

@@ -100,7 +100,7 @@ def has_message_text(message: Message) -> bool:
     return any(isinstance(block, TextBlock) and block.text.strip() for block in message.blocks)
 
 
-def render_notes(notes: SessionNotes, texts: CompactionPrompts) -> str:
+def render_notes_for_conversation(notes: SessionNotes, texts: CompactionPrompts) -> str:
     """Render the notes for the conversation: non-empty sections without the template's italic
     lines, with the path of the full notes when a section was cut. What was written in a section and
     what structure derives are each cut at a line end to the section's limit, so that neither takes
@@ -145,8 +145,9 @@ def compact_with_notes(
     start = find_keep_index(conversation, notes.last_summarised, options.settings)
     if isinstance(start, UnchangedHistory):
         return start
+    shown = render_notes_for_conversation(notes, options.texts)
     values = {
-        "notes": f"{render_notes(notes, options.texts)}\n\n{options.addition}".rstrip(),
+        "notes": f"{shown}\n\n{options.addition}".rstrip(),
         "transcript": render_transcript_remark(conversation, options.texts),
     }
     text = render_template(options.texts.session_memory_wrapper, values, strict=True)

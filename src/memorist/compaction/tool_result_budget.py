@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.compaction.compaction_result import RemovedItem
-from memorist.compaction.oldest_rounds import find_rounds
+from memorist.compaction.oldest_rounds import find_conversation_rounds
 from memorist.core.messages import Message, TextBlock, ToolResult
 from memorist.core.token_count import estimate_text_tokens
 from memorist.safety.secrets import find_secrets
@@ -89,7 +89,7 @@ def apply_result_budget(
     fresh: dict[str, str] = {}
     stored: list[ToolResult] = []
     seen = set(decisions.shown)
-    for start, end in find_rounds(messages):
+    for start, end in find_conversation_rounds(messages):
         results = [result for message in messages[start:end] for result in message.tool_results]
         undecided = [
             result

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from memorist.context.context_pieces import OmittedSource
 from memorist.context.instruction_imports import (
     find_import_problem,
-    find_imports,
+    find_instruction_imports,
     resolve_import,
-    strip_comments,
+    strip_html_comments,
 )
 from memorist.context.instruction_reading import (
     InstructionRead,
@@ -38,7 +38,7 @@ from memorist.context.instruction_report import (
 from memorist.context.instruction_scope import (
     is_instruction_file_excluded,
     is_rule_in_scope,
-    parse_rule,
+    parse_instruction_rule,
 )
 from memorist.errors import StoreError
 from memorist.ports import ReadableFileSystem
@@ -270,7 +270,7 @@ class _ClaudeFilesReader:
         reason, remarks = asked.reason, read.remarks
         globs: tuple[str, ...] = ()
         if asked.candidate.rules and not asked.parent:
-            rule = parse_rule(text)
+            rule = parse_instruction_rule(text)
             if rule.globs and not is_rule_in_scope(rule.globs, asked.candidate.base, self._touched):
                 self._waiting.append(PendingRule(str(asked.path), rule.globs, rule.problem))
                 return
@@ -286,7 +286,7 @@ class _ClaudeFilesReader:
             self._leave_out(asked.path, "it says nothing", asked.parent)
             return
         self._loaded.append(file)
-        for name in find_imports(strip_comments(text)):
+        for name in find_instruction_imports(strip_html_comments(text)):
             self._import(name, asked)
 
     def _import(self, name: str, by: _LoadRequest) -> None:

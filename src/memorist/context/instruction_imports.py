@@ -20,7 +20,7 @@ The `@` comes first in the pattern so that a search jumps from one `@` to the ne
 _TRAILING_PUNCTUATION = ".,;:!?)]}\"'*_"
 
 
-def find_imports(text: str) -> tuple[str, ...]:
+def find_instruction_imports(text: str) -> tuple[str, ...]:
     """Return the imported paths, in order and without duplicates.
 
     Code spans and fenced blocks are ignored.
@@ -106,7 +106,7 @@ def _blank_code_spans(text: str) -> str:
     return "".join([*kept, text[done:]])
 
 
-def strip_comments(text: str) -> str:
+def strip_html_comments(text: str) -> str:
     """Remove HTML comments that begin a line; those in fenced code, within a line, and unclosed
     ones stay.
     """

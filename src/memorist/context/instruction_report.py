@@ -13,7 +13,7 @@ from typing import Literal
 from msgspec import Struct
 
 from memorist.context.context_pieces import OmittedSource
-from memorist.context.instruction_imports import strip_comments
+from memorist.context.instruction_imports import strip_html_comments
 from memorist.core.token_count import estimate_text_tokens
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
@@ -97,7 +97,7 @@ def clean_instruction_text(text: str) -> tuple[str, tuple[str, ...]]:
     """Prepare a file's text for the model; return it with remarks on what was changed in it."""
     seen = strip_hidden_characters(text)
     remarks = () if seen == text else ("hidden characters were taken out",)
-    plain = strip_comments(seen).strip()
+    plain = strip_html_comments(seen).strip()
     harmless = neutralize_markup(plain)
     if harmless != plain:
         remarks = (*remarks, "scaffold tags in it were made harmless")

@@ -27,7 +27,7 @@ _MAX_PATTERN_CHARACTERS = 1_000
 _GROUP = re.compile(r"\{([^{}]*)\}")
 
 
-def expand_braces(patterns: Iterable[str]) -> tuple[str, ...]:
+def expand_glob_braces(patterns: Iterable[str]) -> tuple[str, ...]:
     """Expand the braces of the patterns.
 
     Patterns over the budget stay as they are and match nothing; patterns without braces do not
@@ -165,7 +165,7 @@ class InstructionRule(Struct, frozen=True):
     problem: str = ""
 
 
-def parse_rule(text: str) -> InstructionRule:
+def parse_instruction_rule(text: str) -> InstructionRule:
     """Split a rule file into its path scope (`paths` in its header: a list, or one line with
     commas) and its text.
     """
@@ -215,7 +215,7 @@ def _split_globs(line: str) -> tuple[str, ...]:
 
 def is_rule_in_scope(globs: Sequence[str], base: PurePath, touched: Sequence[PurePath]) -> bool:
     """Tell whether one of the files that were read is in the rule's scope."""
-    patterns = expand_braces(globs)
+    patterns = expand_glob_braces(globs)
     return any(
         path.is_relative_to(base) and matches_any_glob(path.relative_to(base).as_posix(), patterns)
         for path in touched
@@ -225,5 +225,5 @@ def is_rule_in_scope(globs: Sequence[str], base: PurePath, touched: Sequence[Pur
 def is_instruction_file_excluded(path: PurePath, exclude: Sequence[str]) -> bool:
     """Tell whether a setting excludes the file."""
     return bool(exclude) and matches_any_glob(
-        PurePosixPath(path.as_posix()).as_posix(), expand_braces(exclude)
+        PurePosixPath(path.as_posix()).as_posix(), expand_glob_braces(exclude)
     )

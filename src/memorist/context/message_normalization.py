@@ -40,7 +40,7 @@ from memorist.core.tool_pairs import holds_same_objects
 from memorist.core.truncation import truncate_middle
 from memorist.errors import FormatError
 from memorist.formats.openai_responses import CALL_ITEMS, OUTPUT_ITEMS
-from memorist.formats.request_codec import NOT_AN_OBJECT, UNKNOWN_ITEM, unknown_block_text
+from memorist.formats.request_codec import NOT_AN_OBJECT, UNKNOWN_ITEM, get_unknown_block_text
 from memorist.settings import Family
 
 # Normalize single blocks before a request: unsupported images, long outputs, empty blocks. Pure.
@@ -151,7 +151,7 @@ def _block_filter(message: Message, rules: NormalizationRules) -> Callable[[Bloc
                     block.kind != "text" or bool(block.raw.get("text"))
                 )
             case UnknownBlock():
-                return bool(unknown_block_text(block).strip())
+                return bool(get_unknown_block_text(block).strip())
             case _:
                 return True
 
@@ -280,7 +280,9 @@ def is_server_side(block: ToolUse | ToolResult) -> bool:
     return block.extra is not None and block.extra.get("execution") == "server"
 
 
-def pair_calls(messages: Sequence[Message], rules: NormalizationRules) -> PairedMessages:
+def pair_calls_with_results(
+    messages: Sequence[Message], rules: NormalizationRules
+) -> PairedMessages:
     """Give each call its result, and drop results without a call; messages left empty are dropped
     too.
     """
@@ -401,7 +403,7 @@ def normalize_history(
     ordered = [
         new for message in messages if (new := normalize_message(message, rules)) is not None
     ]
-    pairs = pair_calls(ordered, rules)
+    pairs = pair_calls_with_results(ordered, rules)
     if wire_format == "openai_responses":
         return tuple(_place_outputs_after_calls(pairs, rules))
     arranged = (

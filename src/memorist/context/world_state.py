@@ -36,7 +36,7 @@ from memorist.settings import Family
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
-def to_patchable(value: object) -> object:
+def drop_unpatchable_values(value: object) -> object:
     """Return the value as a patch can carry it: null removes a key, so keys without a value are
     left out; NaN and infinity are not JSON.
     """
@@ -44,7 +44,7 @@ def to_patchable(value: object) -> object:
         case dict():
             return to_patchable_object(value)
         case list() | tuple():
-            return [to_patchable(each) for each in value]
+            return [drop_unpatchable_values(each) for each in value]
         case float() if not math.isfinite(value):
             return None
         case _:
@@ -54,11 +54,13 @@ def to_patchable(value: object) -> object:
 def to_patchable_object(values: Mapping[str, object]) -> JsonObject:
     """Return an object as a patch can carry it."""
     return {
-        str(key): inner for key, each in values.items() if (inner := to_patchable(each)) is not None
+        str(key): inner
+        for key, each in values.items()
+        if (inner := drop_unpatchable_values(each)) is not None
     }
 
 
-def encode_canonical(value: object) -> bytes:
+def encode_canonical_json(value: object) -> bytes:
     """Encode a JSON value to the same bytes whatever the order of its keys. True differs from 1."""
     try:
         return _encode(value)
@@ -74,7 +76,7 @@ def build_merge_patch(before: JsonObject, now: JsonObject) -> JsonObject:
     patch: JsonObject = {key: None for key in before if key not in now}
     for key, value in now.items():
         old = before.get(key)
-        if key in before and encode_canonical(old) == encode_canonical(value):
+        if key in before and encode_canonical_json(old) == encode_canonical_json(value):
             continue
         patch[key] = (
             build_merge_patch(old, value)
@@ -119,7 +121,7 @@ def make_title_renderer(title: str) -> SectionRenderer:
     def render(value: object, before: PriorValue) -> str:
         if value is None:
             return f"{title}: no longer in force."
-        said = value if isinstance(value, str) else encode_canonical(value).decode()
+        said = value if isinstance(value, str) else encode_canonical_json(value).decode()
         return f"{title}: {said}" if before.state == "absent" else f"{title} is now: {said}"
 
     return render
@@ -189,7 +191,9 @@ UNKNOWN_WORLD_STATE = SentWorldState({}, {}, unknown=True)
 def build_world_state(values: JsonObject) -> SentWorldState:
     """Return the state in which the model was told these values."""
     clean = to_patchable_object(values)
-    return SentWorldState(clean, {key: encode_canonical(value) for key, value in clean.items()})
+    return SentWorldState(
+        clean, {key: encode_canonical_json(value) for key, value in clean.items()}
+    )
 
 
 def hash_text(text: str) -> str:
@@ -208,10 +212,10 @@ def diff_world_state(state: SentWorldState, sections: Sequence[WorldSection]) ->
     values: JsonObject = {}
     marks: dict[str, bytes] = {}
     for section in sections:
-        if (value := to_patchable(section.value)) is None:
+        if (value := drop_unpatchable_values(section.value)) is None:
             continue
         values[section.id] = value
-        marks[section.id] = encode_canonical(value)
+        marks[section.id] = encode_canonical_json(value)
     if marks == state.marks and not state.unknown:
         return WorldStateUpdate(state)
     now = SentWorldState(values, marks)

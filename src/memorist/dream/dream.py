@@ -30,20 +30,20 @@ from memorist.dream.dream_gates import (
     judge_dream_gates,
     select_new_sessions,
 )
-from memorist.dream.dream_journal import DreamReport, summarize_acts
+from memorist.dream.dream_journal import DreamReport, summarize_dream_acts
 from memorist.dream.dream_lock import DreamLock, DreamLockBusy
 from memorist.dream.dream_prompt import (
     DreamMaterial,
     FittedMaterial,
     build_dream_prompt,
-    fit_material,
-    match_utterances,
+    fit_dream_material,
+    match_utterances_to_memories,
 )
 from memorist.dream.dream_review import ReviewedChanges, max_retired_memories, review_model_changes
 from memorist.dream.dream_workspace import (
     DreamWorkspace,
     PreparedDream,
-    append_journal,
+    append_to_dream_journal,
     apply_dream,
     prepare_dream,
 )
@@ -275,12 +275,12 @@ class Dream(SessionExtension):
                 or dreamt.remarks
                 or (dreamt.failed and fork.is_reportable)
             ):
-                await asyncio.to_thread(append_journal, workspace, dreamt)
+                await asyncio.to_thread(append_to_dream_journal, workspace, dreamt)
             self._report(dreamt, events, self._clock.monotonic() - began)
         return dreamt
 
     def _report(self, dreamt: DreamReport, events: Sequence[Event], seconds: float) -> None:
-        what = render_change_headline("dream", summarize_acts(dreamt.acts) or "nothing to do")
+        what = render_change_headline("dream", summarize_dream_acts(dreamt.acts) or "nothing to do")
         last: Event = DreamFinished(dreamt.change, dreamt.way, what, len(dreamt.waiting), seconds)
         with contextlib.suppress(
             StoreError
@@ -315,10 +315,10 @@ class Dream(SessionExtension):
             index=prepared.index,
             topics=prepared.shown,
             logs=prepared.logs,
-            utterances=match_utterances(prepared.shown, prepared.evidence.utterances),
+            utterances=match_utterances_to_memories(prepared.shown, prepared.evidence.utterances),
             instructions=prepared.instructions,
         )
-        material = fit_material(known, self._settings)
+        material = fit_dream_material(known, self._settings)
         spec = replace(self._build_fork_spec(prepared, material, why), requested_by_user=asked)
         if should_use_answer_form(model, runtime.settings.models, shares=False):
             form = await self._build_form(model, known, material)

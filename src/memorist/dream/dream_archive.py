@@ -21,7 +21,7 @@ class ArchivedMemory(Struct, frozen=True, kw_only=True):
     text: str
 
 
-def list_archived(memory: AutoMemory) -> tuple[ArchivedMemory, ...]:
+def list_archived_memories(memory: AutoMemory) -> tuple[ArchivedMemory, ...]:
     """List the memories that dreams took out and that are not there now, as `RecordedChange`s are
     listed: by the last dream that took each out. Raises StoreError.
     """

@@ -82,13 +82,13 @@ def render_journal_entry(report: DreamReport, at: float) -> str:
     return head + "\n".join([*render_report_lines(report), *back]) + "\n"
 
 
-def summarize_acts(acts: Sequence[DreamAct]) -> str:
+def summarize_dream_acts(acts: Sequence[DreamAct]) -> str:
     """Summarize the acts, for example `2 merged, 1 dated`."""
     kinds = dict.fromkeys(act.did for act in acts)
     return ", ".join(f"{sum(act.did == kind for act in acts)} {kind}" for kind in kinds)
 
 
-def read_journal(where: MemoryLayout) -> str:
+def read_dream_journal(where: MemoryLayout) -> str:
     """What dreams did to a memory, oldest first; empty before the first. Raises StoreError."""
     return (read_if_exists(DiskFiles(), get_journal_path(where)) or b"").decode("utf-8", "replace")
 

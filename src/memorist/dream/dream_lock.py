@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from memorist.errors import StoreError
 from memorist.platforms import processes
-from memorist.platforms.regular_files import open_regular
+from memorist.platforms.regular_files import open_regular_file
 from memorist.ports import Clock
 from memorist.store.disk_files import make_folders, to_store_error
 from memorist.store.home_layout import MemoryLayout
@@ -120,7 +120,7 @@ class DreamLock:
 
     def _read(self) -> tuple[DreamLockHolder | None, float | None]:
         try:
-            with open_regular(self._path) as file:
+            with open_regular_file(self._path) as file:
                 return parse_lock_holder(file.read(1_000)), os.fstat(file.fileno()).st_mtime
         except FileNotFoundError:
             return None, None

@@ -45,7 +45,7 @@ class UserUtterance(Struct, frozen=True, kw_only=True):
     """Seconds since the epoch, UTC."""
 
 
-def match_utterances(
+def match_utterances_to_memories(
     topics: Sequence[Topic], utterances: Sequence[UserUtterance]
 ) -> tuple[tuple[UserUtterance, str], ...]:
     """Return the utterances that match memories, best first and without duplicates, each with the
@@ -115,7 +115,7 @@ class FittedMaterial(Struct, frozen=True, kw_only=True):
     """Memories that did not fit."""
 
 
-def fit_material(material: DreamMaterial, settings: DreamSettings) -> FittedMaterial:
+def fit_dream_material(material: DreamMaterial, settings: DreamSettings) -> FittedMaterial:
     """Render the material in at most about `dream.material` characters.
 
     Of what does not fit, memories are dropped last.

@@ -26,7 +26,7 @@ class MemoryRemovalQuestion(Struct, frozen=True, kw_only=True):
     """Identifies the two texts: the same question is asked once, until one of them changes."""
 
 
-def choose_questions(
+def choose_removal_questions(
     found: Iterable[MemoryRemovalQuestion],
     *,
     asked: Collection[str],

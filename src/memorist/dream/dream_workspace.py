@@ -23,7 +23,7 @@ from memorist.auto_memory.write_gate import (
     AcceptedChange,
     NeedsReview,
     collect_unaccepted_reasons,
-    judge_change,
+    judge_memory_change,
 )
 from memorist.auto_memory.write_result import WriteResult
 from memorist.dream.daily_log import DailyLogs
@@ -32,7 +32,7 @@ from memorist.dream.dream_journal import (
     DreamReport,
     get_journal_path,
     render_journal_entry,
-    summarize_acts,
+    summarize_dream_acts,
 )
 from memorist.dream.dream_preview import render_changes_diff
 from memorist.dream.dream_questions import load_asked_marks, save_asked_marks
@@ -240,7 +240,7 @@ class _DreamWriter:
             ),
         )
         why = ChangeReason(
-            actor="dream", what=render_change_headline("dream", summarize_acts(acts))
+            actor="dream", what=render_change_headline("dream", summarize_dream_acts(acts))
         )
         written = (
             self._memory.write(changes, why, said, tell=self._events.append)
@@ -303,7 +303,7 @@ class _DreamWriter:
     ) -> DreamReport:
         """Return what would be written, and what would wait."""
         case = self._memory.gate_context("dream", said, {change.path for change in changes})
-        verdicts = [judge_change(change, case) for change in changes]
+        verdicts = [judge_memory_change(change, case) for change in changes]
         review = self._workspace.memory.policy == "review"
         accepted = [
             each.change for each in verdicts if isinstance(each, AcceptedChange) and not review
@@ -343,7 +343,7 @@ def _stale_mark(stale: StaleMemory) -> str:
     return f"{stale.path}: {_tell_stale(stale)}"
 
 
-def append_journal(workspace: DreamWorkspace, report: DreamReport) -> None:
+def append_to_dream_journal(workspace: DreamWorkspace, report: DreamReport) -> None:
     """Append a dream to the journal.
 
     If the disk refuses, only the entry is lost: the history has the change.

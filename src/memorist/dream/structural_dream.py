@@ -16,7 +16,7 @@ from memorist.auto_memory.memory_file import Topic, Trust, with_body, with_heade
 from memorist.auto_memory.visible_memory import find_memory_suspicions
 from memorist.core.text_analysis import encode_file_text
 from memorist.dream.date_repair import make_description_dates_absolute, make_line_dates_absolute
-from memorist.dream.dream_questions import MemoryRemovalQuestion, choose_questions
+from memorist.dream.dream_questions import MemoryRemovalQuestion, choose_removal_questions
 from memorist.dream.duplicate_memories import (
     are_equal_memories,
     compute_memory_merge_key,
@@ -93,7 +93,7 @@ def plan_dream(snapshot: MemorySnapshot, *, max_questions: int) -> DreamPlan:
     return DreamPlan(
         changes=(*real, *removals),
         acts=tuple(dict.fromkeys(act for act in acts if act.did == "merged" or act.path in now)),
-        questions=choose_questions(
+        questions=choose_removal_questions(
             (each for each in found if isinstance(each, MemoryRemovalQuestion)),
             asked=snapshot.asked,
             waiting=snapshot.waiting,

@@ -48,7 +48,11 @@ from memorist.rollouts.rollout_memory import render_rollout_memory
 from memorist.rollouts.summary_composition import SUMMARY_FILE
 from memorist.settings import Family
 from memorist.skills.skill import load_skill_prompts
-from memorist.skills.skill_catalogue import build_catalogue, list_left_out_skills, wrap_catalogue
+from memorist.skills.skill_catalogue import (
+    build_skill_catalogue,
+    list_left_out_skills,
+    wrap_skill_catalogue,
+)
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import SessionLayout
 from memorist.store.transcript_reader import LineFile
@@ -134,7 +138,7 @@ def _list_skills(
     found = engine.skills(str(folder)).find_skills()
     known = find_request_price({"model": model}, settings.models.prices) or ModelPrice()
     window = min(settings.compaction.window or sys.maxsize, known.window or DEFAULT_WINDOW)
-    catalogue = build_catalogue(
+    catalogue = build_skill_catalogue(
         found.skills,
         family,
         load_skill_prompts(),
@@ -143,7 +147,7 @@ def _list_skills(
         factor=_factor(model),
     )
     limit = f"{settings.skills.share:.0%} of a window of {window:,} tokens"
-    section = wrap_catalogue(catalogue, family, limit)
+    section = wrap_skill_catalogue(catalogue, family, limit)
     return () if section is None else (section,), list_left_out_skills(
         found.skills, catalogue, found.problems, limit
     )

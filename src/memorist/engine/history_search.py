@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.team_memory import is_team_path
 from memorist.errors import StoreError
-from memorist.platforms.regular_files import read_regular
+from memorist.platforms.regular_files import read_regular_file
 from memorist.recall.memory_selection import MemoryMatch
 from memorist.recall.passages import PassageMatch
 from memorist.recall.section_search import SearchableText, SectionMatch, search_sections
@@ -103,5 +103,5 @@ class HistorySearch:
 def _read_text(path: Path) -> str:
     with contextlib.suppress(OSError, StoreError):
         if path.stat().st_size <= MAX_DOCUMENT_BYTES:
-            return read_regular(path).decode("utf-8", "replace")
+            return read_regular_file(path).decode("utf-8", "replace")
     return ""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.engine.engine import Memorist
 from memorist.store.memory_uses import purge_memory_traces
-from memorist.store.text_removal import TextRemovalResult, remove_from_bytes, remove_texts
+from memorist.store.text_removal import TextRemovalResult, remove_from_bytes, remove_text_copies
 
 
 def purge_memories(
@@ -26,17 +26,17 @@ def purge_memories(
     words = [text for entry in entries for text in entry.texts]
     folder, journal = memory.layout.folder, memory.purge_journal
     own = {journal.path, *(folder / path for path in named)}
-    before = remove_texts(
+    before = remove_text_copies(
         engine.layout, words, among=lambda path: path not in own and not path.is_relative_to(folder)
     )
     # Paths stay in the indexes, which are made anew by them.
     texts = [text for text in words if text not in named]
-    removed_elsewhere = remove_texts(
+    removed_elsewhere = remove_text_copies(
         engine.layout, texts, among=lambda path: path not in own and path.is_relative_to(folder)
     )
     purge_memory_traces(engine.database(), str(folder), named)
     changes = memory.purge(named, lambda data: remove_from_bytes(data, texts))
-    after = remove_texts(engine.layout, words, among=lambda path: path != journal.path)
+    after = remove_text_copies(engine.layout, words, among=lambda path: path != journal.path)
     journal.remove(named)
     removal = TextRemovalResult(
         cleaned=before.cleaned + removed_elsewhere.cleaned + after.cleaned,

@@ -74,7 +74,7 @@ def list_known_sessions(home: Layout, root: Path | None) -> list[SessionEntry]:
     )
 
 
-def find_outcomes(home: Layout, ids: Iterable[str]) -> dict[str, str]:
+def find_session_outcomes(home: Layout, ids: Iterable[str]) -> dict[str, str]:
     """What became of these sessions, as far as it was extracted: `success`, `partial` or `fail`."""
     if not home.database.exists():
         return {}

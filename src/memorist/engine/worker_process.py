@@ -87,7 +87,7 @@ def is_temporary_home(home: Path) -> bool:
 
 async def end_worker(process: int) -> None:
     """End a worker and wait for that; it gives back what it is at."""
-    processes.terminate(process)
+    processes.terminate_process(process)
     for _ in range(int(END_SECONDS / _POLL_SECONDS)):
         if has_exited(process):
             return

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from memorist.errors import SettingsError
-from memorist.platforms.regular_files import read_regular_text
+from memorist.platforms.regular_files import read_regular_text_file
 from memorist.settings import FlagsSettings
 
 
@@ -42,7 +42,7 @@ class FileFlagSource:
 
 def _parse_flags_file(path: Path) -> dict[str, object]:
     try:
-        text = read_regular_text(path)
+        text = read_regular_text_file(path)
         parsed = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except (OSError, ValueError, RecursionError) as error:
         raise SettingsError(f"the flags file {path} cannot be read: {error}") from error

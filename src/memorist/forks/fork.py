@@ -34,7 +34,7 @@ from memorist.forks.fork_spec import (
     ForkRequestRecord,
     ForkSpec,
     Receipt,
-    count_tokens,
+    count_budget_tokens,
     read_server_times,
 )
 from memorist.forks.text_edits import (
@@ -286,7 +286,7 @@ class _ForkRun:
                 f"Its {limits.requests} requests were used up before it was done.",
             ),
             (
-                count_tokens(self._usage) >= limits.tokens,
+                count_budget_tokens(self._usage) >= limits.tokens,
                 f"Its {limits.tokens:,} tokens were used up before it was done.",
             ),
             (

@@ -94,7 +94,7 @@ class PermissionDenied(Struct, frozen=True):
     reason: str
 
 
-def check_permission(
+def check_fork_permission(
     permission: ForkPermission, request: PermissionRequest
 ) -> PermissionDenied | None:
     """Return None when the fork may make the call, otherwise the denial.

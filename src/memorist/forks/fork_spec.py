@@ -43,7 +43,7 @@ CACHE_READ_DISCOUNT = 10
 """
 
 
-def count_tokens(usage: Usage) -> int:
+def count_budget_tokens(usage: Usage) -> int:
     """The tokens that limits and caps count: input, cache writes and output in full, a tenth of the
     cache reads.
     """

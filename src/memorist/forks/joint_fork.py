@@ -116,7 +116,7 @@ async def _run_joined(
         (alone,) = joined
         return [await start(alone.spec, model=model, files=alone.files)]
     answers: list[JsonObject] = []
-    spec = join_specs([each.spec for each in joined], answers.append)
+    spec = join_fork_specs([each.spec for each in joined], answers.append)
     whole = await start(spec, model=model, files=joined[0].files)
     answer = answers[-1] if answers and whole.outcome is ForkOutcome.UNCHANGED else None
     receipts = []
@@ -152,7 +152,9 @@ async def _make_edits(each: _JoinedFork, answer: JsonObject, receipt: Receipt) -
     )
 
 
-def join_specs(specs: Sequence[ForkSpec], on_answer: Callable[[JsonObject], object]) -> ForkSpec:
+def join_fork_specs(
+    specs: Sequence[ForkSpec], on_answer: Callable[[JsonObject], object]
+) -> ForkSpec:
     """One fork for several with a form each; `on_answer` is told the answer, which has a key for
     each label.
     """

@@ -51,7 +51,7 @@ from memorist.forks.fork_permissions import (
     ShellRequest,
     UnresolvedPath,
     WriteRequest,
-    check_permission,
+    check_fork_permission,
     find_path_text_problem,
 )
 from memorist.forks.fork_spec import (
@@ -194,7 +194,7 @@ class ToolExecutor:
         )
 
     def _check_request(self, ask: PermissionRequest) -> ToolAnswer | None:
-        denied = check_permission(self._permission, ask)
+        denied = check_fork_permission(self._permission, ask)
         if denied is None:
             return None
         self.denied.append(denied.reason)

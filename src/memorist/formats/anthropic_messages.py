@@ -38,19 +38,19 @@ from memorist.formats.request_codec import (
     arguments_object,
     build_unknown_block,
     build_unknown_message,
-    collect_extra,
+    collect_extra_keys,
     detect_user_origin,
     get_raw_json,
+    get_unknown_block_text,
     group_by_speaker,
     is_anthropic_typed,
     join_block_texts,
-    merge_extra,
+    merge_extra_keys,
     parse_token_number,
     read_tool_definition,
     require_list,
     require_object,
     text_or_none,
-    unknown_block_text,
 )
 from memorist.ports import Reply
 
@@ -89,7 +89,7 @@ def _read_text(raw: JsonObject) -> TextBlock | None:
     return (
         TextBlock(text)
         if len(raw) == len(_TEXT)
-        else TextBlock(text, None, collect_extra(raw, _TEXT))
+        else TextBlock(text, None, collect_extra_keys(raw, _TEXT))
     )
 
 
@@ -99,15 +99,17 @@ def _read_thinking(raw: JsonObject) -> ThinkingBlock | None:
         return None
     if isinstance(signature, str):
         return ThinkingBlock(
-            text, signature, None if len(raw) == len(_THINKING) else collect_extra(raw, _THINKING)
+            text,
+            signature,
+            None if len(raw) == len(_THINKING) else collect_extra_keys(raw, _THINKING),
         )
-    return ThinkingBlock(text, None, collect_extra(raw, _THINKING - {"signature"}))
+    return ThinkingBlock(text, None, collect_extra_keys(raw, _THINKING - {"signature"}))
 
 
 def _read_redacted(raw: JsonObject) -> RedactedThinkingBlock | None:
     data = raw.get("data")
     return (
-        RedactedThinkingBlock(data, collect_extra(raw, _REDACTED))
+        RedactedThinkingBlock(data, collect_extra_keys(raw, _REDACTED))
         if isinstance(data, str)
         else None
     )
@@ -121,7 +123,7 @@ def _read_tool_use(raw: JsonObject) -> ToolUse | None:
         call,
         name,
         given,
-        extra=None if len(raw) == len(_TOOL_USE) else collect_extra(raw, _TOOL_USE),
+        extra=None if len(raw) == len(_TOOL_USE) else collect_extra_keys(raw, _TOOL_USE),
     )
 
 
@@ -129,7 +131,7 @@ def _read_tool_result(raw: JsonObject) -> ToolResult | None:
     call, content = raw.get("tool_use_id"), raw.get("content")
     if not isinstance(call, str):
         return None
-    extra = collect_extra(raw, _TOOL_RESULT)
+    extra = collect_extra_keys(raw, _TOOL_RESULT)
     is_error = raw.get("is_error") is True
     if "is_error" in raw and not is_error:
         extra = {**(extra or {}), "is_error": raw["is_error"]}
@@ -155,12 +157,18 @@ def _read_part(raw: object) -> Part:
 
 def _read_image(raw: JsonObject) -> ImageBlock | None:
     source = raw.get("source")
-    return ImageBlock(source, collect_extra(raw, _SOURCE)) if isinstance(source, dict) else None
+    return (
+        ImageBlock(source, collect_extra_keys(raw, _SOURCE)) if isinstance(source, dict) else None
+    )
 
 
 def _read_document(raw: JsonObject) -> DocumentBlock | None:
     source = raw.get("source")
-    return DocumentBlock(source, collect_extra(raw, _SOURCE)) if isinstance(source, dict) else None
+    return (
+        DocumentBlock(source, collect_extra_keys(raw, _SOURCE))
+        if isinstance(source, dict)
+        else None
+    )
 
 
 _READERS: dict[str, Callable[[JsonObject], Block | None]] = {
@@ -180,7 +188,7 @@ def write_block(block: Block) -> object:
         return get_raw_json(block)
     if isinstance(block, ToolResult):
         return _write_result(block, write_block)
-    return merge_extra(_base_fields(block), block.extra)
+    return merge_extra_keys(_base_fields(block), block.extra)
 
 
 def _base_fields(
@@ -224,7 +232,7 @@ def _write_result(block: ToolResult, write: Callable[[Part], object]) -> JsonObj
         ]
     if block.is_error:
         base["is_error"] = True
-    return merge_extra(base, block.extra)
+    return merge_extra_keys(base, block.extra)
 
 
 def write_foreign_blocks(blocks: Iterable[Block]) -> list[object]:
@@ -264,16 +272,16 @@ def _translate_part(part: Part) -> JsonObject | None:
         case TextBlock():
             return _text_block(part.text)
         case UnknownBlock():
-            return _text_block(unknown_block_text(part))
+            return _text_block(get_unknown_block_text(part))
         case ImageBlock():
-            link = media_links.image_link(part)
+            link = media_links.make_image_link(part)
             return (
                 _text_block("[image]")
                 if link is None
                 else {"type": "image", "source": media_links.build_anthropic_source(link)}
             )
         case DocumentBlock():
-            text, link = media_links.document_text(part), media_links.document_link(part)
+            text, link = media_links.get_document_text(part), media_links.make_document_link(part)
             if text is not None:
                 return {
                     "type": "document",
@@ -319,7 +327,7 @@ def read_message(item: object, name: str) -> Message:
         origin, blocks = detect_user_origin(blocks)
     wire = _PLAIN_WIRE if plain else _BLOCKS_WIRE
     if len(item) > len(_MESSAGE_KEYS):
-        wire = WireInfo(FORMAT, plain=plain, extra=collect_extra(item, _MESSAGE_KEYS))
+        wire = WireInfo(FORMAT, plain=plain, extra=collect_extra_keys(item, _MESSAGE_KEYS))
     return Message(id=name, role=role, blocks=blocks, origin=origin, wire=wire)
 
 
@@ -338,8 +346,8 @@ def _write_native(message: Message) -> object:
         return content[0] if len(content) == 1 else content
     first = message.blocks[0] if len(content) == 1 else None
     if wire.plain and isinstance(first, TextBlock) and first.extra is None:
-        return merge_extra({"role": message.role, "content": first.text}, wire.extra)
-    return merge_extra({"role": message.role, "content": content}, wire.extra)
+        return merge_extra_keys({"role": message.role, "content": first.text}, wire.extra)
+    return merge_extra_keys({"role": message.role, "content": content}, wire.extra)
 
 
 def _entry_role(message: Message) -> str:
@@ -385,7 +393,9 @@ def _join_entry(entry: list[Message]) -> list[object]:
         if _is_native(message) and message.wire is not None and message.wire.extra:
             extra |= message.wire.extra
     return (
-        [merge_extra({"role": _entry_role(entry[0]), "content": content}, extra)] if content else []
+        [merge_extra_keys({"role": _entry_role(entry[0]), "content": content}, extra)]
+        if content
+        else []
     )
 
 

@@ -13,7 +13,11 @@ from array import array
 from collections.abc import Iterator
 
 from memorist.core.messages import Message
-from memorist.formats.claude_code_records import build_message, read_boundary, read_record
+from memorist.formats.claude_code_records import (
+    build_message,
+    read_compaction_boundary,
+    read_record,
+)
 from memorist.formats.claude_code_tree import (
     ASSISTANT,
     BLANK,
@@ -146,7 +150,9 @@ class _ClaudeCodeReader:
         line = self.index.line_numbers[number]
         try:
             if self.index.flags[number] & BOUNDARY:
-                return (read_boundary(data, line, self.chain.kept_messages.get(number, 0)),)
+                return (
+                    read_compaction_boundary(data, line, self.chain.kept_messages.get(number, 0)),
+                )
             message, was_mended = self._message(
                 number, data, last_of_reply=bool(self.ends_reply[position])
             )

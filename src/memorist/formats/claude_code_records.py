@@ -17,7 +17,7 @@ from memorist.formats.transcript_format import (
     FAILURES,
     CompactionBoundary,
     parse_iso_timestamp,
-    repair_line,
+    repair_transcript_line,
     to_epoch_seconds,
 )
 
@@ -252,7 +252,7 @@ def read_record(data: bytes, line: int, *, last_of_reply: bool) -> tuple[Message
     try:
         return _read_line(data, line, last_of_reply=last_of_reply), False
     except FAILURES:
-        repaired = repair_line(data)
+        repaired = repair_transcript_line(data)
         if repaired is None:
             raise
         return _read_line(repaired, line, last_of_reply=last_of_reply), True
@@ -437,7 +437,7 @@ def _read_system(record: SystemRecord, line: int) -> Message | None:
     )
 
 
-def read_boundary(data: bytes, line: int, kept: int) -> CompactionBoundary:
+def read_compaction_boundary(data: bytes, line: int, kept: int) -> CompactionBoundary:
     """Read a compaction record. Raises one of `FAILURES`."""
     record = _system(data)
     about = record.compact_metadata

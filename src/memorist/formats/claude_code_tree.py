@@ -30,7 +30,7 @@ from memorist.formats.transcript_format import (
     RawTranscriptLine,
     SessionHead,
     parse_iso_timestamp,
-    repair_line,
+    repair_transcript_line,
 )
 
 # First pass over a Claude Code session file: a compact index of its tree, without the content
@@ -207,7 +207,7 @@ def _repair_record(data: bytes) -> tuple[bytes, TreeFields | None]:
     try:
         kind = _kind(data)
     except FAILURES:
-        repaired = repair_line(data)
+        repaired = repair_transcript_line(data)
         if repaired is None:
             return data, None
         sound = repaired

@@ -59,7 +59,7 @@ from memorist.formats.transcript_format import (
     WorldStateRecord,
     explain_bad_line,
     parse_iso_timestamp,
-    repair_line,
+    repair_transcript_line,
     to_epoch_seconds,
 )
 
@@ -266,7 +266,7 @@ def _probe_line(index: RolloutIndex, data: bytes) -> int:
         try:
             kind = _decode_kind(sound or b"").type
         except FAILURES:
-            sound = repair_line(data)
+            sound = repair_transcript_line(data)
             continue
         return PROBLEM if kind in _RECORDS else _record_code(index, _RolloutProbe(type=kind))
     return PROBLEM
@@ -358,7 +358,7 @@ def read_history_item(data: bytes, number: int, *, bare: bool) -> Message | None
                 msgspec.json.decode(sound or b"") if bare else _decode_undated(sound or b"").payload
             )
         except FAILURES:
-            sound = repair_line(data)
+            sound = repair_transcript_line(data)
             continue
         return _read_recorded_item(payload, f"item-{number}")
     return None
@@ -520,7 +520,7 @@ class _RolloutReader:
                 return (self._unusual_item(number, data),)
             except FAILURES:
                 pass
-        repaired = repair_line(data)
+        repaired = repair_transcript_line(data)
         try:
             if repaired is None:
                 return (SkippedLine(number, explain_bad_line(data, last=number == self.last_line)),)

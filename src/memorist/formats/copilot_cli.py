@@ -24,8 +24,8 @@ from memorist.formats.json_records import (
     get_objects,
     get_text,
     get_time,
-    make_result,
     make_side_record,
+    make_tool_result,
     read_records,
 )
 from memorist.formats.transcript_format import (
@@ -93,7 +93,7 @@ def _read_event(record: JsonRecord) -> tuple[TranscriptEntry, ...]:
     elif kind == "tool.execution_complete":
         result = get_object(data, "result")
         text = get_text(result, "content") or get_text(get_object(data, "error"), "message")
-        call = make_result(
+        call = make_tool_result(
             get_text(data, "toolCallId"), text, is_error=data.get("success") is False
         )
         found = messages.build_results((call,))

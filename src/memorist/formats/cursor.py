@@ -24,8 +24,8 @@ from memorist.formats.json_records import (
     get_object,
     get_text,
     get_time,
-    make_result,
     make_side_record,
+    make_tool_result,
 )
 from memorist.formats.transcript_format import FAILURES, SessionHead, TranscriptEntry
 
@@ -86,7 +86,7 @@ def _read_reply(
         return tuple(blocks), ()
     printed = _parse_object(result)
     return tuple(blocks), (
-        make_result(
+        make_tool_result(
             call,
             get_text(printed, "output") or get_text(printed, "contents") or result,
             is_error=failed,

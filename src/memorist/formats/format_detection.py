@@ -25,7 +25,7 @@ from memorist.formats.transcript_format import (
     RawTranscriptLine,
     RecordedLines,
     TranscriptEntry,
-    repair_line,
+    repair_transcript_line,
 )
 
 MAX_PROBED_LINES = 50
@@ -138,7 +138,7 @@ def _probe_line(line: RawTranscriptLine) -> _FormatProbe | None:
         return _decode_probe(line.data)
     except FAILURES:
         pass
-    repaired = repair_line(line.data)
+    repaired = repair_transcript_line(line.data)
     return None if repaired is None else _decode_probe(repaired)
 
 

@@ -25,8 +25,8 @@ from memorist.formats.json_records import (
     get_objects,
     get_text,
     get_time,
-    make_result,
     make_side_record,
+    make_tool_result,
     read_chat_document,
     read_records,
 )
@@ -60,7 +60,7 @@ def read_session(lines: RecordedLines) -> Iterator[TranscriptEntry]:
     yield from remarks
 
 
-def is_subagent(lines: RecordedLines) -> bool:
+def is_subagent_chat(lines: RecordedLines) -> bool:
     """Whether a chat is the work of a sub-agent."""
     return get_text(_read_chat(lines)[0], "kind") == "subagent"
 
@@ -186,4 +186,4 @@ def _read_result(call: JsonObject, name: str) -> ToolResult | None:
     text = "\n".join(filter(None, texts)) or shown
     if not text and status not in ("success", "error", "cancelled"):
         return None
-    return make_result(name, text, is_error=status in ("error", "cancelled"))
+    return make_tool_result(name, text, is_error=status in ("error", "cancelled"))

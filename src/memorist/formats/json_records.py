@@ -24,7 +24,7 @@ from memorist.formats.transcript_format import (
     SkippedLine,
     explain_bad_line,
     parse_iso_timestamp,
-    repair_line,
+    repair_transcript_line,
 )
 
 _LATEST_SECONDS = 253_402_300_799
@@ -61,7 +61,7 @@ def _decode_object(data: bytes) -> tuple[JsonObject | None, bool]:
     try:
         found = _decode(data)
     except FAILURES:
-        repaired = repair_line(data)
+        repaired = repair_transcript_line(data)
         return (None if repaired is None else _decode(repaired)), True
     return (found if isinstance(found, dict) else None), False
 
@@ -142,7 +142,7 @@ class _DocumentCursor:
             return _decode(raw)
         except FAILURES:
             self.remarks.append(RepairedLine(self._line_here(), REPLACED_CHARACTERS))
-            repaired = repair_line(b'{"value":' + raw + b"}")
+            repaired = repair_transcript_line(b'{"value":' + raw + b"}")
             return None if repaired is None else _decode(repaired)["value"]
 
     def _next_sign(self) -> str:
@@ -271,7 +271,7 @@ class RecordMessageBuilder(NamedTuple):
         )
 
 
-def make_result(call: str, text: str, *, is_error: bool = False) -> ToolResult:
+def make_tool_result(call: str, text: str, *, is_error: bool = False) -> ToolResult:
     """A tool result of one text."""
     return ToolResult(call, (TextBlock(text),), is_error)
 

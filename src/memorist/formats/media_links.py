@@ -7,7 +7,7 @@ from memorist.core.messages import DocumentBlock, ImageBlock, JsonObject
 _PDF = "application/pdf"
 
 
-def image_link(image: ImageBlock) -> str | None:
+def make_image_link(image: ImageBlock) -> str | None:
     """The image as a URL (`data:` for inline bytes); None when only a file id is known."""
     source = image.source
     kind = source.get("type")
@@ -19,7 +19,7 @@ def image_link(image: ImageBlock) -> str | None:
     return _source_link(source)
 
 
-def document_link(document: DocumentBlock) -> str | None:
+def make_document_link(document: DocumentBlock) -> str | None:
     """The document as a URL (`data:` for inline bytes); None when it is plain text or only a file
     id is known.
     """
@@ -33,13 +33,13 @@ def document_link(document: DocumentBlock) -> str | None:
     return _source_link(source)
 
 
-def document_text(document: DocumentBlock) -> str | None:
+def get_document_text(document: DocumentBlock) -> str | None:
     """The text of a document that the wire carries as plain text."""
     source = document.source
     return _nonempty_text(source.get("data")) if source.get("type") == "text" else None
 
 
-def document_name(document: DocumentBlock) -> str:
+def get_document_name(document: DocumentBlock) -> str:
     """The document's file name, or a default; OpenAI requires one with inline bytes."""
     holder = document.source.get("file")
     holders = (document.extra, document.source, holder if isinstance(holder, dict) else None)

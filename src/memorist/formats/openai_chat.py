@@ -41,20 +41,20 @@ from memorist.formats.request_codec import (
     arguments_text,
     build_unknown_block,
     build_unknown_message,
-    collect_extra,
+    collect_extra_keys,
     detect_user_origin,
     get_raw_json,
+    get_unknown_block_text,
     group_by_speaker,
     is_custom_call,
     join_block_texts,
-    merge_extra,
+    merge_extra_keys,
     parse_token_number,
     parse_tool_arguments,
     read_tool_definition,
     require_list,
     require_object,
     text_or_none,
-    unknown_block_text,
 )
 from memorist.ports import Reply
 
@@ -122,7 +122,7 @@ def _read_plain(role: Role, origin: Origin) -> Callable[[JsonObject, str], Messa
             role=role,
             blocks=content[0],
             origin=origin,
-            wire=_wire_info(content[1], collect_extra(item, _MESSAGE_KEYS)),
+            wire=_wire_info(content[1], collect_extra_keys(item, _MESSAGE_KEYS)),
         )
 
     return read
@@ -143,7 +143,7 @@ def _read_user(item: JsonObject, name: str) -> Message | None:
         role="user",
         blocks=blocks,
         origin=origin,
-        wire=_wire_info(content[1], collect_extra(item, _MESSAGE_KEYS)),
+        wire=_wire_info(content[1], collect_extra_keys(item, _MESSAGE_KEYS)),
     )
 
 
@@ -176,7 +176,7 @@ def _read_assistant(item: JsonObject, name: str) -> Message | None:
     if calls:
         blocks += calls
         read_keys.add("tool_calls")
-    extra = collect_extra(item, read_keys)
+    extra = collect_extra_keys(item, read_keys)
     return Message(
         id=name,
         role="assistant",
@@ -194,7 +194,7 @@ def _read_tool(item: JsonObject, name: str) -> Message | None:
         call,
         content[0],
         plain=content[1][1],
-        extra=None if len(item) == len(_TOOL_KEYS) else collect_extra(item, _TOOL_KEYS),
+        extra=None if len(item) == len(_TOOL_KEYS) else collect_extra_keys(item, _TOOL_KEYS),
     )
     return Message(
         id=name, role="tool", blocks=(block,), origin=Origin.TOOL, wire=_WIRES["message", False]
@@ -205,7 +205,7 @@ def _read_function(item: JsonObject, name: str) -> Message | None:
     content = _read_content(item)
     if content is None:
         return None
-    extra = collect_extra(item, ("content",))
+    extra = collect_extra_keys(item, ("content",))
     return Message(
         id=name,
         role="tool",
@@ -234,10 +234,10 @@ def read_content_part(raw: object) -> Part:
         return (
             TextBlock(raw["text"])
             if len(raw) == len(_TEXT_KEYS)
-            else TextBlock(raw["text"], None, collect_extra(raw, _TEXT_KEYS))
+            else TextBlock(raw["text"], None, collect_extra_keys(raw, _TEXT_KEYS))
         )
     if kind == "refusal" and isinstance(raw.get("refusal"), str):
-        return TextBlock(raw["refusal"], None, collect_extra(raw, ("refusal",)))
+        return TextBlock(raw["refusal"], None, collect_extra_keys(raw, ("refusal",)))
     if kind == "image_url":
         return ImageBlock(raw)
     return DocumentBlock(raw) if kind == "file" else build_unknown_block(raw)
@@ -331,7 +331,7 @@ def write_part(part: Part) -> object:
                 if part.extra is not None and part.extra.get("type") == "refusal"
                 else "text"
             )
-            return merge_extra({"type": key, key: part.text}, part.extra)
+            return merge_extra_keys({"type": key, key: part.text}, part.extra)
         case ImageBlock() | DocumentBlock():
             return part.source
         case UnknownBlock():
@@ -340,7 +340,7 @@ def write_part(part: Part) -> object:
 
 def _write_result(block: ToolResult) -> JsonObject:
     content = write_content(list(block.content), plain=block.plain)
-    return merge_extra(
+    return merge_extra_keys(
         {"role": "tool", "tool_call_id": block.tool_use_id, "content": content}, block.extra
     )
 
@@ -480,10 +480,10 @@ def _translate_part(block: Block) -> JsonObject | None:
     match block:
         case TextBlock() if block.text:
             return {"type": "text", "text": block.text}
-        case UnknownBlock() if said := unknown_block_text(block):
+        case UnknownBlock() if said := get_unknown_block_text(block):
             return {"type": "text", "text": said}
         case ImageBlock():
-            link = media_links.image_link(block)
+            link = media_links.make_image_link(block)
             return (
                 {"type": "text", "text": "[image]"}
                 if link is None
@@ -496,12 +496,12 @@ def _translate_part(block: Block) -> JsonObject | None:
 
 
 def _translate_document(block: DocumentBlock) -> JsonObject:
-    text, link = media_links.document_text(block), media_links.document_link(block)
+    text, link = media_links.get_document_text(block), media_links.make_document_link(block)
     if text is not None or link is None or not link.startswith("data:"):
         return {"type": "text", "text": text or "[document]"}
     return {
         "type": "file",
-        "file": {"filename": media_links.document_name(block), "file_data": link},
+        "file": {"filename": media_links.get_document_name(block), "file_data": link},
     }
 
 

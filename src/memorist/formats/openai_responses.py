@@ -34,20 +34,20 @@ from memorist.formats.request_codec import (
     arguments_text,
     build_unknown_block,
     build_unknown_message,
-    collect_extra,
+    collect_extra_keys,
     combine_block_origins,
     detect_user_origin,
     get_raw_json,
+    get_unknown_block_text,
     is_anthropic_typed,
     is_custom_call,
-    merge_extra,
+    merge_extra_keys,
     parse_token_number,
     parse_tool_arguments,
     read_tool_definition,
     require_list,
     require_object,
     text_or_none,
-    unknown_block_text,
 )
 from memorist.ports import Reply
 
@@ -124,7 +124,9 @@ def write_part(part: Part, usual: str) -> object:
     match part:
         case TextBlock():
             kind = usual if part.extra is None else part.extra.get("type", usual)
-            return merge_extra({"type": kind, TEXT_KEYS.get(kind, "text"): part.text}, part.extra)
+            return merge_extra_keys(
+                {"type": kind, TEXT_KEYS.get(kind, "text"): part.text}, part.extra
+            )
         case ImageBlock() | DocumentBlock():
             return part.source
         case UnknownBlock():
@@ -143,9 +145,9 @@ def _translate(block: Block, usual: str) -> JsonObject | None:
         case TextBlock():
             return _text_part(block.text, usual)
         case UnknownBlock():
-            return _text_part(unknown_block_text(block), usual)
+            return _text_part(get_unknown_block_text(block), usual)
         case ImageBlock():
-            link = media_links.image_link(block)
+            link = media_links.make_image_link(block)
             if link is None or usual == "output_text":
                 return _text_part("[image]", usual)
             return {"type": "input_image", "detail": "auto", "image_url": link}
@@ -156,13 +158,13 @@ def _translate(block: Block, usual: str) -> JsonObject | None:
 
 
 def _document_part(block: DocumentBlock, usual: str) -> JsonObject | None:
-    text, link = media_links.document_text(block), media_links.document_link(block)
+    text, link = media_links.get_document_text(block), media_links.make_document_link(block)
     if text is not None or link is None or usual == "output_text":
         return _text_part(text or "[document]", usual)
     if link.startswith("data:"):
         return {
             "type": "input_file",
-            "filename": media_links.document_name(block),
+            "filename": media_links.get_document_name(block),
             "file_data": link,
         }
     return {"type": "input_file", "file_url": link}
@@ -311,7 +313,7 @@ def _read_message(item: JsonObject, kind: str, name: str) -> Message | None:
         origin, blocks = detect_user_origin(blocks) if kinds is None else kinds
     kind = kind or "easy_message"
     wire = _WIRES[kind, plain]
-    extra = collect_extra(item, _AGENT_MESSAGE_KEYS if agent else _MESSAGE_KEYS)
+    extra = collect_extra_keys(item, _AGENT_MESSAGE_KEYS if agent else _MESSAGE_KEYS)
     if extra is not None:
         wire = WireInfo(FORMAT, kind, plain, extra)
     return Message(id=name, role=role, blocks=blocks, origin=origin, wire=wire)
@@ -349,7 +351,7 @@ def _read_call(item: JsonObject, kind: str, name: str) -> Message | None:
         block_input,
         arguments,
         namespace if isinstance(namespace, str) else None,
-        collect_extra(item, read_keys),
+        collect_extra_keys(item, read_keys),
     )
     odd = call.arguments not in read_keys
     return Message(
@@ -368,16 +370,16 @@ def _read_output(item: JsonObject, kind: str, name: str) -> Message | None:
     )
     if isinstance(value, str):
         content: tuple[TextBlock | UnknownBlock, ...] = (TextBlock(value),)
-        block = ToolResult(identity, content, extra=collect_extra(item, read_keys))
+        block = ToolResult(identity, content, extra=collect_extra_keys(item, read_keys))
     elif isinstance(value, list):
         block = ToolResult(
             identity,
             tuple([read_content_part(part, "input_text") for part in value]),
             plain=False,
-            extra=collect_extra(item, read_keys),
+            extra=collect_extra_keys(item, read_keys),
         )
     else:
-        block = ToolResult(identity, (), extra=collect_extra(item, read_keys))
+        block = ToolResult(identity, (), extra=collect_extra_keys(item, read_keys))
     return Message(
         id=name,
         role="tool",
@@ -406,7 +408,7 @@ def _read_reasoning(item: JsonObject, kind: str, name: str) -> Message:
     block = ThinkingBlock(
         "\n\n".join(texts),
         signature,
-        collect_extra(item, ("type",) if signature is None else ("type", "encrypted_content")),
+        collect_extra_keys(item, ("type",) if signature is None else ("type", "encrypted_content")),
     )
     return Message(
         id=name, role="assistant", blocks=(block,), origin=Origin.MODEL, wire=_WIRES[kind, False]
@@ -451,7 +453,7 @@ def _write_single(block: Block, wire: WireInfo) -> list[object]:
 
 def _write_reasoning(block: ThinkingBlock) -> JsonObject:
     base: JsonObject = {"type": "reasoning"}
-    return merge_extra(
+    return merge_extra_keys(
         base if block.signature is None else {**base, "encrypted_content": block.signature},
         block.extra,
     )
@@ -460,9 +462,9 @@ def _write_reasoning(block: ThinkingBlock) -> JsonObject:
 def _write_message(message: Message, wire: WireInfo) -> JsonObject:
     content = write_content(message.blocks, message.role, plain=wire.plain)
     if wire.kind == "agent_message":
-        return merge_extra({"type": "agent_message", "content": content}, wire.extra)
+        return merge_extra_keys({"type": "agent_message", "content": content}, wire.extra)
     base: JsonObject = {} if wire.kind == "easy_message" else {"type": "message"}
-    return merge_extra({**base, "role": message.role, "content": content}, wire.extra)
+    return merge_extra_keys({**base, "role": message.role, "content": content}, wire.extra)
 
 
 def _write_call(block: ToolUse, wire: WireInfo) -> JsonObject:
@@ -476,7 +478,7 @@ def _write_call(block: ToolUse, wire: WireInfo) -> JsonObject:
         base[call.arguments] = block.arguments or ""
     elif block.input or not wire.plain:
         base[call.arguments] = block.input
-    return merge_extra(base, block.extra)
+    return merge_extra_keys(base, block.extra)
 
 
 def _write_output(block: ToolResult, wire: WireInfo) -> JsonObject:
@@ -491,7 +493,7 @@ def _write_output(block: ToolResult, wire: WireInfo) -> JsonObject:
         base[key] = block.content[0].text
     elif block.content or not block.plain:
         base[key] = [write_part(part, "input_text") for part in block.content]
-    return merge_extra(base, block.extra)
+    return merge_extra_keys(base, block.extra)
 
 
 CODEX = "codex"

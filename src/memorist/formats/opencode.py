@@ -28,8 +28,8 @@ from memorist.formats.json_records import (
     get_objects,
     get_text,
     get_time,
-    make_result,
     make_side_record,
+    make_tool_result,
     read_chat_document,
 )
 from memorist.formats.transcript_format import (
@@ -172,8 +172,8 @@ def _read_assistant(
 def _read_result(state: JsonObject, call: str) -> ToolResult | None:
     status = get_text(state, "status")
     if status == "error":
-        return make_result(call, get_text(state, "error"), is_error=True)
+        return make_tool_result(call, get_text(state, "error"), is_error=True)
     if status != "completed":
         return None
     failed = get_count(get_object(state, "metadata"), "exit") > 0
-    return make_result(call, get_text(state, "output"), is_error=failed)
+    return make_tool_result(call, get_text(state, "output"), is_error=failed)

@@ -29,8 +29,8 @@ from memorist.formats.json_records import (
     get_objects,
     get_text,
     get_time,
-    make_result,
     make_side_record,
+    make_tool_result,
     read_records,
 )
 from memorist.formats.transcript_format import (
@@ -122,7 +122,7 @@ def _read_message(message: JsonObject, messages: RecordMessageBuilder) -> tuple[
         return _read_assistant(message, messages)
     if role == "toolResult":
         text = "\n".join(get_text(each, "text") for each in get_objects(message, "content"))
-        result = make_result(
+        result = make_tool_result(
             get_text(message, "toolCallId"), text, is_error=message.get("isError") is True
         )
         return messages.build_results((result,))

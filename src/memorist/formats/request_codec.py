@@ -167,7 +167,7 @@ _decode = msgspec.json.Decoder().decode
 _DATED_TYPE = re.compile(r"_20\d{6}\Z")
 
 
-def collect_extra(raw: JsonObject, known: Collection[str]) -> JsonObject | None:
+def collect_extra_keys(raw: JsonObject, known: Collection[str]) -> JsonObject | None:
     """The keys that have no named field; None when there are none."""
     found: JsonObject | None = None
     for key in (
@@ -179,7 +179,7 @@ def collect_extra(raw: JsonObject, known: Collection[str]) -> JsonObject | None:
     return found
 
 
-def merge_extra(base: JsonObject, extra: JsonObject | None) -> JsonObject:
+def merge_extra_keys(base: JsonObject, extra: JsonObject | None) -> JsonObject:
     """`base` with the keys of `extra` after it; `base` wins where both have a key, so that an
     edited field is what gets written.
     """
@@ -219,7 +219,7 @@ def build_unknown_message(
     )
 
 
-def unknown_block_text(block: UnknownBlock) -> str:
+def get_unknown_block_text(block: UnknownBlock) -> str:
     """The text of an unknown block for another format: its own text if it has one (a compaction's
     content, a transcript).
     """
@@ -402,7 +402,7 @@ def _block_text(block: Block) -> str:
         case TextBlock():
             return block.text
         case UnknownBlock():
-            return unknown_block_text(block)
+            return get_unknown_block_text(block)
         case ImageBlock():
             return "[image]"
         case DocumentBlock():

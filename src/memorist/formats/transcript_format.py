@@ -58,7 +58,7 @@ def to_epoch_seconds(moment: datetime | None) -> float | None:
     return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH).total_seconds()
 
 
-def repair_line(data: bytes) -> bytes | None:
+def repair_transcript_line(data: bytes) -> bytes | None:
     """Repair a line: strip NUL bytes around it; replace bad UTF-8, lone surrogates and numbers
     unknown to JSON. None when it is no object.
     """
@@ -87,7 +87,7 @@ def _finite_number(number: str) -> float | None:
 
 def explain_bad_line(data: bytes, *, last: bool) -> str:
     """Why a line is no record, in one clause."""
-    if repair_line(data) is not None:
+    if repair_transcript_line(data) is not None:
         return MALFORMED
     if not data.strip(b"\0\r\n \t"):
         return "it holds only NUL bytes"
@@ -289,7 +289,7 @@ _decode_opening = msgspec.json.Decoder(_TranscriptOpening).decode
 _decode_any = msgspec.json.Decoder(_AnyLine).decode
 
 
-def encode_entry(entry: TranscriptEntry, *, redacts: bool = False) -> bytes:
+def encode_transcript_entry(entry: TranscriptEntry, *, redacts: bool = False) -> bytes:
     """One line for the entry, including its line end; empty for side records, skipped and repaired
     lines, which describe another file. With `redacts`, a mark stands for each secret.
 
@@ -350,7 +350,7 @@ def _read_line(line: RawTranscriptLine, *, opened: bool) -> tuple[TranscriptEntr
     try:
         return (_read_other(data, line.number, opened=opened),)
     except FAILURES:
-        repaired = repair_line(data)
+        repaired = repair_transcript_line(data)
     if repaired is None:
         return (SkippedLine(line.number, explain_bad_line(data, last=False)),)
     try:

@@ -36,7 +36,7 @@ from memorist.hooks.mcp_entries import (
     build_server_entry,
     remove_json_server,
 )
-from memorist.platforms.regular_files import read_regular_text
+from memorist.platforms.regular_files import read_regular_text_file
 
 AgentName = Literal["claude-code", "codex", "cursor", "gemini-cli", "opencode", "qwen-code"]
 
@@ -130,7 +130,7 @@ def find_connected_agents(scope: SettingsScope) -> list[AgentProgram]:
 
 def _holds_own(target: InstallTarget) -> bool:
     with contextlib.suppress(OSError, UnicodeDecodeError, InputError):
-        text = read_regular_text(target.path)
+        text = read_regular_text_file(target.path)
         return target.remove(text, ()) != text
     return False
 

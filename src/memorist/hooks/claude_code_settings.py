@@ -8,7 +8,7 @@ from pathlib import Path
 
 from memorist.hooks.install_scope import SettingsScope
 from memorist.hooks.mcp_entries import is_own_plugin
-from memorist.platforms.regular_files import read_regular_text
+from memorist.platforms.regular_files import read_regular_text_file
 
 
 def find_claude_folder(scope: SettingsScope) -> Path:
@@ -37,7 +37,7 @@ def find_claude_server_file(scope: SettingsScope) -> Path:
 def has_claude_plugin(scope: SettingsScope) -> bool:
     """Whether the user's settings turn memorist's plugin on."""
     with contextlib.suppress(OSError, ValueError, AttributeError, RecursionError):
-        text = read_regular_text(find_claude_folder(scope) / "settings.json")
+        text = read_regular_text_file(find_claude_folder(scope) / "settings.json")
         plugins = json.loads(text).get("enabledPlugins", {})
         return any(on is True for name, on in plugins.items() if is_own_plugin(name))
     return False

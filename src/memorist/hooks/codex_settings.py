@@ -27,7 +27,7 @@ from memorist.hooks.mcp_entries import (
     is_own_plugin,
     update_server_entry,
 )
-from memorist.platforms.regular_files import read_regular_text
+from memorist.platforms.regular_files import read_regular_text_file
 
 _SERVER_TABLE = ("mcp_servers", MCP_SERVER_NAME)
 _SERVER_KEYS = ("command", "args", "env")
@@ -53,7 +53,7 @@ def has_codex_plugin(scope: SettingsScope) -> bool:
     """Whether the user's settings turn memorist's plugin on."""
     user = replace(scope, project=None)
     with contextlib.suppress(OSError, ValueError, AttributeError, RecursionError):
-        text = read_regular_text(find_codex_folder(user) / "config.toml")
+        text = read_regular_text_file(find_codex_folder(user) / "config.toml")
         plugins = tomllib.loads(text).get("plugins", {})
         return any(
             each.get("enabled") is True for name, each in plugins.items() if is_own_plugin(name)
@@ -75,7 +75,7 @@ def find_codex_server_target(scope: SettingsScope, program: LaunchCommand) -> In
 
 def _list_trusted(hooks: Path) -> list[str]:
     with contextlib.suppress(OSError, UnicodeDecodeError, InputError):
-        return list_own_hook_trust_keys(hooks, read_regular_text(hooks))
+        return list_own_hook_trust_keys(hooks, read_regular_text_file(hooks))
     return []
 
 

@@ -38,7 +38,7 @@ from memorist.hooks.hook_event import (
     parse_hook_event,
 )
 from memorist.hooks.hook_notices import render_off_notice
-from memorist.hooks.hook_response import render_output
+from memorist.hooks.hook_response import render_hook_output
 from memorist.hooks.hook_session import HookSessionPool
 from memorist.platforms import processes, sockets
 from memorist.settings import HooksSettings
@@ -234,7 +234,7 @@ class HookDaemon:
     ) -> bytes:
         seconds = NOTES_SHARE * self._find_time_limit(event)
         answer = await sessions.answer(client, event, project, seconds)
-        return render_output(event, client, answer.text, answer.notice)
+        return render_hook_output(event, client, answer.text, answer.notice)
 
     def _on_failure(self, event: HookEvent, client: Client, error: BaseException) -> None:
         self._record_failure(
@@ -255,7 +255,7 @@ def _answer_without_session(event: HookEvent, client: Client, why_off: str) -> b
         return f"memorist {__version__} answers".encode()
     if event.hook_event_name != "SessionStart":
         return b""
-    return render_output(event, client, "", render_off_notice(why_off))
+    return render_hook_output(event, client, "", render_off_notice(why_off))
 
 
 async def _read_request(reader: asyncio.StreamReader) -> HookRequest | str | None:

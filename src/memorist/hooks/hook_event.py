@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from memorist.core.messages import JsonObject
 from memorist.formats.host_markup import strip_host_markup
-from memorist.formats.transcript_format import repair_line
+from memorist.formats.transcript_format import repair_transcript_line
 from memorist.hooks.hook_protocol import KNOWN_EVENTS
 
 Client = Literal["claude-code", "codex"]
@@ -95,7 +95,7 @@ def parse_hook_event(data: bytes, installed_event: str) -> HookEvent | UnusableH
         try:
             event = _decode_by_field(data)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            whole = repair_line(data)
+            whole = repair_transcript_line(data)
             if whole is None:
                 return UnusableHookEvent(f"what the agent wrote is not a JSON object: {error}")
             event = _decode_by_field(whole)

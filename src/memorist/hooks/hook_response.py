@@ -43,7 +43,9 @@ def measure_output_size(text: str, client: Client) -> int:
     return len(text.encode(encoding, "replace")) // unit
 
 
-def fit_texts(texts: Sequence[HookOutputText], client: Client, limit: int | None = None) -> str:
+def fit_hook_texts(
+    texts: Sequence[HookOutputText], client: Client, limit: int | None = None
+) -> str:
     """Join the texts in order, each cut to its fair share of `limit`; what short texts leave goes
     to the longer ones.
     """
@@ -81,7 +83,7 @@ def _truncate(part: HookOutputText, client: Client, room: int) -> str:
     return (start[:end] if end > 0 else start) + remark
 
 
-def render_output(event: HookEvent, client: Client, text: str, notice: str = "") -> bytes:
+def render_hook_output(event: HookEvent, client: Client, text: str, notice: str = "") -> bytes:
     """Encode what the hook prints: `text` for the model, `notice` for the user.
 
     Before a compaction Claude Code takes plain text as instructions and rejects JSON; Codex takes

@@ -9,7 +9,7 @@ from memorist.context.assembly import REMINDER_TAG
 from memorist.context.context_tags import find_context_tag, unwrap_tag
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.hooks.hook_event import Client
-from memorist.hooks.hook_response import HookOutputText, fit_texts
+from memorist.hooks.hook_response import HookOutputText, fit_hook_texts
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.session_memory.notes_template import STRUCTURAL_MARK
@@ -41,7 +41,7 @@ def strip_reminder_tag(text: str) -> str:
 
 def render_hook_context(texts: Sequence[str], client: Client) -> str:
     """Render the context that is shown at a session start or with a prompt."""
-    return fit_texts([HookOutputText(strip_reminder_tag(text)) for text in texts], client)
+    return fit_hook_texts([HookOutputText(strip_reminder_tag(text)) for text in texts], client)
 
 
 def render_restored_notes(
@@ -61,7 +61,7 @@ def render_restored_notes(
                 full_text_path=str(notes),
             ),
         )
-    return fit_texts(parts, client)
+    return fit_hook_texts(parts, client)
 
 
 def render_summary_instructions(sections: Mapping[str, str], notes: Path, client: Client) -> str:
@@ -71,7 +71,7 @@ def render_summary_instructions(sections: Mapping[str, str], notes: Path, client
     said = _render_sections(sections, SUMMARY_SECTIONS)
     if not said:
         return ""
-    return fit_texts(
+    return fit_hook_texts(
         [
             HookOutputText(
                 render_template(

@@ -23,7 +23,7 @@ from memorist.formats.transcript_format import (
     UsageReport,
     WorldStateRecord,
 )
-from memorist.platforms.regular_files import open_regular
+from memorist.platforms.regular_files import open_regular_file
 from memorist.store.transcript_reader import LINE_LIMIT
 
 # Find the records of a session file that were not processed yet. Pure.
@@ -102,7 +102,7 @@ class _LinesFromOffset:
         for number in range(1, self._lines + 1):
             yield RawTranscriptLine(number, b"")
         try:
-            with open_regular(self._path) as file:
+            with open_regular_file(self._path) as file:
                 file.seek(self._start)
                 while (data := file.readline(LINE_LIMIT)).endswith(b"\n"):
                     self.line_count += 1

@@ -25,7 +25,7 @@ class MachineIdentity(Struct, frozen=True, kw_only=True):
     key: str
 
 
-def load_identity(layout: Layout) -> MachineIdentity:
+def load_machine_identity(layout: Layout) -> MachineIdentity:
     """Raises NothingToDo before `memorist machines init` or `join`."""
     try:
         return msgspec.json.decode(DiskFiles().read(layout.machines / "own"), type=MachineIdentity)
@@ -35,12 +35,12 @@ def load_identity(layout: Layout) -> MachineIdentity:
         ) from None
 
 
-def save_identity(layout: Layout, own: MachineIdentity) -> None:
+def save_machine_identity(layout: Layout, own: MachineIdentity) -> None:
     """Write the file with the key, which only the user can read. Raises StoreError."""
     DiskFiles().write(layout.machines / "own", msgspec.json.encode(own))
 
 
-def join_machines(layout: Layout, location: str, key: str) -> MachineIdentity:
+def join_own_machines(layout: Layout, location: str, key: str) -> MachineIdentity:
     """Give this machine a name and keep with it the location (a folder, or `git:URL`) and the key.
 
     Raises InputError for what is no key, UsageError where this machine shares already, StoreError.
@@ -57,5 +57,5 @@ def join_machines(layout: Layout, location: str, key: str) -> MachineIdentity:
     if not location.startswith("git:"):
         location = str(Path(location).expanduser().absolute())
     own = MachineIdentity(machine=machine, location=location, key=key)
-    save_identity(layout, own)
+    save_machine_identity(layout, own)
     return own

@@ -18,7 +18,7 @@ from memorist.auto_memory.memory_location import read_remote_identity
 from memorist.auto_memory.memory_manifest import is_index_file
 from memorist.auto_memory.team_memory import TEAM_PREFIX
 from memorist.errors import InputError
-from memorist.machines.machine_identity import MachineIdentity, load_identity
+from memorist.machines.machine_identity import MachineIdentity, load_machine_identity
 from memorist.machines.machine_remote import draw_random_bytes, open_machine_remote
 from memorist.machines.machine_snapshot import (
     MachineSnapshot,
@@ -58,7 +58,7 @@ def sync_machines(layout: Layout, memories: Mapping[str, AutoMemory]) -> Machine
 
     Raises NothingToDo, InputError for a wrong key, RemoteUnavailable, StoreError.
     """
-    own = load_identity(layout)
+    own = load_machine_identity(layout)
     with hold_lock(layout.machines / "lock"):
         remote = open_machine_remote(own.location, layout.machines / "mirror")
         snapshots, troubles = _read_snapshots(own, remote.read_files())

@@ -18,7 +18,7 @@ from memorist.magic_docs.document_header import find_magic_doc_header, is_markdo
 from memorist.magic_docs.document_prompt import MagicDocPrompts
 from memorist.ports import FileSystem
 from memorist.runtime import SessionContext
-from memorist.store.disk_files import read_if_exists, remove_leftovers
+from memorist.store.disk_files import read_if_exists, remove_temporary_leftovers
 from memorist.store.home_layout import Layout
 
 MAX_FILES_LISTED = 50_000
@@ -64,7 +64,7 @@ def open_document_scope(context: SessionContext) -> DocumentScope | None:
     )
 
 
-def resolve_document(scope: DocumentScope, path: str) -> Path | str:
+def resolve_magic_doc_path(scope: DocumentScope, path: str) -> Path | str:
     """Resolve a document, or return why it is not updated: it must be a plain file inside the
     project, and no link may lead out. Raises StoreError.
     """
@@ -99,7 +99,7 @@ def find_document_at_path(scope: DocumentScope, path: str) -> FoundDocument | No
         header = None if data is None else find_magic_doc_header(data.decode("utf-8", "replace"))
         if header is None:
             return None
-        location = resolve_document(scope, path)
+        location = resolve_magic_doc_path(scope, path)
     except StoreError:
         return None
     return (
@@ -109,7 +109,7 @@ def find_document_at_path(scope: DocumentScope, path: str) -> FoundDocument | No
     )
 
 
-def find_documents(scope: DocumentScope) -> list[FoundDocument]:
+def find_magic_docs(scope: DocumentScope) -> list[FoundDocument]:
     """Return every Magic Doc of a project, by path, skipping hidden folders and third-party code.
 
     Raises StoreError and FileNotFoundError.
@@ -178,7 +178,7 @@ class SessionDocumentRegistry:
         hour ago.
         """
         with contextlib.suppress(StoreError):
-            remove_leftovers(document.parent, before=now - STALE_TEMPORARY_SECONDS)
+            remove_temporary_leftovers(document.parent, before=now - STALE_TEMPORARY_SECONDS)
 
 
 def read_registered_paths(files: FileSystem, path: Path) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from memorist.magic_docs.document_check import find_new_paths, parse_magic_document
-from memorist.magic_docs.document_files import DocumentScope, find_document_at_path, find_documents
+from memorist.magic_docs.document_files import DocumentScope, find_document_at_path, find_magic_docs
 from memorist.magic_docs.document_header import find_magic_doc_header
 from memorist.safety.hidden_characters import find_hidden_characters
 from memorist.safety.prompt_injection import find_injection_rules
@@ -27,13 +27,13 @@ class DocumentReport(Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
 
 
-def list_documents(scope: DocumentScope) -> list[DocumentReport]:
+def list_magic_docs(scope: DocumentScope) -> list[DocumentReport]:
     """List every Magic Doc of a project, by path, each with the reason why it is not kept, if any.
 
     Raises StoreError.
     """
     found = []
-    for document in find_documents(scope):
+    for document in find_magic_docs(scope):
         data = scope.files.read(document.path)
         unreadable = parse_magic_document(data, scope.max_bytes)
         reasons = (document.why, unreadable if isinstance(unreadable, str) else "")
@@ -41,14 +41,14 @@ def list_documents(scope: DocumentScope) -> list[DocumentReport]:
     return found
 
 
-def check_documents(scope: DocumentScope, paths: Iterable[Path] = ()) -> list[DocumentReport]:
+def check_magic_docs(scope: DocumentScope, paths: Iterable[Path] = ()) -> list[DocumentReport]:
     """Check files as Magic Docs, or all Magic Docs of a project; paths are absolute.
 
     Raises StoreError.
     """
     return [
         _check_document(scope, path)
-        for path in tuple(paths) or [document.path for document in find_documents(scope)]
+        for path in tuple(paths) or [document.path for document in find_magic_docs(scope)]
     ]
 
 

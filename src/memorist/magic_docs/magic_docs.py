@@ -45,7 +45,7 @@ from memorist.magic_docs.document_files import (
     find_document_at_path,
     load_magic_doc_prompts,
     open_document_scope,
-    resolve_document,
+    resolve_magic_doc_path,
 )
 from memorist.magic_docs.document_form import build_document_form, cut_seen_sections
 from memorist.magic_docs.document_header import is_markdown
@@ -221,7 +221,7 @@ class MagicDocs(SessionExtension):
         and is forgotten.
         """
         try:
-            is_moved = resolve_document(scope, str(path)) != path
+            is_moved = resolve_magic_doc_path(scope, str(path)) != path
             data = b"" if is_moved else scope.files.read(path, limit=scope.max_bytes + 1)
         except (StoreError, FileNotFoundError):
             is_moved, data = True, b""
@@ -329,7 +329,7 @@ class MagicDocs(SessionExtension):
         path = update.path
         trouble = ""
         try:
-            if resolve_document(scope, str(path)) == path:
+            if resolve_magic_doc_path(scope, str(path)) == path:
                 scope.files.write(path, data, expect=update.before)
             else:
                 trouble = CONFLICT_REASON
@@ -355,7 +355,7 @@ class MagicDocs(SessionExtension):
             or not is_parent_model(model.name, model.format, parent)
         ):
             return text
-        return cut_seen_sections(text, join_texts(parent.request.body))
+        return cut_seen_sections(text, join_json_texts(parent.request.body))
 
     def _build_fork_spec(
         self,

@@ -23,11 +23,11 @@ from memorist.mcp_server.memory_tools import MemoryToolDependencies, MemoryTools
 from memorist.mcp_server.project_sessions import ProjectSession, ProjectSessions
 from memorist.mcp_server.result_rendering import (
     cut_page,
-    limit_answer,
-    render_history,
-    render_origin,
+    cut_to_answer_limit,
+    render_memory_history,
+    render_memory_origin,
+    render_memory_uses,
     render_recall_explanation,
-    render_uses,
     sanitize_data,
     to_safe_line,
 )
@@ -145,7 +145,7 @@ class ToolDispatcher:
 
     def call_tool(self, root: Path, arguments: ToolArguments, client: str) -> str:
         """Return a tool's answer. Raises MemoristError."""
-        return limit_answer(self._call_tool(self.open_project(root), arguments, client))
+        return cut_to_answer_limit(self._call_tool(self.open_project(root), arguments, client))
 
     def _call_tool(self, project: OpenedProject, arguments: ToolArguments, client: str) -> str:
         match arguments:
@@ -179,7 +179,7 @@ class ToolDispatcher:
 
         Raises InputError, NothingToDo, StoreError.
         """
-        return limit_answer(_render_notes(self.open_project(root), session, 0))
+        return cut_to_answer_limit(_render_notes(self.open_project(root), session, 0))
 
     def read_index(self, root: Path) -> str:
         """Return the memory index: what the user said apart from all else. Raises StoreError."""
@@ -210,7 +210,7 @@ class ToolDispatcher:
         request = (
             f"The user adds: {to_safe_line(instructions, 2_000)}" if instructions.strip() else ""
         )
-        return limit_answer(
+        return cut_to_answer_limit(
             render_template(
                 load_prompt("mcp/compact"),
                 {"instructions": request, "notes": notes.strip()},
@@ -227,7 +227,7 @@ class ToolDispatcher:
 
     def read_memory(self, root: Path, path: str, client: str) -> str:
         """Return one memory, as the resource of its path. Raises InputError, StoreError."""
-        return limit_answer(
+        return cut_to_answer_limit(
             self.open_project(root).memory_tools(client).read(MemoryReadArguments(path=path))
         )
 
@@ -289,17 +289,17 @@ def _explain_memory(project: OpenedProject, arguments: WhyArguments) -> str:
     memory.headers()
     topic, doubts = memory.read_with_suspicions(arguments.path)
     name = to_safe_line(topic.path)
-    lines = [f"[memorist] {name}, as data: where it comes from.", *render_origin(topic)]
+    lines = [f"[memorist] {name}, as data: where it comes from.", *render_memory_origin(topic)]
     lines += [f"withheld from models: {doubt}" for doubt in doubts]
     lines += [
         "",
         "changes, newest first:",
-        *render_history(memory.folder.history.log(topic.path, 10)),
+        *render_memory_history(memory.folder.history.log(topic.path, 10)),
     ]
     lines += [
         "",
         "shown and used, newest first:",
-        *render_uses(
+        *render_memory_uses(
             list_uses_of_memory(project.database(), str(memory.layout.folder), topic.path)
         ),
     ]

@@ -24,7 +24,7 @@ from memorist.auto_memory.memory_file import (
     with_provenance,
 )
 from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
-from memorist.auto_memory.statement_changes import build_removal_prefilter, plan_removal
+from memorist.auto_memory.statement_changes import build_removal_prefilter, plan_memory_removal
 from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.visible_memory import is_order_when_joined
 from memorist.auto_memory.write_evidence import WriteEvidence
@@ -407,7 +407,7 @@ class MemoryTools:
         """
         asked = [statement for statement in statements if statement.act == "forget"]
         dropped = [
-            plan_removal(statement, memory.read_topics(build_removal_prefilter(statement)))
+            plan_memory_removal(statement, memory.read_topics(build_removal_prefilter(statement)))
             for statement in asked
         ]
         return any(

@@ -49,7 +49,7 @@ def cut_page(text: str, start: int = 0, limit: int = MAX_ANSWER_CHARS - FRAME_CH
     return f"{before}{text[start:end]}{after}"
 
 
-def limit_answer(text: str) -> str:
+def cut_to_answer_limit(text: str) -> str:
     """Cut a text to the limit of an answer."""
     if len(text) <= MAX_ANSWER_CHARS:
         return text
@@ -88,7 +88,7 @@ MAX_LISTED_EVENTS = 10
 """Newest changes and uses that are listed."""
 
 
-def render_origin(topic: Topic) -> list[str]:
+def render_memory_origin(topic: Topic) -> list[str]:
     """Render a memory's provenance."""
     found = topic.provenance
     facts = {
@@ -103,7 +103,7 @@ def render_origin(topic: Topic) -> list[str]:
     return [f"{name}: {to_safe_line(value)}" for name, value in facts.items() if value]
 
 
-def render_history(changes: Sequence[RecordedChange]) -> list[str]:
+def render_memory_history(changes: Sequence[RecordedChange]) -> list[str]:
     """Render the newest changes of a memory."""
     lines = [
         f"{format_utc_minute(each.at)}  {each.why.actor}: {to_safe_line(each.why.what)}  "
@@ -113,7 +113,7 @@ def render_history(changes: Sequence[RecordedChange]) -> list[str]:
     return lines or ["(the history knows no change of it)"]
 
 
-def render_uses(uses: Sequence[MemoryUse]) -> list[str]:
+def render_memory_uses(uses: Sequence[MemoryUse]) -> list[str]:
     """Render the newest uses of a memory."""
     lines = []
     for use in list(reversed(uses))[:MAX_LISTED_EVENTS]:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from memorist.errors import InputError, NothingToDo
 from memorist.mcp_server.project_sessions import ProjectSessions
-from memorist.mcp_server.result_rendering import limit_answer
+from memorist.mcp_server.result_rendering import cut_to_answer_limit
 from memorist.mcp_server.tool_arguments import make_encodable
 from memorist.skills.skill import load_skill_prompts
-from memorist.skills.skillify import build_skeleton, render_interview
-from memorist.skills.skillify_source import SkillMaterial, read_material
+from memorist.skills.skillify import build_skill_skeleton, render_skill_interview
+from memorist.skills.skillify_source import SkillMaterial, read_skill_material
 from memorist.transcript.transcript_ledger import TranscriptLedger
 
 
@@ -21,10 +21,10 @@ def build_skill_request(sessions: ProjectSessions, session: str, description: st
     Raises InputError, NothingToDo, StoreError.
     """
     found = _find_material(sessions, session)
-    draft = build_skeleton(found.ledger, found.user_messages, description=description)
-    return limit_answer(
+    draft = build_skill_skeleton(found.ledger, found.user_messages, description=description)
+    return cut_to_answer_limit(
         make_encodable(
-            render_interview(
+            render_skill_interview(
                 draft, found.notes, found.user_messages, load_skill_prompts(), description
             )
         )
@@ -34,7 +34,7 @@ def build_skill_request(sessions: ProjectSessions, session: str, description: st
 def _find_material(sessions: ProjectSessions, session: str) -> SkillMaterial:
     for each in [sessions.find_session(session)] if session else sessions.list_sessions():
         try:
-            return read_material(each.layout.transcript, sessions.read_notes(each))
+            return read_skill_material(each.layout.transcript, sessions.read_notes(each))
         except (NothingToDo, InputError, FileNotFoundError) as error:
             if session:
                 raise NothingToDo(

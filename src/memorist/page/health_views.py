@@ -11,7 +11,7 @@ from memorist.cli.doctor.doctor_command import CHECKS, STATE_MARKS, run_checks
 from memorist.cli.machines_command import open_memories
 from memorist.cli.team_command import load_team_status
 from memorist.errors import MemoristError
-from memorist.machines.machine_identity import load_identity
+from memorist.machines.machine_identity import load_machine_identity
 from memorist.machines.machine_sync import sync_machines
 from memorist.views.page_texts import say, say_count, say_each
 from memorist.views.view_blocks import (
@@ -30,7 +30,7 @@ from memorist.views.view_blocks import (
 _STATE_TONES: dict[str, Tone] = {"wrong": "wrong", "note": "note", "mended": "good", "good": "good"}
 
 
-def build_health(findings: Sequence[CheckResult] | None = None) -> PageView:
+def build_health_view(findings: Sequence[CheckResult] | None = None) -> PageView:
     """What the doctor finds, the worst first, with a button that fixes."""
     found = sorted(
         run_checks(CHECKS) if findings is None else findings,
@@ -79,7 +79,7 @@ def fix_health_problems() -> str:
     return say("Mended: {count:,}", count=mended)
 
 
-def build_team() -> PageView:
+def build_team_view() -> PageView:
     """What is shared with a team, what would be sent, and what stays and why."""
     blocks: list[PageBlock] = []
     try:
@@ -125,12 +125,12 @@ def _build_names(heading: str, pairs: Sequence[tuple[str, str]]) -> TableBlock:
     )
 
 
-def build_machines() -> PageView:
+def build_machines_view() -> PageView:
     """The user's own machines: the location they share, and the way to bring them in line."""
     layout = find_home()
     blocks: list[PageBlock] = []
     try:
-        own = load_identity(layout)
+        own = load_machine_identity(layout)
     except MemoristError as error:
         blocks.append(ProseBlock(heading=say("This machine shares with no other"), text=str(error)))
     else:

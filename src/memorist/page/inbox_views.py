@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.memory_manifest import INDEX_NAME
-from memorist.dream.dream_journal import read_journal
+from memorist.dream.dream_journal import read_dream_journal
 from memorist.dream.project_dream import find_last_dream_change
 from memorist.page.page_context import PAGE_ROWS, PageContext
 from memorist.views.page_texts import say, say_each
@@ -21,7 +21,7 @@ from memorist.views.view_blocks import (
 from memorist.views.view_formatting import format_time
 
 
-def build_inbox(context: PageContext) -> PageView:
+def build_inbox_view(context: PageContext) -> PageView:
     """The changes that wait for the user's word, side by side with what stands now."""
     waiting = context.memory.list_proposals()
     origins = sorted({describe_proposal_origin(each) for each in waiting})
@@ -109,7 +109,7 @@ def _build_proposal(context: PageContext, given: Proposal) -> ComparisonBlock:
     )
 
 
-def build_dreams(context: PageContext, chosen: str) -> PageView:
+def build_dreams_view(context: PageContext, chosen: str) -> PageView:
     """What dreams did to this project's memory, each with its difference and its undo."""
     memory = context.memory
     last = find_last_dream_change(memory)
@@ -154,7 +154,7 @@ def build_dreams(context: PageContext, chosen: str) -> PageView:
         blocks.append(
             ProseBlock(heading=say("What it changed"), text=memory.folder.history.diff(chosen))
         )
-    journal = read_journal(memory.layout)
+    journal = read_dream_journal(memory.layout)
     if journal.strip():
         blocks.append(ProseBlock(heading=say("Journal"), text=journal, markdown=True))
     return PageView(

@@ -50,7 +50,7 @@ CHECKED = 1_000
 """A list of more memories names what is wrong with one on its own view alone: a check reads all."""
 
 
-def build_memories(context: PageContext, query: str, page: int) -> PageView:
+def build_memories_view(context: PageContext, query: str, page: int) -> PageView:
     """All memories of a project, newest first; with a query the ones that fit, best first."""
     mine, *others = context.folders()
     heads = _find_heads(mine, query)
@@ -162,7 +162,7 @@ def _memory_row(context: PageContext, head: MemoryHeader, total: MemoryUseTotal 
     )
 
 
-def build_memory(context: PageContext, name: str, at: int) -> PageView:
+def build_memory_view(context: PageContext, name: str, at: int) -> PageView:
     """One memory: where each line comes from, when it was shown, and its history. `at` is the
     number of the change to show, counted from 1; 0 for the present text.
     """

@@ -38,7 +38,7 @@ FOLLOWED = 3
 """Running sessions that are followed turn by turn; the rest are named. Our choice."""
 
 
-def build_now(context: PageContext) -> PageView:
+def build_now_view(context: PageContext) -> PageView:
     """What runs, what was remembered last, and what waits."""
     sessions = list_known_sessions(find_home(), None)
     running = [each for each in sessions if context.now - each.updated < RUNNING_SECONDS]

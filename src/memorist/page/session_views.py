@@ -18,7 +18,7 @@ from memorist.engine.context_listing import ContextListing, list_recorded_contex
 from memorist.engine.engine import Memorist
 from memorist.engine.session_list import (
     SessionEntry,
-    find_outcomes,
+    find_session_outcomes,
     list_known_sessions,
     read_kept_notes,
     read_recording,
@@ -33,7 +33,7 @@ from memorist.page.session_timeline import (
     find_removed_and_added_lines,
     render_structural_notes_at,
 )
-from memorist.page.spend_view import build_receipt_table, list_spend_figures, total_receipts
+from memorist.page.spend_view import build_receipt_table, list_spend_figures, sum_receipt_costs
 from memorist.recall.passages import PassageMatch
 from memorist.store.memory_uses import MemoryUse, list_uses_in_session
 from memorist.store.receipt_rows import list_receipts
@@ -63,7 +63,7 @@ DEAREST = 8
 """Dearest turns that are named."""
 
 
-def build_sessions(query: str, page: int) -> PageView:
+def build_sessions_view(query: str, page: int) -> PageView:
     """All sessions, newest first; with a query those whose title, project or words fit."""
     everything = list_known_sessions(find_home(), None)
     found = [each for each in everything if _fits(each, query)]
@@ -102,7 +102,7 @@ def build_session_table(
     entries: Sequence[SessionEntry], heading: str, empty: str = ""
 ) -> TableBlock:
     """Sessions with what became of each, as far as that was extracted."""
-    outcomes = find_outcomes(find_home(), (each.id for each in entries))
+    outcomes = find_session_outcomes(find_home(), (each.id for each in entries))
     return TableBlock(
         heading=heading,
         columns=say_each("Last active", "What it was about", "Project", "Agent", "Outcome"),
@@ -185,7 +185,7 @@ def _read_timeline(entry: SessionEntry, size: int) -> SessionTimeline:
     return build_session_timeline(read_recording(entry))
 
 
-def build_session(engine: Memorist, id: str, turn: int | None) -> PageView:
+def build_session_view(engine: Memorist, id: str, turn: int | None) -> PageView:
     """One session as its model saw it when a turn began; without a turn at its end."""
     entry = find_session_entry(id)
     timeline = read_session_timeline(entry)
@@ -534,7 +534,7 @@ def build_uses(uses: Sequence[MemoryUse]) -> list[PageBlock]:
 def _build_own_work(engine: Memorist, id: str, timeline: SessionTimeline) -> list[PageBlock]:
     """What memorist's own work in a session cost, what it saved, and its receipts."""
     receipts = list_receipts(engine.database(), id)
-    spent = total_receipts(receipts, engine.settings.models.prices)
+    spent = sum_receipt_costs(receipts, engine.settings.models.prices)
     pairs = list_spend_figures(spent)
     freed = sum(
         max(0, mark.tokens_before - after)
@@ -608,7 +608,7 @@ def build_session_notes_view(id: str, turn: int | None) -> PageView:
     )
 
 
-def build_message(id: str, line: int) -> PageView:
+def build_messages_view(id: str, line: int) -> PageView:
     """The messages of a session from a line of its file on: the one, and the two after it."""
     entry = find_session_entry(id)
     found = [

@@ -58,7 +58,7 @@ class SpendTotal(Struct, frozen=True, kw_only=True):
     """Against the same requests without a prompt cache."""
 
 
-def total_receipts(receipts: Sequence[Receipt], prices: PriceTable) -> SpendTotal:
+def sum_receipt_costs(receipts: Sequence[Receipt], prices: PriceTable) -> SpendTotal:
     """Add up receipts. `prices` are the user's own, before the shipped ones."""
     table = merge_prices(load_shipped_prices(), prices)
     saved = (
@@ -83,13 +83,13 @@ def list_spend_figures(spent: SpendTotal) -> list[tuple[str, str]]:
     ]
 
 
-def build_spend(context: PageContext) -> PageView:
+def build_spend_view(context: PageContext) -> PageView:
     """What background work did and cost in the last week, and what is left of the caps."""
     settings, database = context.engine.settings, context.engine.database()
     found = read_background_budget_status(database, settings, context.now, DAYS)
     newest = list_newest_receipts(database, MAX_ADDED)
     recent = [each for _, each in newest if each.started > context.now - DAYS * 86_400]
-    spent = total_receipts(recent, settings.models.prices)
+    spent = sum_receipt_costs(recent, settings.models.prices)
     return PageView(
         name="spend",
         title=say("Spend"),

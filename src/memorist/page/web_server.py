@@ -64,18 +64,18 @@ def _build_view(name: str, query: Query) -> PageView:
     page = max(1, int(query.get("page", "1")))
     turn = query.get("turn", "")
     views: dict[str, Callable[[], PageView]] = {
-        "sessions": lambda: session_views.build_sessions(query.get("q", "").strip(), page),
+        "sessions": lambda: session_views.build_sessions_view(query.get("q", "").strip(), page),
         "session-notes": lambda: session_views.build_session_notes_view(
             query.get("id", ""), int(turn) if turn else None
         ),
-        "message": lambda: session_views.build_message(
+        "message": lambda: session_views.build_messages_view(
             query.get("id", ""), int(query.get("line", "1"))
         ),
         "past": lambda: past_session_views.build_past_sessions(query.get("q", "").strip(), page),
         "past-session": lambda: past_session_views.build_past_session(query.get("id", "")),
-        "health": health_views.build_health,
-        "team": health_views.build_team,
-        "machines": health_views.build_machines,
+        "health": health_views.build_health_view,
+        "team": health_views.build_team_view,
+        "machines": health_views.build_machines_view,
     }
     if name in views:
         return views[name]()
@@ -86,18 +86,20 @@ def _build_view(name: str, query: Query) -> PageView:
 def _build_memory_view(name: str, context: PageContext, query: Query, page: int) -> PageView:
     turn = query.get("turn", "")
     views: dict[str, Callable[[], PageView]] = {
-        "now": lambda: now_view.build_now(context),
-        "session": lambda: session_views.build_session(
+        "now": lambda: now_view.build_now_view(context),
+        "session": lambda: session_views.build_session_view(
             context.engine, query.get("id", ""), int(turn) if turn else None
         ),
-        "memories": lambda: memory_views.build_memories(context, query.get("q", "").strip(), page),
-        "memory": lambda: memory_views.build_memory(
+        "memories": lambda: memory_views.build_memories_view(
+            context, query.get("q", "").strip(), page
+        ),
+        "memory": lambda: memory_views.build_memory_view(
             context, query.get("path", ""), int(query.get("at", "0"))
         ),
         "why": lambda: memory_views.build_recall_trial(context, query.get("message", "").strip()),
-        "inbox": lambda: inbox_views.build_inbox(context),
-        "dreams": lambda: inbox_views.build_dreams(context, query.get("change", "")),
-        "spend": lambda: spend_view.build_spend(context),
+        "inbox": lambda: inbox_views.build_inbox_view(context),
+        "dreams": lambda: inbox_views.build_dreams_view(context, query.get("change", "")),
+        "spend": lambda: spend_view.build_spend_view(context),
     }
     view = views[name]()
     records = list_projects_with_memory(DiskFiles(), context.engine.layout)

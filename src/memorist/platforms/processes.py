@@ -100,7 +100,7 @@ def is_named_process_dead(name: str) -> bool:
     return False
 
 
-def terminate(process: int) -> None:
+def terminate_process(process: int) -> None:
     """Ask a process to end; where the system knows no asking, end it."""
     with suppress(ProcessLookupError, PermissionError):
         os.kill(process, signal.SIGTERM)

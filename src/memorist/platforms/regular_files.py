@@ -16,7 +16,7 @@ their history in them have a few million bytes.
 """
 
 
-def open_regular(path: Path) -> BinaryIO:
+def open_regular_file(path: Path) -> BinaryIO:
     """Open an ordinary file for reading, following links. Raises OSError, also for a pipe, a device
     or a folder in its place, which could be waited for or read for ever.
     """
@@ -30,11 +30,11 @@ def open_regular(path: Path) -> BinaryIO:
     return os.fdopen(descriptor, "rb")
 
 
-def read_regular(path: Path, limit: int = MAX_READ_BYTES) -> bytes:
-    """The bytes of an ordinary file. Raises OSError as `open_regular` does, and for a file of more
-    than `limit` bytes.
+def read_regular_file(path: Path, limit: int = MAX_READ_BYTES) -> bytes:
+    """The bytes of an ordinary file. Raises OSError as `open_regular_file` does, and for a file of
+    more than `limit` bytes.
     """
-    with open_regular(path) as file:
+    with open_regular_file(path) as file:
         size = os.fstat(file.fileno()).st_size
         data = file.read(min(size or limit, limit) + 1)
     if len(data) > limit:
@@ -42,8 +42,8 @@ def read_regular(path: Path, limit: int = MAX_READ_BYTES) -> bytes:
     return data
 
 
-def read_regular_text(path: Path, limit: int = MAX_READ_BYTES) -> str:
+def read_regular_text_file(path: Path, limit: int = MAX_READ_BYTES) -> str:
     """The text of an ordinary file in UTF-8, without a byte order mark. Raises OSError as
-    `read_regular` does, and UnicodeDecodeError.
+    `read_regular_file` does, and UnicodeDecodeError.
     """
-    return read_regular(path, limit).decode("utf-8-sig")
+    return read_regular_file(path, limit).decode("utf-8-sig")

@@ -39,7 +39,7 @@ from memorist.proxy.proxy_session_pool import (
     ProxyEngines,
     ProxySessionPool,
     log,
-    run_guarded,
+    run_engine_call,
 )
 from memorist.proxy.request_body import RequestBody, rewrite_body
 from memorist.proxy.upstream_reply import decompress_body, parse_upstream_reply
@@ -166,7 +166,7 @@ class CallPipeline:
         """Find the conversation of a request, and parse its body; a large one is parsed in a
         thread, so that other requests go on. Raises EngineCallFailed.
         """
-        salt = run_guarded(lambda: self._home(tenant).store.salt)
+        salt = run_engine_call(lambda: self._home(tenant).store.salt)
 
         plain = await self._unpack(raw, headers.get("content-encoding", ""))
 
@@ -186,10 +186,10 @@ class CallPipeline:
             )
 
         if len(plain) > LARGE_BODY_BYTES:
-            reading, call = await asyncio.to_thread(run_guarded, read)
+            reading, call = await asyncio.to_thread(run_engine_call, read)
         else:
-            reading, call = run_guarded(read)
-        return run_guarded(lambda: self._match(reading, call, tenant)), reading.body
+            reading, call = run_engine_call(read)
+        return run_engine_call(lambda: self._match(reading, call, tenant)), reading.body
 
     async def _unpack(self, raw: bytes, encoding: str) -> bytes:
         """Remove the content encoding of a request: in a thread and one after the other, since a
@@ -199,7 +199,7 @@ class CallPipeline:
             return raw
         async with self._unpacking:
             return await asyncio.to_thread(
-                run_guarded, partial(decompress_body, raw, encoding, self._settings.body_bytes)
+                run_engine_call, partial(decompress_body, raw, encoding, self._settings.body_bytes)
             )
 
     def _match(
@@ -251,10 +251,10 @@ class CallPipeline:
             if (
                 conversation.scope or conversation.format == "openai_responses"
             ):  # the next request is matched by this reply, so it is decoded at once
-                reply = run_guarded(read)
+                reply = run_engine_call(read)
                 if reply is not None:
                     home = self._home(conversation.tenant)
-                    run_guarded(
+                    run_engine_call(
                         lambda: home.matcher.on_reply(
                             call,
                             reply,
@@ -274,8 +274,8 @@ async def _encode(call: ConversationCall, body: RequestBody, request: JsonObject
     """As `encode_request`, a large body in a thread. Raises EngineCallFailed."""
     work = partial(encode_request, call, body, request)
     if len(body.raw) > LARGE_BODY_BYTES:
-        return await asyncio.to_thread(run_guarded, work)
-    return run_guarded(work)
+        return await asyncio.to_thread(run_engine_call, work)
+    return run_engine_call(work)
 
 
 def encode_request(

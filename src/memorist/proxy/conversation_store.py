@@ -39,7 +39,7 @@ class ConversationStore:
         self._path = path
         self._refused = False
         data = self._read_or_create()
-        self.salt = parse_salt(data) or secrets.token_bytes(SALT_BYTES)
+        self.salt = parse_key_salt(data) or secrets.token_bytes(SALT_BYTES)
         """What keys are hashed with in this home."""
         self._conversations = parse_stored_conversations(data, MAX_STORED_CONVERSATIONS)
         self._lines = data.count(b"\n")
@@ -79,7 +79,7 @@ class ConversationStore:
         try:
             self._files.create(self._path, beginning)
             data = self._files.read(self._path)
-            if not parse_salt(data):
+            if not parse_key_salt(data):
                 self._files.write(self._path, data := beginning)
         except (StoreError, FileNotFoundError) as error:
             self._on_refused(error)
@@ -141,7 +141,7 @@ def encode_conversation_line(entry: StoredConversation | ConversationFileHeader)
     return _encode_json(entry) + b"\n"
 
 
-def parse_salt(data: bytes) -> bytes:
+def parse_key_salt(data: bytes) -> bytes:
     """The salt in the first line; empty if there is none."""
     try:
         return _decode_header(data.partition(b"\n")[0]).salt

@@ -88,7 +88,7 @@ def hash_caller(headers: Mapping[str, str], salt: bytes) -> str:
     ).hexdigest()
 
 
-def check_host(
+def find_host_refusal(
     headers: Mapping[str, str], host_headers: Collection[str], allowed_hosts: Collection[str]
 ) -> tuple[int, str] | None:
     """Status and reason if a request must be refused for its host or origin; None if it is admitted
@@ -109,7 +109,7 @@ def check_host(
     return None
 
 
-def check_token(
+def find_token_refusal(
     headers: Mapping[str, str], token: str, tenant: str, tenancy: Tenancy
 ) -> tuple[int, str] | None:
     """Status and reason if a request must be refused for its token or tenant; None if it is

@@ -54,7 +54,7 @@ class EngineCallFailed(Exception):
     """The engine could not prepare a request; the message is a short reason."""
 
 
-def run_guarded(work: Callable[[], Value]) -> Value:
+def run_engine_call(work: Callable[[], Value]) -> Value:
     """Return the result of `work`.
 
     Raises EngineCallFailed for any exception in it, so that the client's bytes are sent in any
@@ -219,7 +219,7 @@ class ProxySessionPool:
                 self._disk_pause.pause_after(error, home=conversation.tenant, session="")
             raise self._on_failure(conversation, f"{type(error).__name__}: {error}") from error
         except Exception as error:
-            # As in `run_guarded`: the client's work goes on, and the message may quote the
+            # As in `run_engine_call`: the client's work goes on, and the message may quote the
             # conversation.
             raise self._on_failure(
                 conversation, f"{type(error).__name__} in {_innermost_frame(error)}"

@@ -12,7 +12,7 @@ from typing import Literal
 from msgspec import Struct
 
 from memorist.errors import SettingsError
-from memorist.platforms.regular_files import read_regular_text
+from memorist.platforms.regular_files import read_regular_text_file
 from memorist.proxy.client_identity import decode_header_value
 from memorist.settings import ProxySettings
 
@@ -117,7 +117,7 @@ def read_tenancy(settings: ProxySettings) -> Tenancy:
         )
     path = Path(settings.tenants).expanduser()
     try:
-        text, mode = read_regular_text(path), path.stat().st_mode
+        text, mode = read_regular_text_file(path), path.stat().st_mode
     except (OSError, ValueError) as error:
         raise SettingsError(
             f"the tenants' file {path} cannot be read: {getattr(error, 'strerror', None) or error}"

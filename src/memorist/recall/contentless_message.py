@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from memorist.core.languages import COMMON_WORDS
+from memorist.core.language_detection import COMMON_WORDS
 from memorist.core.lazy import lazy_pattern
 from memorist.core.search_words import QUERY_STOP_WORDS
 from memorist.core.text_analysis import parse_word_list

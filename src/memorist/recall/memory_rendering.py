@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.client_rules import ClientRuleMatch
 from memorist.auto_memory.memory_file import Topic, Trust
-from memorist.auto_memory.memory_index import parse_pointer_target, render_pointer
+from memorist.auto_memory.memory_index import parse_pointer_target, render_index_line
 from memorist.auto_memory.memory_manifest import MemoryHeader
 from memorist.auto_memory.team_memory import TEAM_INDEX_HEADING, is_team_path
 from memorist.auto_memory.visible_memory import USER_TRUST
@@ -237,7 +237,7 @@ def group_index_by_origin(
             own.append(line)
         elif head.trust in USER_TRUST:
             # From the memory itself: others may have worded the line in the index.
-            pointer = render_pointer(head.name, head.path, head.description, POINTER_CHARS)
+            pointer = render_index_line(head.name, head.path, head.description, POINTER_CHARS)
             said.append(
                 f"{pointer} ({'; '.join(filter(None, (_day(head), remarks.get(head.path))))})"
             )

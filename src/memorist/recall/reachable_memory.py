@@ -14,7 +14,7 @@ from memorist.auto_memory.client_rules import ClientRule
 from memorist.auto_memory.memory_file import Topic
 from memorist.auto_memory.memory_manifest import MemoryHeader
 from memorist.store.database import Connection
-from memorist.store.memory_uses import MemoryUse, record_uses
+from memorist.store.memory_uses import MemoryUse, record_memory_uses
 
 
 class ReachableMemory:
@@ -103,7 +103,7 @@ class ReachableMemory:
             memory, path = self.locate(use.path)
             found.setdefault(memory, []).append(replace(use, path=path))
         for memory, each in found.items():
-            record_uses(database, str(memory.layout.folder), each)
+            record_memory_uses(database, str(memory.layout.folder), each)
 
 
 def _join_headers(

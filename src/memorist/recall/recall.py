@@ -13,7 +13,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from memorist.auto_memory.anchors import describe_anchor_changes, read_anchors
+from memorist.auto_memory.anchors import describe_anchor_changes, read_memory_anchors
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.client_rules import ClientRule
 from memorist.auto_memory.memory_manifest import MemoryHeader
@@ -301,7 +301,7 @@ class MemoryRecall:
             topic = owner.folder.read_topic(name)
             if mentions_file(f"{topic.name}\n{topic.description}\n{topic.body}", path):
                 return True
-            files = {each.name for each in read_anchors(topic) if each.kind == "file"}
+            files = {each.name for each in read_memory_anchors(topic) if each.kind == "file"}
             return owner.project_files.find_path(path) in files
         return False
 
@@ -317,7 +317,7 @@ class MemoryRecall:
         for pick in [pick for pick in picks if pick.path not in chosen_sizes]:
             with contextlib.suppress(InputError):
                 topic, doubts = self._reachable.read(pick.path)
-                changes = self._memory.project_files.compare(read_anchors(topic))
+                changes = self._memory.project_files.compare(read_memory_anchors(topic))
                 rendered = render_memory(
                     topic,
                     heads[pick.path],

@@ -43,9 +43,9 @@ from memorist.store.database import (
     connect_database,
     create_private_file,
     is_database_damage,
-    is_locked,
+    is_database_locked,
     is_unwritable,
-    move_aside,
+    move_damaged_database_aside,
     open_unsaved_copy,
     transaction,
 )
@@ -140,10 +140,10 @@ class SessionIndex:
             except sqlite3.DatabaseError as error:
                 if not is_database_damage(error):
                     raise
-                move_aside(self._path)
+                move_damaged_database_aside(self._path)
                 return self._connect()
         except (sqlite3.Error, OSError) as error:
-            if is_unwritable(error, self._path) or is_locked(error):
+            if is_unwritable(error, self._path) or is_database_locked(error):
                 return open_unsaved_copy(self._path, error, _prepare_tables)
             raise StoreError(
                 f"the index {self._path.name} cannot be opened ({error}); check the folder's "

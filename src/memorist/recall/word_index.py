@@ -25,8 +25,8 @@ from memorist.store.database import (
     PAUSE_SECONDS,
     UnsavedConnection,
     is_database_damage,
-    is_locked,
-    move_aside,
+    is_database_locked,
+    move_damaged_database_aside,
     transaction,
 )
 from memorist.store.index_database import identify_file, open_index, open_unsaved_index
@@ -91,7 +91,7 @@ class WordIndex:
         other error.
         """
         cause = error.__cause__
-        if not isinstance(cause, Exception) or not is_locked(cause):
+        if not isinstance(cause, Exception) or not is_database_locked(cause):
             return False
         self._database.close()
         self._database = open_unsaved_index(self._path, cause)
@@ -115,7 +115,7 @@ class WordIndex:
         """Rename the file and start with an empty one."""
         self._database.close()
         with contextlib.suppress(FileNotFoundError):
-            move_aside(self._path)
+            move_damaged_database_aside(self._path)
         self._open()
         self.rebuilt = True
 

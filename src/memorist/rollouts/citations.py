@@ -118,7 +118,7 @@ def _suffix_overlap(text: str, tag: str) -> int:
     )
 
 
-def separate_citations(text: str) -> tuple[str, CitationBlock]:
+def split_off_citations(text: str) -> tuple[str, CitationBlock]:
     """Return a whole text without its block, and the block's content."""
     stream = CitationStream()
     shown = stream.feed(text) + stream.finish()

@@ -21,8 +21,13 @@ from memorist.core.messages import JsonObject, Message
 from memorist.formats.cursor import read_chat
 from memorist.formats.json_records import ChatDocument, JsonRecord, get_count, get_objects, get_text
 from memorist.formats.opencode import read_export
-from memorist.formats.transcript_format import FAILURES, SkippedLine, TranscriptEntry, encode_entry
-from memorist.platforms.regular_files import read_regular
+from memorist.formats.transcript_format import (
+    FAILURES,
+    SkippedLine,
+    TranscriptEntry,
+    encode_transcript_entry,
+)
+from memorist.platforms.regular_files import read_regular_file
 from memorist.rollouts.session_sources import SkippedFile
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout, make_folder_name
@@ -188,7 +193,7 @@ def _find_chat_folders(storage: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for workspace_file in sorted(storage.glob("*/workspace.json")):
         with suppress(OSError, sqlite3.Error):
-            folder = urlsplit(get_text(_parse_row(read_regular(workspace_file)), "folder"))
+            folder = urlsplit(get_text(_parse_row(read_regular_file(workspace_file)), "folder"))
             if folder.scheme != "file":
                 continue
             with closing(_open_for_reading(workspace_file.with_name("state.vscdb"))) as database:
@@ -217,7 +222,7 @@ def _write_copy(path: Path, entries: Iterator[TranscriptEntry], changed_ns: int)
             if isinstance(entry, Message)
             else entry
         )
-        if line := encode_entry(numbered, redacts=True):
+        if line := encode_transcript_entry(numbered, redacts=True):
             lines.append(line)
     DiskFiles().write(path, b"".join(lines))
     os.utime(path, ns=(changed_ns, changed_ns))

@@ -26,7 +26,7 @@ from memorist.rollouts.session_evidence import (
     MAX_TOOL_ROW_TOKENS,
     EvidenceRow,
     EvidenceTier,
-    truncate_row,
+    truncate_evidence_row,
 )
 from memorist.transcript.call_outcome import get_result_head_and_tail, parse_call_outcome
 from memorist.transcript.tool_actions import (
@@ -125,7 +125,7 @@ class EvidenceRowBuilder:
             return
         if isinstance(action, TaskListAction | TaskUpdateAction):
             return  # its answer only says that the list was taken
-        text = truncate_row(
+        text = truncate_evidence_row(
             "\n".join(filter(None, (result.text.strip(), _attachment_marks(result)))),
             MAX_TOOL_ROW_TOKENS,
         )
@@ -181,7 +181,7 @@ _SEARCH_KEYS = ("query", "url", "pattern")
 def _build_row(message: Message, tier: EvidenceTier, text: str) -> EvidenceRow:
     return EvidenceRow(
         tier=tier,
-        text=truncate_row(text, MAX_ROW_TOKENS),
+        text=truncate_evidence_row(text, MAX_ROW_TOKENS),
         line=message.line,
         date=format_utc_day(message.timestamp),
     )

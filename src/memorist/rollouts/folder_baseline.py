@@ -12,7 +12,7 @@ from memorist.auto_memory.memory_changes import ChangeReason
 from memorist.auto_memory.memory_history import FolderHistory
 from memorist.errors import StoreError
 from memorist.store.disk_files import (
-    finish_replacement,
+    finish_folder_replacement,
     make_folders,
     make_staging_path,
     replace_folder,
@@ -37,7 +37,7 @@ class FolderBaseline:
         A damaged state is deleted: it holds nothing that the folder does not, and may contain text
         that the user had removed.
         """
-        finish_replacement(self.path)
+        finish_folder_replacement(self.path)
         history = FolderHistory(self.path)
         try:
             newest = history.log(limit=1)
@@ -71,7 +71,7 @@ class FolderBaseline:
         if not files:
             self.clear()
             return
-        finish_replacement(self.path)
+        finish_folder_replacement(self.path)
         make_folders(self.path.parent)
         fresh = FolderHistory(make_staging_path(self.path))
         try:
@@ -82,7 +82,7 @@ class FolderBaseline:
 
     def clear(self) -> None:
         """Remove the state."""
-        finish_replacement(self.path)
+        finish_folder_replacement(self.path)
         try:
             if self.path.exists():
                 shutil.rmtree(self.path)

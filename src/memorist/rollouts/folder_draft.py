@@ -31,12 +31,12 @@ from memorist.rollouts.rollout_summaries import (
 )
 from memorist.rollouts.session_claims import (
     MAX_LIST_ENTRIES,
-    extract_claims,
+    extract_session_claims,
 )
 from memorist.rollouts.skill_procedures import (
     DRAFT_KEY,
     SKILLS_FOLDER,
-    draft_procedures,
+    draft_skills,
     keep_proven_skills,
 )
 from memorist.rollouts.structural_handbook import (
@@ -142,10 +142,10 @@ def _draft_skills(
     draft_input: DraftInput, rows: Sequence[RolloutExtract], named: Mapping[str, str]
 ) -> dict[str, bytes]:
     """The drafts of skills: those that structure finds, and those that a model wrote before."""
-    return draft_procedures(rows, named) | keep_proven_skills(draft_input.present_files, rows)
+    return draft_skills(rows, named) | keep_proven_skills(draft_input.present_files, rows)
 
 
-def build_draft(draft_input: DraftInput) -> FolderDraft:
+def build_folder_draft(draft_input: DraftInput) -> FolderDraft:
     """Build the draft. Deterministic; a result fed back changes nothing."""
     rows = [row.extracted for row in draft_input.rows]
     named = map_summary_paths(rows)
@@ -174,7 +174,7 @@ def build_draft(draft_input: DraftInput) -> FolderDraft:
         for source in work.sources
         if source.thread not in changed
     )
-    learnt = extract_claims(
+    learnt = extract_session_claims(
         draft_input.rows, named, {(source.thread, source.updated) for source in sources}
     )
     found = consolidate_handbook(

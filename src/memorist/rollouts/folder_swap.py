@@ -28,7 +28,7 @@ class FolderSwap(Struct, frozen=True, kw_only=True):
     """The whole folder as it is to be accepted."""
 
 
-def record_swap(files: FileSystem, folder: Path, journal: Path, swap: FolderSwap) -> None:
+def record_folder_swap(files: FileSystem, folder: Path, journal: Path, swap: FolderSwap) -> None:
     """Record the change.
 
     Raises WriteConflict, and changes nothing, if the folder differs from the change's base;
@@ -51,7 +51,7 @@ def apply_recorded_swap(
 
     A file that is neither in its prior nor in its new state was changed by another writer since: it
     is left, and its prior state is accepted, so that the other's change is seen as one. The record
-    stays until `forget_swap`. Raises StoreError.
+    stays until `remove_folder_swap_record`. Raises StoreError.
     """
     data = read_if_exists(files, journal)
     if data is None:
@@ -84,6 +84,6 @@ def _apply_change(files: FileSystem, path: Path, before: bytes | None, after: by
     return True
 
 
-def forget_swap(files: FileSystem, journal: Path) -> None:
+def remove_folder_swap_record(files: FileSystem, journal: Path) -> None:
     """Remove the record once the change is accepted. Raises StoreError."""
     remove_if_exists(files, journal)

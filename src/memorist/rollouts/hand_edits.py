@@ -17,7 +17,7 @@ from memorist.rollouts.handbook import (
     HandbookEntry,
     HandbookGroup,
 )
-from memorist.rollouts.handbook_parser import parse_entry
+from memorist.rollouts.handbook_parser import parse_handbook_entry
 from memorist.rollouts.session_claims import (
     compute_claim_digest,
     compute_session_version_digest,
@@ -191,7 +191,9 @@ def _summary_entries(
     parts: Sequence[SummaryGroup],
 ) -> dict[tuple[str, tuple[str, ...]], HandbookEntry]:
     """Return the entries of a part of the summary by place and claim."""
-    entries = ((part.group, parse_entry(text, ())) for part in parts for text in part.entries)
+    entries = (
+        (part.group, parse_handbook_entry(text, ())) for part in parts for text in part.entries
+    )
     return {(applies, normalize_claim(entry.text)): entry for applies, entry in entries}
 
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.statements.statement_similarity import (
     SIMILAR_SHARE,
-    find_nearest,
+    find_most_similar_text,
     keeps_denials_and_order,
 )
 from memorist.core.lazy import lazy_pattern
@@ -47,7 +47,7 @@ from memorist.rollouts.handbook_line_check import (
     PLANTED,
     HandbookLineCheck,
     extract_content_stems,
-    orders_agent,
+    is_order_to_agent,
 )
 from memorist.rollouts.raw_memory import ASKED_PREFIX
 from memorist.rollouts.stage_two_prompt import StageTwoInput
@@ -276,7 +276,7 @@ class _FormReading:
 
     def _note_planted(self, line: str, known: Sequence[str] = ()) -> None:
         """Note a line that orders agents about where none of the claims that it is about does."""
-        if orders_agent(line) and not any(map(orders_agent, known)):
+        if is_order_to_agent(line) and not any(map(is_order_to_agent, known)):
             self.planted = self.planted or f"“{shorten_to_one_line(line, 80)}” {PLANTED}"
 
     def _find_free_fault(self, line: str, most_words: int) -> str:
@@ -364,7 +364,10 @@ def _find_lost(claim: str, text: str) -> str:
 def _is_alike(texts: Sequence[str]) -> bool:
     """Whether each of several claims is near to the first."""
     first, *others = texts
-    return all(find_nearest(each, [first], min_share=SIMILAR_SHARE) is not None for each in others)
+    return all(
+        find_most_similar_text(each, [first], min_share=SIMILAR_SHARE) is not None
+        for each in others
+    )
 
 
 def _join_entries(claims: Sequence[_Claim], text: str) -> HandbookEntry:

@@ -52,7 +52,7 @@ _SPEAKING_STEMS = extract_content_stems(
 """Words that only say that a sentence is about the user."""
 
 
-def orders_agent(text: str) -> bool:
+def is_order_to_agent(text: str) -> bool:
     """Whether a text orders an agent about as injections do: no honest consolidation says so."""
     return is_planted_order(text) or is_dangerous_order(text)
 
@@ -77,7 +77,7 @@ class HandbookLineCheck:
             return f"has more than {most_words} words"
         if redact(line).rules:
             return "holds a secret"
-        if orders_agent(line):
+        if is_order_to_agent(line):
             return PLANTED
         invented = self._find_new_address(line)
         if invented:
@@ -131,7 +131,7 @@ class ModelWrittenLineReview:
         """Whether a line may stand; `known` is the claim that it words anew. What may not is told
         as `what`.
         """
-        if orders_agent(line) and not orders_agent(known):
+        if is_order_to_agent(line) and not is_order_to_agent(known):
             self.planted = self.planted or f"{what} {PLANTED}: “{shorten_to_one_line(line, 80)}”"
             return False
         find = self._check.find_fault if known else self._check.find_free_wording_fault

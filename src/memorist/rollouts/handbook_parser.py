@@ -119,7 +119,7 @@ def _fill_group(group: HandbookGroup, parts: Sequence[HeadedSection]) -> Handboo
     return replace(
         filled,
         **{
-            name: tuple(parse_entry(text, filled.works) for text in texts)
+            name: tuple(parse_handbook_entry(text, filled.works) for text in texts)
             for name, texts in listed.items()
         },
     )
@@ -186,7 +186,7 @@ def _unquote(text: str) -> str:
         return text.strip('"')
 
 
-def parse_entry(text: str, works: Iterable[HandbookTask]) -> HandbookEntry:
+def parse_handbook_entry(text: str, works: Iterable[HandbookTask]) -> HandbookEntry:
     """Parse an entry and the tags at its end; its support is looked up in the tasks of its
     group.
     """

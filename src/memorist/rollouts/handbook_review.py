@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from memorist.auto_memory.quotation_proof import split_sentences_by_line
 from memorist.auto_memory.statements.statement_similarity import (
     SIMILAR_SHARE,
-    find_nearest,
+    find_most_similar_text,
 )
 from memorist.rollouts.hand_edits import USER_PROFILE_MARK, HandbookAndSummary
 from memorist.rollouts.handbook import (
@@ -31,7 +31,11 @@ from memorist.rollouts.handbook import (
 )
 from memorist.rollouts.handbook_line_check import ModelWrittenLineReview
 from memorist.rollouts.handbook_parser import parse_handbook
-from memorist.rollouts.session_claims import MAX_LIST_ENTRIES, MAX_MERGED_KEYWORDS, limit_entries
+from memorist.rollouts.session_claims import (
+    MAX_LIST_ENTRIES,
+    MAX_MERGED_KEYWORDS,
+    limit_handbook_entries,
+)
 from memorist.rollouts.skill_procedures import SKILLS_FOLDER, review_model_skill
 from memorist.rollouts.summary_composition import (
     MAX_PROFILE_WORDS,
@@ -87,7 +91,7 @@ class AcceptedDraft(Struct, frozen=True, kw_only=True):
     """What may not stand of the rest of its work, one clause each."""
 
 
-def review_draft(
+def review_handbook_draft(
     draft: HandbookAndSummary,
     model_files: Mapping[str, bytes | None],
     rows: Sequence[RolloutExtract] = (),
@@ -374,7 +378,9 @@ class _HandbookReview:
             self.unsupported += 1
             return None
         near = [each for each in everything if set(each.support) & set(support)]
-        alike = find_nearest(entry.text, [each.text for each in near], min_share=SIMILAR_SHARE)
+        alike = find_most_similar_text(
+            entry.text, [each.text for each in near], min_share=SIMILAR_SHARE
+        )
         known_text = near[alike.index].text if alike is not None else ""
         if not self._lines.accept_line(entry.text, "a claim", known_text):
             return None
@@ -395,7 +401,7 @@ def _limit_lists(group: HandbookGroup) -> HandbookGroup:
     """The group with the first entries of each list that fit: the order is the model's, so it
     chose what falls.
     """
-    lists = {name: limit_entries(group.entries(name)) for name in ENTRY_LISTS}
+    lists = {name: limit_handbook_entries(group.entries(name)) for name in ENTRY_LISTS}
     fallen = sum(len(group.entries(name)) - len(lists[name]) for name in ENTRY_LISTS)
     return replace(group, left_out=group.left_out + fallen, raw="", **lists) if fallen else group
 
@@ -458,7 +464,7 @@ def _is_covered(entry: HandbookEntry, reworded: Sequence[HandbookEntry]) -> bool
         for each in reworded
         if each.by == "sessions" and (set(each.support) & set(entry.support) or not entry.support)
     ]
-    return find_nearest(entry.text, near, min_share=_MIN_SHARED_WORDS) is not None
+    return find_most_similar_text(entry.text, near, min_share=_MIN_SHARED_WORDS) is not None
 
 
 def _user_entries_first(entries: Sequence[HandbookEntry]) -> tuple[HandbookEntry, ...]:

@@ -193,7 +193,7 @@ async def run_worker(
             )
             await asyncio.wait({turn, stopping}, return_when=asyncio.FIRST_COMPLETED)
             if not turn.done():
-                await cancel_and_wait(turn)
+                await cancel_task_and_wait(turn)
                 return
             turn.result()
             if once:
@@ -230,7 +230,7 @@ async def run_extraction_round(
                 group.create_task(runner(number))
     except* MemoristError as errors:
         raise errors.exceptions[0] from None
-    await consolidate_once(dependencies, worker=worker)
+    await run_consolidation_job(dependencies, worker=worker)
 
 
 async def extract_one_rollout(
@@ -264,7 +264,7 @@ async def extract_one_rollout(
     )
 
 
-async def consolidate_once(
+async def run_consolidation_job(
     dependencies: WorkerDependencies, *, worker: str
 ) -> JobFinished | JobClaimRefused:
     """Run stage two if it can be claimed.
@@ -374,8 +374,8 @@ async def _run_with_heartbeat(
         beat.result()
         return None
     finally:
-        await cancel_and_wait(task)
-        await cancel_and_wait(beat)
+        await cancel_task_and_wait(task)
+        await cancel_task_and_wait(beat)
 
 
 async def _heartbeat(dependencies: WorkerDependencies, claim: JobClaim) -> None:
@@ -386,7 +386,7 @@ async def _heartbeat(dependencies: WorkerDependencies, claim: JobClaim) -> None:
             return
 
 
-async def cancel_and_wait(task: asyncio.Future[T]) -> None:
+async def cancel_task_and_wait(task: asyncio.Future[T]) -> None:
     """Cancel a task and wait until it is over in any way."""
     task.cancel()
     with contextlib.suppress(asyncio.CancelledError, Exception):

@@ -260,7 +260,7 @@ def parse_raw_memory(text: str) -> RawMemory:
         RawMemory(
             description=_parse_field(values.get("description")),
             task_group=_parse_field(values.get("task_group")),
-            outcome=parse_outcome(
+            outcome=parse_task_outcome(
                 _parse_field(values.get("task_outcome") or values.get("outcome"))
             ),
             cwd=_parse_field(values.get("cwd")),
@@ -288,7 +288,7 @@ def _strip_fence(text: str) -> str:
     return plain
 
 
-def parse_outcome(text: str) -> TaskOutcome:
+def parse_task_outcome(text: str) -> TaskOutcome:
     """Parse an outcome; `uncertain` for anything unknown."""
     first = re.split(r"[^a-z]+", text.strip("`*\"' ").casefold(), maxsplit=1)[0]
     return next(
@@ -296,7 +296,7 @@ def parse_outcome(text: str) -> TaskOutcome:
     )
 
 
-def parse_scope(text: str) -> ClaimScope:
+def parse_claim_scope(text: str) -> ClaimScope:
     """Parse a scope; the repository for anything unknown."""
     return next(
         (each for each in CLAIM_SCOPES if each == text.strip("`*\"' ").casefold()), "repository"
@@ -345,8 +345,8 @@ class _TaskParser:
         return RawMemoryTask(
             name=values["task"],
             group=values.get("task_group", ""),
-            outcome=parse_outcome(values.get("task_outcome") or values.get("outcome", "")),
-            scope=parse_scope(values.get("scope", "")),
+            outcome=parse_task_outcome(values.get("task_outcome") or values.get("outcome", "")),
+            scope=parse_claim_scope(values.get("scope", "")),
             cwd=values.get("cwd", ""),
             keywords=(values.get("keywords", ""),),
             **lists,

@@ -33,13 +33,13 @@ def clean_raw_memory(memory: RawMemory) -> RawMemory:
             )
             for field in SECTION_TITLES
         }
-        words = tuple(map(clean_line, task.keywords))
+        words = tuple(map(clean_raw_memory_line, task.keywords))
         tasks.append(
             replace(
                 task,
-                name=clean_line(task.name),
-                group=clean_line(task.group),
-                cwd=clean_line(task.cwd),
+                name=clean_raw_memory_line(task.name),
+                group=clean_raw_memory_line(task.group),
+                cwd=clean_raw_memory_line(task.cwd),
                 keywords=words,
                 **lists,
             )
@@ -47,22 +47,22 @@ def clean_raw_memory(memory: RawMemory) -> RawMemory:
     return normalize_raw_memory(
         replace(
             memory,
-            description=clean_line(memory.description),
-            task_group=clean_line(memory.task_group),
-            cwd=clean_line(memory.cwd),
-            keywords=tuple(map(clean_line, memory.keywords)),
+            description=clean_raw_memory_line(memory.description),
+            task_group=clean_raw_memory_line(memory.task_group),
+            cwd=clean_raw_memory_line(memory.cwd),
+            keywords=tuple(map(clean_raw_memory_line, memory.keywords)),
             tasks=tuple(tasks),
         )
     )
 
 
-def clean_line(text: str) -> str:
+def clean_raw_memory_line(text: str) -> str:
     """Return one line without secrets and scaffold."""
     return redact(neutralize_markup(to_one_line(text, 2 * MAX_ENTRY_CHARACTERS))).text
 
 
 def _clean_bullet(bullet: MemoryBullet) -> MemoryBullet | None:
-    text = clean_line(bullet.text)
+    text = clean_raw_memory_line(bullet.text)
     if bullet.proof != "said" and find_injection_rules(text):
         return None
     return replace(bullet, text=text)

@@ -15,7 +15,7 @@ from memorist.core.messages import ROLLOUT_MEMORY_ID_PREFIX, Message, Origin, Te
 from memorist.core.prompt_templates import load_prompt
 from memorist.errors import StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionReply, SessionView
-from memorist.rollouts.citations import separate_citations
+from memorist.rollouts.citations import split_off_citations
 from memorist.rollouts.job_worker import build_lease_policy
 from memorist.rollouts.rollout_folder import read_memory_folder
 from memorist.rollouts.rollout_memory_view import (
@@ -157,7 +157,7 @@ class RolloutMemoryExtension(SessionExtension):
     def on_reply(self, reply: SessionReply) -> None:
         """Count the citations of a reply as uses. A database error loses a count, nothing else."""
         cited = [
-            separate_citations(text)[1]
+            split_off_citations(text)[1]
             for text in _text_blocks(reply.messages)
             if "<oai-mem-citation>" in text
         ]

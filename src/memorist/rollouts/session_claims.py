@@ -20,7 +20,7 @@ from memorist.rollouts.handbook import (
     HandbookSource,
     HandbookTask,
 )
-from memorist.rollouts.handbook_parser import parse_entry
+from memorist.rollouts.handbook_parser import parse_handbook_entry
 from memorist.rollouts.raw_memory import (
     CLAIM_PROOFS,
     MemoryBullet,
@@ -54,7 +54,7 @@ OLDER_WORK_TITLE = "older work"
 MAX_MERGED_KEYWORDS = 20
 
 
-def merge_entries(known: HandbookEntry, new: HandbookEntry) -> HandbookEntry:
+def merge_handbook_entries(known: HandbookEntry, new: HandbookEntry) -> HandbookEntry:
     """Merge two entries of the same claim: the existing wording, all support, the stronger proof,
     the later day.
     """
@@ -68,7 +68,7 @@ def merge_entries(known: HandbookEntry, new: HandbookEntry) -> HandbookEntry:
     )
 
 
-def rank_entries(
+def rank_handbook_entries(
     entries: Sequence[HandbookEntry], uses: Mapping[str, int]
 ) -> tuple[HandbookEntry, ...]:
     """Rank entries by usefulness: user-written, then explicitly requested, then by uses, number of
@@ -94,7 +94,7 @@ def _day_number(date: str) -> int:
     return int(plain) if plain.isascii() and plain.isdecimal() else 0
 
 
-def limit_entries(
+def limit_handbook_entries(
     entries: Sequence[HandbookEntry], limit: int = MAX_LIST_ENTRIES
 ) -> tuple[HandbookEntry, ...]:
     """Return the first entries that fit; the user's own and notes are never left out."""
@@ -215,7 +215,7 @@ class SessionClaims(Struct, frozen=True, kw_only=True):
     """
 
 
-def extract_claims(
+def extract_session_claims(
     rows: Iterable[StoredExtract], files: Mapping[str, str], known: Collection[tuple[str, str]] = ()
 ) -> tuple[SessionClaims, ...]:
     """Extract the claims of each session; `files` maps session ids to their summaries.
@@ -339,7 +339,7 @@ def _clean_text(text: str) -> str:
     set.
     """
     plain = redact(neutralize_markup(strip_hidden_characters(" ".join(text.split())))).text
-    return parse_entry(plain, ()).text
+    return parse_handbook_entry(plain, ()).text
 
 
 def _first_line(text: str) -> str:

@@ -113,7 +113,7 @@ def calibrate_token_factor(factor: float, *, estimated: int, counted: int) -> fl
     return min(_FACTOR_BOUNDS[1], max(_FACTOR_BOUNDS[0], factor * counted / estimated))
 
 
-def shrink_budget(budget: int, sent: int, refused: ContextTooLong) -> int:
+def shrink_evidence_budget(budget: int, sent: int, refused: ContextTooLong) -> int:
     """Return the next smaller budget after a refusal of `sent` tokens of evidence: by what the
     provider says of the request's size and its window, otherwise by a fixed factor.
 
@@ -169,7 +169,9 @@ def _fit_row(row: EvidenceRow, size: int, left: int) -> tuple[EvidenceRow, int]:
     """Return the row and its bytes; user text that does not fit is cut, other rows are not."""
     if size <= left or row.tier is not EvidenceTier.USER:
         return row, size
-    cut = replace(row, text=truncate_row(row.text, max(1, left // CUT_SHARE // BYTES_PER_TOKEN)))
+    cut = replace(
+        row, text=truncate_evidence_row(row.text, max(1, left // CUT_SHARE // BYTES_PER_TOKEN))
+    )
     return cut, compute_max_row_bytes(cut)
 
 
@@ -226,7 +228,7 @@ def _gap_mark(rows: int) -> list[str]:
     return [f"[… {rows} left out …]"] if rows else []
 
 
-def truncate_row(text: str, tokens: int = MAX_ROW_TOKENS) -> str:
+def truncate_evidence_row(text: str, tokens: int = MAX_ROW_TOKENS) -> str:
     """Cut a text in the middle to the size of a row."""
     return truncate_middle(text, tokens)
 

@@ -47,7 +47,7 @@ from memorist.session_memory.work_notes import ERRORS_SECTION, render_failure
 from memorist.transcript.command_log import WorkFailure
 from memorist.transcript.dialogue import ANSWERING
 from memorist.transcript.display_paths import find_display_root
-from memorist.transcript.note_lines import NoteLine, build_line, select_lines
+from memorist.transcript.note_lines import NoteLine, build_note_line, select_note_lines
 
 SESSION_TOKENS = 1_500
 """Tokens of all that the handbook says of one session: what a careful reader writes down of one."""
@@ -126,7 +126,7 @@ def choose_lessons(
     ]
     caps = {section: int(share * budget) for section, share in _SHARES.items()}
     floors = {section: int(share * budget) for section, share in _FLOORS.items()}
-    chosen = select_lines(lines, budget, caps, floors).lines
+    chosen = select_note_lines(lines, budget, caps, floors).lines
     by_position: dict[tuple[str, int], list[NoteLine]] = {}
     for each in sorted(chosen, key=lambda each: each.order):
         key = each.order[0] if each.section in (TASK_SECTION, RESULTS_SECTION) else id(each)
@@ -340,7 +340,7 @@ def _build_failure_lines(log: TaskLogBuilder) -> list[NoteLine]:
 
 
 def _build_entry_line(section: str, text: str, order: tuple[int, ...], weight: float) -> NoteLine:
-    line = build_line(section, text, order, weight)
+    line = build_note_line(section, text, order, weight)
     return replace(line, cost=line.cost + ENTRY_TOKENS)
 
 

@@ -19,7 +19,7 @@ from memorist.formats import gemini_cli
 from memorist.formats.format_detection import detect_format, read_session
 from memorist.formats.transcript_format import RawTranscriptLine, SessionHead, parse_iso_timestamp
 from memorist.rollouts.message_effects import MessageTaskEffect, classify_effect_on_task
-from memorist.rollouts.raw_memory_cleaning import clean_line
+from memorist.rollouts.raw_memory_cleaning import clean_raw_memory_line
 from memorist.store.rollout_rows import MemoryMode
 
 MAX_HEAD_LINES = 400
@@ -106,7 +106,7 @@ def read_session_metadata(lines: Iterable[RawTranscriptLine]) -> SessionMetadata
             and (typed := extract_redacted_user_text(entry))
             and classify_effect_on_task(typed, first=True) is not MessageTaskEffect.COMMAND
         ):
-            words = clean_line(shorten_to_one_line(typed, MAX_FIRST_WORDS_CHARACTERS))
+            words = clean_raw_memory_line(shorten_to_one_line(typed, MAX_FIRST_WORDS_CHARACTERS))
             break
     if head is None:
         raise UnreadableSession("The file holds no beginning of a session.")
@@ -122,7 +122,7 @@ def _read_origin(lines: Iterable[RawTranscriptLine], form: str) -> tuple[str, st
         return _codex_origin(lines)
     if form == "claude_code":
         return _claude_origin(lines)
-    if form == "gemini_cli" and gemini_cli.is_subagent(lines):
+    if form == "gemini_cli" and gemini_cli.is_subagent_chat(lines):
         return "", WORK_OF_SUBAGENT, "enabled"
     return "", "", "enabled"
 

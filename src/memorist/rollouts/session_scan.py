@@ -50,7 +50,7 @@ def scan_transcript(lines: RecordedLines, parent: RecordedLines | None = None) -
     return ScannedTranscript(task_log, weights)
 
 
-def collect_evidence(
+def collect_evidence_rows(
     lines: RecordedLines, weights: list[int], size: int, parent: RecordedLines | None = None
 ) -> list[EvidenceRows]:
     """Collect the rows of each part, where `size` is the bytes one part may show, without what was

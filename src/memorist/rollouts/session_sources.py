@@ -23,7 +23,7 @@ from memorist.auto_memory.memory_location import locate_recorded_root, read_remo
 from memorist.errors import UnreadableSession
 from memorist.formats.format_detection import detect_format
 from memorist.formats.transcript_format import FORMAT_TITLES, RawTranscriptLine
-from memorist.platforms.regular_files import read_regular, read_regular_text
+from memorist.platforms.regular_files import read_regular_file, read_regular_text_file
 from memorist.ports import FileSystem
 from memorist.rollouts.removed_worktrees import (
     assign_repositories_by_remote,
@@ -178,7 +178,7 @@ def load_skipped_files(path: Path) -> tuple[SkippedFile, ...]:
     inspected again.
     """
     try:
-        return msgspec.json.decode(read_regular(path), type=tuple[SkippedFile, ...])
+        return msgspec.json.decode(read_regular_file(path), type=tuple[SkippedFile, ...])
     except (OSError, msgspec.DecodeError):
         return ()
 
@@ -395,7 +395,7 @@ def find_gemini_project(chat: Path) -> str:
     """
     for folder in chat.parents[1:4]:
         try:
-            return read_regular_text(folder / ".project_root").strip()
+            return read_regular_text_file(folder / ".project_root").strip()
         except (OSError, UnicodeDecodeError):
             if folder.parent.name == "tmp":
                 return _find_listed_project(folder)
@@ -405,7 +405,7 @@ def find_gemini_project(chat: Path) -> str:
 def _find_listed_project(folder: Path) -> str:
     try:
         listed = msgspec.json.decode(
-            read_regular(folder.parent.parent / "projects.json"), type=_GeminiProjects
+            read_regular_file(folder.parent.parent / "projects.json"), type=_GeminiProjects
         )
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return ""

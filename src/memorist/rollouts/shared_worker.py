@@ -14,10 +14,10 @@ from memorist.rollouts.job_worker import (
     JobNotClaimed,
     SharedWorkerIntervals,
     WorkerDependencies,
-    cancel_and_wait,
-    consolidate_once,
+    cancel_task_and_wait,
     extract_one_rollout,
     find_eligible_rollouts,
+    run_consolidation_job,
 )
 from memorist.store.dead_workers import release_dead_leases
 from memorist.store.extract_rows import prune_extracts
@@ -65,12 +65,12 @@ async def run_shared_worker(
         if stopping.done():
             queue.cancel_running_jobs()
         failed = [task.exception() for task in (working, sweeping) if task.done()]
-        await cancel_and_wait(working)
-        await cancel_and_wait(sweeping)
+        await cancel_task_and_wait(working)
+        await cancel_task_and_wait(sweeping)
         if once and not stop.is_set() and not any(failed):
             # The queue's own may wait for extractions that have ended by now, and would come back
             # after this worker is gone.
-            await consolidate_once(dependencies, worker=worker)
+            await run_consolidation_job(dependencies, worker=worker)
         for error in failed:
             if error is not None:
                 raise error
@@ -125,7 +125,7 @@ def build_job_performer(
                 # Six hours pass after a consolidation: what is nearly extracted is worth a wait.
                 return pace.settle
             return _retry_delay(
-                dependencies, await consolidate_once(dependencies, worker=f"{task}@{worker}")
+                dependencies, await run_consolidation_job(dependencies, worker=f"{task}@{worker}")
             )
         standing = find_extraction_progress(dependencies.state, key)
         if standing is None or standing.is_up_to_date or standing.rollout.mode != "enabled":

@@ -82,7 +82,7 @@ def parse_task_commands(row: RolloutExtract) -> list[TaskCommands]:
     return found
 
 
-def draft_procedures(rows: Sequence[RolloutExtract], paths: Mapping[str, str]) -> dict[str, bytes]:
+def draft_skills(rows: Sequence[RolloutExtract], paths: Mapping[str, str]) -> dict[str, bytes]:
     """Draft the skills by path. The same sessions give the same bytes."""
     known = sorted(
         (trail for row in rows for trail in parse_task_commands(row)),

@@ -25,9 +25,9 @@ from memorist.rollouts.session_evidence import (
     calibrate_token_factor,
     compute_evidence_token_budget,
     convert_tokens_to_bytes,
-    shrink_budget,
+    shrink_evidence_budget,
 )
-from memorist.rollouts.session_scan import ScannedTranscript, collect_evidence, scan_transcript
+from memorist.rollouts.session_scan import ScannedTranscript, collect_evidence_rows, scan_transcript
 from memorist.rollouts.stage_one_answer import (
     ANSWER_SCHEMA,
     MAX_TRIES,
@@ -174,7 +174,7 @@ class _ModelExtraction:
     ) -> JudgedAnswer | StageOneFailure:
         """Return the acceptable part of what the model makes of the session."""
         size = convert_tokens_to_bytes(self._room, self._factor)
-        parts = await asyncio.to_thread(collect_evidence, lines, scanned.weights, size, before)
+        parts = await asyncio.to_thread(collect_evidence_rows, lines, scanned.weights, size, before)
         stage = JudgedAnswer(stage=StageOneResult(RawMemory()))
         for number, rows in enumerate(parts, 1):
             part = StageOnePart(
@@ -215,7 +215,7 @@ class _ModelExtraction:
             if isinstance(self._model.error, ContextTooLong):
                 shrinks += 1
                 sent = estimate_text_tokens(chosen.text + before, self._factor)
-                room = shrink_budget(room, sent, self._model.error)
+                room = shrink_evidence_budget(room, sent, self._model.error)
                 if shrinks > MAX_SHRINKS or room < MIN_EVIDENCE_TOKENS:
                     return StageOneFailure(
                         f"the session does not fit the model's window, however little of it is "

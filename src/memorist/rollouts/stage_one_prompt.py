@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from memorist.core.prompt_templates import render_template
 from memorist.rollouts.raw_memory import UNKNOWN_FOLDER
-from memorist.rollouts.raw_memory_cleaning import clean_line
+from memorist.rollouts.raw_memory_cleaning import clean_raw_memory_line
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact
 from memorist.store.rollout_rows import Rollout
@@ -71,9 +71,9 @@ def build_part_instruction(
         else ""
     )
     values = {
-        "cwd": clean_line(thread.cwd) or UNKNOWN_FOLDER,
-        "path": clean_line(thread.path),
-        "branch": clean_line(thread.branch) or UNKNOWN_FOLDER,
+        "cwd": clean_raw_memory_line(thread.cwd) or UNKNOWN_FOLDER,
+        "path": clean_raw_memory_line(thread.path),
+        "branch": clean_raw_memory_line(thread.branch) or UNKNOWN_FOLDER,
         "part": intro,
         "memoryWords": f"{int(MAX_MEMORY_WORDS * share):,}",
         "summaryWords": f"{int(MAX_SUMMARY_WORDS * share):,}",

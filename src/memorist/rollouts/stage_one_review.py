@@ -18,12 +18,12 @@ from msgspec.structs import replace
 from memorist.auto_memory.quotation_proof import (
     QuotedUserSentences,
     find_quoted_user_sentences,
-    split_sentences,
+    split_sentences_by_line,
 )
 from memorist.auto_memory.write_evidence import (
     WriteEvidence,
     find_borrowed_sentences,
-    is_from_outside,
+    is_copied_from_outside,
     is_quote_relevant,
     normalize_for_comparison,
 )
@@ -296,7 +296,7 @@ class _EntryJudge:
         the form's own and nothing of the session is below it. What only a tool or the client
         printed is no task's name: nobody wanted it.
         """
-        printed = is_from_outside(task.name, self._said)
+        printed = is_copied_from_outside(task.name, self._said)
         named = replace(task, name="" if printed else self.accept(task.name))
         if task.name and not named.name:
             self.dropped += 1
@@ -425,7 +425,7 @@ class _EntryJudge:
         """
         words = self._user.get(_parse_pointer(bullet.evidence), "")
         if is_preference:
-            words = " ".join(select_lasting_sentences(tuple(split_sentences(words)), words))
+            words = " ".join(select_lasting_sentences(tuple(split_sentences_by_line(words)), words))
         return (
             bool(words)
             and not _QUOTED.search(bullet.text)

@@ -35,15 +35,24 @@ from memorist.rollouts.folder_changes import compare_folders, render_difference
 from memorist.rollouts.folder_draft import (
     DraftInput,
     FolderDraft,
-    build_draft,
+    build_folder_draft,
     is_handbook_settled,
     replace_handbook_files,
 )
-from memorist.rollouts.folder_swap import FolderSwap, apply_recorded_swap, forget_swap, record_swap
+from memorist.rollouts.folder_swap import (
+    FolderSwap,
+    apply_recorded_swap,
+    record_folder_swap,
+    remove_folder_swap_record,
+)
 from memorist.rollouts.hand_edits import HandbookAndSummary
 from memorist.rollouts.handbook import CONSOLIDATED_PREFIX, HANDBOOK_FILE
 from memorist.rollouts.handbook_form import build_handbook_form
-from memorist.rollouts.handbook_review import RejectedDraft, find_size_problem, review_draft
+from memorist.rollouts.handbook_review import (
+    RejectedDraft,
+    find_size_problem,
+    review_handbook_draft,
+)
 from memorist.rollouts.rollout_folder import (
     MemoryFolderTree,
     check_folder_exists,
@@ -62,7 +71,7 @@ from memorist.rollouts.stage_two_prompt import (
 from memorist.rollouts.structural_handbook import ConsolidationReport
 from memorist.rollouts.summary_composition import SUMMARY_FILE, fit_summary_to_tokens_and_bytes
 from memorist.runtime import Runtime
-from memorist.store.disk_files import read_if_exists, remove_leftovers
+from memorist.store.disk_files import read_if_exists, remove_temporary_leftovers
 from memorist.store.extract_rows import RolloutExtract, StoredExtract
 from memorist.store.overlay_files import OverlayFiles
 from memorist.store.process_lock import hold_lock
@@ -215,13 +224,13 @@ class _ConsolidationRun:
             return ConsolidationResult(
                 outcome="unchanged", selected=selected, remarks=tuple(self._remarks)
             )
-        draft = build_draft(given)
+        draft = build_folder_draft(given)
         self._remarks += draft.remarks
         if draft.files == tree.files:
             return self._accept_unchanged(tree, base, draft, selected)
         draft, way, why, receipt = await self._reword_draft(draft, given)
         if way == "structural" and given.list_limit > MAX_LIST_ENTRIES:
-            draft = build_draft(replace(given, list_limit=MAX_LIST_ENTRIES))
+            draft = build_folder_draft(replace(given, list_limit=MAX_LIST_ENTRIES))
         landed = False
         try:
             if not self._is_lease_held():
@@ -262,12 +271,12 @@ class _ConsolidationRun:
             self._folder / "rollout_summaries",
             *self._folder.glob("skills/*"),
         ):
-            remove_leftovers(path)
+            remove_temporary_leftovers(path)
         accepted = apply_recorded_swap(self._files, self._folder, self._journal)
         if accepted is None:
             return False
         self._baseline.accept(accepted, self._runtime.clock.now())
-        forget_swap(self._files, self._journal)
+        remove_folder_swap_record(self._files, self._journal)
         return True
 
     def _load_dropped(self) -> frozenset[str]:
@@ -308,7 +317,7 @@ class _ConsolidationRun:
         with hold_lock(self._state / "lock"):
             if draft.dropped:
                 self._files.write(self._dropped, msgspec.json.encode(sorted(draft.dropped)))
-            record_swap(
+            record_folder_swap(
                 self._files,
                 self._folder,
                 self._journal,
@@ -339,7 +348,7 @@ class _ConsolidationRun:
         huge = {
             path: why for path, pair in reworded.items() if (why := find_size_problem(path, *pair))
         }
-        verdict = review_draft(
+        verdict = review_handbook_draft(
             draft.values,
             {path: after for path, (_, after) in reworded.items() if path not in huge},
             [row.extracted for row in given.rows],

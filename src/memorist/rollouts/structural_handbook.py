@@ -31,9 +31,9 @@ from memorist.rollouts.session_claims import (
     compute_session_version_digest,
     find_last_worked_day,
     is_claim_removed_by_user,
-    limit_entries,
-    merge_entries,
-    rank_entries,
+    limit_handbook_entries,
+    merge_handbook_entries,
+    rank_handbook_entries,
 )
 from memorist.rollouts.session_location import list_group_folders
 from memorist.rollouts.superseded_claims import drop_superseded, normalize_claim
@@ -289,7 +289,9 @@ class _GroupUpdate:
             entries = self._build_entries(name, numbers, loose=loose)
             holding = drop_superseded(entries)
             self._count("superseded", len(entries) - len(holding))
-            lists[name] = limit_entries(rank_entries(holding, uses), self._given.list_limit)
+            lists[name] = limit_handbook_entries(
+                rank_handbook_entries(holding, uses), self._given.list_limit
+            )
             self._count("left_out", len(holding) - len(lists[name]))
         left = self._group.left_out + self.counts.get("left_out", 0)
         said = "\n".join(entry.text for entries in lists.values() for entry in entries).lower()
@@ -341,14 +343,14 @@ class _GroupUpdate:
             left = replace(entry, support=support)
             key = normalize_claim(entry.text)
             if stands:
-                kept[key] = merge_entries(kept[key], left) if key in kept else left
+                kept[key] = merge_handbook_entries(kept[key], left) if key in kept else left
             else:
                 orphans[key] = left
         for fact in self._fresh_entries(name, numbers):
             key = normalize_claim(fact.text)
             known = kept.get(key) or orphans.get(key)
             kept[key] = (
-                merge_entries(known, fact)
+                merge_handbook_entries(known, fact)
                 if known is not None and (key in kept or known.by == "sessions")
                 else fact
             )

@@ -33,7 +33,7 @@ from memorist.rollouts.raw_memory import (
     render_bullet_mark,
     render_raw_memory,
 )
-from memorist.rollouts.raw_memory_cleaning import clean_line, clean_raw_memory
+from memorist.rollouts.raw_memory_cleaning import clean_raw_memory, clean_raw_memory_line
 from memorist.rollouts.session_evidence import render_line_pointer
 from memorist.rollouts.session_lessons import (
     COMMANDS_SECTION,
@@ -88,7 +88,7 @@ def describe_steps(note: TaskRecord, cwd: str) -> list[str]:
         steps.append("The user accepted the work")
     elif note.complaint_order >= 0:
         steps.append("The user put the work right, and did not accept it afterwards")
-    return [clean_line(step) for step in steps]
+    return [clean_raw_memory_line(step) for step in steps]
 
 
 def render_changed_files(note: TaskRecord, cwd: str) -> str:
@@ -104,7 +104,7 @@ def render_session_summary(
     """Render the text; `steps` are those of each task. Empty if the raw memory says nothing."""
     if memory.is_empty:
         return ""
-    branch = clean_line(thread.branch) or UNKNOWN_FOLDER
+    branch = clean_raw_memory_line(thread.branch) or UNKNOWN_FOLDER
     lines = [
         f"# {memory.description}",
         "",

@@ -10,8 +10,8 @@ from memorist.core.lazy import lazy_pattern
 from memorist.rollouts.task_log import CommandRuns, TaskRecord
 from memorist.transcript.command_lines import (
     classify_command,
-    covers_check,
     drop_printing_commands,
+    is_check_covered_by,
     split_command,
     truncate_command,
 )
@@ -116,7 +116,11 @@ def _first_span(text: str) -> str:
 def _covers(wider: str, text: str) -> bool:
     """Whether one entry's command covers that of the other, and not the other way round."""
     wide, narrow = _first_span(wider).strip("`"), _first_span(text).strip("`")
-    return wide != narrow and covers_check(wide, narrow) and not covers_check(narrow, wide)
+    return (
+        wide != narrow
+        and is_check_covered_by(wide, narrow)
+        and not is_check_covered_by(narrow, wide)
+    )
 
 
 _REUSED_KINDS = frozenset({"test", "lint", "typecheck", "build", "format", "install"})

@@ -17,7 +17,7 @@ from memorist.core.front_matter import (
     update_front_matter,
 )
 from memorist.rollouts.handbook import EVERYWHERE, HandbookEntry
-from memorist.rollouts.handbook_parser import parse_entry
+from memorist.rollouts.handbook_parser import parse_handbook_entry
 from memorist.rollouts.session_location import list_group_folders
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
@@ -93,7 +93,7 @@ def parse_note(path: str, data: bytes) -> UserNote:
     folder = front.text_value("place") if front else ""
     return UserNote(
         path=path,
-        text=parse_entry(
+        text=parse_handbook_entry(
             plain
             if len(plain) <= MAX_NOTE_CHARACTERS
             else plain[: MAX_NOTE_CHARACTERS - 1].rstrip() + "…",

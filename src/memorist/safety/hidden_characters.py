@@ -220,7 +220,7 @@ class FoldedText(Struct, frozen=True, dict=True):
         return self._offsets[start], self._offsets[end - 1] + 1
 
 
-def fold_text(text: str) -> FoldedText:
+def fold_hidden_and_lookalike_characters(text: str) -> FoldedText:
     """Remove hidden characters, replace compatibility forms and look-alikes by plain letters, and
     fold case.
     """

@@ -18,10 +18,10 @@ from memorist.safety.encoded_text import find_encoded_text
 from memorist.safety.hidden_characters import (
     FoldedText,
     find_spaced_letters,
-    fold_text,
+    fold_hidden_and_lookalike_characters,
     read_hidden_text,
 )
-from memorist.safety.safety_finding import SafetyFinding, remove_overlaps
+from memorist.safety.safety_finding import SafetyFinding, remove_overlapping_findings
 
 # Patterns of prompt injection over folded text. In a pattern a space stands for a gap between
 # words: see `_compile_signs`.
@@ -256,7 +256,7 @@ def find_injections(text: str) -> tuple[SafetyFinding, ...]:
     `address` (to an AI that reads this), `tool-call`; with the prefix `encoded-` when the text had
     to be decoded first.
     """
-    return remove_overlaps(_scan_text(text, _MAX_DECODE_DEPTH))
+    return remove_overlapping_findings(_scan_text(text, _MAX_DECODE_DEPTH))
 
 
 _QUOTE_PREFIX = lazy_pattern(r"^[ \t]*(?:[>|#*-]+[ \t]*)+", re.MULTILINE)
@@ -298,7 +298,7 @@ def _find_rules(text: str) -> frozenset[str]:
 
 
 def _scan_text(text: str, depth: int) -> Iterator[SafetyFinding]:
-    folded = fold_text(text)
+    folded = fold_hidden_and_lookalike_characters(text)
     yield from _match_signs(folded)
     for span, letters in find_spaced_letters(folded):
         yield from (SafetyFinding(*span, f"encoded-{rule}") for rule in _match_gapless(letters))

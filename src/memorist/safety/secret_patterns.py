@@ -298,7 +298,7 @@ class TokenFormat(Struct, frozen=True):
 
 
 @cache
-def load_token_formats() -> tuple[TokenFormat, ...]:
+def load_secret_token_formats() -> tuple[TokenFormat, ...]:
     """Every shape of the table, in its order."""
     return tuple(_format(name, shape) for name, shape in list_named_token_shapes())
 

@@ -24,14 +24,14 @@ from msgspec import Struct
 
 from memorist.core.lazy import lazy_module, lazy_pattern
 from memorist.safety import secret_contexts
-from memorist.safety.safety_finding import SafetyFinding, remove_overlaps
+from memorist.safety.safety_finding import SafetyFinding, remove_overlapping_findings
 from memorist.safety.secret_assignments import (
     STEMS,
     find_provider_keys,
     find_secrets_named_by_key,
 )
 from memorist.safety.secret_keys import BEYOND_ASCII
-from memorist.safety.secret_patterns import TokenFormat, has_checksum, load_token_formats
+from memorist.safety.secret_patterns import TokenFormat, has_checksum, load_secret_token_formats
 from memorist.safety.secret_providers import load_named_providers
 from memorist.safety.secret_values import (
     MAX_JUDGED_LENGTH,
@@ -111,7 +111,7 @@ def _find(text: str) -> tuple[SafetyFinding, ...]:
         found = _find_all(view.text, view.text.encode("ascii", "replace"))
     if not found:
         return ()
-    apart = remove_overlaps(found)
+    apart = remove_overlapping_findings(found)
     if signs:
         apart = tuple(SafetyFinding(*view.span(one.start, one.end), one.rule) for one in apart)
     return tuple(_exclude_marks(text, apart)) if _MARK_HINT in text else apart
@@ -202,7 +202,7 @@ class _HintSearch:
 @cache
 def _token_search() -> _HintSearch:
     readers: dict[str, list[secret_contexts.SecretReader]] = {}
-    for kind in load_token_formats():
+    for kind in load_secret_token_formats():
         readers.setdefault(kind.hint, []).append(partial(_token, kind))
     for anchor, reader in secret_contexts.CASE_SENSITIVE.items():
         readers.setdefault(anchor, []).append(reader)

@@ -28,7 +28,9 @@ class NotesPrompts(Struct, frozen=True, kw_only=True):
     is_user_prompt: bool = False
 
 
-def render_reminders(notes: str, texts: NotesPrompts, settings: SessionMemorySettings) -> str:
+def render_length_reminders(
+    notes: str, texts: NotesPrompts, settings: SessionMemorySettings
+) -> str:
     """Render what must be shortened: the whole file first, then each section over its limit,
     largest first; empty when nothing must.
     """
@@ -60,7 +62,7 @@ def render_update_prompt(
         "currentNotes": notes.strip("\n"),
         "notesPath": path,
         "sectionTokens": f"{settings.section_tokens:,}",
-        "reminders": render_reminders(notes, texts, settings),
+        "reminders": render_length_reminders(notes, texts, settings),
     }
     text = render_template(texts.prompt, values, strict=not texts.is_user_prompt).strip()
     if values["reminders"] and "reminders" not in find_placeholders(texts.prompt):

@@ -43,7 +43,7 @@ from memorist.session_memory.notes_form import build_notes_form
 from memorist.session_memory.notes_prompt import (
     NotesPrompts,
     find_long_sections,
-    render_reminders,
+    render_length_reminders,
     render_update_prompt,
 )
 from memorist.session_memory.notes_review import (
@@ -384,7 +384,7 @@ class SessionMemory(SessionExtension):
             texts.template,
             texts.form,
             rewritten=tuple(title for title, _ in long),
-            reminders=render_reminders(notes, texts, settings),
+            reminders=render_length_reminders(notes, texts, settings),
         )
 
     async def _run_fork(self, model: Model, spec: ForkSpec) -> Receipt:

@@ -32,8 +32,8 @@ from memorist.transcript.note_lines import (
     LINE_OVERHEAD,
     LineSelection,
     NoteLine,
-    build_line,
-    select_lines,
+    build_note_line,
+    select_note_lines,
 )
 from memorist.transcript.statement_pool import (
     BASE_WEIGHT,
@@ -416,7 +416,7 @@ def build_worklog_lines(ledger: TranscriptLedger, root: str) -> tuple[list[NoteL
         else []
     )
     lines = [
-        build_line(
+        build_note_line(
             WORKLOG_SECTION, _cached_turn_line(turn, root, now), (turn.number, 0), TURN_WEIGHT
         )
         for turn in turns
@@ -431,7 +431,7 @@ def build_worklog_lines(ledger: TranscriptLedger, root: str) -> tuple[list[NoteL
         if text:
             weight = STEP_WEIGHT if step.turn == now else OLD_STEP_WEIGHT
             lines.append(
-                build_line(
+                build_note_line(
                     WORKLOG_SECTION, text, (step.turn, step.order), weight, must=id(step) in last
                 )
             )
@@ -591,7 +591,7 @@ def build_state_lines(ledger: TranscriptLedger, root: str) -> tuple[list[NoteLin
     )
     texts.extend(_render_task_list(ledger))
     return [
-        build_line(STATE_SECTION, text, (at,), 3.0, must=True) for at, text in enumerate(texts)
+        build_note_line(STATE_SECTION, text, (at,), 3.0, must=True) for at, text in enumerate(texts)
     ], used
 
 
@@ -729,7 +729,7 @@ def render_structural_notes(
     floors = {
         section: int(budget.total_tokens * share) for section, share in _SECTION_FLOORS.items()
     }
-    chosen = select_lines(lines, room, caps, floors)
+    chosen = select_note_lines(lines, room, caps, floors)
     by_section: dict[str, list[NoteLine]] = {}
     for each in chosen.lines:
         by_section.setdefault(each.section, []).append(each)

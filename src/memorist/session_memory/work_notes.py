@@ -12,7 +12,7 @@ from memorist.transcript.command_lines import drop_printing_commands, truncate_c
 from memorist.transcript.command_log import CommandRecord, WorkFailure
 from memorist.transcript.dialogue import ANSWERING, DialogueUserMessage
 from memorist.transcript.display_paths import display_path
-from memorist.transcript.note_lines import NoteLine, build_line
+from memorist.transcript.note_lines import NoteLine, build_note_line
 from memorist.transcript.touched_files import FileRecord, render_line_replacement
 from memorist.transcript.transcript_ledger import TranscriptLedger
 
@@ -81,7 +81,7 @@ def build_file_lines(ledger: TranscriptLedger, root: str) -> list[NoteLine]:
     theirs = _find_foreign_changes(ledger, [display_path(each.path, root) for each in changed])
     if theirs and changed:
         lines.append(
-            build_line(
+            build_note_line(
                 FILES_SECTION,
                 f"In the working tree by `git status`, though no call here edited them: "
                 f"{_join_paths(theirs, root, 8)}",
@@ -92,7 +92,7 @@ def build_file_lines(ledger: TranscriptLedger, root: str) -> list[NoteLine]:
     back = [each.path for each in files if each.reverted]
     if back:
         lines.append(
-            build_line(
+            build_note_line(
                 FILES_SECTION,
                 f"Changed, then taken back: {_join_paths(back, root, 8)}",
                 (1, 1),
@@ -106,7 +106,7 @@ def build_file_lines(ledger: TranscriptLedger, root: str) -> list[NoteLine]:
     )
     if seen:
         lines.append(
-            build_line(
+            build_note_line(
                 FILES_SECTION,
                 f"Read only: {_join_paths([each.path for each in seen], root, 10)}",
                 (2, 0),
@@ -131,7 +131,7 @@ def _build_changed_lines(changed: list[FileRecord], root: str) -> list[NoteLine]
     ]
     if len(deleted) > _SEPARATE_DELETIONS:
         lines.append(
-            build_line(
+            build_note_line(
                 FILES_SECTION,
                 f"Deleted: {_join_paths([each.path for each in deleted], root, 12)}",
                 (1, 0),
@@ -142,7 +142,7 @@ def _build_changed_lines(changed: list[FileRecord], root: str) -> list[NoteLine]
     for at, each in enumerate(changed[:8]):
         for position, words in enumerate(each.added):
             lines.append(
-                build_line(
+                build_note_line(
                     FILES_SECTION,
                     f"`{display_path(each.path, root).rsplit('/', 1)[-1]}` now says: {words}",
                     (1, at, position),
@@ -196,7 +196,9 @@ def _build_changed_line(note: FileRecord, path: str, at: int) -> NoteLine:
     ]
     if pairs:
         parts.append("; ".join(pairs))
-    return build_line(FILES_SECTION, f"`{path}`: {'; '.join(parts)}", (0, at), 2.0, must=at < 12)
+    return build_note_line(
+        FILES_SECTION, f"`{path}`: {'; '.join(parts)}", (0, at), 2.0, must=at < 12
+    )
 
 
 def build_workflow_lines(ledger: TranscriptLedger) -> list[NoteLine]:
@@ -214,7 +216,7 @@ def build_workflow_lines(ledger: TranscriptLedger) -> list[NoteLine]:
             weight = 1.6 if kind in _CHECKS else 1.1
             must = position == 0 and kind in _CHECKS
             lines.append(
-                build_line(
+                build_note_line(
                     WORKFLOW_SECTION,
                     f"{kind}: {_render_command(note)}",
                     (at, position),
@@ -238,7 +240,7 @@ def build_workflow_lines(ledger: TranscriptLedger) -> list[NoteLine]:
         ("tools used", [f"{name} ×{count}" if count > 1 else name for name, count in tools], 1.2),
     )
     lines.extend(
-        build_line(WORKFLOW_SECTION, f"{label}: {', '.join(items)}", (90, at), weight)
+        build_note_line(WORKFLOW_SECTION, f"{label}: {', '.join(items)}", (90, at), weight)
         for at, (label, items, weight) in enumerate(lists)
         if items
     )
@@ -287,7 +289,7 @@ def build_error_lines(ledger: TranscriptLedger, root: str) -> list[NoteLine]:
         if each.kind not in ("look", "edit") and (each.line or each.diagnosis)
     ][-_REQUIRED_FAILURES:]
     lines = [
-        build_line(
+        build_note_line(
             ERRORS_SECTION,
             render_failure(each, root),
             (each.turn, at),
@@ -306,7 +308,7 @@ def build_error_lines(ledger: TranscriptLedger, root: str) -> list[NoteLine]:
     for position, (at, ask, words) in enumerate(put_right):
         who = f"The user, {ask.how}" if ask.how else "The user"
         lines.append(
-            build_line(
+            build_note_line(
                 ERRORS_SECTION,
                 f"{who}: “{words}”",
                 (ask.turn, -100 + at),

@@ -11,7 +11,7 @@ from memorist.skills.skill_roots import SkillBaseFolders
 from memorist.skills.skillify import SkillDraft, is_skill_name
 
 
-def save_draft(draft: SkillDraft, folder: Path, files: FileSystem) -> Path:
+def save_skill_draft(draft: SkillDraft, folder: Path, files: FileSystem) -> Path:
     """Write a draft to `FOLDER/NAME/SKILL.md`, which must not exist; returns the path.
 
     Raises InputError when the file exists or the name is not a plain one, and StoreError.

@@ -75,7 +75,7 @@ def shorten_description(text: str, length: int) -> str:
     return text[: length - len(_ELLIPSIS)] + _ELLIPSIS if length >= _MIN_DESCRIPTION_CHARS else ""
 
 
-def build_catalogue(
+def build_skill_catalogue(
     skills: Sequence[Skill],
     family: Family,
     prompts: SkillPrompts,
@@ -273,16 +273,16 @@ def build_catalogue_section(
     window: int | None = None,
     factor: float = 1.0,
 ) -> ContextSection | None:
-    """Build the section; None without skills. `window` and `factor` as for `build_catalogue`."""
-    return wrap_catalogue(
-        build_catalogue(
+    """Build the section; None without skills. `window`, `factor`: see `build_skill_catalogue`."""
+    return wrap_skill_catalogue(
+        build_skill_catalogue(
             skills, family, load_skill_prompts(), settings, window=window, factor=factor
         ),
         family,
     )
 
 
-def wrap_catalogue(
+def wrap_skill_catalogue(
     catalogue: SkillCatalogue, family: Family, limit_words: str = ""
 ) -> ContextSection | None:
     """Wrap a catalogue in a section; None where it is empty. `limit_words` describes its limit."""

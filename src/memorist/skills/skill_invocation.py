@@ -21,7 +21,7 @@ from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.settings import Family, SkillsSettings
 from memorist.skills.skill import Skill, SkillPrompts, load_skill_prompts
-from memorist.skills.skill_mentions import AmbiguousMention, find_mentions
+from memorist.skills.skill_mentions import AmbiguousMention, find_skill_mentions
 
 # Build the message with an invoked skill's body, and find invoked skills in a history, for
 # compaction.
@@ -56,7 +56,7 @@ def build_skill_messages(
     if not chosen.enabled:
         return ()
     texts = load_skill_prompts()
-    called = find_mentions(text, skills, cwd)
+    called = find_skill_mentions(text, skills, cwd)
     bodies = [
         build_body_message(skill, family, texts, chosen)
         for skill in called.skills

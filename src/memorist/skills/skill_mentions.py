@@ -67,7 +67,7 @@ class SkillMentions(Struct, frozen=True):
     ambiguous: tuple[AmbiguousMention, ...] = ()
 
 
-def find_mentions(text: str, skills: Sequence[Skill], cwd: str = "") -> SkillMentions:
+def find_skill_mentions(text: str, skills: Sequence[Skill], cwd: str = "") -> SkillMentions:
     """Find the skills that the text invokes.
 
     Relative links are resolved against `cwd`; without it they are matched as the end of a path.

@@ -112,7 +112,7 @@ def _find_name_source(ledger: TranscriptLedger, first: str) -> str:
     return next((match[1] for commit in commits if (match := _COMMIT_RESULT.match(commit))), first)
 
 
-def collect_steps(ledger: TranscriptLedger, root: str) -> list[SkillStep]:
+def collect_skill_steps(ledger: TranscriptLedger, root: str) -> list[SkillStep]:
     """Collect what was changed and run successfully, in order of first success; repeats are
     counted.
     """
@@ -143,7 +143,7 @@ def collect_steps(ledger: TranscriptLedger, root: str) -> list[SkillStep]:
     return [step for step in found.values() if step.kind != "edit" or step.what not in undone]
 
 
-def build_skeleton(
+def build_skill_skeleton(
     ledger: TranscriptLedger, user_messages: Sequence[str], *, name: str = "", description: str = ""
 ) -> SkillDraft:
     """Build a SKILL.md from structure alone.
@@ -166,7 +166,7 @@ def build_skeleton(
         or shorten_to_one_line(first, DRAFT_DESCRIPTION_CHARS)
         or "What one session did, to be described."
     )
-    steps = collect_steps(ledger, root)
+    steps = collect_skill_steps(ledger, root)
     parts = [
         _render_section(
             "When to use", [f"- The user said: {_quote(text)}" for text in asked[:_MAX_REQUESTS]]
@@ -297,7 +297,7 @@ def _quote(text: str) -> str:
     return f"“{shorten_to_one_line(text, DRAFT_DESCRIPTION_CHARS)}”"
 
 
-def render_interview(
+def render_skill_interview(
     draft: SkillDraft,
     notes: str,
     user_messages: Sequence[str],

@@ -35,7 +35,7 @@ class SkillMaterial(Struct, frozen=True):
     notes: str
 
 
-def read_material(recorded: Path, notes: str = "") -> SkillMaterial:
+def read_skill_material(recorded: Path, notes: str = "") -> SkillMaterial:
     """Read a recorded session. Raises NothingToDo for one without messages, UnreadableSession."""
     ledger, said = TranscriptLedger(), list[str]()
     for entry in read_session(LineFile(recorded)):

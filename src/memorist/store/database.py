@@ -98,7 +98,7 @@ class WaitOnceConnection(sqlite3.Connection):
         try:
             return super().execute(sql, parameters)
         except sqlite3.OperationalError as error:
-            if is_locked(error) and waits:
+            if is_database_locked(error) and waits:
                 self.pause.begin()
                 if self.pause is SharedLockWait.of_process:
                     _log.warning(
@@ -149,7 +149,7 @@ def connect_database(path: Path, *, waits_once: bool = False) -> sqlite3.Connect
     return connection
 
 
-def is_locked(error: BaseException | None) -> bool:
+def is_database_locked(error: BaseException | None) -> bool:
     """Whether another process has the database locked."""
     return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
 
@@ -171,10 +171,10 @@ def open_database(path: Path, *, waits_once: bool = False) -> sqlite3.Connection
         except sqlite3.DatabaseError as error:
             if not is_database_damage(error):
                 raise
-            move_aside(path)
+            move_damaged_database_aside(path)
             return _connect_database(path, waits_once=waits_once)
     except (sqlite3.Error, OSError) as error:
-        if is_unwritable(error, path) or is_locked(error):
+        if is_unwritable(error, path) or is_database_locked(error):
             return open_unsaved_copy(path, error, _prepare_database)
         raise StoreError(
             f"the database {path.name} cannot be opened ({error}); check the folder's space "
@@ -324,7 +324,7 @@ def create_private_file(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
 
 
-def move_aside(path: Path) -> None:
+def move_damaged_database_aside(path: Path) -> None:
     """Rename the file to `<name>.damaged`, or the next free such name, and delete its WAL."""
     number = 1
     while (

@@ -18,7 +18,7 @@ from typing import BinaryIO
 from memorist.errors import StoreError, WriteConflict
 from memorist.platforms import file_locks
 from memorist.platforms.file_descriptors import NO_LINKS, PRIVATE
-from memorist.platforms.regular_files import open_regular
+from memorist.platforms.regular_files import open_regular_file
 from memorist.ports import FileInfo, FileSystem
 
 _TEMPORARY_PREFIX = ".memorist-"
@@ -249,7 +249,7 @@ class DiskFiles:
 def _open_if_reachable(path: Path) -> BinaryIO:
     """Open a file for reading. Below something that is no folder there is none, as `facts` says."""
     try:
-        return open_regular(path)
+        return open_regular_file(path)
     except NotADirectoryError as error:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from error
 
@@ -284,7 +284,7 @@ def remove_if_exists(files: FileSystem, path: Path) -> None:
         files.remove(path)
 
 
-def find_leftovers(folder: Path, *, before: float | None = None) -> list[Path]:
+def find_temporary_leftovers(folder: Path, *, before: float | None = None) -> list[Path]:
     """Temporary files that killed writers left in a folder; with `before` (seconds since the epoch)
     only older ones.
     """
@@ -297,12 +297,12 @@ def find_leftovers(folder: Path, *, before: float | None = None) -> list[Path]:
     return found
 
 
-def remove_leftovers(folder: Path, *, before: float | None = None) -> None:
+def remove_temporary_leftovers(folder: Path, *, before: float | None = None) -> None:
     """Delete what killed writers left in a folder. Without `before`, the caller must hold the lock
     under which it is written. Raises StoreError.
     """
     with contextlib.suppress(FileNotFoundError), _translate_os_errors("delete in", folder):
-        for path in find_leftovers(folder, before=before):
+        for path in find_temporary_leftovers(folder, before=before):
             path.unlink(missing_ok=True)
 
 
@@ -342,7 +342,7 @@ def _lock_folder(folder: Path) -> Iterator[None]:
 
 def _check_expected(path: Path, expect: bytes) -> None:
     try:
-        with open_regular(path) as file:
+        with open_regular_file(path) as file:
             found: bytes | None = file.read()
     except FileNotFoundError:
         found = None
@@ -405,10 +405,10 @@ def replace_folder(folder: Path) -> None:
             make_staging_path(folder).rename(folder)
     except OSError as error:
         raise to_store_error("replace", folder, error) from error
-    finish_replacement(folder)
+    finish_folder_replacement(folder)
 
 
-def finish_replacement(folder: Path) -> None:
+def finish_folder_replacement(folder: Path) -> None:
     """Finish a replacement that was killed half-way, or undo one that had not begun; no copy
     remains. Raises StoreError.
     """

@@ -17,9 +17,9 @@ from memorist.store.database import (
     connect_database,
     create_private_file,
     is_database_damage,
-    is_locked,
+    is_database_locked,
     is_unwritable,
-    move_aside,
+    move_damaged_database_aside,
     open_unsaved_copy,
     transaction,
 )
@@ -75,10 +75,10 @@ def open_index(path: Path) -> tuple[sqlite3.Connection, bool]:
         except sqlite3.DatabaseError as error:
             if not is_database_damage(error):
                 raise
-            move_aside(path)
+            move_damaged_database_aside(path)
             return _connect_index(path)[0], True
     except (sqlite3.Error, OSError) as error:
-        if is_unwritable(error, path) or is_locked(error):
+        if is_unwritable(error, path) or is_database_locked(error):
             return open_unsaved_index(path, error), False
         raise StoreError(
             f"the index {path.name} cannot be opened ({error}); check the folder's space and "

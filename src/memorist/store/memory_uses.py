@@ -44,7 +44,9 @@ class MemoryUseTotal(Struct, frozen=True):
     last: float = 0.0
 
 
-def record_uses(database: sqlite3.Connection, folder: str, uses: Sequence[MemoryUse]) -> None:
+def record_memory_uses(
+    database: sqlite3.Connection, folder: str, uses: Sequence[MemoryUse]
+) -> None:
     """Add to the usage record of one memory folder. Raises StoreError."""
     rows = [
         (
@@ -137,7 +139,7 @@ def record_holdout_draw(
 ) -> None:
     """Record that a session was drawn. Raises StoreError."""
     what: MemoryUseKind = "held_out" if held_out else "given"
-    record_uses(database, folder, [MemoryUse(path="", what=what, session=session, at=now)])
+    record_memory_uses(database, folder, [MemoryUse(path="", what=what, session=session, at=now)])
 
 
 def list_holdout_draws(database: sqlite3.Connection) -> dict[str, bool]:

@@ -12,7 +12,7 @@ from memorist.errors import StoreError
 from memorist.forks.fork_spec import FileChange, ForkOutcome, ForkRequestRecord, Receipt
 from memorist.safety.secrets import redact
 from memorist.store.database import transaction
-from memorist.store.spend_rows import add_receipt, release_reservation
+from memorist.store.spend_rows import add_receipt_to_totals, release_reservation
 
 
 def record_receipt(
@@ -51,7 +51,7 @@ def record_receipt(
                 "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 values,
             )
-            add_receipt(database, session, receipt)
+            add_receipt_to_totals(database, session, receipt)
             if reservation is not None:
                 release_reservation(database, reservation)
             return int(cursor.lastrowid or 0)

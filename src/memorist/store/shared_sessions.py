@@ -36,7 +36,7 @@ from memorist.store.postgres import SCHEMA, add_schema_to_address
 from memorist.store.shared_folder import (
     FileState,
     FolderSyncRecord,
-    finish_replacing,
+    finish_shared_folder_replacement,
     list_folder_files,
     read_content_since,
     read_file_state,
@@ -121,7 +121,7 @@ class SharedSessions:
         SessionInUse where another has it, after asking for it, and StoreError; also where the
         server does not answer, a replacement of the folder that was killed is finished or undone.
         """
-        finish_replacing(folder)
+        finish_shared_folder_replacement(folder)
         with self._step() as connection:
             _insert_session(connection, name)
             is_ours = name not in self._held and _try_lock(connection, name)

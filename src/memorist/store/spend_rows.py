@@ -132,7 +132,7 @@ def budget_transaction(database: sqlite3.Connection) -> Iterator[None]:
         ) from error
 
 
-def add_receipt(database: sqlite3.Connection, session: str, receipt: Receipt) -> None:
+def add_receipt_to_totals(database: sqlite3.Connection, session: str, receipt: Receipt) -> None:
     """Add a receipt to the totals of its day and session. Part of the caller's transaction."""
     if receipt.requests == 0 and receipt.outcome in (*UNRUN_OUTCOMES, ForkOutcome.CANCELLED):
         return
@@ -233,7 +233,7 @@ def sum_reserved_amount(
     )
 
 
-def record_hold(database: sqlite3.Connection, hold: ModelHold) -> None:
+def record_provider_hold(database: sqlite3.Connection, hold: ModelHold) -> None:
     """Put background work of a model on hold; a hold for the same cause is replaced. Part of the
     caller's transaction.
     """
@@ -249,12 +249,12 @@ def record_hold(database: sqlite3.Connection, hold: ModelHold) -> None:
     )
 
 
-def lift_hold(database: sqlite3.Connection, model: str, cause: HoldCause) -> None:
+def lift_provider_hold(database: sqlite3.Connection, model: str, cause: HoldCause) -> None:
     """Remove the hold: its cause no longer applies. Part of the caller's transaction."""
     database.execute("delete from holds where model = ? and cause = ?", (model, cause))
 
 
-def list_holds(
+def list_provider_holds(
     database: sqlite3.Connection, now: float, model: str | None = None
 ) -> list[ModelHold]:
     """The current holds, the longest first."""

@@ -19,7 +19,12 @@ from typing import Any, Protocol
 
 from memorist.errors import SettingsError, StoreError
 from memorist.platforms.processes import is_named_process_dead
-from memorist.store.database import is_database_damage, move_aside, open_database, transaction
+from memorist.store.database import (
+    is_database_damage,
+    move_damaged_database_aside,
+    open_database,
+    transaction,
+)
 
 SqlValues = Mapping[str, Any]
 SQLITE = "sqlite"
@@ -136,7 +141,7 @@ def open_sqlite_state(
     database = open_database(path, waits_once=waits_once)
     if not _is_sound(database):
         database.close()
-        move_aside(path)
+        move_damaged_database_aside(path)
         database = open_database(path, waits_once=waits_once)
     state = SqliteState(database, now)
     remarks = list_damage_remarks(state)

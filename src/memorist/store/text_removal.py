@@ -37,7 +37,7 @@ class TextRemovalResult(Struct, frozen=True, kw_only=True):
     """Files that still hold a text: open sessions, databases, and short texts."""
 
 
-def remove_texts(
+def remove_text_copies(
     layout: Layout, texts: Iterable[str], *, among: Callable[[Path], bool] = lambda _: True
 ) -> TextRemovalResult:
     """Remove every copy of these texts from the files below the home folder that `among` takes.

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from memorist.errors import SessionInUse, StoreError
-from memorist.formats.transcript_format import TranscriptEntry, encode_entry
+from memorist.formats.transcript_format import TranscriptEntry, encode_transcript_entry
 from memorist.platforms import file_locks
 from memorist.platforms.file_descriptors import PRIVATE, read_at, rewrite_content, write_at
 from memorist.store.disk_files import make_folders, to_store_error
@@ -121,7 +121,7 @@ class TranscriptWriter:
 
     def append(self, entry: TranscriptEntry) -> None:
         """Append one entry; it reaches the system with `flush`, at the latest with `close`."""
-        self._file.append(encode_entry(entry, redacts=self._redacts))
+        self._file.append(encode_transcript_entry(entry, redacts=self._redacts))
 
     def flush(self) -> None:
         """Hand appended entries to the system. Raises StoreError; unwritten data is retried by the

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 from memorist.auto_memory.memory_changes import find_memory_path_problem
 from memorist.auto_memory.memory_manifest import has_misleading_name
-from memorist.safety.hidden_characters import fold_text
+from memorist.safety.hidden_characters import fold_hidden_and_lookalike_characters
 from memorist.safety.secrets import find_secrets
 
 MAX_KEY_BYTES = 400
@@ -123,4 +123,4 @@ def fold_name_for_collisions(key: str) -> str:
     """Return a form that is equal for two names that some file system, or some reader, takes for
     one.
     """
-    return fold_text(unicodedata.normalize("NFKC", key).casefold()).text
+    return fold_hidden_and_lookalike_characters(unicodedata.normalize("NFKC", key).casefold()).text

@@ -69,7 +69,7 @@ class SyncSides(Struct, frozen=True, kw_only=True):
     """
 
 
-def plan_sync(sides: SyncSides) -> SyncSteps:
+def plan_team_sync(sides: SyncSides) -> SyncSteps:
     """Plan the steps that make both sides equal, each name in at most one of them, sorted."""
     found: dict[str, list[str]] = {}
     for key in sorted({*sides.here, *sides.there, *sides.known}):

@@ -49,7 +49,7 @@ from memorist.team.sync_difference import (
     TeamSyncState,
     drop_lost_names,
     is_mass_deletion,
-    plan_sync,
+    plan_team_sync,
     reset_remotely_deleted_names,
 )
 from memorist.team.sync_report import TeamSyncReport
@@ -104,7 +104,7 @@ class TeamSync:
     def plan_pending(self) -> SyncSteps:
         """Plan what would be sent now, by what the last run knew of the remote."""
         state, local = self.load_state(), self._local.read_texts()
-        return plan_sync(self._build_sides(local, _remote_checksums(state), state))
+        return plan_team_sync(self._build_sides(local, _remote_checksums(state), state))
 
     def find_unshareable(self) -> tuple[UnshareableMemory, ...]:
         """Return what is not sent, and why."""
@@ -158,7 +158,7 @@ class TeamSync:
             state,
             keys=drop_lost_names(state.keys, {*look.checksums, *look.deleted, *look.problems}),
         )
-        steps = plan_sync(
+        steps = plan_team_sync(
             self._build_sides(local, usable | self._unusable_checksums(state, look, usable), state)
         )
         state = replace(
@@ -407,7 +407,7 @@ class TeamSync:
 
     def _send(self, *, deletions: bool) -> TeamSyncReport:
         state, local = self.load_state(), self._local.read_texts()
-        steps = plan_sync(self._build_sides(local, _remote_checksums(state), state))
+        steps = plan_team_sync(self._build_sides(local, _remote_checksums(state), state))
         waits = not deletions and is_mass_deletion(steps.remove, state.keys)
         puts = {
             key: RemoteChange(local.texts[key], self._known_checksum(state, key))

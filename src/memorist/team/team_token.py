@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from memorist.errors import SettingsError
-from memorist.platforms.regular_files import read_regular_text
+from memorist.platforms.regular_files import read_regular_text_file
 from memorist.settings import TeamSettings
 
 AUTH_VARIABLE = "MEMORIST_TEAM_TOKEN"
@@ -24,7 +24,7 @@ def read_team_token(settings: TeamSettings, environment: Mapping[str, str]) -> s
     try:
         if path.stat().st_mode & 0o077:
             raise SettingsError(f"others can read the token in {path}; forbid it: chmod 600 {path}")
-        return _clean_token(read_regular_text(path).strip())
+        return _clean_token(read_regular_text_file(path).strip())
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"the token file {path} cannot be read ({error})") from error
 

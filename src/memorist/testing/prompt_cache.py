@@ -184,7 +184,7 @@ def account_anthropic_blocks(
     now: float | None = None,
 ) -> tuple[PromptCacheState, InputTokenCounts]:
     """Anthropic's accounting for a request that is already split into blocks; see
-    `account_request`.
+    `compute_request_usage`.
     """
     total = blocks[-1].tokens if blocks else 0
     marks = [
@@ -286,7 +286,7 @@ def account_openai_blocks(
     )
 
 
-def account_request(
+def compute_request_usage(
     state: PromptCacheState,
     wire_format: str,
     body: JsonObject,

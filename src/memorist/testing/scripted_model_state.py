@@ -10,7 +10,7 @@ from typing import NamedTuple
 from memorist.core.messages import JsonObject, Usage
 from memorist.errors import ContextTooLong, ModelError, ModelRefused, ModelTimeout, ModelUnavailable
 from memorist.ports import Request
-from memorist.testing.prompt_cache import InputTokenCounts, PromptCacheState, account_request
+from memorist.testing.prompt_cache import InputTokenCounts, PromptCacheState, compute_request_usage
 from memorist.testing.request_checks import (
     RequestProblem,
     build_too_long_problem,
@@ -43,7 +43,9 @@ class ScriptedModelState:
         """Count a request and check it. A refused request leaves the cache unchanged."""
         with self._lock:
             self._calls += 1
-            after, counts = account_request(self._cache, wire_format, body, minimum=self._minimum)
+            after, counts = compute_request_usage(
+                self._cache, wire_format, body, minimum=self._minimum
+            )
             problem = (
                 find_request_problem(wire_format, body, window=self.window, tokens=counts.total)
                 if self._strict
@@ -55,7 +57,7 @@ class ScriptedModelState:
 
     def count_tokens(self, wire_format: str, body: JsonObject) -> int:
         """Input tokens of a request, without counting it as a call."""
-        return account_request(PromptCacheState(), wire_format, body)[1].total
+        return compute_request_usage(PromptCacheState(), wire_format, body)[1].total
 
     def forget_cache(self) -> None:
         """Empty the cache, as when its lifetime has passed."""

@@ -254,7 +254,7 @@ _WHOLE_TOOLS = frozenset(
 _TASK_RUNNERS = frozenset({"npm", "pnpm", "yarn", "bun", "make", "just", "task", "mise", "rake"})
 
 
-def covers_check(wide: str, narrow: str, line: str = "") -> bool:
+def is_check_covered_by(wide: str, narrow: str, line: str = "") -> bool:
     """Whether a run of the check `wide` says something about all that `narrow`, a check of the same
     kind, was about: the same tool, or a project's own command for it, limited to no less; a limit
     that `line` names, which says what failed, is none.

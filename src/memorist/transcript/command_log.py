@@ -8,8 +8,8 @@ from memorist.core.lazy import lazy_pattern
 from memorist.transcript.call_outcome import CallOutcome
 from memorist.transcript.command_lines import (
     build_command_key,
-    covers_check,
     drop_printing_commands,
+    is_check_covered_by,
     split_command,
 )
 
@@ -171,7 +171,7 @@ class CommandLog:
 def _is_cure(failure: WorkFailure, key: str, note: CommandRecord) -> bool:
     """Whether this success shows that what failed works now."""
     if failure.kind == note.kind and note.kind in _CHECKED_KINDS:
-        return covers_check(note.text, failure.what, failure.line)
+        return is_check_covered_by(note.text, failure.what, failure.line)
     if failure.kind == note.kind and note.kind in _SHIPPING:
         return True
     return failure.key == key and _list_keys(failure.what) <= _list_keys(note.text)

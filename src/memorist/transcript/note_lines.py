@@ -52,7 +52,7 @@ class NoteLine(Struct, frozen=True, gc=False):
     table: bool = False
 
 
-def build_line(
+def build_note_line(
     section: str, text: str, order: tuple[int, ...], weight: float = 1.0, *, must: bool = False
 ) -> NoteLine:
     """Build a line from this text."""
@@ -127,7 +127,7 @@ class LineSelection:
         return len(candidate.stems - self.stems) + NAME_WEIGHT * len(candidate.keys - self.keys)
 
 
-def select_lines(
+def select_note_lines(
     lines: Sequence[NoteLine], budget: int, caps: Mapping[str, int], floors: Mapping[str, int]
 ) -> LineSelection:
     """Select lines: first those that must be included, in order; then the best of each section up

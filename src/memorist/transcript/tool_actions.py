@@ -55,7 +55,7 @@ def find_script_patch(script: str) -> str:
     return found[1] if found[1] is not None else _decode_literal(found[0])
 
 
-def is_escalated(arguments: str) -> bool:
+def asks_for_sandbox_escape(arguments: str) -> bool:
     """Tell whether a call, script or not, asks to run outside the sandbox."""
     return any(word in arguments for word in _ESCALATED)
 
@@ -262,7 +262,7 @@ def _parse_command(inputs: JsonObject, arguments: str | None) -> ToolAction:
         () if changes else find_printed_files(command),
         changes,
         read_input_text(source.get("description"))[:120],
-        is_escalated((arguments or "")[:INPUT_VALUE_LIMIT]),
+        asks_for_sandbox_escape((arguments or "")[:INPUT_VALUE_LIMIT]),
         filters_check_output(command),
     )
 

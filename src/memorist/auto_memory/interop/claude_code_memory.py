@@ -27,7 +27,7 @@ from memorist.auto_memory.memory_file import Topic, make_file_name, parse_topic
 from memorist.auto_memory.memory_index import (
     MemoryIndex,
     RankedHeaders,
-    build_index,
+    build_memory_index,
     list_pointer_targets,
 )
 from memorist.auto_memory.memory_manifest import (
@@ -148,7 +148,9 @@ def _build_export_index(topics: Sequence[Topic], present: str) -> MemoryIndex:
     heads: list[MemoryHeader] = [
         build_memory_header(topic, modified=0.0, size=0) for topic in topics
     ]
-    return build_index(RankedHeaders(heads, {}), present, now=0.0, settings=AutoMemorySettings())
+    return build_memory_index(
+        RankedHeaders(heads, {}), present, now=0.0, settings=AutoMemorySettings()
+    )
 
 
 def _is_same_index(index: str, built: MemoryIndex) -> bool:

@@ -25,7 +25,7 @@ from memorist.auto_memory.write_gate import (
     RefusedChange,
     WriteGateContext,
     compute_body_digest,
-    judge_change,
+    judge_memory_change,
 )
 from memorist.core.text_analysis import encode_file_text
 
@@ -158,7 +158,7 @@ def _plan_item(
         before=encode_file_text(before.text()) if before is not None and newer else None,
         after=encode_file_text(topic.text()),
     )
-    verdict = judge_change(change, case)
+    verdict = judge_memory_change(change, case)
     if isinstance(verdict, RefusedChange):
         return "; ".join(verdict.reasons)
     data = verdict.change.after or b""

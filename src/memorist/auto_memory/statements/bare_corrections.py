@@ -17,7 +17,7 @@ from memorist.auto_memory.statements.statement_filters import (
     is_unfit_for_memory,
 )
 from memorist.auto_memory.statements.statement_kind import choose_memory_kind
-from memorist.auto_memory.statements.statement_parser import Statement, split_typed_text
+from memorist.auto_memory.statements.statement_parser import Statement, split_typed_sentences
 from memorist.auto_memory.statements.user_prose import (
     asks_for_work_on_text,
     extract_redacted_user_text,
@@ -50,7 +50,7 @@ def _corrections_in(typed: str) -> Iterator[tuple[str, str]]:
     if typed.startswith(("!", "/")) or asks_for_work_on_text(typed):
         return
     shown = find_introduced_lines(typed)
-    for sentence in split_typed_text(typed):
+    for sentence in split_typed_sentences(typed):
         if (
             sentence.in_list
             or any(sentence.text in line for line in shown)

@@ -207,7 +207,7 @@ def list_certain_statements(typed: str) -> tuple[tuple[StatementAct, str, str], 
 
 
 @lru_cache(READ_TEXTS)
-def split_typed_text(text: str) -> tuple[ProseSentence, ...]:
+def split_typed_sentences(text: str) -> tuple[ProseSentence, ...]:
     """The sentences of a typed text, remembered for the newest texts."""
     return tuple(split_prose_sentences(text))
 
@@ -222,7 +222,7 @@ def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
         return
     if LONE_CONFIRMATION.fullmatch(text):
         return
-    sentences = split_typed_text(text)
+    sentences = split_typed_sentences(text)
     shown = find_introduced_lines(text)
     informs = not any(map(_asks_for_something, sentences))
     for sentence in sentences:
@@ -276,16 +276,16 @@ def find_statement_in_sentence(sentence: ProseSentence) -> tuple[StatementAct, s
         return None
     if _REMEMBER_THAT.fullmatch(masked):
         return _statement_before(sentence)
-    statement = match_first_pattern(_FORGETS, sentence, start) or match_first_pattern(
-        _REMEMBERS, sentence, start
-    )
+    statement = match_first_statement_pattern(
+        _FORGETS, sentence, start
+    ) or match_first_statement_pattern(_REMEMBERS, sentence, start)
     if statement is None and sentence.in_list:
         return _statement_in_list_item(sentence)
     return (
         statement
         or _match_correction(sentence, start)
-        or match_first_pattern(_CORRECTIONS, sentence, start)
-        or match_first_pattern(_RULES, sentence, start)
+        or match_first_statement_pattern(_CORRECTIONS, sentence, start)
+        or match_first_statement_pattern(_RULES, sentence, start)
         or _match_refused(sentence, start)
         or _match_lasting_statement(sentence, start)
         or _match_lasting_clause(sentence, start)
@@ -295,7 +295,9 @@ def find_statement_in_sentence(sentence: ProseSentence) -> tuple[StatementAct, s
 def _match_refused(sentence: ProseSentence, start: int) -> tuple[StatementAct, str, str] | None:
     """Read a rule behind a refusal: `不对，我喜欢简短的回答`."""
     refusal = _REFUSAL.match(sentence.masked, start)
-    return None if refusal is None else match_first_pattern(_RULES, sentence, refusal.end())
+    return (
+        None if refusal is None else match_first_statement_pattern(_RULES, sentence, refusal.end())
+    )
 
 
 def _match_lasting_clause(
@@ -303,7 +305,7 @@ def _match_lasting_clause(
 ) -> tuple[StatementAct, str, str] | None:
     """Read an order for later that stands behind a task in its sentence."""
     clause = find_lasting_clause_start(sentence.masked, start)
-    found = None if clause is None else match_first_pattern(_RULES, sentence, clause)
+    found = None if clause is None else match_first_statement_pattern(_RULES, sentence, clause)
     if found is None or not _POINTS_BACK.search(found[1]):
         return found
     return found[0], trim_statement(sentence.text[start:]), found[2]
@@ -346,7 +348,7 @@ def _statement_before(sentence: ProseSentence) -> tuple[StatementAct, str, str] 
     return "remember", trim_statement(sentence.before[start:]), sentence.before
 
 
-def match_first_pattern(
+def match_first_statement_pattern(
     sayings: StatementPatternIndex, sentence: ProseSentence, start: int
 ) -> tuple[StatementAct, str, str] | None:
     """Return the first pattern that matches at `start` and is not filtered out."""

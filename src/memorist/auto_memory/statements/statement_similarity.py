@@ -3,7 +3,7 @@
 `is_same_rule` supports merging without review, so it says yes only where words alone prove it:
 equal words up to case, punctuation, politeness, articles, plural endings, and the order of a plain
 list. Any other difference, above all a negation, number, name or path, makes two rules.
-`find_nearest` supports looking before writing: it finds what is similar and decides nothing.
+`find_most_similar_text` supports looking before writing: it finds what is similar and decides nothing.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def compute_rule_key(text: str) -> tuple[str, ...]:
     return found if any(token not in _PUNCTUATION for token in found) else ()
 
 
-def find_nearest(
+def find_most_similar_text(
     text: str, others: Sequence[str], *, min_share: float = SIMILAR_SHARE
 ) -> NearestText | None:
     """Return the first text with the greatest similarity of at least `min_share`; None where none

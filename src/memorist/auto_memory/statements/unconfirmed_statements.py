@@ -25,8 +25,8 @@ from memorist.auto_memory.statements.statement_parser import (
     Statement,
     find_statement_in_sentence,
     list_certain_statements,
-    match_first_pattern,
-    split_typed_text,
+    match_first_statement_pattern,
+    split_typed_sentences,
     trim_statement,
 )
 from memorist.auto_memory.statements.statement_patterns import (
@@ -153,7 +153,7 @@ def list_waiting_statements(
         if confirmed := find_way_of_working_in_reply(reply_before):
             yield "rule", confirmed, text
         return
-    sentences = split_typed_text(text)
+    sentences = split_typed_sentences(text)
     scores = [
         NEVER_WAITS
         if any(each.text in line for line in stated)
@@ -180,7 +180,7 @@ def matches_statement_pattern(sentence: ProseSentence) -> bool:
     return (
         find_statement_in_sentence(sentence) is not None
         or classify_fact(sentence) is not None
-        or match_first_pattern(_WAITING, sentence, start) is not None
+        or match_first_statement_pattern(_WAITING, sentence, start) is not None
     )
 
 
@@ -189,7 +189,7 @@ def _score_waiting(sentence: ProseSentence, typed: str, reply_before: str) -> fl
     start = find_lead_in_end(sentence.masked)
     if is_reported_speech(sentence.masked):
         return NEVER_WAITS
-    if match_first_pattern(_WAITING, sentence, start) is not None:
+    if match_first_statement_pattern(_WAITING, sentence, start) is not None:
         return 0.0
     if classify_fact(sentence) is not None and not asks_for_work_on_text(typed):
         return 0.0

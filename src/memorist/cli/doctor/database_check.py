@@ -20,7 +20,7 @@ from memorist.store.database import (
     is_database_damage,
     is_unwritable,
     load_migrations,
-    move_aside,
+    move_damaged_database_aside,
     open_database,
     transaction,
 )
@@ -107,7 +107,7 @@ def _recreate(path: Path) -> str:
 
 def _move_and_recreate(path: Path) -> str:
     with as_store_error("move", path):
-        move_aside(path)
+        move_damaged_database_aside(path)
     return _recreate(path)
 
 

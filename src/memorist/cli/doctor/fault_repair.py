@@ -29,7 +29,7 @@ def repair_or_report(
         return CheckResult("wrong", what, str(error))
 
 
-def set_aside(layout: Layout, path: Path) -> str:
+def put_file_aside(layout: Layout, path: Path) -> str:
     """Move a file into the folder `put-aside` of the home and say where it is.
 
     Raises StoreError.

@@ -15,12 +15,12 @@ from memorist.cli.doctor.check_result import CheckResult, DoctorContext
 from memorist.cli.doctor.fault_repair import (
     FIX_COMMAND,
     as_store_error,
+    put_file_aside,
     repair_or_report,
-    set_aside,
 )
 from memorist.core.plural import pluralize
 from memorist.magic_docs.document_files import read_registered_paths
-from memorist.store.disk_files import DiskFiles, find_leftovers
+from memorist.store.disk_files import DiskFiles, find_temporary_leftovers
 
 MIN_FREE_BYTES = 100_000_000
 """Free space below which a long session may not fit. Our choice."""
@@ -152,7 +152,7 @@ def check_document_leftovers(context: DoctorContext) -> Iterator[CheckResult]:
             if Path(path).is_absolute()
         }
     for folder in folders:
-        if left := find_leftovers(folder, before=context.now - LEFTOVER_SECONDS):
+        if left := find_temporary_leftovers(folder, before=context.now - LEFTOVER_SECONDS):
             what = (
                 f"killed writers left {pluralize(len(left), 'temporary file')} beside Magic "
                 f"Docs in {folder}"
@@ -164,7 +164,7 @@ def check_document_leftovers(context: DoctorContext) -> Iterator[CheckResult]:
 
 def _set_aside_all(context: DoctorContext, paths: list[Path]) -> str:
     for path in paths:
-        set_aside(context.layout, path)
+        put_file_aside(context.layout, path)
     return f"moved to {context.layout.home / 'put-aside'}"
 
 

@@ -22,7 +22,7 @@ from memorist.hooks.hook_event import CLIENTS, Client
 from memorist.hooks.hook_failures import HookFailure, describe_hook_failures, parse_hook_failures
 from memorist.hooks.hook_install import HookInstaller
 from memorist.hooks.install_scope import LaunchCommand, SettingsScope
-from memorist.platforms.regular_files import read_regular_text
+from memorist.platforms.regular_files import read_regular_text_file
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import BESIDE_HOOKS
 
@@ -92,7 +92,7 @@ def _settings_files(context: DoctorContext) -> list[tuple[Client, Path]]:
 def _check_settings_file(client: Client, path: Path) -> Iterator[CheckResult]:
     again = f"memorist install {client}"
     try:
-        commands = find_own_hook_commands(read_regular_text(path))
+        commands = find_own_hook_commands(read_regular_text_file(path))
     except (OSError, UnicodeDecodeError, InputError) as error:
         yield CheckResult(
             "note",

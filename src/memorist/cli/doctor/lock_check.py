@@ -11,12 +11,12 @@ from functools import partial
 from pathlib import Path
 
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
-from memorist.cli.doctor.fault_repair import FIX_COMMAND, repair_or_report, set_aside
+from memorist.cli.doctor.fault_repair import FIX_COMMAND, put_file_aside, repair_or_report
 from memorist.dream.dream_lock import STALE_SECONDS, is_lock_holder_alive, parse_lock_holder
 from memorist.errors import StoreError
 from memorist.platforms import file_locks
 from memorist.platforms.file_descriptors import NO_LINKS, PRIVATE, read_at
-from memorist.platforms.regular_files import read_regular
+from memorist.platforms.regular_files import read_regular_file
 from memorist.store.database import is_storage_failure
 from memorist.store.process_lock import hold_lock
 
@@ -56,7 +56,7 @@ def _check_blocked(context: DoctorContext, paths: list[Path]) -> Iterator[CheckR
                 context,
                 f"{path} is no file, so that nobody can take the lock",
                 FIX_COMMAND,
-                partial(set_aside, context.layout, path),
+                partial(put_file_aside, context.layout, path),
             )
 
 
@@ -76,7 +76,7 @@ def _check_dream(path: Path, now: float) -> Iterator[CheckResult]:
     needs no repair.
     """
     try:
-        holder, since = parse_lock_holder(read_regular(path)), path.stat().st_mtime
+        holder, since = parse_lock_holder(read_regular_file(path)), path.stat().st_mtime
     except OSError:
         return
     if holder is None or not holder.mark:

@@ -20,7 +20,7 @@ from memorist.cli.doctor.database_check import open_read_only
 from memorist.cli.doctor.fault_repair import FIX_COMMAND, repair_or_report
 from memorist.core.plural import pluralize
 from memorist.errors import StoreError
-from memorist.platforms.regular_files import read_regular
+from memorist.platforms.regular_files import read_regular_file
 from memorist.recall.memory_search import FolderSearch
 from memorist.safety.secrets import redact_bytes
 from memorist.store.disk_files import DiskFiles, remove_if_exists
@@ -121,7 +121,7 @@ def _check_headers(where: MemoryLayout, folder: MemoryFolder) -> Iterator[CheckR
     for name, facts in folder.list_entries():
         if not (facts.is_file and _is_topic_file(name) and facts.size <= MAX_FILE_BYTES):
             continue
-        topic = parse_topic(name, read_regular(where.folder / name))
+        topic = parse_topic(name, read_regular_file(where.folder / name))
         if topic.header_problem:
             yield CheckResult(
                 "note",
@@ -164,7 +164,7 @@ def _check_history(
             yield CheckResult("note", changed, f"Nothing, or {FIX_COMMAND}")
         return
     files = {
-        name: compute_blob_id(redact_bytes(read_regular(where.folder / name)))
+        name: compute_blob_id(redact_bytes(read_regular_file(where.folder / name)))
         for name, facts in folder.list_entries()
         if facts.is_file and facts.size <= MAX_FILE_BYTES
     }

@@ -13,7 +13,7 @@ from memorist.cli.doctor.check_result import CheckResult, DoctorContext
 from memorist.cli.doctor.database_check import (
     open_read_only,
 )
-from memorist.cli.doctor.fault_repair import FIX_COMMAND, repair_or_report, set_aside
+from memorist.cli.doctor.fault_repair import FIX_COMMAND, put_file_aside, repair_or_report
 from memorist.core.plural import pluralize
 from memorist.rollouts.extract_recovery import restore_extracts_from_summaries
 from memorist.rollouts.rollout_folder import read_memory_folder
@@ -65,7 +65,7 @@ def check_rollouts(context: DoctorContext) -> Iterator[CheckResult]:
             context,
             f"{lock} is no file, so that nobody can take the lock",
             FIX_COMMAND,
-            partial(set_aside, context.layout, lock),
+            partial(put_file_aside, context.layout, lock),
         )
     if context.settings.state != SQLITE or not context.layout.rollouts.is_dir():
         return

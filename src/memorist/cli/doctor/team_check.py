@@ -16,11 +16,11 @@ from memorist.auto_memory.memory_location import read_project_record
 from memorist.auto_memory.team_memory import is_team_path
 from memorist.cli.command_environment import read_environment
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
-from memorist.cli.doctor.fault_repair import FIX_COMMAND, repair_or_report, set_aside
+from memorist.cli.doctor.fault_repair import FIX_COMMAND, put_file_aside, repair_or_report
 from memorist.cli.doctor.memory_check import FILES, find_memory_folders
 from memorist.core.plural import pluralize
 from memorist.errors import MemoristError, RemoteError, RemoteRefused, SettingsError, StoreError
-from memorist.platforms.regular_files import read_regular
+from memorist.platforms.regular_files import read_regular_file
 from memorist.store.home_layout import MemoryLayout, TeamLayout
 from memorist.store.process_lock import hold_lock
 from memorist.team import remote_location
@@ -125,13 +125,13 @@ def _check_torn_files(context: DoctorContext, where: TeamLayout) -> Iterator[Che
         if not path.exists():
             continue
         try:
-            msgspec.json.decode(read_regular(path), type=kind)
+            msgspec.json.decode(read_regular_file(path), type=kind)
         except msgspec.DecodeError:
             yield repair_or_report(
                 context,
                 f"{path} cannot be understood; it said {lost}",
                 FIX_COMMAND,
-                partial(set_aside, context.layout, path),
+                partial(put_file_aside, context.layout, path),
             )
 
 
@@ -139,7 +139,7 @@ def _check_waiting(where: MemoryLayout) -> Iterator[CheckResult]:
     """Report what only the user can settle."""
     try:
         copies = msgspec.json.decode(
-            read_regular(where.team.sync_state), type=TeamSyncState
+            read_regular_file(where.team.sync_state), type=TeamSyncState
         ).conflict_copies
     except (OSError, msgspec.DecodeError):
         copies = {}
@@ -202,7 +202,7 @@ def _check_mirror(
     if left:
 
         def act() -> str:
-            return "; ".join(set_aside(context.layout, path) for path in left)
+            return "; ".join(put_file_aside(context.layout, path) for path in left)
 
         yield repair_or_report(
             context,
@@ -220,7 +220,7 @@ def _check_mirror(
             context,
             what,
             FIX_COMMAND,
-            lambda: f"{set_aside(context.layout, where.mirror)}; the next sync makes it again",
+            lambda: f"{put_file_aside(context.layout, where.mirror)}; the next sync makes it again",
         )
 
 

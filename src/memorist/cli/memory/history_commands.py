@@ -13,7 +13,7 @@ from memorist.cli import output
 from memorist.cli.memory.client_counterparts import ClientCounterparts, find_client_counterparts
 from memorist.cli.memory.memory_commands import (
     confirm_or_abort,
-    describe_succession,
+    describe_replaced_memories,
     open_project_memory,
 )
 from memorist.core.utc_time import format_utc_minute
@@ -168,7 +168,7 @@ def memory_why_command(path: str, as_json: bool) -> None:
         return
     for remark in elsewhere.remarks:
         click.echo(remark)
-    for line in describe_succession(topic, former):
+    for line in describe_replaced_memories(topic, former):
         click.echo(line)
     for use in uses:
         why = f"  {use.why}" if use.why else ""

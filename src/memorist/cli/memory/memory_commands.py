@@ -13,7 +13,7 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from memorist.auto_memory.anchors import describe_anchor_changes, read_anchors
+from memorist.auto_memory.anchors import describe_anchor_changes, read_memory_anchors
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.memory_file import MemoryKind, Topic
 from memorist.auto_memory.memory_lint import lint_memory_folders
@@ -163,7 +163,7 @@ def memory_show_command(path: str, as_json: bool) -> None:
         topic, doubts = (
             (former.topic, ()) if former is not None else owner.read_with_suspicions(path)
         )
-        changes = owner.project_files.compare(read_anchors(topic))
+        changes = owner.project_files.compare(read_memory_anchors(topic))
         moved = describe_anchor_changes(changes, topic.verified_day)
         by = (
             KnownAuthors(owner.layout.team, DiskFiles())
@@ -189,13 +189,13 @@ def memory_show_command(path: str, as_json: bool) -> None:
                 "replaces": list(topic.provenance.replaces),
                 "superseded_by": former.successor if former is not None else "",
                 "gone": former is not None,
-                "anchors": [each.name for each in read_anchors(topic)],
+                "anchors": [each.name for each in read_memory_anchors(topic)],
                 "stale": {"changed": changes.changed, "gone": changes.missing},
             }
         )
         return
     click.echo(output.replace_invalid_utf8(topic.text()).rstrip("\n"))
-    for line in describe_succession(topic, former):
+    for line in describe_replaced_memories(topic, former):
         click.echo(f"memorist: {line}", err=True)
     if authors:
         last, *before = (f"{each['name']}, {each['at'][:16]} UTC" for each in authors)
@@ -210,7 +210,7 @@ def memory_show_command(path: str, as_json: bool) -> None:
         click.echo(f"memorist: it is not shown to a model: {doubt}", err=True)
 
 
-def describe_succession(topic: Topic, former: RemovedTopic | None) -> Iterator[str]:
+def describe_replaced_memories(topic: Topic, former: RemovedTopic | None) -> Iterator[str]:
     """Say what a memory came in place of, and what came in its place."""
     for path in topic.provenance.replaces:
         yield f"it replaces {path}: memorist memory show {path}"
