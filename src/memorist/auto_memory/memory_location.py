@@ -183,7 +183,7 @@ def list_reflog_digests(root: Path) -> list[str]:
     that of a copy. None for a folder that is no repository, or has no commit yet.
     """
     try:
-        with open_regular(root / ".git" / "logs" / "HEAD") as file:
+        with open_regular_file(root / ".git" / "logs" / "HEAD") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - _MAX_REFLOG_BYTES))
             lines = file.read(_MAX_REFLOG_BYTES).splitlines()

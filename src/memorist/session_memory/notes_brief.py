@@ -54,4 +54,4 @@ def render_conversation_brief(
             break
         chosen.append(piece)
     parts += reversed(chosen)
-    return truncate_end("\n\n".join(parts), BRIEF_TOKENS * 3)
+    return truncate_end("\n\n".join(parts), tokens * 3)
