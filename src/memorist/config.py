@@ -101,7 +101,7 @@ def _speed_layers(settings: Settings) -> list[SettingsLayer]:
         f"measured: the model reads {speed.read:,.0f} and writes {speed.written:,.1f} "
         f"tokens a second"
     )
-    return [SettingsLayer(name, module.derive_settings(speed))]
+    return [SettingsLayer(name, module.derive_settings_from_speed(speed))]
 
 
 def find_project_file(folder: Path, user_file: Path) -> Path | None:

@@ -93,7 +93,7 @@ def proxy_command(
         if tenancy.has_tenants
         else lambda: Memorist(settings=settings)
     )
-    listening = server.listen(chosen, token, tenancy)
+    listening = server.open_proxy_socket(chosen, token, tenancy)
     click.echo(f"memorist proxy at {format_server_address(listening)}")
     for each, url in chosen.upstreams.items():
         click.echo(f"  {each}: {url}")
