@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memorist.core.language_detection import stem_in_language
 from memorist.core.search_words import MAX_WORD_CHARS, extract_search_words
 from memorist.core.word_stems import MAX_STEM_LETTERS, stem_word
 from memorist.recall.lexical_score import SearchEntry
@@ -163,3 +166,25 @@ def test_one_letter_off(word: str, other: str, near: bool) -> None:
     """Left out, added, changed, or swapped with the next; in either direction."""
     assert is_one_letter_off(word, other) is near
     assert is_one_letter_off(other, word) is near
+
+
+@pytest.mark.covers("RC-3")
+def test_threads_that_stem_at_once_get_the_stems_of_one() -> None:
+    """A stemmer of Snowball works on one word at a time, and a wrong stem would be remembered."""
+    words = [
+        (word, "russian") for word in ("программирования", "коммиты", "настройками", "проверил")
+    ]
+    words += [
+        (word, "german") for word in ("Häuser", "verzeichnisse", "einstellungen", "prüfungen")
+    ]
+    uncached = stem_in_language.__wrapped__
+    alone = [uncached(*word) for word in words]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            rounds = list(pool.map(lambda _: [uncached(*word) for word in words], range(200)))
+    finally:
+        sys.setswitchinterval(interval)
+
+    assert all(found == alone for found in rounds)

@@ -130,14 +130,17 @@ def fold_word(word: str) -> str:
 @lru_cache(STEM_CACHE_SIZE)
 def stem_in_language(word: str, language: str) -> str:
     """Return the folded stem of a word of this language."""
-    stem = _load_stemmer(language)(word.lower())
+    find_stem = _make_stemmer(language)
+    stem = find_stem(word.lower())
     if language == "russian":  # takes an ending off `коммит` that it leaves on `коммиты`
-        stem = _load_stemmer(language)(stem)
+        stem = find_stem(stem)
     return fold_word(stem)
 
 
-@cache
-def _load_stemmer(language: str) -> Callable[[str], str]:
+def _make_stemmer(language: str) -> Callable[[str], str]:
+    """A stemmer for one caller: it keeps the word that it works on in itself, so that two threads
+    with one would spoil each other's stems, which are cached.
+    """
     stem: Callable[[str], str] = import_module("snowballstemmer").stemmer(language).stemWord
     return stem
 
