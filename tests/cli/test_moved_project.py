@@ -86,26 +86,3 @@ def test_sessions_follow_where_there_is_no_memory(
     assert "0 memories and 1 past session are" in done.stdout, done.output
     assert found_here() == ([], ["aaaa"])
     assert memorist("memory", "rebind", "../shopping", "--yes").exit_code == 1
-
-
-@pytest.mark.covers("AM-4")
-def test_the_users_word_and_what_waits_follow_into_a_place_that_has_memories(
-    shop: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """What the user stated there stays their word, and what waited for their yes waits here."""
-    (state,) = (tmp_path / "home").glob("projects/*shop*/memory-state")
-    (state / "inbox").mkdir(exist_ok=True)
-    (state / "inbox" / "p.json").write_text("{}")
-    shop.rename(moved := shop.with_name("store"))
-    monkeypatch.chdir(moved)
-    memorist("memory", "add", "Run ruff before each commit.")
-
-    assert memorist("memory", "rebind", str(shop), "--yes").exit_code == 0
-    listed = json.loads(memorist("memory", "list", "--json").stdout)["memories"]
-
-    assert {each["description"]: each["trust"] for each in listed} == {
-        "Use pnpm, never npm.": "reviewed",
-        "Run ruff before each commit.": "reviewed",
-    }
-    (now,) = (tmp_path / "home").glob("projects/*store*/memory-state")
-    assert (now / "inbox" / "p.json").read_text() == "{}"

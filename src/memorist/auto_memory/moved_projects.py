@@ -127,8 +127,6 @@ def rebind_memory(
         _move_folder(source.folder, target.folder)
     else:
         _record_move(files, target, root, old_root, now)
-        if source.inbox.exists():
-            _join_folders(source.inbox, target.inbox)
         _join_folders(source.folder, target.folder)
     _record_move(files, target, root, old_root, now)
     return target

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.memory_file import Trust
 from memorist.auto_memory.memory_location import locate_project_root
 from memorist.auto_memory.moved_projects import rebind_memory
-from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.cli import output
 from memorist.cli.memory.memory_commands import confirm_or_abort, open_project_memory
 from memorist.core.plural import pluralize
@@ -42,7 +38,6 @@ def memory_rebind_command(old: str, yes: bool) -> None:
                 "where the repository is"
             )
         confirm_or_abort(f"Take over what is known of {source} for {root}?", yes=yes)
-        stated = [each.path for each in engine.memory(source).headers() if each.trust in USER_TRUST]
         with open_rollout_store(engine.settings) as past:
             target = rebind_memory(
                 DiskFiles(),
@@ -54,18 +49,8 @@ def memory_rebind_command(old: str, yes: bool) -> None:
             )
             sessions = reassign_rollouts(past.state, source, root)
         reassign_sessions(engine.database(), source, root)
-        _keep_trust(memory, stated)
         memories = len(memory.headers())
     click.echo(
         f"{pluralize(memories, 'memory', 'memories')} and {pluralize(sessions, 'past session')} "
         f"are now known of {root}, in {target.folder}"
     )
-
-
-def _keep_trust(memory: AutoMemory, stated: Sequence[str]) -> None:
-    """Let what was the user's word at the old place be so in the new one, whose history does not
-    know who wrote it.
-    """
-    unknown = {each.path for each in memory.headers() if each.trust is Trust.UNKNOWN}
-    for path in unknown.intersection(stated):
-        memory.edit(path, memory.folder.read_topic(path).text())
