@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memorist.auto_memory.memory_file import MemoryKind
 from memorist.auto_memory.memory_manifest import MemoryHeader
@@ -20,7 +23,15 @@ from memorist.recall.memory_selection import (
 )
 from memorist.recall.project_question import is_question_without_request
 from memorist.recall.ranker import Ranker
-from memorist.recall.word_chance import chance_of_word, measure_evidence
+from memorist.recall.word_chance import (
+    DEVIATIONS,
+    MAX_CHANCE,
+    OTHER_ENTRIES,
+    OTHERS_OF_TOPIC,
+    EntryEvidence,
+    chance_of_word,
+    measure_evidence,
+)
 from memorist.settings import RecallSettings
 
 
@@ -66,6 +77,42 @@ def test_a_short_name_counts_and_common_words_do_not(tmp_path: Path) -> None:
     """`npm` alone says more than `use`, `in` and `this` together."""
     assert shown(tmp_path, "run npm install", PNPM) == [PNPM]
     assert shown(tmp_path, "use this in the new file", PNPM) == []
+
+
+@given(
+    holders=st.dictionaries(
+        st.sampled_from(["the", "branch", "git", "npm", "kubernetes", "deploy", "7", "zebra"]),
+        st.integers(0, 40),
+        min_size=1,
+    ),
+    entries=st.lists(st.tuples(st.integers(0, 90), st.integers(0, 255)), min_size=1, max_size=5),
+)
+def test_evidence_is_what_the_words_say_one_by_one(
+    holders: dict[str, int], entries: list[tuple[int, int]]
+) -> None:
+    """What is summed once for a length, or for all, is what each word says by itself."""
+    words = sorted(holders)
+    measure = EntryEvidence(
+        words, holders=holders, entries=40, longest=max(length for length, _ in entries)
+    ).measure
+    for length, chosen in entries:
+        matched = {word for at, word in enumerate(words) if chosen >> at & 1 and holders[word]}
+        chances = {
+            word: max(
+                chance_of_word(word, length),
+                min(
+                    (holders[word] - (word in matched) - OTHERS_OF_TOPIC) / (40 + OTHER_ENTRIES),
+                    MAX_CHANCE,
+                ),
+            )
+            for word in words
+        }
+        found = sum(-math.log(chances[word]) for word in matched)
+        mean = sum(-each * math.log(each) for each in chances.values())
+        variance = sum(each * (1 - each) * math.log(each) ** 2 for each in chances.values())
+        assert measure(matched, length) == pytest.approx(
+            found - mean - DEVIATIONS * math.sqrt(variance)
+        )
 
 
 def test_a_long_message_needs_more() -> None:

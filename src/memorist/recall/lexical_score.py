@@ -513,7 +513,12 @@ class QueryCoverage:
 
     def measure(self, number: int) -> tuple[float, tuple[str, ...]]:
         """Return the share of the words that the entry itself has, and these, rarest first."""
-        found = tuple(word for word, packed in self._postings if _has_posting(packed, number))
+        least = number << 8
+        found = tuple(
+            word
+            for word, packed in self._postings
+            if (at := bisect_left(packed, least)) < len(packed) and packed[at] >> 8 == number
+        )
         share = sum(self._rarities[word] for word in found) / self._whole if self._whole else 0.0
         return share, found
 
@@ -549,11 +554,6 @@ def _find_leaders(
 
 def _rarity(entries: int, count: int) -> float:
     return math.log(1 + max(0.5, count - entries + 0.5) / (entries + 0.5))
-
-
-def _has_posting(packed: array[int], number: int) -> bool:
-    at = bisect_left(packed, number << 8)
-    return at < len(packed) and packed[at] >> 8 == number
 
 
 def _select_postings(packed: array[int], numbers: frozenset[int]) -> Sequence[int]:

@@ -9,7 +9,8 @@ is taken off.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 
 from msgspec import Struct
@@ -155,53 +156,88 @@ def measure_evidence(
 
     `query_words` and `matched` are search keys, `entry_words` the entry's length.
     """
-    found, chance = _sum_surprise(
-        {word: chance_of_word(word, entry_words) for word in query_words}, matched
-    )
-    return found - chance.mean
+    chances = {word: chance_of_word(word, entry_words) for word in query_words}
+    found = sum(-math.log(chance) for word, chance in chances.items() if word in matched)
+    return found - _sum_chance((chance, 1) for chance in chances.values()).mean
 
 
-def measure_entry_evidence(
-    query_words: Collection[str],
-    matched: Collection[str],
-    entry_words: int,
-    *,
-    holders: Mapping[str, int],
-    entries: int,
-) -> float:
-    """Measure the same for one of a few hundred entries of one project, less
-    `DEVIATIONS` of what chance gives, which is much for a long query.
+class EntryEvidence:
+    """Measures the same for entries of a project of a few hundred, less `DEVIATIONS` of what chance
+    gives, which is much for a long query.
 
     `holders` says how many of the `entries` hold a word: one that many others hold too is the
-    project's language and says little for this entry.
+    project's language and says little for an entry. What chance gives is the same for all entries
+    of one length but for the words they have; none is longer than `longest`.
     """
-    chances = {}
-    for word in query_words:
-        others = holders.get(word, 0) - (word in matched) - OTHERS_OF_TOPIC
-        chances[word] = max(
-            chance_of_word(word, entry_words),
-            min(others / (entries + OTHER_ENTRIES), MAX_CHANCE),
+
+    def __init__(
+        self,
+        query_words: Collection[str],
+        *,
+        holders: Mapping[str, int],
+        entries: int,
+        longest: int,
+    ) -> None:
+        self._holders = holders
+        self._entries = entries
+        by_holders = list[float]()
+        self._by_length = Counter[tuple[float, float]]()
+        """Rate and share of holders of the other words, whose chance depends on the length."""
+        for word in query_words:
+            rate, share = _rate_of_word(word), self._share_of_others(word, is_matched=False)
+            if share >= _chance_by_rate(rate, longest):
+                by_holders.append(share)
+            else:
+                self._by_length[rate, max(share, _chance_by_rate(rate, 0))] += 1
+        self._constant = _sum_chance((chance, 1) for chance in by_holders)
+        self._sums: dict[int, _ChanceSurprise] = {}
+        """What chance gives by the length of an entry that has none of the words."""
+
+    def measure(self, matched: Collection[str], entry_words: int) -> float:
+        """The evidence for an entry with these of the query's words, in nats."""
+        unmatched = self._sums.get(entry_words)
+        if unmatched is None:
+            unmatched = self._sums[entry_words] = self._sum_unmatched(entry_words)
+        found, mean, variance = 0.0, unmatched.mean, unmatched.variance
+        for word in matched:
+            least = chance_of_word(word, entry_words)
+            chance = max(least, self._share_of_others(word, is_matched=True))
+            former = max(least, self._share_of_others(word, is_matched=False))
+            surprise = -math.log(chance)
+            found += surprise
+            if chance != former:
+                surprise_of_former = -math.log(former)
+                mean += chance * surprise - former * surprise_of_former
+                variance += chance * (1 - chance) * surprise**2
+                variance -= former * (1 - former) * surprise_of_former**2
+        return found - mean - DEVIATIONS * math.sqrt(max(0.0, variance))
+
+    def _share_of_others(self, word: str, *, is_matched: bool) -> float:
+        others = self._holders.get(word, 0) - is_matched - OTHERS_OF_TOPIC
+        return min(others / (self._entries + OTHER_ENTRIES), MAX_CHANCE)
+
+    def _sum_unmatched(self, entry_words: int) -> _ChanceSurprise:
+        varying = _sum_chance(
+            (max(_chance_by_rate(rate, entry_words), share), count)
+            for (rate, share), count in self._by_length.items()
         )
-    found, chance = _sum_surprise(chances, matched)
-    return found - chance.mean - DEVIATIONS * chance.spread
+        return _ChanceSurprise(
+            self._constant.mean + varying.mean, self._constant.variance + varying.variance
+        )
 
 
 class _ChanceSurprise(Struct, frozen=True):
-    """Mean and standard deviation, in nats, of what words say that match by chance."""
+    """Mean and variance of what words say that match by chance, in nats."""
 
     mean: float
-    spread: float
+    variance: float
 
 
-def _sum_surprise(
-    chances: Mapping[str, float], matched: Collection[str]
-) -> tuple[float, _ChanceSurprise]:
-    """Sum what the matched words say, and what chance gives."""
-    found = mean = variance = 0.0
-    for word, chance in chances.items():
+def _sum_chance(chances: Iterable[tuple[float, int]]) -> _ChanceSurprise:
+    """Sum what chance gives for words: each chance and the number of words that have it."""
+    mean = variance = 0.0
+    for chance, count in chances:
         surprise = -math.log(chance)
-        mean += chance * surprise
-        variance += chance * (1 - chance) * surprise * surprise
-        if word in matched:
-            found += surprise
-    return found, _ChanceSurprise(mean, math.sqrt(variance))
+        mean += count * chance * surprise
+        variance += count * chance * (1 - chance) * surprise * surprise
+    return _ChanceSurprise(mean, variance)
