@@ -20,7 +20,7 @@ from memorist.auto_memory.memory_manifest import (
     read_memory_header,
     render_manifest_line,
 )
-from memorist.core.utc_time import format_utc_timestamp
+from memorist.core.utc_time import format_utc_day, format_utc_timestamp
 from memorist.recall.memory_rendering import render_memory
 from memorist.recall.recall import load_recall_prompts
 from memorist.settings import AutoMemorySettings, RecallSettings
@@ -132,6 +132,12 @@ def test_a_clock_beyond_every_calendar_stops_nothing(
     assert [head.path for head in auto.headers()] == ["loom.md", "mill.md"]
     assert [each.paths[-1] for each in auto.folder.history.log()] == ["loom.md", "mill.md"]
     assert auto.undo().paths[-1] == "loom.md"
+
+
+@given(st.floats() | st.integers(-200_000, 200_000))
+def test_the_day_of_a_time_is_the_beginning_of_its_timestamp(at: float) -> None:
+    """Also outside the calendar, and on both sides of the epoch."""
+    assert format_utc_day(at) == format_utc_timestamp(at)[:10]
 
 
 @pytest.mark.covers("AM-3", "RC-4")

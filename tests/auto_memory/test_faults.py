@@ -20,13 +20,19 @@ from memorist.auto_memory.memory_file import MemoryKind
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.memory_index import MemoryUsage
 from memorist.auto_memory.memory_lint import lint_folder
+from memorist.auto_memory.user_memory import make_usage_source
 from memorist.errors import StoreError, WriteConflict
 from memorist.recall.memory_search import FolderSearch
 from memorist.settings import AutoMemorySettings, RecallSettings
 from memorist.store.database import PAUSE_SECONDS, open_database
 from memorist.store.disk_files import DiskFiles, to_store_error
 from memorist.store.home_layout import MemoryLayout
-from memorist.store.memory_uses import list_uses_of_memory, sum_memory_uses
+from memorist.store.memory_uses import (
+    MemoryUse,
+    list_uses_of_memory,
+    record_memory_uses,
+    sum_memory_uses,
+)
 from memorist.store.overlay_files import OverlayFiles
 from memorist.testing import FrozenClock, InMemoryFiles
 
@@ -165,6 +171,25 @@ def test_a_database_that_refuses_is_told_in_our_words_and_costs_no_memory(
     )
     put(folder, "a.md", memory("a"))
     assert folder.build_index().listed == ("a.md",)
+
+
+def test_a_memory_that_was_only_shown_counts_as_unused(where: MemoryLayout, tmp_path: Path) -> None:
+    """It stands where it stood, and is not sorted among the used ones at each look at the index: a
+    session is shown dozens.
+    """
+    database = open_database(tmp_path / "state.sqlite")
+    folder = str(where.folder)
+    record_memory_uses(
+        database,
+        folder,
+        [
+            MemoryUse(path="a.md", what="shown", session="s", at=7.0),
+            MemoryUse(path="b.md", what="shown", session="s", at=7.0),
+            MemoryUse(path="b.md", what="cited", session="s", at=8.0),
+        ],
+    )
+
+    assert make_usage_source(where, lambda: database)() == {"b.md": MemoryUsage(1, 8.0)}
 
 
 @pytest.mark.covers("SF-4", "FK-4")

@@ -495,19 +495,18 @@ class MemoryFolderReader:
     def _rank_headers(self, prefix: str) -> RankedHeaders:
         """Rank the memories of an index; sorted again only where a file changed."""
         scan = self._loaded_scan()
-        usage = self.read_usage() if scan.files else {}
-        uses = {
-            path.removeprefix(prefix): each
-            for path, each in usage.items()
-            if path.startswith(prefix)
-        }
         known = self._ranked.get(prefix)
         if known is None or known[0] is not scan:
             heads = select_index_headers(
                 (seen.head for seen in scan.files.values() if seen.head is not None), prefix
             )
-            known = self._ranked[prefix] = (scan, RankedHeaders(heads, uses))
-        known[1].usage = uses
+            known = self._ranked[prefix] = (scan, RankedHeaders(heads, {}))
+        usage = self.read_usage() if len(known[1]) else {}
+        known[1].usage = {
+            path.removeprefix(prefix): each
+            for path, each in usage.items()
+            if path.startswith(prefix)
+        }
         return known[1]
 
     def read_usage(self) -> Mapping[str, MemoryUsage]:

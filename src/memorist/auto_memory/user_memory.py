@@ -38,12 +38,15 @@ def open_user_memory(
 
 
 def make_usage_source(layout: MemoryLayout, database: Callable[[], Connection]) -> UsageSource:
-    """How often each memory of a folder was used, read from the database when it is asked."""
+    """How often each memory of a folder was used, read from the database when it is asked. One that
+    was only shown counts as unused, and is not in it: a prompt shows five, and few are ever used.
+    """
 
     def used() -> dict[str, MemoryUsage]:
         return {
             path: MemoryUsage(total.used, total.last)
             for path, total in sum_memory_uses(database(), str(layout.folder)).items()
+            if total.used
         }
 
     return used

@@ -5,7 +5,9 @@ that is off by ages, is never an error. Pure.
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import lru_cache
 
+_DAY_SECONDS = 86_400
 LATEST_SECOND = 253_402_300_799
 """The last second of the year 9999, the end of Python's calendar."""
 
@@ -30,4 +32,13 @@ def format_utc_minute(seconds: float) -> str:
 
 def format_utc_day(seconds: float | None) -> str:
     """Format as `2026-11-05`; empty outside the calendar, and for no time."""
-    return "" if seconds is None else format_utc_timestamp(seconds)[:10]
+    try:
+        return "" if seconds is None else _format_day(int(seconds) // _DAY_SECONDS)
+    except (OverflowError, ValueError):
+        return ""
+
+
+@lru_cache(maxsize=1_024)
+def _format_day(number: int) -> str:
+    """Format a day, counted from the epoch: an index has two hundred lines of a few days."""
+    return format_utc_timestamp(number * _DAY_SECONDS)[:10]
