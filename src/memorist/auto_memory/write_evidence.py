@@ -56,7 +56,7 @@ _SHOWN_TEXT = re.compile(
     r"|^\s*[\w./~-]+\.\w{1,5}\s*[:：]\s*$"
     r"|^\s*\[[a-z][\w-]*(?: for [^\]\n]{1,200})?\] result\s*:\s*$"
     r"|^\s*(?:please )?(?:implement|execute|carry out|follow) (?:the following|this) plan\s*[:：]\s*$"
-    r"|(?:工单|邮件|消息|评论|看一?下|看看)[^\n]{0,30}[:：]\s*$",
+    r"|(?:工单|邮件|消息|评论|看一?下|看看|티켓|이슈|메일|메시지|댓글|슬랙|문서|내용)[^\n]{0,30}[:：]\s*$",
     re.IGNORECASE,
 )
 """A line that shows something: what is below it in the message was not written by the user."""

@@ -17,6 +17,9 @@ def parse_word_list(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+WIDE_LETTERS = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
+"""Kana, Chinese characters and Hangul, inside a character class: one says what two Latin letters say."""
+
 STEM_LENGTH = 6
 """Letters of a word that count: inflections of a word coincide, without a stemmer."""
 

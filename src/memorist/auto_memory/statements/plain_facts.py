@@ -19,6 +19,7 @@ from memorist.auto_memory.statements.statement_filters import (
 from memorist.auto_memory.statements.statement_patterns import VERB, find_lead_in_end
 from memorist.auto_memory.statements.user_prose import MASK_CHARACTER, ProseSentence
 from memorist.core.lazy import lazy_pattern
+from memorist.core.text_analysis import WIDE_LETTERS
 
 PlainFact = Literal["particular", "vague"]
 """A fact that names something (a name, a number, a day, an address), or that names nothing."""
@@ -147,6 +148,10 @@ _JAPANESE = (
     r"(?:(?:うち|弊社|当社|我々|私たち|僕たち|私|僕|俺)(?:の[^。？?はが]{1,16})?|(?:この|本)?(?:プロジェクト|チーム)[^。？?はが]{0,10}|[^。？?はが]{0,10}(?:本番|ステージング|サーバー?|環境|データベース|(?-i:DB)|(?-i:CI)|デプロイ|"
     r"リリース|ドキュメント|ログ|バックエンド|フロントエンド|リポジトリ|予算|締め切り|締切|テスト|会議|定例))(?:では|は|が|も)、?(?P<said>[^。？?]{2,80}(?:です|だ|である|います|ています|てあります|あります|なります|なりました|します|しました))[。！]*$"
 )
+_KOREAN = (
+    r"(?:(?:우리|저희|제|내|본)\s?\S{0,12}|\S{0,10}(?:프로젝트|팀|회사|백엔드|프론트엔드|프런트엔드|데이터베이스|서버|환경|스테이징|운영|배포|로그|저장소|예산|마감|회의|문서|브랜치|(?-i:DB)|(?-i:CI)))(?:에서는|은|는|이|가)"
+    r"\s(?P<said>.{2,80}(?:입니다|이다|이야|야|예요|이에요|있어요?|있습니다|있다|씁니다|써요?|쓴다|합니다|해요?|한다|돌아갑니다|돌아가요?|돌아간다|됩니다|돼요?|된다))[.!]*$"
+)
 _LATIN_FORMS = tuple(
     lazy_pattern(form, re.IGNORECASE)
     for form in (
@@ -166,10 +171,10 @@ _LATIN_FORMS = tuple(
 )
 _AT_HAND = lazy_pattern(_ENGLISH_DEFINITE, re.IGNORECASE)
 _CYRILLIC_FORMS = tuple(lazy_pattern(form, re.IGNORECASE) for form in (_RUSSIAN, _RUSSIAN_CHANGE))
-_WIDE_FORMS = tuple(lazy_pattern(form, re.IGNORECASE) for form in (_CHINESE, _JAPANESE))
+_WIDE_FORMS = tuple(lazy_pattern(form, re.IGNORECASE) for form in (_CHINESE, _JAPANESE, _KOREAN))
 _REFUSAL = lazy_pattern(r"(?:no|nope|nein|non|não|нет|不|不对)\s*[,，.!:–—-]+\s*", re.IGNORECASE)
 """Begins a correction."""
-_WIDE = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff]")
+_WIDE = lazy_pattern(f"[{WIDE_LETTERS}]")
 _CYRILLIC = lazy_pattern(r"[\u0400-\u04ff]")
 _TROUBLE = lazy_pattern(
     r"\b(?:fail\w*|broke\w*|error\w*|bugs? (?:in|with|when|where)|crash\w*|wrong\w*|missing|slow\w*|stuck|blocked|blank|empty|weird\w*|flaky|timing out|times out|timeouts?|"
@@ -184,7 +189,8 @@ _TROUBLE = lazy_pattern(
     r"|\b(?:fall(?:a|an|ó|aron)|falh(?:a|am|ou|aram|ando)|ya no|não|desde (?:ayer|ontem|hoy|hoje)|hoy|hoje|ayer|ontem|mañana|amanhã|ahora mismo|debe(?:n|s|mos|ría\w*)?|deve(?:m|mos|ria\w*)?|hay que|puede(?:n|s|mos)?|pode(?:m|mos|ria\w*)?|quer(?:o|emos|em|ia\w*|er|ía\w*)|quier(?:o|e|en|es)|por favor|si|se (?!cham|encontr)\w+|lent[oa]|rot[oa]|quebrad[oa])\b"
     r"|\b(?:ошиб\w+|не|нет|упал\w*|пада\w+|слома\w+|сегодня|вчера|завтра|сейчас|надо|нужно|долж\w+|может|можно|хо(?:тим|чу)|пожалуйста|если|обсуждали|говорили|устали|проблем\w*|баг\w*)\b"
     r"|我(?:指|说|问|要|想)的是|我的意思|报错|错误|失败|崩溃|无法|不能|没有|问题|昨天|今天|明天|刚才|现在(?!用|是|改)|目前|怎么|什么|为什么|哪|吗|呢|应该|需要|可以|想|聊|帮|请|如果|吧(?:[，。！,.!\s]|$)|要|一下|慢|坏|缺|少了|这个(?!项目)|那个|这里|这次|这段|这行"
-    r"|エラー|失敗|落ち|動か(?:ない|ず)|できま|できない|ません|ない|バグ|おかしい|問題|昨日|今日|明日|さっき|今(?!は)|なぜ|どう|何|ですか|ますか|たい|べき|必要|かも|と思|もし|場合|この(?!プロジェクト|リポジトリ)|その|ここ|ました",
+    r"|エラー|失敗|落ち|動か(?:ない|ず)|できま|できない|ません|ない|バグ|おかしい|問題|昨日|今日|明日|さっき|今(?!は)|なぜ|どう|何|ですか|ますか|たい|べき|必要|かも|と思|もし|場合|この(?!プロジェクト|リポジトリ)|その|ここ|ました"
+    r"|에러|오류|실패|안 ?(?:되|돼|됩)|없|못|버그|느[려리]|깨[졌진]|멈[췄춰]|어제|오늘|내일|지금|현재|방금|왜|어떻게|뭐|무[엇슨]|싶|필요|같[아은]|이상|이거|그거|해야|주세요|줘",
     re.IGNORECASE,
 )
 """In trouble, of the moment, planned, supposed or asked for."""
@@ -204,7 +210,7 @@ _NAMED = (
 )
 _PARTICULAR = lazy_pattern(
     rf"\d|https?://|{MASK_CHARACTER}|[@€$£¥]|(?<=[\w,;(/] )(?!I\b|I['’])(?-i:[A-ZÄÖÜÉÀÁÍÓÚ][\w.+#/-]+)|\w\.(?:md|toml|ya?ml|json|io|com|net|org|dev|py|sh)\b|\b(?:{_NAMED})\b"
-    rf"|\b(?:{_DAY_OR_MONTH})\b|(?:(?<=[\u0400-\u04ff\u3040-\u30ff\u3400-\u9fff，、])|(?<=[\u0400-\u04ff\u3040-\u30ff\u3400-\u9fff，、] ))[A-Za-z][\w.+#-]+|\b(?-i:[A-Z]{{2,}})\b",
+    rf"|\b(?:{_DAY_OR_MONTH})\b|(?:(?<=[\u0400-\u04ff{WIDE_LETTERS}，、])|(?<=[\u0400-\u04ff{WIDE_LETTERS}，、] ))[A-Za-z][\w.+#-]+|\b(?-i:[A-Z]{{2,}})\b",
     re.IGNORECASE,
 )
 """A name, a number, a day, an address, a quotation."""

@@ -20,12 +20,12 @@ _QUESTION = lazy_pattern(
     |why|what|how|who|where|which|when\ (?:do|does|did|is|are|should)
     |isn['’]t|aren['’]t|don['’]t\ (?:you|we|i)|doesn['’]t|didn['’]t|wouldn['’]t|shouldn['’]t|couldn['’]t|if\ (?:we|i
     |it|the)|what\ if|suppose|imagine|maybe|perhaps|i\ wonder|i['’]m\ not\ sure
-    |not\ sure)\b|(?:吗|呢|么)[？?。]?$|^(?:为什么|怎么|要不要|是不是|是否|能不能|如果|假如|要是|也许|可能)|(?:怎么办|你觉得)""",
+    |not\ sure)\b|(?:吗|呢|么)[？?。]?$|^(?:为什么|怎么|要不要|是不是|是否|能不能|如果|假如|要是|也许|可能)|(?:怎么办|你觉得)|(?:(?<!니)까|까요|나요|인가요|는지\ ?\S*)[.]*$|^(?:만약|혹시|아마|왜|어떻게|뭐|무엇|언제|어디)""",
     re.IGNORECASE | re.VERBOSE,
 )
 _TAG = lazy_pattern(
     r"[\s,，]*(?:\b(?:ok|okay|k|please|pls|bitte|vale|d['’]accord|ок|ладно|хорошо|remember|got it|understood|verstanden|compris|"
-    r"entendido|понятно|понял[аи]?)|好吗|好不好|懂吗|明白吗|ね|(?:分|わ)かった)\s*[?？]+\s*$",
+    r"entendido|понятно|понял[аи]?)|알았지|알겠지|알겠어|오케이|好吗|好不好|懂吗|明白吗|ね|(?:分|わ)かった)\s*[?？]+\s*$",
     re.IGNORECASE,
 )
 """Asks for assent behind an order ("…, ok?"), which makes it no question."""
@@ -57,12 +57,14 @@ _REPORTED_SPEECH = PrefilteredPattern(
     r"\s?(?:que\b|:)|\b(?:según|segundo)\s(?:el|la|los|las|o|a|os|as)\b"
     r"|\b(?!(?:я|ты|мы|же|уже|ведь|тебе)\b)\w+\s(?:говорит|пишет|сказала?|написала?|советует|требует|утверждает)\b|\b(?:по\sсловам|согласно)\s"
     r"|によると|によれば|(?:から|より)の(?:メール|メッセージ|連絡|指示)|(?:さん|氏|上司|同僚|彼|彼女)(?:が|は)[^。]{0,60}と(?:言っ|書い|述べ)"
-    r"|と書いてあ|来(?:信|邮件)[:：]",
+    r"|と書いてあ|来(?:信|邮件)[:：]"
+    r"|(?:팀장|부장|대표|상사|사장|고객|동료|선배|매니저|문서|위키|가이드|블로그)[^.]{0,40}(?:라고|다고|자고|래요?|랍니다|적혀|쓰여|써 있)",
 )
 _NAMED_SECRET = lazy_pattern(
     r"\b(?:pass ?word|passwd|pass ?phrase|pin|api[ _-]?key|access[ _-]?key|secret(?: key)?|"
     r"token|credentials?)\b[^.]{0,30}?"
     r"(?:\bis\b|\bare\b|[:=])"
+    r"|(?:비밀번호|비번|암호)(?:는|은|가|:)"
     r"|(?:密码|口令|密钥|令牌)[^。]{0,10}?(?:是|为|[:：=])|\b(?:sk|ghp|gho|xox[abp]|AKIA)[-_A-Za-z0-9]{12,}",
     re.IGNORECASE,
 )

@@ -34,7 +34,7 @@ _ABOUT_USER = lazy_pattern(
     |call\ me|i\ (?:don['’]t|do\ not)\ (?:know|speak|understand)|i\ (?:speak|know|teach|study))\b|我(?:是|叫|用的是
     |在.{1,8}(?:工作|上班)|住|不太?(?:熟|懂|会))|叫我|称呼我|新手
     |^(?:ich\ (?:bin|arbeite|spreche|heiße)|je\ (?:suis|travaille|parle|m['’]appelle)|(?:yo\ )?(?:soy|trabajo|hablo|me\ llamo)
-    |(?:eu\ )?(?:sou|trabalho|falo)|meu\ nome|я\ (?:работаю|говорю|живу|—|-)|меня\ зовут)\b|^私は""",
+    |(?:eu\ )?(?:sou|trabalho|falo)|meu\ nome|я\ (?:работаю|говорю|живу|—|-)|меня\ зовут)\b|^私は|^(?:저는|나는|난|전|제\ |내\ )""",
     re.IGNORECASE | re.VERBOSE,
 )
 _ABOUT_PROJECT = lazy_pattern(
@@ -43,7 +43,7 @@ _ABOUT_PROJECT = lazy_pattern(
     |quarter|q[1-4]|owns?|owner|leads?|responsible|in\ charge
     |decided|agreed|settled|sign(?:s|ed)?\ off|legal|compliance|stakeholders?|customers?|budget|contract|audit|roadmap
     |release\ date|staging|password\ rotation|migrat(?:e|ing|ion)\ to|deprecat(?:e|ed|ing))\b|\bin\ may\b|\d{4}-\d\d-\d\d
-    |截止|上线|发布|决定|负责|之前必须|[月日]号?(?:之前|前)|下个?(?:季度|月|周)|迁移|商定|敲定|预算|合同""",
+    |截止|上线|发布|决定|负责|之前必须|[月日]号?(?:之前|前)|下个?(?:季度|月|周)|迁移|商定|敲定|预算|合同|마감|출시|결정했""",
     re.IGNORECASE | re.VERBOSE,
 )
 _WORKING_STYLE = lazy_pattern(
@@ -53,7 +53,7 @@ _WORKING_STYLE = lazy_pattern(
     r"|\b(?:immer|nie|niemals|bitte|nicht|keine?[nr]?|nur|verwende|nutze|antworte|schreibe?|toujours|jamais|ne|pas|utilise[rz]?|"
     r"réponds|écris|préfère|siempre|nunca|sempre|não|usa|usar|responde|responda|escribe|escreva|prefiero|prefiro|всегда|"
     r"никогда|не|только|используй|отвечай|пиши)\b|常に|必ず|いつも|ください|しないで|使わない|使う|答え"
-    r"|不要|别|必须|用|写|每次|都|回复|一律|总是|喜欢|风格|规则|测试|提交|缩进",
+    r"|不要|别|必须|用|写|每次|都|回复|一律|总是|喜欢|风格|规则|测试|提交|缩进|항상|절대|반드시|마세요|지 ?(?:마|말)|말고|사용|하세요|주세요|해줘|금지|답|써",
     re.IGNORECASE,
 )
 _DECISION_START = lazy_pattern(

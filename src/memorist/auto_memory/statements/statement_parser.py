@@ -20,6 +20,7 @@ from memorist.auto_memory.statements import (
     english_patterns,
     european_patterns,
     foreign_rule_patterns,
+    korean_patterns,
     plain_english_patterns,
 )
 from memorist.auto_memory.statements.introduced_lines import find_introduced_lines
@@ -73,11 +74,13 @@ _FORGETS = StatementPatternIndex(
     *english_patterns.ENGLISH_FORGET_PATTERNS,
     *chinese_patterns.CHINESE_FORGET_PATTERNS,
     *european_patterns.OTHER_FORGET_PATTERNS,
+    *korean_patterns.KOREAN_FORGET_PATTERNS,
 )
 _REMEMBERS = StatementPatternIndex(
     *english_patterns.ENGLISH_REMEMBER_PATTERNS,
     *chinese_patterns.CHINESE_REMEMBER_PATTERNS,
     *european_patterns.OTHER_REMEMBER_PATTERNS,
+    *korean_patterns.KOREAN_REMEMBER_PATTERNS,
 )
 _CORRECTIONS = StatementPatternIndex(
     *english_patterns.ENGLISH_CORRECTION_PATTERNS, *chinese_patterns.CHINESE_CORRECTION_PATTERNS
@@ -86,6 +89,7 @@ _RULES = StatementPatternIndex(
     *english_patterns.ENGLISH_RULE_PATTERNS,
     *chinese_patterns.CHINESE_RULE_PATTERNS,
     *european_patterns.OTHER_RULE_PATTERNS,
+    *korean_patterns.KOREAN_RULE_PATTERNS,
     *plain_english_patterns.PLAIN_PATTERNS,
 )
 
@@ -107,7 +111,8 @@ _RETRACTION = lazy_pattern(
     r"(?:(?:no|actually|ok|oh|wait|sorry|please)[\s,.!]*)*(?:(?:forget|scratch|don['’]?t remember|unremember) that|"
     r"(?:forget|scratch) what i (?:just )?said|vergiss (?:das|es) (?:wieder|bitte|lieber)|vergiss das|oublie (?:ça|cela)|"
     r"olvida eso|olvídalo|esque[cç][ae] isso|забудь(?:те)?(?: это| об этом)|忘掉(?:这个|那个|它|吧)|当我没说|"
-    r"(?:今の|それ)は忘れて(?:ください|下さい)?)(?: again| please| bitte)?[\s.!。！]*",
+    r"(?:今の|それ)は忘れて(?:ください|下さい)?|(?:아니,? |아,? )?(?:그거|그건|그 말은?|방금 (?:한 )?(?:말|거|건|얘기)(?:은|는)?) ?(?:그냥 |다시 )?"
+    r"(?:잊어|취소|없던 (?:걸|일)로)\S*(?: (?:줘|주세요|버려|해줘|하자))?)(?: again| please| bitte)?[\s.!。！]*",
     re.IGNORECASE,
 )
 """A whole message that takes back what was just said."""

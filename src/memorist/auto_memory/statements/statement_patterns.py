@@ -175,8 +175,9 @@ _FORMER_ORDER = lazy_pattern(
     re.IGNORECASE,
 )
 """The user quotes an order of their own: what follows is their word."""
-_LEAD_IN_CHINESE = lazy_pattern(
-    r"(?:(?:注意|备注|メモ)(?=[：:])|好的?|可以|行|嗯|对了|另外|还有|顺便|顺便说一下|谢谢|那|请|麻烦|麻烦你|你|最后|然后)[，,。！!、：:\s]*(?=\S)"
+_LEAD_IN_WIDE = lazy_pattern(
+    r"(?:(?:注意|备注|メモ)(?=[：:])|好的?|可以|行|嗯|对了|另外|还有|顺便|顺便说一下|谢谢|那|请|麻烦|麻烦你|你|最后|然后|(?:네|넵|예|응|어|아|음|아니|아니요|아뇨|좋아요?|좋습니다|고마워요?|감사합니다|"
+    r"그리고|그런데|근데|참고로|참|자|미안|죄송|잠깐|제발)(?=[\s,.!~]))[，,。！!、：:.~\s]*(?=\S)"
 )
 
 
@@ -188,8 +189,8 @@ def find_lead_in_end(text: str) -> int:
         match = lead_in.match(text, at)
         if match and match.end() < len(text):
             at = match.end()
-    chinese = _LEAD_IN_CHINESE.match(text, at)
-    while chinese:
-        at = chinese.end()
-        chinese = _LEAD_IN_CHINESE.match(text, at)
+    wide = _LEAD_IN_WIDE.match(text, at)
+    while wide:
+        at = wide.end()
+        wide = _LEAD_IN_WIDE.match(text, at)
     return at

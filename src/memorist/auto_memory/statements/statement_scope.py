@@ -16,14 +16,14 @@ _EVERY_PROJECT = lazy_pattern(
     |workspaces?)|\bwhatever\ (?:the\ )?project|\b(?:in|bei)\ (?:jedem|allen?(?:\ meinen)?)\ (?:projekte?n?|repos?)\b|\bdans\ (?:tous\ mes|tous\ les
     |chaque)\ (?:projets?|dépôts?)|\ben\ (?:todos\ (?:mis|los)|cada|cualquier)\ (?:proyectos?|repos?|repositorios?)|\bem\ (?:todos\ os\ (?:meus\ )?
     |cada\ |qualquer\ )(?:projetos?|reposit[óo]rios?)|во\ всех\ (?:моих\ )?(?:проектах|репозиториях)|в\ каждом\ проекте
-    |(?:所有|每个|任何)(?:的)?(?:项目|仓库)|(?:すべて|全て|全部|どの)の?(?:プロジェクト|リポジトリ)""",
+    |(?:所有|每个|任何)(?:的)?(?:项目|仓库)|(?:すべて|全て|全部|どの)の?(?:プロジェクト|リポジトリ)|모든\ (?:프로젝트|저장소|레포)""",
     re.IGNORECASE | re.VERBOSE,
 )
 _HERE = lazy_pattern(
     r"""\b(?:this|these|that|here|we|we['’]re|us|our|ours|team['’]s)\b|\bthe\ (?:repo|project|codebase|code|docs?|readme|api|app|site|ui|file|tests?
     |commit|pr|issue|ticket|changelog)\b|\b(?:commits?|comments?|docstrings?|identifiers?|filenames?|changelog|readme|tests?|code|pull\ requests?
     |prs?|issues?|tickets?)\b|\b(?:hier|dieses?[mnrs]?|unser\w*|wir|ici|ce|cet|cette|nos|notre|nous|aquí|este|esta|nuestr[oa]s?|aqui|nosso|nossa
-    |neste|nesta)\b|здесь|этом|этот|наш\w*|\bмы\b|这里|这个|本项目|我们|ここ|この|我が|`|[\w-]+/[\w-]+|\w\.(?:py|js|ts|go|rs|md|java|rb|sh)\b""",
+    |neste|nesta)\b|здесь|этом|этот|наш\w*|\bмы\b|这里|这个|本项目|我们|ここ|この|我が|여기|우리|저희|이\ (?:프로젝트|저장소|레포)|주석|커밋|문서|`|[\w-]+/[\w-]+|\w\.(?:py|js|ts|go|rs|md|java|rb|sh)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 _LANGUAGE = (
@@ -44,7 +44,7 @@ _ADDRESS = lazy_pattern(
     |^(?:siempre\ )?(?:responde|contesta|habla|respóndeme|contéstame|háblame)\b.{{0,20}}\ben\ (?:espa|ingl|alem|franc|port|ital|rus|chin|jap)\w+|^llámame\b
     |^(?:sempre\ )?(?:responda|responde|fale|fala)\b.{{0,20}}\bem\ (?:port|ingl|espa|alem|franc|ital|russ|chin|jap)\w+|^me\ chame\ de\b
     |^(?:всегда\ )?(?:отвечай|говори|пиши|общайся)(?:те|тесь)?(?:\ (?:мне|нам|всегда|только|со\ мной|пожалуйста))*\ (?:по-\w+|на\ \w+(?:ском|цком)(?:\ языке)?\b)|^(?:называй|зови)(?:те)?\ меня|(?:用|使用).{{1,4}}[语文](?:来)?(?:回答|回复|交流)
-    |(?:请|以后)?(?:都|一律)?(?:叫|称呼)我|[一-龥ァ-ヶ]{{1,5}}語で(?:答え|回答|返答|話)""",
+    |(?:请|以后)?(?:都|一律)?(?:叫|称呼)我|[一-龥ァ-ヶ]{{1,5}}語で(?:答え|回答|返答|話)|^(?:항상\ |앞으로는?\ |무조건\ |\S*답\S*은\ )*(?:한국어|한글|영어|일본어|중국어|존댓말|반말)(?:로만?|으로만?)\ ?(?:답|대답|응답|말|대화|설명)""",
     re.IGNORECASE | re.VERBOSE,
 )
 """In which language the user wants to be answered, and how called."""
@@ -73,6 +73,7 @@ _SELF = lazy_pattern(
     |ich\ (?:bin|heiße|wohne|arbeite\ als|spreche)\b|mein\ name\ ist\b|je\ (?:suis|m['’]appelle|parle|travaille\ comme)\b|(?:yo\ )?soy\b|me\ llamo\b|vivo\ en\b
     |(?:eu\ )?sou\b|me\ chamo\b|moro\ em\b|меня\ зовут|я\ (?:—\ )?(?:разработчик|программист|инженер|работаю|живу|использую)|我(?:是(?:一?名|一?个)?.{{1,14}}(?:工程师
     |开发者?|程序员|负责人|学生|设计师|经理|新手)|叫|住在|的名字)|(?:私は|僕は|俺は).{{1,16}}(?:エンジニア|開発者|プログラマ|学生|担当|デザイナー)
+    |(?:저는|나는|난|전)\ .{{0,20}}(?:개발자|엔지니어|디자이너|기획자|학생|리드|팀장|매니저)(?:입니다|이에요|예요|야|이야|다)
     )""",
     re.IGNORECASE | re.VERBOSE,
 )

@@ -40,7 +40,8 @@ _LASTING_WORDS = lazy_pattern(
     r"|\b(?:siempre|nunca|no|sin|cada|tod[oa]s?|solo|sólo|cuando|antes|en (?:español|inglés))\b"
     r"|\b(?:sempre|não|sem|apenas|somente|quando|em (?:português|inglês))\b"
     r"|\b(?:всегда|никогда|не|без|кажд\w+|все\w*|только|если|когда|перед)\b"
-    r"|以后|今后|永远|总是|一律|每|都|不要|别|不|必须|所有|只|统一|用.{0,4}[文语]|常に|必ず|いつも|毎|すべて|全て|ない|前に|だけ|語で",
+    r"|以后|今后|永远|总是|一律|每|都|不要|别|不|必须|所有|只|统一|用.{0,4}[文语]|常に|必ず|いつも|毎|すべて|全て|ない|前に|だけ|語で"
+    r"|항상|절대|반드시|앞으로|매번|마다|모든|말고|지 ?(?:마|말)|금지|때|전에|어로",
     re.IGNORECASE,
 )
 """Conditions, negations and words for all of a kind, in the languages of the statement patterns."""
@@ -54,7 +55,8 @@ _ASKS_FOR_DEED = lazy_pattern(
     r"añade|agrega|adicion[ae]|elimina|remov[ae]|renombra|muestra|mostr[ae]|explica|explique|crea|cri[ae]|implement[ae])\b"
     r"|(?:пожалуйста,? )?(?:можешь|исправь|почини|добавь|удали|переименуй|покажи|объясни|создай|реализуй)(?:те)?\b"
     r"|(?:帮我|把)?(?:修复|修一?下|改一?下|加一?下|添加|删除|实现|看一?下|重命名|解释)|帮我|把"
-    r"|.*(?:を|に)[^。]{0,8}(?:修正|直し|追加|削除|実装|変更|説明|作成)(?:して|て)(?:ください|下さい|くれ)?[。.]*$",
+    r"|.*(?:を|に)[^。]{0,8}(?:修正|直し|追加|削除|実装|変更|説明|作成)(?:して|て)(?:ください|下さい|くれ)?[。.]*$"
+    r"|.*(?:고쳐|수정해|추가해|삭제해|만들어|설명해|알려|바꿔|봐) ?(?:줘|주세요)\S*[.!]*$",
     re.IGNORECASE,
 )
 """The beginning of a request for a deed that is mostly done once."""

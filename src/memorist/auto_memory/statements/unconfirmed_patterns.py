@@ -6,6 +6,7 @@ English first, then German, French, Spanish, Portuguese, Russian, Chinese and Ja
 from __future__ import annotations
 
 from memorist.auto_memory.statements.correction_patterns import CORRECTIONS
+from memorist.auto_memory.statements.korean_patterns import KOREAN_WAITING
 from memorist.auto_memory.statements.plain_english_patterns import (
     MOMENT,
     NOT_NAMED,
@@ -667,5 +668,6 @@ UNCONFIRMED_PATTERNS = (
     *TOOL_CHOICES,
     *HOUSE_RULES,
     *PREFERENCES,
+    *KOREAN_WAITING,
 )
 """Probably meant to last: waits in the inbox."""

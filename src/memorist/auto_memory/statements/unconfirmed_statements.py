@@ -46,13 +46,14 @@ from memorist.auto_memory.statements.user_prose import (
 from memorist.auto_memory.statements.written_rule_score import split_words
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin
+from memorist.core.text_analysis import WIDE_LETTERS
 
 MIN_WAITING_CHARS = 16
 """Characters of the shortest sentence that waits by its score alone: less is a fragment. A Chinese or
 Japanese one counts as two.
 """
 
-_WIDE = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff]")
+_WIDE = lazy_pattern(f"[{WIDE_LETTERS}]")
 
 NEVER_WAITS = -99.0
 """The score of a sentence that is no statement, whatever its words."""
@@ -207,7 +208,13 @@ def _score_waiting(sentence: ProseSentence, typed: str, reply_before: str) -> fl
     return _score_by_model(sentence, typed, reply_before)
 
 
+_HANGUL = lazy_pattern("[\uac00-\ud7a3]")
+
+
 def _score_by_model(sentence: ProseSentence, typed: str, reply_before: str) -> float:
+    """No model was fitted on Korean: there the patterns alone decide."""
+    if _HANGUL.search(sentence.masked):
+        return NEVER_WAITS
     score = score_conversation_sentence(sentence, typed)
     if is_english(split_words(sentence)):
         return max(score_unconfirmed_sentence(sentence, typed, reply_before), score)

@@ -18,6 +18,7 @@ from memorist.auto_memory.statements.required_words import PrefilteredPattern
 from memorist.auto_memory.statements.statement_patterns import NEGATION, VERB
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock
+from memorist.core.text_analysis import WIDE_LETTERS
 from memorist.formats.host_markup import strip_host_markup
 from memorist.safety.secrets import redact
 
@@ -56,10 +57,10 @@ _PRINTED_LINE = lazy_pattern(
 what was printed follows, up to an empty line.
 """
 _ROW = lazy_pattern(
-    r"\s*(?:[^\s,;\u3040-\u30ff\u3400-\u9fff]{1,40}(?:,[^\s,;]{1,40},|;)\S|[^\t\n]{1,60}\t\S|\S{1,12}\s+\|\s\S)"
+    rf"\s*(?:[^\s,;{WIDE_LETTERS}]{{1,40}}(?:,[^\s,;]{{1,40}},|;)\S|[^\t\n]{{1,60}}\t\S|\S{{1,12}}\s+\|\s\S)"
 )
-"""A row of a table. A field with Chinese or Japanese begins none: who types `,` instead of `，` there
-writes a sentence.
+"""A row of a table. A field with Chinese, Japanese or Korean begins none: who types `,` there writes a
+sentence.
 """
 _TYPED_ROW = lazy_pattern(
     rf"\s*(?:(?i:ok(?:ay)?|yes|no|sure|and|also|hey|hi|please|remember|reminder|rules?|note|important|always|never|{NEGATION}|"
@@ -103,7 +104,7 @@ _TEXT_JOB = PrefilteredPattern(
     r"|\bshould (?:we|i) (?:accept|adopt|follow|sign)\b|\bwhat(?:['’]s| is) wrong (?:with|in)\b|\bwhat (?:does|do) (?:this|that|it|these) (?:mean|say)\b"
     r"|^you are (?:now )?(?:an?|the) (?:[\w-]+ ){0,4}(?:sub-?agent|agent|assistant|bot)\b"
     r"|\bübersetz\w*|\bfass\w* .{0,30}zusammen|\bformulier\w* .{0,20}um\b|\b(?:darauf|hierauf) (?:antworten|reagieren)|\btradui(?:s|t|re|sez)\b|\brésume[zr]?\b"
-    r"|\breformule[zr]?\b|\btraduc(?:e|ir|elo)\b|\btradu(?:z|za|zir|zca)\b|\bresum[ae] (?:est[aeo]s?|el|las?|los?|os?|as?|isso|isto|ess[ae]s?)\b|\breformula\b|переведи|перескажи|перефразируй|翻译|翻譯|润色|改写|校对|翻訳|要約|言い換え|校正|添削|返信を",
+    r"|\breformule[zr]?\b|\btraduc(?:e|ir|elo)\b|\btradu(?:z|za|zir|zca)\b|\bresum[ae] (?:est[aeo]s?|el|las?|los?|os?|as?|isso|isto|ess[ae]s?)\b|\breformula\b|переведи|перескажи|перефразируй|翻译|翻譯|润色|改写|校对|翻訳|要約|言い換え|校正|添削|返信を|번역해|요약해|교정해|다듬어",
 )
 _GREETING = lazy_pattern(
     r"^[ \t]*(?:(?:dear|hi|hello|hey|hallo|liebe[rs]?|sehr geehrte|guten \w+|bonjour|cher|chère|hola|estimad\w+|buenos|olá|prezad\w+|caro|здравствуйте|"
@@ -154,7 +155,7 @@ _PASTE_ANNOUNCEMENT = PrefilteredPattern(
     r"|email|spec|plan|prompt"
     r"|template|transcript|agent|poem|lyrics|text|translate|quote|article)\b[^\n]{0,60}:\s*$|"
     r"(?:如下|原文|日志|报错|文档"
-    r"|翻译)[^\n]{0,20}[：:]\s*$"
+    r"|翻译|티켓|메일|메시지|댓글|슬랙|원문|로그|내용)[^\n]{0,20}[：:]\s*$"
     r"|message from (?:another|an|the other) (?:agent|bot)"
     rf"|^\s*(?:here(?:['’]s| is| are)|attached (?:is|are)|this is) (?:the|my|our|a|an|their|his|her) (?:[\w-]+ ){{0,3}}?{_TEXT_NOUN}\b[^\n]{{0,40}}$"
     r"|^\s*(?:answered|asked|edited|posted|replied|commented)\b[^\n]{0,24}\d[^\n]{0,24}$",
