@@ -55,6 +55,25 @@ from memorist.settings import Settings
         ("使用 npm", "我们从 npm 换成了 pnpm"),
         ("npmを使ってください", "npmを使わないで"),
         ("всегда используй npm", "мы перешли с npm на pnpm"),
+        ("Nutze immer pnpm", "ab jetzt nehmen wir bun"),
+        ("wir verwenden immer yarn", "wir sind auf bun umgestiegen"),
+        ("Schreibe Kommentare immer auf Deutsch", "ab jetzt Kommentare auf Englisch"),
+        ("utilise toujours yarn", "on passe à bun"),
+        ("siempre usa yarn", "a partir de ahora usamos bun"),
+        ("всегда используй pnpm", "отныне только bun"),
+        ("мы всегда используем yarn", "мы перешли на bun"),
+        ("всегда пиши комментарии на русском", "комментарии на английском"),
+        ("以后都用 pnpm", "从现在开始用 bun"),
+        ("注释一律用中文", "注释都写英文"),
+        ("缩进用 tab", "缩进用空格"),
+        ("常にyarnを使って", "これからはbunを使ってください"),
+        ("常にyarnを使って", "bunに切り替えました"),
+        ("always use tabs", "ab jetzt Leerzeichen"),
+        ("항상 npm 써", "npm 말고 pnpm 써"),
+        ("항상 pnpm을 사용해", "이제부터 bun으로 가자"),
+        ("npm을 항상 쓴다", "더 이상 npm을 사용하지 않습니다"),
+        ("절대 npm 쓰지 마", "항상 npm 사용해"),
+        ("주석은 항상 한국어로 작성해줘", "주석은 영어로 작성해줘"),
     ],
 )
 def test_the_opposite_is_seen(known: str, said: str) -> None:
@@ -86,6 +105,13 @@ def test_the_opposite_is_seen(known: str, said: str) -> None:
         ("room 5 has 3 seats", "room 6 has 3 seats"),
         ("server 2 listens on 8080", "server 3 listens on 8080"),
         ("step 3 of the release takes 5 minutes", "step 4 of the release takes 5 minutes"),
+        ("Kommentare auf Englisch", "antworte auf Deutsch"),
+        ("注释用英文", "回复用中文"),
+        ("das Frontend läuft auf bun", "das Backend läuft auf pnpm"),
+        ("测试环境用 npm", "我们用 pnpm"),
+        ("문서에는 npm을 써", "pnpm을 써"),
+        ("main에 푸시하지 마", "develop에 푸시해"),
+        ("npm 토큰은 1password에 있어", "npm에서 pnpm으로 갈아탔어"),
     ],
 )
 def test_an_unrelated_memory_is_left_alone(known: str, said: str) -> None:
@@ -245,17 +271,17 @@ async def test_the_opposite_takes_the_place_of_a_memory_and_the_history_keeps_bo
 ANSWERS = (
     "Antworte immer auf Deutsch|answer in German|Réponds-moi toujours en allemand|"
     "Responde siempre en alemán|Responda sempre em alemão|Отвечай всегда по-немецки|"
-    "请始终用德语回答|常にドイツ語で答えてください"
+    "请始终用德语回答|常にドイツ語で答えてください|항상 독일어로 답변해줘"
 )
 OTHER_ANSWERS = (
     "Antworte auf Chinesisch|answer in Chinese|Réponds en chinois|Responde en chino|"
-    "Responda em chinês|Отвечай на китайском языке|请用中文回答我|中国語で回答してください"
+    "Responda em chinês|Отвечай на китайском языке|请用中文回答我|中国語で回答してください|중국어로 답변해"
 )
 
 
 @pytest.mark.parametrize("known", [*ANSWERS.split("|")])
 @pytest.mark.parametrize("said", [*OTHER_ANSWERS.split("|")])
-def test_the_language_of_answers_is_one_choice_in_eight_languages(known: str, said: str) -> None:
+def test_the_language_of_answers_is_one_choice_in_nine_languages(known: str, said: str) -> None:
     """Whatever language it is said in, another one is the opposite, and is found among many."""
     assert compare_statements(said, known) is StatementRelation.OPPOSITE
     assert find_near(said, known)

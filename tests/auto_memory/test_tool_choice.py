@@ -55,6 +55,16 @@ def test_an_order_that_the_user_quotes_of_themselves_is_their_word() -> None:
     assert [each for each in _split(OTHERS_ORDERS) if _is_noticed(each)] == []
 
 
+def test_one_word_is_enough_behind_a_word_that_says_from_now_on() -> None:
+    """Kept, as a whole: the tool alone would say nothing."""
+    for text in _split(
+        "from now on bun|ab jetzt bun|désormais bun|a partir de ahora bun|отныне только bun|теперь только пробелы"
+    ):
+        message = Message(id="m", role="user", blocks=(TextBlock(text),), origin=Origin.USER)
+        (found,) = find_statements(message)
+        assert found.text == text
+
+
 def test_an_answer_with_the_same_words_is_left_alone() -> None:
     """What answers one question is no choice of a tool."""
     assert [each for each in _split(ANSWERS) if _is_noticed(each)] == []

@@ -111,6 +111,9 @@ _GROUP_NOUNS: dict[str, frozenset[str]] = {
     "pytest": frozenset({"test", "runner", "framework"}),
     "prettier": frozenset({"format", "formatter", "formatting"}),
     "black": frozenset({"format", "formatter", "formatting"}),
+    "german": frozenset(
+        {"write", "schreib", "schreibe", "écris", "écrivez", "escribe", "escreva", "пиши", "写"}
+    ),
     "short": frozenset({"answer", "reply", "response"}),
 }
 """What a choice is about, by one of its alternatives: words that two choices need not share."""
@@ -443,12 +446,14 @@ class _SayingText:
         self._starts = [*accumulate((len(each.folded) + 1 for each in sayings), initial=0)]
 
     def find(self, word: str) -> Iterator[_Saying]:
-        """Those that hold a word with this beginning, each once."""
+        """Those that hold a word with this beginning, each once; a letter that is not ASCII, such
+        as a kana, ends the word before.
+        """
         text, starts = self._text, self._starts
         begins_word = word[0].isascii() and word[0].isalnum()
         at = text.find(word)
         while at >= 0:
-            if begins_word and at and text[at - 1].isalnum():
+            if begins_word and at and text[at - 1].isascii() and text[at - 1].isalnum():
                 at = text.find(word, at + 1)
                 continue
             line = bisect_right(starts, at) - 1
@@ -582,13 +587,14 @@ def _describe_opposed(stance: Stance) -> OpposedClauseCriteria:
 def _list_marks(words: Iterable[str], group: frozenset[str] = frozenset()) -> Marks:
     """The longest first: a long word is rare, and to count each would read all texts for each."""
     marks: list[tuple[str, ...]] = [
-        (word, *(_list_foreign({"answer"}) if "answer".startswith(word) else ()))
+        (word, *_list_foreign([each for each in _TRANSLATED if each.startswith(word)]))
         for word in sorted(words)
     ]
     marks += [(*group, *_list_foreign(group))] if group else []
     return sorted(marks, key=lambda each: min(map(len, each)), reverse=True)
 
 
+_TRANSLATED = frozenset(ONE_WORD_FOR.values())
 _SPARE_WORDS = 4
 """Words that a text may have beyond twice those of one that says the same in the same words:
 articles, politeness and negations count for nothing there.

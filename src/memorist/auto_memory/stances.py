@@ -42,27 +42,36 @@ correct; a pair that is missing here is two memories instead of one.
 ONE_WORD_FOR: dict[str, str] = {
     foreign: word
     for word, line in {
-        "german": "deutsch|allemand|alemán|alemão|немецки|немецком|德语|德文|ドイツ語",
-        "english": "englisch|anglais|inglés|inglês|английски|английском|英文|英语|英語",
+        "german": "deutsch|allemand|alemán|alemão|немецки|немецком|德语|德文|ドイツ語|독일어",
+        "english": "englisch|anglais|inglés|inglês|английски|английском|英文|英语|英語|영어|영문",
         "french": "französisch|français|francés|francês|французски|французском|法语|法文"
-        "|フランス語",
-        "spanish": "spanisch|espagnol|español|espanhol|испански|испанском|西班牙语|スペイン語",
-        "chinese": "chinesisch|chinois|chino|chinês|китайски|китайском|中文|汉语|中国語",
-        "japanese": "japanisch|japonais|japonés|japonês|японски|японском|日语|日文|日本語",
+        "|フランス語|프랑스어",
+        "spanish": "spanisch|espagnol|español|espanhol|испански|испанском|西班牙语"
+        "|スペイン語|스페인어",
+        "chinese": "chinesisch|chinois|chino|chinês|китайски|китайском|中文|汉语|中国語|중국어",
+        "japanese": "japanisch|japonais|japonés|japonês|японски|японском|日语|日文|日本語|일본어",
         "portuguese": "portugiesisch|portugais|portugués|português|португальски|португальском"
-        "|葡萄牙语|ポルトガル語",
-        "russian": "russisch|russe|ruso|russo|русски|русском|俄语|俄文|ロシア語",
+        "|葡萄牙语|ポルトガル語|포르투갈어",
+        "russian": "russisch|russe|ruso|russo|русски|русском|俄语|俄文|ロシア語|러시아어",
         "answer": "reply|respond|antworte|antworten|antwortest|réponds|répondez|répondre|responde|"
         "responder|responda|respóndeme|respondas|respondes|отвечай|отвечайте|отвечать|回答|回复|答复|回應|答えて|"
-        "答える|返答|返信",
+        "答える|返答|返信|답변|대답|응답",
+        "korean": "koreanisch|coréen|coreano|корейски|корейском|韩语|韩文|韓国語|한국어|한글",
+        "comment": "kommentar|kommentare|commentaire|commentaires|comentario|comentarios"
+        "|comentário|comentários|комментарий|комментарии|注释|コメント|주석",
+        "indent": "einrückung|отступ|отступы|缩进|インデント|들여쓰기",
+        "space": "leerzeichen|espace|espaces|espacios|espaços|пробел|пробелы|пробелами|空格"
+        "|スペース|스페이스|공백",
+        "tab": "tabulatoren|tabulations|tabulaciones|таб|табы|табами|制表符|タブ|탭",
     }.items()
     for foreign in line.split("|")
 }
-"""The languages and `answer` in the eight languages that are read: `antworte auf Deutsch` and
-`answer in Chinese` choose for the same thing.
+"""The languages, `answer`, and what else is chosen, in the nine languages that are read: `antworte
+auf Deutsch` and `answer in Chinese` choose for the same thing.
 """
+_CJK = r"\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3"
 _CJK_WORD = lazy_pattern(
-    rf"(?:{'|'.join(word for word in ONE_WORD_FOR if re.match('[぀-鿿]', word))})我?"
+    rf"(?:{'|'.join(word for word in ONE_WORD_FOR if re.match(f'[{_CJK}]', word))})我?"
 )
 _POLITE_PART = lazy_pattern(r"\Aпо-|-(?:moi|me|nous)\Z")
 
@@ -100,11 +109,13 @@ _CLAUSE_BREAK = lazy_pattern(
     rf"|\s+(?:but|and|then|und|sondern|aber|et|mais|y|pero|e|mas|и|но)\s+(?={_OPENING}\b)"
     r"|\s+(?=(?:instead of|rather than|not|never|statt|anstatt|au lieu de|en vez de|en lugar de|"
     r"em vez de|вместо)\b)"
-    r"|(?=而不是)",
+    r"|(?=而不是)|(?<=말고)\s+|(?<=대신)에?\s+",
     re.IGNORECASE,
 )
 _NEGATION = lazy_pattern(
-    rf"\b{_NEGATIVE}\b|不要|别|不用|不再|禁止|勿|而不是|ない(?:で|こと)?|禁止", re.IGNORECASE
+    rf"\b{_NEGATIVE}\b|不要|别|不用|不再|禁止|勿|而不是|ない(?:で|こと)?|禁止"
+    r"|(?:쓰|사용하|하)?지 ?(?:말|마|않)[가-힣]*|말고|대신에?|금지|(?<![가-힣])안 (?=[가-힣])",
+    re.IGNORECASE,
 )
 _VALUE = lazy_pattern(
     r"(?:\b(?:is|are|be|on|at|to|use|uses|using|of|ist|sind|auf|est|es|são|на)\b|=|[是用])"
@@ -112,8 +123,20 @@ _VALUE = lazy_pattern(
     re.IGNORECASE,
 )
 _DROPPED_CJK = lazy_pattern(
-    r"请|总是|始终|一律|永远|必须|使用|以后|今后|我们|了|的|使わ|使っ|使い|しないで|してください|ください|いつも|常に|必ず|して|て|を|は|で|用"
+    r"请|总是|始终|一律|统一|永远|必须|使用|改用|换成|切换到|迁移到|以后|今后|从现在(?:开始"
+    r"|起)|我们|了|的|都|使わ|使っ|使い|しないで|してください|ください|いつも|常に|必ず"
+    r"|これから|今後|に?切り替え|に?乗り換え|に?移行|しました|ました|ます|して|て|を|は|で|用"
 )
+_KOREAN_FRAME = lazy_pattern(
+    r"(?<=[A-Za-z0-9가-힣 ])(?:을|를|은|는|이|가|(?:으로|로)만?|에서는?|에|의|도"
+    r"|만)(?![가-힣])|(?<=[A-Za-z0-9])(?=[가-힣])"
+    r"|(?<![가-힣])(?:(?:앞으로|이제부터|이제|지금부터|다음부터)는?|더 ?이상|더는|항상|언제나"
+    r"|무조건|반드시|꼭|절대|모든|전부|우리|저희|팀|이 ?프로젝트|그냥|제발"
+    r"|(?:쓰|쓸|써|쓴|씁|사용|이용|작성|부탁|통일|전환|갈아|바꿨|옮겼|넘어)[가-힣]*|(?:해|가자"
+    r"|줘|주세요|하세요|합니다|해요|해줘|해주세요|마|마세요|말|것|않[가-힣]*|더|이상"
+    r"|안)(?![가-힣]))"
+)
+"""Particles, politeness and verbs that only say that something is used."""
 _WORD = lazy_pattern(r"[぀-ヿ㐀-䶿一-鿿]+|[^\W_][\w@./+#=-]*[\w+#]|[^\W_]")
 _FRAME_WORDS = parse_word_list(
     """
@@ -130,7 +153,10 @@ _FRAME_WORDS = parse_word_list(
     cette projet désormais de du à plus el los las una unos nosotros yo siempre usa usar
     usamos utiliza aquí en este proyecto ahora ya o os um uma nós eu sempre use aqui neste
     projeto agora мы я всегда используй используйте использовать здесь в этом проекте теперь
-    на с и em языке
+    на с и em языке nehmen gehen läuft laufen über alles umgestiegen gewechselt umgestellt künftig
+    zukunft seulement uniquement passe passons passés passé à solo sólo usaremos pasamos cambiamos
+    migramos partir apenas mudamos passamos para только отныне впредь будем перешли переехали
+    переходим берём используем sind
     """
 )
 """Words that say nothing of what is asked for."""
@@ -178,6 +204,7 @@ def _find_clauses(text: str) -> Iterator[tuple[int, int]]:
 _BREAK = lazy_pattern(r"[,;:!?—…–，。；！？、]|\.\Z")
 _LINKS = parse_word_list(
     """
+         말고 대신 대신에
          but and then not never instead rather und sondern aber et mais y pero e mas и но statt
          anstatt au en em вместо because since as so weil damit denn parce porque потому
          switched moved migrated changed
@@ -345,9 +372,10 @@ def _read_clause(clause: str, start: int) -> list[Stance]:
 def list_content_stems(text: str) -> tuple[str, ...]:
     """The words of a text that say what is asked for, each without its ending, in their order."""
     plain = _CJK_WORD.sub(lambda found: f" {ONE_WORD_FOR[found[0].rstrip('我')]} ", text)
+    plain = _NEGATION.sub(" ", plain)
     return tuple(
         fold_word_ending(_say_in_english(word))
-        for word in _WORD.findall(_DROPPED_CJK.sub(" ", _NEGATION.sub(" ", plain)))
+        for word in _WORD.findall(_KOREAN_FRAME.sub(" ", _DROPPED_CJK.sub(" ", plain)))
         if word.casefold() not in _FRAME_WORDS
     )
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from memorist.auto_memory.statements.statement_patterns import (
+    FROM_NOW_ON,
     StatementPattern,
     define_statement_pattern,
 )
+from memorist.auto_memory.statements.tool_choice_patterns import WELL_KNOWN_TOOL
 
 _CLAUSE_SEPARATOR = r"\s*[:,]\s*"
 
@@ -62,6 +64,13 @@ OTHER_REMEMBER_PATTERNS: tuple[StatementPattern, ...] = (
 )
 
 OTHER_RULE_PATTERNS: tuple[StatementPattern, ...] = (
+    # Nothing but when and what: "ab jetzt bun".
+    define_statement_pattern(
+        "rule",
+        rf"(?P<text>(?:{FROM_NOW_ON}|ab jetzt|ab sofort|von nun an|künftig|désormais|dorénavant|à partir de maintenant|de ahora en adelante|a partir de ahora|a partir de agora|"
+        r"с этого момента|отныне|впредь|теперь|从现在(?:开始|起)|以后|今後は|これからは)[\s,，、:]*(?:(?:please|bitte|only|just|nur|noch|solo|sólo|só|seulement|только)\s+|只|都|用)*"
+        rf"(?:{WELL_KNOWN_TOOL}|tabs|spaces|leerzeichen|espaces|espacios|espaços|табы|пробелы|空格)(?:[ ,](?:please|bitte|por favor|пожалуйста))?[\s.!。]*$)",
+    ),
     define_statement_pattern(
         "rule",
         rf"(?:bitte,? )?(?:ab jetzt|ab sofort|von nun an|in zukunft|zukünftig|künftig)"

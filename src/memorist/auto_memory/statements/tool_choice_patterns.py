@@ -42,6 +42,11 @@ _CHOSEN = (
 _HERE = r"(?: (?:here|hier|ici|aqu[ií]|тут|здесь)| ?(?:这里|在这))?"
 _GAP = r"[\s,;:.!、，；。–—-]*"
 
+WELL_KNOWN_TOOL = (
+    r"(?:pnpm|yarn|bun|npm|uv|poetry|pip|conda|ruff|black|prettier|biome|eslint|mypy|pyright|pytest|vitest|jest|playwright|cypress|vite|"
+    r"webpack|docker|podman|terraform|postgres|sqlite|redis|tailwind|typescript|fish|zsh)"
+)
+
 TOOL_CHOICES: tuple[StatementPattern, ...] = (
     # Never one, use the other; the verb may stand after the tool.
     define_statement_pattern(
@@ -73,8 +78,7 @@ TOOL_CHOICES: tuple[StatementPattern, ...] = (
     # Nothing but one well-known tool.
     define_statement_pattern(
         "rule",
-        r"(?P<text>(?:please |pls |just |always )*use (?:pnpm|yarn|bun|npm|uv|poetry|pip|conda|ruff|black|prettier|biome|eslint|mypy|pyright|pytest|vitest|jest|playwright|cypress|vite|"
-        r"webpack|docker|podman|terraform|postgres|sqlite|redis|tailwind|typescript|fish|zsh)(?: (?:here|please|pls|for (?:everything|tests|testing|packages|formatting|linting)))*[.!]*$)",
+        rf"(?P<text>(?:please |pls |just |always )*use {WELL_KNOWN_TOOL}(?: (?:here|please|pls|for (?:everything|tests|testing|packages|formatting|linting)))*[.!]*$)",
     ),
     # Signs for no and yes.
     define_statement_pattern(
