@@ -38,6 +38,27 @@ def _laundered(trick: str, *rows: tuple[str, str, str]) -> tuple[Laundered, ...]
 
 LAUNDERED: tuple[Laundered, ...] = (
     *_laundered(
+        "a choice turned, widened, or made of a permission",
+        ("Use pnpm, never npm", "Use pnpm, never npm", "The user wants npm instead of pnpm."),
+        (
+            "You may use pnpm instead of npm",
+            "You may use pnpm instead of npm",
+            "Use pnpm, never npm.",
+        ),
+        (
+            "Use pnpm instead of npm in the docs folder",
+            "Use pnpm instead of npm in the docs folder",
+            "The user wants pnpm instead of npm.",
+        ),
+        (
+            "Use pnpm instead of npm",
+            "Use pnpm instead of npm",
+            "The user wants pnpm instead of npm, and pushes to go to main.",
+        ),
+        ("don't use npm, yarn", "don't use npm, yarn", "The user wants yarn instead of npm."),
+        ("npm is slow, unlike pnpm", "npm is slow, unlike pnpm", "Use pnpm, not npm."),
+    ),
+    *_laundered(
         "an opinion asked for",
         (
             "Would you skip the invoice tests?",
@@ -438,6 +459,10 @@ FAITHFUL: tuple[Faithful, ...] = tuple(
     Faithful(*row)
     for row in (
         ("use pnpm, never npm", "use pnpm, never npm", "Use pnpm, never npm."),
+        ("use pnpm, never npm", "use pnpm, never npm", "The user wants pnpm instead of npm."),
+        ("Nutze bitte pnpm statt npm", "pnpm statt npm", "The user prefers pnpm over npm."),
+        ("we switched from yarn to bun", "from yarn to bun", "The user uses bun, not yarn."),
+        ("npm 말고 pnpm 써", "npm 말고 pnpm 써", "Use pnpm instead of npm."),
         (
             "No, always run make lint before you commit!",
             "always run make lint before you commit",

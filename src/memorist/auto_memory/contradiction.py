@@ -30,6 +30,7 @@ from memorist.auto_memory.memory_file import (
 )
 from memorist.auto_memory.memory_manifest import MemoryHeader
 from memorist.auto_memory.stances import (
+    GROUP_NOUNS,
     ONE_WORD_FOR,
     SWITCHES,
     Marks,
@@ -40,6 +41,7 @@ from memorist.auto_memory.stances import (
     holds_mark_from_every_group,
     may_agree_or_oppose,
     read_stances,
+    split_choice,
 )
 from memorist.auto_memory.statements.statement_patterns import VERB
 from memorist.auto_memory.statements.statement_similarity import is_same_rule
@@ -101,22 +103,6 @@ _ONE_CASE = lazy_pattern(
 )
 _LOOSE_END = lazy_pattern(r"(?:[\s,;:，；、]|\b(?:and|but|und|et|y|e)\b)+\Z")
 _LOOSE_START = lazy_pattern(r"\A(?:[\s,;:.!，；、。]|\b(?:and|but|und|et|y|e)\b)+")
-_GROUP_NOUNS: dict[str, frozenset[str]] = {
-    "npm": frozenset({"package", "manager", "install", "dependency", "run", "script"}),
-    "pip": frozenset({"package", "manager", "install", "dependency", "environment"}),
-    "tab": frozenset({"indent", "indentation"}),
-    "single": frozenset({"quote"}),
-    "british": frozenset({"spelling", "english"}),
-    "jest": frozenset({"test", "runner", "framework"}),
-    "pytest": frozenset({"test", "runner", "framework"}),
-    "prettier": frozenset({"format", "formatter", "formatting"}),
-    "black": frozenset({"format", "formatter", "formatting"}),
-    "german": frozenset(
-        {"write", "schreib", "schreibe", "écris", "écrivez", "escribe", "escreva", "пиши", "写"}
-    ),
-    "short": frozenset({"answer", "reply", "response"}),
-}
-"""What a choice is about, by one of its alternatives: words that two choices need not share."""
 
 
 def compare_statements(new: str, known: str) -> StatementRelation:
@@ -178,35 +164,20 @@ def _is_opposite(
     )
 
 
-@lru_cache(maxsize=20_000)
-def _split_choice(stance: Stance) -> tuple[str, frozenset[str]]:
-    """The word of a choice among alternatives, and what else the clause says; no word without
-    one.
-    """
-    chosen = [word for word in stance.words if find_word_alternatives(word)]
-    if len(chosen) != 1:
-        return "", stance.words
-    group = find_word_alternatives(chosen[0])
-    nouns = next((nouns for member, nouns in _GROUP_NOUNS.items() if group and member in group), ())
-    stems = {fold_word_ending(noun) for noun in nouns}
-    rest = frozenset(word for word in stance.words if word != chosen[0] and word not in stems)
-    return chosen[0], frozenset(word for word in rest if not word.isdigit())
-
-
 def _is_same_choice(one: Stance, other: Stance) -> bool:
-    chosen = _split_choice(one)
-    return bool(chosen[0]) and chosen == _split_choice(other)
+    chosen = split_choice(one)
+    return bool(chosen[0]) and chosen == split_choice(other)
 
 
 def _is_other_choice(
     one: Stance, other: Stance, mine: Sequence[Stance], theirs: Sequence[Stance]
 ) -> bool:
     """Whether both choose one of the same alternatives for the same thing, and not the same."""
-    word, rest = _split_choice(one)
+    word, rest = split_choice(one)
     group = find_word_alternatives(word) if word else None
     if group is None:
         return False
-    known, known_rest = _split_choice(other)
+    known, known_rest = split_choice(other)
     if known not in group or word == known or rest != known_rest:
         return False
     return all(_count_choices(stances, group) == 1 for stances in (mine, theirs))
@@ -413,7 +384,7 @@ _StanceKey = frozenset[str] | tuple[object, ...]
 def _list_keys(stance: Stance) -> Iterator[_StanceKey]:
     """What two clauses have in common wherever one can be the opposite of the other."""
     yield stance.words
-    word, rest = _split_choice(stance)
+    word, rest = split_choice(stance)
     if word:
         yield find_word_alternatives(word), rest
     for length in range(1, stance.value_length + 1):
@@ -575,7 +546,7 @@ def _describe_opposed(stance: Stance) -> OpposedClauseCriteria:
     """What a clause that says the same as this one or the opposite holds: its words, for its choice
     an alternative, and nothing for its value.
     """
-    chosen, rest = _split_choice(stance)
+    chosen, rest = split_choice(stance)
     words = [word for word in rest if not (stance.value_length and re.search(r"\d", word))]
     group = (find_word_alternatives(chosen) or frozenset((chosen,))) if chosen else frozenset()
     return OpposedClauseCriteria(
@@ -624,7 +595,7 @@ def _measure_limits(
     groups = {group for word in words if (group := find_word_alternatives(word)) is not None}
     nouns = {
         fold_word_ending(noun)
-        for member, each in _GROUP_NOUNS.items()
+        for member, each in GROUP_NOUNS.items()
         if any(member in group for group in groups)
         for noun in each
     }

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from memorist.auto_memory.memory_file import Topic, with_body, with_header
+from memorist.auto_memory.stances import find_word_alternatives, read_stances, split_choice
 from memorist.auto_memory.statements.memory_title import derive_name_and_description
 from memorist.auto_memory.statements.statement_filters import is_question
 from memorist.auto_memory.statements.statement_parser import Statement, find_statements
@@ -53,6 +54,13 @@ _OPENING = lazy_pattern(
     r"(?: (?:you|us|me|the agent|agents))?(?: that| to|[:：])?\s+(?=\S))",
     re.IGNORECASE,
 )
+_SPEAKER = lazy_pattern(r"\A(?:the )?user ", re.IGNORECASE)
+_LOOSE = lazy_pattern(
+    r"\d|\b(?:may|might|can|could|allowed|fine|ok|okay|like|would|should|need|then|back|again|still|yet|if|when|unless|until|except|puedes?|pode|peux|kannst|darfst|если|можешь)\b"
+    r"|可以|如果|もし|いい|되|돼|면",
+    re.IGNORECASE,
+)
+"""Permits, supposes, or narrows a choice to a case or a time."""
 _REASON = lazy_pattern(
     r"[,;]?\s+(?:because|since|as|so that|otherwise|weil|denn|da|parce que|car|porque)\s|"
     r"[,，;；]?(?:因为|否则|不然)",
@@ -168,19 +176,41 @@ def _readings(sentence: str) -> frozenset[tuple[str, ...]]:
     reason = _REASON.search(sentence)
     if reason and reason.start():
         words |= {_content(sentence[: reason.start()]), _content(sentence[reason.end() :])}
-    return frozenset(words - {()})
+    return frozenset((words | {_read_choice(sentence)}) - {()})
 
 
 def _content(sentence: str) -> tuple[str, ...]:
     """The words that carry a sentence's content, in order, as stems; negations among them."""
-    text = sentence[find_lead_in_end(sentence) :].strip()
-    while (opening := _OPENING.match(text)) and opening.end() < len(text):
-        text = text[opening.end() :].lstrip()
-    text = _POLITE_END.sub("", text)
+    text = _POLITE_END.sub("", _strip_openings(sentence))
     text = _SHORT_NOT.sub(lambda found: f"{found[1] or found[2] or found[3]} not", text)
     text = _SHORT_VERB.sub("", text).replace("cannot", "can not")
     words = split_script_words(normalize_for_comparison(text))
     return tuple(stem_word(word) for word in words if word not in _EMPTY_WORDS)
+
+
+def _strip_openings(sentence: str) -> str:
+    text = sentence[find_lead_in_end(sentence) :].strip()
+    while (opening := _OPENING.match(text)) and opening.end() < len(text):
+        text = text[opening.end() :].lstrip()
+    return text
+
+
+def _read_choice(sentence: str) -> tuple[str, ...]:
+    """Which of two alternatives a sentence chooses over the other, where it says nothing else: "use
+    pnpm, never npm" and "pnpm instead of npm" choose the same.
+    """
+    text = _SPEAKER.sub("", _strip_openings(sentence))
+    stances = read_stances(text)
+    chosen = {each.positive: split_choice(each) for each in stances}
+    if not len(stances) == len(chosen) == 2 or _LOOSE.search(text):
+        return ()
+    last = stances[1]
+    if last.positive and last.end and " " not in text[last.start : last.end].strip():
+        return ()  # "don't use npm, yarn" may rule out both
+    (word, rest), (other, other_rest) = chosen[True], chosen[False]
+    if rest or other_rest or other not in (find_word_alternatives(word) or ()):
+        return ()
+    return "over", word, other
 
 
 def restrict_memory_to_quotation(
@@ -247,6 +277,8 @@ _PLAIN_NAMES = parse_word_list(
 
 def _is_covered_name(name: str, covered: Sequence[str]) -> bool:
     """Whether a name holds no more than five-letter beginnings of the user's words, in any form."""
+    if repeats_sentences(name.removesuffix(".md").replace("-", " "), covered):
+        return True
     known = {
         form[:5]
         for text in covered

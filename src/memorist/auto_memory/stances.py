@@ -97,7 +97,7 @@ SWITCHES = tuple(
 _SWITCH_TO = lazy_pattern(
     r"\b(?:switched|moved|migrated|changed)(?: over)? to (?=[\w@./+-]+\W*$)", re.IGNORECASE
 )
-_PREFERENCE = lazy_pattern(r"\bprefer (?P<new>[\w@./+-]+) (?:to|over) ", re.IGNORECASE)
+_PREFERENCE = lazy_pattern(r"\bprefers? (?P<new>[\w@./+-]+) (?:to|over) ", re.IGNORECASE)
 _NEGATIVE = (
     r"(?:don['’]?t|do not|never|no longer|not|no|stop|avoid|without|instead of|rather than|cannot|"
     r"can['’]?t|mustn['’]t|shouldn['’]t|nie|niemals|nicht|kein|keine|keinen|statt|anstatt|jamais|"
@@ -156,7 +156,7 @@ _FRAME_WORDS = parse_word_list(
     на с и em языке nehmen gehen läuft laufen über alles umgestiegen gewechselt umgestellt künftig
     zukunft seulement uniquement passe passons passés passé à solo sólo usaremos pasamos cambiamos
     migramos partir apenas mudamos passamos para только отныне впредь будем перешли переехали
-    переходим берём используем sind
+    переходим берём используем sind wants
     """
 )
 """Words that say nothing of what is asked for."""
@@ -223,7 +223,7 @@ _SWITCH_PARTS: tuple[tuple[tuple[str, ...], ...], ...] = (
     ((" с ",), (" на ",)),
     (("从",),),
     (("から",),),
-    (("prefer ",), (" to ", " over ")),
+    (("prefer ", "prefers "), (" to ", " over ")),
 )
 """A text that says one of `SWITCHES`, or a preference, has one of each of these, line by line."""
 _JOINED_BREAKS = ("而不是", "因为", "なぜなら")
@@ -408,3 +408,36 @@ _GROUP_BY_WORD = {word: group for group in reversed(ALTERNATIVES) for word in gr
 def find_word_alternatives(word: str) -> frozenset[str] | None:
     """The alternatives that a word is one of; None where it is none."""
     return _GROUP_BY_WORD.get(word)
+
+
+GROUP_NOUNS: dict[str, frozenset[str]] = {
+    "npm": frozenset({"package", "manager", "install", "dependency", "run", "script"}),
+    "pip": frozenset({"package", "manager", "install", "dependency", "environment"}),
+    "tab": frozenset({"indent", "indentation"}),
+    "single": frozenset({"quote"}),
+    "british": frozenset({"spelling", "english"}),
+    "jest": frozenset({"test", "runner", "framework"}),
+    "pytest": frozenset({"test", "runner", "framework"}),
+    "prettier": frozenset({"format", "formatter", "formatting"}),
+    "black": frozenset({"format", "formatter", "formatting"}),
+    "german": frozenset(
+        {"write", "schreib", "schreibe", "écris", "écrivez", "escribe", "escreva", "пиши", "写"}
+    ),
+    "short": frozenset({"answer", "reply", "response"}),
+}
+"""What a choice is about, by one of its alternatives: words that two choices need not share."""
+
+
+@lru_cache(maxsize=20_000)
+def split_choice(stance: Stance) -> tuple[str, frozenset[str]]:
+    """The word of a choice among alternatives, and what else the clause says; no word without
+    one.
+    """
+    chosen = [word for word in stance.words if find_word_alternatives(word)]
+    if len(chosen) != 1:
+        return "", stance.words
+    group = find_word_alternatives(chosen[0])
+    nouns = next((nouns for member, nouns in GROUP_NOUNS.items() if group and member in group), ())
+    stems = {fold_word_ending(noun) for noun in nouns}
+    rest = frozenset(word for word in stance.words if word != chosen[0] and word not in stems)
+    return chosen[0], frozenset(word for word in rest if not word.isdigit())
