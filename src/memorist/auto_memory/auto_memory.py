@@ -89,7 +89,7 @@ from memorist.auto_memory.write_result import (
     merge_everywhere_result,
     redact_change,
 )
-from memorist.core.text_analysis import encode_file_text
+from memorist.core.text_analysis import encode_file_text, replace_surrogates
 from memorist.core.utc_time import format_utc_timestamp
 from memorist.errors import InputError, NothingToDo, WriteConflict
 from memorist.events import Event, MemoryChanged, MemoryNeedsReview, MemoryRefused
@@ -615,6 +615,7 @@ class AutoMemory:
         """Add a memory written by the user. What is not given follows from the text: the kind by
         its words, name and description from its beginning. Raises InputError for an empty text.
         """
+        text, name, description = map(replace_surrogates, (text, name, description))
         if not text.strip():
             raise InputError("there is no text to remember")
         first = " ".join(text.split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Mapping
@@ -118,6 +119,17 @@ def _choose_waiting() -> AbstractContextManager[None]:
     return waiting
 
 
+def _prepare_streams() -> None:
+    """Have a sign that the terminal cannot show written as its code, and an input that the caller
+    closed read as empty.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    if sys.stdin is None:
+        sys.stdin = io.TextIOWrapper(io.BytesIO(), "utf-8")
+
+
 def main() -> None:
     """Run the command line.
 
@@ -125,6 +137,7 @@ def main() -> None:
     status 2 for wrong usage, 1 for other errors.
     """
     debug = "--debug" in sys.argv[1:]
+    _prepare_streams()
     try:
         with _choose_waiting():
             memorist_group(standalone_mode=True)

@@ -26,8 +26,8 @@ def make_console() -> Console:
 
 
 def print_json(value: Any) -> None:  # noqa: ANN401 - anything that JSON can say
-    """Print one JSON object on standard output."""
-    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+    """Print one JSON object on standard output, in UTF-8 whatever the terminal is in."""
+    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
 
 
 def replace_invalid_utf8(text: str) -> str:

@@ -1,0 +1,96 @@
+"""Terminals and pipes as users have them: in Latin-1 or ASCII, as Windows gives a program whose
+output goes to a file, with bytes that are no UTF-8, and without an input.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.program import run_program
+
+RULE = "Use „pnpm“ → never npm, as in 日本語 🙂"
+NO_UTF8 = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+"""Names of files are in ASCII, where the system leaves that to the locale."""
+
+
+def run(
+    *arguments: str, cwd: Path, environment: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """Run the program in a process: the encodings are those of a process."""
+    return subprocess.run(
+        [sys.executable, "-m", "memorist", *arguments],
+        cwd=cwd,
+        env={**os.environ, **(environment or {})},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project with one memory, whose file name and text are in no encoding but UTF-8."""
+    done = run("memory", "add", "--kind", "feedback", RULE, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    return tmp_path
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252"])
+def test_what_a_terminal_cannot_show_is_written_as_its_code(project: Path, encoding: str) -> None:
+    """Nothing that can be shown is lost, and no command fails."""
+    for command in (["memory", "list"], ["recall", "pnpm or npm"], ["memory", "log"], []):
+        done = run(*command, cwd=project, environment={"PYTHONIOENCODING": encoding})
+
+        assert done.returncode == 0, done.stderr
+        shown = done.stdout.decode(encoding)
+        assert "pnpm" in shown
+        assert "\\u65e5" in shown
+
+
+def test_json_is_json_on_every_terminal(project: Path) -> None:
+    """It is in UTF-8, as JSON is."""
+    done = run("memory", "list", "--json", cwd=project, environment={"PYTHONIOENCODING": "latin-1"})
+
+    assert done.returncode == 0, done.stderr
+    assert RULE in json.dumps(json.loads(done.stdout), ensure_ascii=False)
+
+
+def test_a_command_in_another_encoding_changes_no_memory(project: Path) -> None:
+    """It reads the same files: a rule of the user's was taken for removed and one of unknown origin
+    for added, each time.
+    """
+    before = run("memory", "log", cwd=project).stdout
+
+    listed = run("memory", "list", cwd=project, environment=NO_UTF8)
+    added = run("memory", "add", "Grüße go out on Fridays", cwd=project, environment=NO_UTF8)
+
+    assert b"[feedback, reviewed, 0 d]" in listed.stdout
+    assert added.returncode == 0, added.stderr
+    assert run("memory", "log", cwd=project).stdout.endswith(before)
+    assert "Grüße go out on Fridays" in run("memory", "list", cwd=project).stdout.decode()
+
+
+def test_a_text_that_is_no_utf8_is_remembered(tmp_path: Path) -> None:
+    """A byte that cannot be read becomes a question mark."""
+    done = run("memory", "add", "caf\udce9 opens at nine", cwd=tmp_path)
+
+    assert done.returncode == 0, done.stderr
+    assert b"caf? opens at nine" in run("memory", "list", cwd=tmp_path).stdout
+
+
+def test_without_an_input_it_says_what_is_missing(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a job starts it that closed its input."""
+    monkeypatch.setattr(sys, "stdin", None)
+
+    done = run_program("memory", "undo", cwd=project)
+
+    assert done.returncode == 2
+    assert "say --yes where there is no terminal" in done.stderr
