@@ -4,21 +4,10 @@ else is loaded: an agent waits for it.
 
 from __future__ import annotations
 
-import os
 import sys
 
 from memorist.hooks.hook_client import run_hook
-
-
-def restart_in_utf8() -> None:
-    """Start again with UTF-8 for file names, which a Latin-1 or ASCII terminal would have read as
-    other names than the rest of the time; the terminal is written to in its own encoding.
-    """
-    if sys.stdout is not None:
-        os.environ.setdefault("PYTHONIOENCODING", f"{sys.stdout.encoding}:backslashreplace")
-    words = [word.encode("utf-8", "surrogateescape") for word in sys.orig_argv[1:]]
-    program = os.fsencode(sys.executable)
-    os.execv(program, [program, b"-X", b"utf8", *words])  # noqa: S606 - this very program
+from memorist.platforms.spawning import restart_in_utf8
 
 
 def main() -> None:

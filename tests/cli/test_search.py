@@ -101,3 +101,30 @@ async def test_a_host_searches_the_same(shop: Path, tmp_path: Path) -> None:
     assert not session.search("  ")
     await session.close()
     await engine.close()
+
+
+@pytest.mark.parametrize("taken_out", ["forget", "rm"])
+def test_what_you_forgot_is_not_brought_back_from_the_session(
+    shop: Path, tmp_path: Path, taken_out: str
+) -> None:
+    """A memory that you forgot, or whose file you deleted, came back as your own quoted words at
+    the next prompt about it. Undone it is shown again; a search shows all there is.
+    """
+    run = CliRunner().invoke
+    rule = ROUNDING[1][0]
+    asked = ["recall", "bankers rounding per line, never on the invoice total"]
+    run(main, ["search", "bankers rounding"])
+    assert f"“{rule}”" in run(main, asked).output
+    added = run(main, ["memory", "add", "--name", "rounding", rule])
+    assert "remembered: rounding.md" in added.output, added.output
+    assert f"“{rule}”" in run(main, asked).output
+
+    if taken_out == "forget":
+        run(main, ["memory", "forget", "--yes", "rounding.md"])
+    else:
+        next((tmp_path / "home").glob("projects/*/memory/rounding.md")).unlink()
+
+    assert rule not in run(main, asked).output
+    assert rule in run(main, ["search", "bankers rounding"]).output
+    run(main, ["memory", "undo", "--yes"])
+    assert f"“{rule}”" in run(main, asked).output

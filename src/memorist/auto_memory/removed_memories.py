@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from msgspec import Struct
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import RecordedChange
 from memorist.auto_memory.memory_file import Topic, make_file_name, parse_topic
 from memorist.auto_memory.memory_manifest import is_memory_file
+
+_DELIBERATE_ACTORS = frozenset({"user", "said", "undo", "other"})
+"""By whom the user takes a memory out: a command, their words, undo, and their own hands."""
+_MAX_CHANGES = 1_000
+"""Changes that are looked through for what the user took out. Our choice."""
 
 
 class RemovedTopic(Struct, frozen=True):
@@ -46,6 +53,27 @@ def list_removed_paths(memory: AutoMemory) -> tuple[str, ...]:
     return tuple(
         path for path in named if is_memory_file(path) and memory.read_present_bytes(path) is None
     )
+
+
+def list_forgotten_quotes(memory: AutoMemory) -> frozenset[str]:
+    """The user's words that a memory rested on which they took out, and on which none rests now."""
+    found: set[str] = set()
+    present = {head.path for head in memory.headers()}
+    seen = set(present)
+    for change in islice(memory.folder.history.iter_changes(), _MAX_CHANGES):
+        removed = [path for path in change.paths if path not in seen and is_memory_file(path)]
+        seen.update(change.paths)
+        parent = memory.folder.history.find_parent_id(change.id) if removed else ""
+        if not parent or change.why.actor not in _DELIBERATE_ACTORS:
+            continue
+        for path in removed:
+            data = memory.folder.history.read_file(path, parent)
+            quote = "" if data is None else parse_topic(path, data).provenance.quote
+            if quote and not _find_successor(memory, path, change):
+                found.add(quote)
+    if not found:
+        return frozenset()
+    return frozenset(found) - {topic.provenance.quote for topic in memory.read_topics()}
 
 
 def _find_successor(memory: AutoMemory, path: str, change: RecordedChange) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 import click
 import msgspec
@@ -25,7 +24,7 @@ def make_console() -> Console:
     return Console(highlight=False, soft_wrap=False, width=None if sys.stdout.isatty() else 100)
 
 
-def print_json(value: Any) -> None:  # noqa: ANN401 - anything that JSON can say
+def print_json(value: object) -> None:
     """Print one JSON object on standard output, in UTF-8 whatever the terminal is in."""
     click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
 

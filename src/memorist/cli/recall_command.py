@@ -55,6 +55,7 @@ def recall_command(
                 engine.layout,
                 str(Path.cwd()),
                 query,
+                memory=memory,
                 embeddings=engine.settings.recall.embeddings,
             )
         )

@@ -334,7 +334,10 @@ class Memorist:
         """Begin a live session; its files are released where that fails."""
         with log.release_on_error():
             past = open_past_session_recall(
-                log.context, self._open_shared_state, self._find_session_index
+                log.context,
+                self._open_shared_state,
+                self._find_session_index,
+                self._memory_for(log.context),
             )
             return self._begin_live(log, past)
 

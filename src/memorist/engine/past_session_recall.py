@@ -10,6 +10,8 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import closing
 
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.removed_memories import list_forgotten_quotes
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, TextBlock, ToolUse
 from memorist.core.prompt_templates import load_prompt
@@ -56,8 +58,10 @@ class PastSessionRecall(SessionExtension):
         context: SessionContext,
         open_state: Callable[[], StateDatabase],
         find_index: Callable[[], SessionIndex | None],
+        memory: AutoMemory | None,
     ) -> None:
         self._context = context
+        self._memory = memory
         self._open_state = open_state
         self._find_index = find_index
         """Gives the index that all sessions of the process share; None while there is none."""
@@ -151,7 +155,11 @@ class PastSessionRecall(SessionExtension):
             if index is None:
                 return ""
             found = find_relevant_passages(
-                index, prompt, project=self._project, excluding=self._context.id
+                index,
+                prompt,
+                project=self._project,
+                memory=self._memory,
+                excluding=self._context.id,
             )
             shown = [each for each in found if (each.session, each.passage.line) not in self._shown]
             self._shown.update((each.session, each.passage.line) for each in shown)
@@ -226,10 +234,16 @@ class PastSessionRecall(SessionExtension):
 
 
 def find_relevant_passages(
-    index: SessionIndex, prompt: str, *, project: str, excluding: str = ""
+    index: SessionIndex,
+    prompt: str,
+    *,
+    project: str,
+    memory: AutoMemory | None,
+    excluding: str = "",
 ) -> tuple[PassageMatch, ...]:
     """The turns of past sessions of a project that a session is shown at a prompt; none of the
-    session `excluding`. Raises StoreError.
+    session `excluding`, and none with words that the user had taken out of `memory`. Raises
+    StoreError.
     """
     query = prompt[:MAX_QUERY_CHARS]
     found = index.search(
@@ -239,11 +253,15 @@ def find_relevant_passages(
         excluding=excluding,
         by_meaning=is_question_without_request(query),
     )
-    return select_passages(query, found, index.count_passages(project))
+    shown = select_passages(query, found, index.count_passages(project))
+    forgotten = list_forgotten_quotes(memory) if shown and memory is not None else ()
+    return tuple(
+        each for each in shown if not any(quote in each.passage.said for quote in forgotten)
+    )
 
 
 def find_past_session_passages(
-    layout: Layout, project: str, query: str, *, embeddings: bool
+    layout: Layout, project: str, query: str, *, memory: AutoMemory, embeddings: bool
 ) -> tuple[PassageMatch, ...]:
     """What was said in past sessions of a project that a message like this brings back, as far as
     they are indexed; `embeddings` is the setting `recall.embeddings`. Raises StoreError.
@@ -253,7 +271,7 @@ def find_past_session_passages(
         return ()
     embedder = find_embedder(wanted=embeddings and is_question_without_request(query))
     with contextlib.closing(SessionIndex(path, embedder=embedder)) as index:
-        return find_relevant_passages(index, query, project=root)
+        return find_relevant_passages(index, query, project=root, memory=memory)
 
 
 def search_project_history(log: SessionLog, query: str, limit: int) -> SearchResults:
@@ -276,6 +294,7 @@ def open_past_session_recall(
     context: SessionContext,
     open_state: Callable[[], StateDatabase],
     find_index: Callable[[], SessionIndex | None],
+    memory: AutoMemory | None,
 ) -> PastSessionRecall | None:
     """Open the recall of the project's past sessions, and bring its index up to date in a thread;
     none without a project, since nothing crosses projects, and none where recall is off.
@@ -283,6 +302,6 @@ def open_past_session_recall(
     enabled = uses_past_sessions(context) and context.runtime.settings.recall.enabled
     if not context.project or not enabled or draw_holdout(context):
         return None
-    recall = PastSessionRecall(context, open_state, find_index)
+    recall = PastSessionRecall(context, open_state, find_index, memory)
     recall.begin_sync()
     return recall

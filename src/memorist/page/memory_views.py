@@ -423,7 +423,11 @@ def build_recall_trial(context: PageContext, message: str) -> PageView:
 def _list_past_words(context: PageContext, message: str) -> TableBlock:
     engine = context.engine
     found = find_past_session_passages(
-        engine.layout, context.project, message, embeddings=engine.settings.recall.embeddings
+        engine.layout,
+        context.project,
+        message,
+        memory=context.memory,
+        embeddings=engine.settings.recall.embeddings,
     )
     return TableBlock(
         heading=say("Said in past sessions, and brought back"),

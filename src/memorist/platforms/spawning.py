@@ -1,4 +1,4 @@
-"""Start a program that goes on by itself.
+"""Start a program that goes on by itself, or this one anew.
 
 Imports only compiled modules: the program that is started for every hook loads it.
 """
@@ -6,6 +6,7 @@ Imports only compiled modules: the program that is started for every hook loads 
 from __future__ import annotations
 
 import os
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +14,17 @@ if TYPE_CHECKING:
 
 _started: dict[int, subprocess.Popen[bytes]] = {}
 """Processes that were started where only their object tells of their end."""
+
+
+def restart_in_utf8() -> None:
+    """Start this program again with UTF-8 for file names, which a Latin-1 or ASCII locale would
+    read as other names than the rest of the time. What it prints stays in that encoding.
+    """
+    if sys.stdout is not None:
+        os.environ.setdefault("PYTHONIOENCODING", f"{sys.stdout.encoding}:backslashreplace")
+    words = [word.encode("utf-8", "surrogateescape") for word in sys.orig_argv[1:]]
+    program = os.fsencode(sys.executable)
+    os.execv(program, [program, b"-X", b"utf8", *words])  # noqa: S606 - this very program
 
 
 def spawn_detached(
