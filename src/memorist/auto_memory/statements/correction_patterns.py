@@ -8,7 +8,9 @@ French, Spanish, Portuguese, German, Russian, Chinese and Japanese.
 from __future__ import annotations
 
 from memorist.auto_memory.statements.statement_patterns import (
+    NEGATION,
     StatementPattern,
+    define_correction_as_question,
     define_statement_pattern,
 )
 
@@ -79,6 +81,58 @@ CORRECTIONS: tuple[StatementPattern, ...] = (
         r"(?P<text>only (?:ever )?(?:use|look|edit|change|touch|modify|read|write|commit|push|answer|reply|ask|work|install|mock)\b(?! (?:it|that|this|them|one|the (?:first|second|last|one))\b)"
         r"[^?]{3,}\b(?:for|in|when|if|during|with|on|after|before)\b[^?]+)",
         unless=r".*\b(?:this|here|now|page|button|above|below)\b",
+    ),
+    # Reproaches for what was done, and what is wanted in its place.
+    define_statement_pattern(
+        "correction",
+        r"(?P<text>you (?:should(?:n['’]?t| not)? have|shouldve|were(?:n['’]?t| not)? (?:supposed|meant|allowed|told|asked) to|had no business) (?!access\b|an?\b|the\b|all\b|every\w+\b|received\b|got\b|seen\b)\w+\b[^?]{3,}"
+        r"|you have (?:a|this) (?:bad )?(?:tendency|habit) (?:to|of) [^?]{4,}|you(?:['’]?re| are) (?:always \w+ing|constantly \w+ing|over-?\w+ing|again \w+ing)\b[^?]*)",
+    ),
+    define_correction_as_question(
+        r"(?P<text>why (?:did|would|have) you [^?]{3,60}\b(?:without|again|behind my back|when i (?:said|told|asked))\b.*|(?:isn['’]?t|aren['’]?t|wasn['’]?t|is) (?:that|this|it|those) (?:not |just |only |simply )*(?:an? (?:\w+ )?(?:of|with|in) |because of |due to )?"
+        r"your (?:own )?(?:sandbox|environment|container|network|proxy|shell|tool|permission|setup|machine|side|fault|end)\b.*)"
+    ),
+    define_statement_pattern(
+        "correction",
+        r"(?P<text>i (?:already |clearly |just )?(?:said|asked for) (?!(?:yes|no|stop|wait|continue|go|ok|it|that|this|so|please|hi|hello|nothing|both|all|now|later|you|to|the|what|something|another|more)\b)"
+        r"[\w@./+-]+(?:[,;]? (?:and )?(?:not|no) (?:an? )?[\w@./+-]+)?[.!]*$)",
+    ),
+    # Who does what, and what is wanted first.
+    define_statement_pattern(
+        "rule",
+        r"(?P<text>(?:(?:just|please|you (?:can|could|should|may)) )*(?:run|do|test|try|check|start|click|look|verify|open|fetch|read)\b[^?]{1,60}\byourself\b[^?]*|(?:please )?leave (?:the )?[\w-]+(?:ing|s) to me\b.*"
+        r"|i(?: always)? (?:want|need|like|['’]d like|would like) to (?:see|review|approve|read|check|hear|look at)\b[^?]{2,40}\bbefore\b[^?]*|you (?:don['’]?t|do not|never) (?:need|have) (?:to )?[^?]{2,40} (?:here|in this (?:repo|project))\W*$"
+        rf"|there(?:['’]?s| is) (?:already )?an? [\w -]{{3,30}} for (?:that|this)\b[^?]*|{NEGATION} \w+[,;–—] ?we (?:only |always |just )?\w+[.!]*$)",
+        unless=r".*\b(?:now|today|page|button|screen|modal|bug|error)\b",
+    ),
+    # How to write, in a few words.
+    define_statement_pattern(
+        "rule",
+        rf"(?P<text>(?:less|fewer|shorter|simpler) (?:text|words|comments|emojis|explanations?|commits|files|logs|detail|questions|abstractions?|code|answers|replies|sentences) please[.!]*$|(?:please )?(?:speak|talk|write|explain|phrase things) (?:more |in )?(?:plainly|simply|normally|directly|clearly|plain \w+)[.!]*$|(?:{NEGATION}|stop) (?:write|writing|talk|talking|explain|explaining|add|adding|use|using|say|saying|make|making|generate|create) so (?:much|many|long)\b[^?]*"
+        r"|[\w-]+ (?:english|spelling|units|notation|quotes|indentation|naming|casing) (?:only|please|always)[,.! ]*(?:please)?[.!]*$|(?:all )?(?:dates|times|timestamps|amounts|money|prices|names|ids|paths|logs|comments|identifiers|currencies)(?: (?:is|are))?(?: always)? (?:as|in) (?!the\b|this\b|that\b|my\b|it\b)[\w-]+(?: [\w-]+)?(?: always)?(?: please)?[.!]*$)",
+    ),
+    # The same in the other languages.
+    define_statement_pattern(
+        "correction",
+        r"(?P<text>du (?:hättest|solltest|durftest) [^?]{3,60} (?:sollen|müssen|dürfen|nicht)\b[^?]*|[^?]{0,30}(?:kannst|darfst|sollst|kannste) du [^?]{0,30}(?:selber|selbst) \w+[^?]*|ich hab(?:e|['’])? (?:doch )?gesagt,? \w+[.!]*$|ich (?:will|möchte) (?:erst|zuerst|vorher) [^?]{4,}\b(?:sehen|lesen|prüfen|freigeben)\b[^?]*"
+        r"|tu (?:aurais|n['’]aurais pas) dû [^?]{3,}|[^?]{0,20}\btu peux [^?]{2,40} toi[- ]même\b[^?]*|j['’]ai dit (?:des? |les? )?\w+[.!]*$"
+        r"|(?:no )?(?:deberías haber|tenías que|debiste) [^?]{3,}|[^?]{0,30}\bpuedes \w+ tú mism[oa]\b[^?]*|(?:yo )?(?:te )?dije \w+[.!]*$|(?:deja|para|pare|chega) de (?:me )?(?:preguntar|pedir|perguntar|interrump)\w*[^?]*"
+        r"|você (?:não )?(?:deveria|devia) ter [^?]{3,}|[^?]{0,20}\bvocê mesm[oa] (?:pode|consegue)\b[^?]*|[^?]{0,20}\bpode \w+ você mesm[oa]\b[^?]*|(?:eu )?disse \w+[.!]*$"
+        r"|надо было (?:сначала|сперва|спросить|предупредить)[^?]*|ты (?:не )?долж(?:ен|на) была? [^?]{4,}|[^?]{0,20}\bты (?:и )?(?:можешь|мог|в состоянии) [^?]{2,30} сам[ао]?\b[^?]*|я (?:же )?(?:сказал|говорил)а?[,:]? \w+[.!]*$)",
+        unless=r".*\b(?:jetzt|heute|maintenant|ahora|agora|сейчас|nein|ja|non|oui|no|sí|não|sim|нет|да|danke|stopp?|warte)\b",
+    ),
+    define_statement_pattern(
+        "correction",
+        r"(?P<text>(?:我)?(?:都)?[说讲]了?(?:多少|几)[次遍]了?[^?？]{3,}|我(?:从来|从)?没有?(?:让|叫|允许|同意)你[^?？]{2,}|你?(?:(?:应该|应当)先(?:看|问|读|查|确认|跑)|本来?该先)[^?？]{1,}|[^?？]{0,20}你(?:可以)?自[己行](?:跑|做|运行|执行|查|来|试)[^?？]*|(?:别|不要)(?:老|总)?是?(?:来)?(?:问我|烦我|打断我)[^?？]*"
+        r"|[^?？]{2,40}べき(?:だった|でした)[^?？]*|[^?？]{0,20}(?:自分|そっち)で(?:実行|確認|やっ|試し|調べ|動かし|でき)[^?？]*|(?:前に|さっき)?言った(?:よね|でしょ|はず)[^?？]*"
+        r"|[^?？]{1,40}[했봤렸았었]어야(?:지|죠|했|해)[^?？]*|[^?？]{0,30}(?:네가|니가|너가) (?:직접|스스로|알아서) [^?？]+)",
+        unless=r".*(?:这次|报错|失败|画面|ボタン|エラー|みます|ておきます|ました)",
+    ),
+    define_correction_as_question(
+        r"(?P<text>(?:warum|wieso|weshalb) \w+st du (?:schon )?(?:wieder|immer|ständig|dauernd|andauernd)\b.*|(?:warum|wieso) \w+st du .*\bohne zu\b.*|(?:wer hat|hab['’]?e? ich) dir (?:gesagt|erlaubt)\b.*|(?:wer hat|hab['’]?e? ich) dir .*\berlaubt\b.*|hab['’]?e? ich dir erlaubt\b.*"
+        r"|pourquoi (?:est-ce que )?tu \w+ (?:encore|toujours)\b.*|pourquoi (?:est-ce que |as-)?tu .*\bsans (?:me |avoir )?demand\w+.*|qui t['’]a (?:dit|demandé|autorisé)\b.*|por qué \w+(?:as|es|aste|iste) (?:otra vez|siempre|de nuevo)\b.*|por qué \w+(?:as|es|aste|iste) .*\bsin (?:pregunt|avis|ped)\w+.*|quién te (?:dijo|pidió|dio permiso)\b.*"
+        r"|por que (?:você|vc) .*\b(?:de novo|outra vez|sempre|sem (?:perguntar|avisar|pedir))\b.*|quem (?:te )?(?:mandou|pediu) .*|(?:почему|зачем) ты (?:опять|снова|постоянно|вс[её] время|каждый раз|вечно)\b.*|(?:почему|зачем) ты .*\b(?:без спроса|не спросив)\b.*|кто тебя просил\b.*"
+        r"|(?!.*(?:生效|反应|显示|成功|报错|出来))你?(?:怎么|为什么|干嘛)你?(?:又|老是|总是|每次都?)(?:没有?|不|擅自|随便|乱).{2,}|谁(?:让|叫|允许)你.{2,}|누가 .{2,40}(?:라고|으라고|하래) ?(?:했|그랬|허락).*)"
     ),
     # What something is, and what it is not: in eight languages.
     define_statement_pattern(
