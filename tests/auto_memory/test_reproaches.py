@@ -12,7 +12,7 @@ pytestmark = pytest.mark.covers("WD-1")
 
 REPROACHES = """
     you should have read the changelog first|you shouldn't have pushed that without asking|why did you rebase without asking me?|isn't that just your sandbox being offline?
-    you have a tendency to rename things nobody asked about|I said tabs|I asked for postgres, not mysql|you can start those servers yourself|leave tagging to me
+    you have a tendency to rename things nobody asked about|I said tabs|I asked for postgres, not mysql|you can start those servers yourself|leave tagging to me|you tend to forget the changelog|no feature flags ever|you are jumping to conclusions
     I want to read the plan before you write code|you don't need docker here|there's a target for that: make seed|don't rebase, we merge|less text please|dates as ISO
     说了多少次了 先改源文件|我从来没让你改配置|谁让你删测试的|你怎么又没跑检查就提交|这些脚本你自己跑就行|别老问我，直接做
     先に仕様を読むべきだった|前に言ったよね、タブだって|自分で実行できるでしょ|물어보고 푸시했어야지|누가 설정 바꾸라고 했어|그 정도는 네가 직접 확인해

@@ -86,7 +86,7 @@ CORRECTIONS: tuple[StatementPattern, ...] = (
     define_statement_pattern(
         "correction",
         r"(?P<text>you (?:should(?:n['’]?t| not)? have|shouldve|were(?:n['’]?t| not)? (?:supposed|meant|allowed|told|asked) to|had no business) (?!access\b|an?\b|the\b|all\b|every\w+\b|received\b|got\b|seen\b)\w+\b[^?]{3,}"
-        r"|you have (?:a|this) (?:bad )?(?:tendency|habit) (?:to|of) [^?]{4,}|you(?:['’]?re| are) (?:always \w+ing|constantly \w+ing|over-?\w+ing|again \w+ing)\b[^?]*)",
+        r"|you (?:tend to|have (?:a|this) (?:bad )?(?:tendency to|habit of)) [^?]{4,}|no [\w-]+(?: [\w-]+)? ever(?: again)?\b[^?]*|you(?:['’]?re| are) (?:(?:always|constantly|again) \w+ing|over-?\w+ing|getting ahead|jumping to|rushing|guessing|assuming|hallucinating|inventing|making (?:things|stuff|it) up|hard-?\s?coding)\b[^?]*)",
     ),
     define_correction_as_question(
         r"(?P<text>why (?:did|would|have) you [^?]{3,60}\b(?:without|again|behind my back|when i (?:said|told|asked))\b.*|(?:isn['’]?t|aren['’]?t|wasn['’]?t|is) (?:that|this|it|those) (?:not |just |only |simply )*(?:an? (?:\w+ )?(?:of|with|in) |because of |due to )?"
@@ -188,7 +188,7 @@ CORRECTIONS: tuple[StatementPattern, ...] = (
         "rule",
         r"(?P<text>[^?]{3,60} (?:müssen|sollen|sollten|muss|soll) (?:konsequent|immer|stets|überall|jeweils|grundsätzlich|durchgehend|durchgängig) [^?]{3,} werden[.!]*$"
         r"|[^?]{3,60} (?:immer |stets |beide )?aktuell (?:gehalten werden|halten)(?: (?:müssen|sollen))?[.!]*$|wir \w+en (?:immer|nie|stets) [^?]{4,}"
-        r"|(?:bitte )?denke?t? (?:bitte |immer )*an (?:unsere?n?|die|den|das) [^?]{3,}|[^?]{3,}, du sagst mir (?:dann|immer|bitte)?,? ?(?:wann|wenn|ob)\b[^?]*)",
+        r"|(?:bitte )?denke?t? (?:bitte |immer )*an (?:unsere?n?|die|den|das) [^?]{3,}|[^?]{3,}[,.…]+ du sagst mir (?:dann|immer|bitte)?,? ?(?:wann|wenn|ob)\b[^?]*)",
         unless=r".*\b(?:jetzt|heute|diese[mnrs]?|gerade)\b",
     ),
     define_statement_pattern(
