@@ -49,6 +49,7 @@ from memorist.auto_memory.memory_scan import (
     raises_trust,
     update_scan_entry,
 )
+from memorist.auto_memory.returned_files import find_returned_files
 from memorist.auto_memory.scan_cache import ScanCache
 from memorist.auto_memory.team_memory import (
     TEAM_INDEX_PATH,
@@ -57,6 +58,7 @@ from memorist.auto_memory.team_memory import (
     is_team_path,
     select_index_headers,
 )
+from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.core.text_analysis import encode_file_text
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.ports import Clock, FileInfo, FileSystem
@@ -356,8 +358,28 @@ class MemoryFolderReader:
             files.pop(path, None)
             if read is not None:
                 files[path], data[path] = read
+        self._believe_returned_files(files, data)
         self._scan = FolderScan(known.lines, files=files, whole=not rest)
         return data
+
+    def _believe_returned_files(
+        self, files: dict[str, ScannedFile], data: Mapping[str, bytes]
+    ) -> None:
+        """Judge anew, in the scan's `files`, those of the read ones that only went away and came
+        back.
+        """
+        new_files = {
+            path: files[path].recorded_blob
+            for path, each in data.items()
+            if files[path].foreign and parse_topic(path, each).provenance.trust in USER_TRUST
+        }
+        if not new_files:
+            return
+        present = files.keys() - new_files.keys()
+        for path in find_returned_files(self.history, new_files, present):
+            read = self._scan_path(path)
+            if read is not None and read[0].recorded_blob == new_files[path]:
+                files[path] = read[0]
 
     def _find_trusted_paths(self, known: FolderScan, *passing: str) -> frozenset[str]:
         """Return the paths whose claim of origin is believed; after a partial scan, the history is

@@ -1,0 +1,70 @@
+"""Memory files that go away and come back by another program's hand: a checkout, a backup, `mv`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from memorist.cli.main import memorist_group
+
+RULE = "always-use-pnpm.md"
+
+
+def run(*words: str) -> str:
+    return CliRunner().invoke(memorist_group, list(words)).output
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The memory folder of a project in which the user wrote a rule."""
+    monkeypatch.setenv("MEMORIST_HOME", str(tmp_path / "home"))
+    project = tmp_path / "project"
+    project.mkdir()
+    monkeypatch.chdir(project)
+    assert RULE in run("memory", "add", "--kind", "feedback", "Always use pnpm")
+    return next((tmp_path / "home").glob("projects/*/memory"))
+
+
+def test_a_file_that_comes_back_unchanged_is_still_the_users_word(folder: Path) -> None:
+    """Also the second time, as a folder in Git changes between branches: it was of unknown origin
+    from then on, and no longer among the standing instructions.
+    """
+    written = (folder / RULE).read_bytes()
+    for _ in range(2):
+        (folder / RULE).unlink()
+        assert RULE not in run("memory", "list")
+        (folder / RULE).write_bytes(written)
+
+        assert f"{RULE}  [feedback, reviewed, 0 d]" in run("memory", "list")
+
+
+def test_a_file_that_was_renamed_is_still_the_users_word(folder: Path) -> None:
+    """With and without a command between the old name and the new one."""
+    (folder / RULE).rename(folder / "tools.md")
+    assert "tools.md  [feedback, reviewed, 0 d]" in run("memory", "list")
+
+    (folder / "tools.md").rename(folder.parent / "aside")
+    run("memory", "list")
+    (folder.parent / "aside").rename(folder / "packages.md")
+
+    assert "packages.md  [feedback, reviewed, 0 d]" in run("memory", "list")
+
+
+@pytest.mark.parametrize("change", ["forgotten", "edited", "copied"])
+def test_what_only_resembles_it_is_of_unknown_origin(folder: Path, change: str) -> None:
+    """What the user forgot and another program brings back, what came back with other words, and a
+    copy beside the memory, claim to be the user's word and are not believed.
+    """
+    written = (folder / RULE).read_bytes()
+    if change == "forgotten":
+        run("memory", "forget", "--yes", RULE)
+    elif change == "edited":
+        (folder / RULE).unlink()
+        written = written.replace(b"pnpm", b"npm")
+    name = "copy.md" if change == "copied" else RULE
+    run("memory", "list")
+    (folder / name).write_bytes(written)
+
+    assert f"{name}  [feedback, unknown, 0 d]" in run("memory", "list")
