@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,33 @@ def test_sessions_follow_where_there_is_no_memory(
     assert "0 memories and 1 past session are" in done.stdout, done.output
     assert found_here() == ([], ["aaaa"])
     assert memorist("memory", "rebind", "../shopping", "--yes").exit_code == 1
+
+
+@pytest.mark.parametrize("place", ["home/ann", "Users/ann"])
+def test_a_home_copied_to_another_user_names_what_it_has_of_the_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """Also of a folder without Git, and where there are memories for every project: the list and
+    the overview said that nothing is known. A folder that was no home is not taken for one.
+    """
+    ann, bob = tmp_path / place, tmp_path / "home" / "bob"
+    monkeypatch.setenv("MEMORIST_HOME", str(tmp_path / "memorist"))
+    monkeypatch.setenv("HOME", str(bob))
+    for folder in (ann / "shop", tmp_path / "backup" / "2026" / "shop"):
+        folder.mkdir(parents=True)
+        monkeypatch.chdir(folder)
+        memorist("memory", "add", "Use pnpm, never npm.")
+    memorist("memory", "add", "--everywhere", "Always answer in French.")
+    (shop := bob / "shop").mkdir(parents=True)
+    monkeypatch.chdir(shop)
+    assert "rebind" not in memorist("memory", "list").stdout
+
+    shutil.rmtree(ann)
+    shutil.rmtree(tmp_path / "backup")
+
+    for said in (memorist("memory", "list").stdout, memorist().stdout):
+        assert f"memorist memory rebind {ann / 'shop'}" in said
+        assert "backup" not in said
+    done = memorist("memory", "rebind", str(ann / "shop"), "--yes")
+    assert done.exit_code == 0, done.output
+    assert "Use pnpm, never npm." in memorist("memory", "list").stdout

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import msgspec
 from msgspec import Struct
@@ -27,10 +27,13 @@ from memorist.ports import FileSystem
 from memorist.store.disk_files import make_folders, to_store_error
 from memorist.store.home_layout import Layout, MemoryLayout
 
+_HOMES = ("home", "Users")
+"""Names of the folders in which systems keep the home folders of their users."""
+
 
 def find_moved_projects(files: FileSystem, layout: Layout, project: str) -> list[ProjectRecord]:
-    """Find memories whose project is gone from its place, and which was this clone, or had its
-    remotes: it may have moved.
+    """Find memories whose project is gone from its place, and which was this clone, had its
+    remotes, or its place below another home folder: it may have moved.
     """
     root = locate_project_root(Path(project))
     remotes, lines = read_remote_identity(root), set(list_reflog_digests(root))
@@ -38,9 +41,26 @@ def find_moved_projects(files: FileSystem, layout: Layout, project: str) -> list
         known
         for known in list_projects_with_memory(files, layout)
         if known.root != str(root)
-        and (known.clone in lines or (remotes and known.identity == remotes))
+        and (
+            known.clone in lines
+            or (remotes and known.identity == remotes)
+            or _is_below_former_home(known.root, root)
+        )
         and not Path(known.root).exists()
     ]
+
+
+def _is_below_former_home(recorded: str, root: Path) -> bool:
+    """Whether a folder has the root's place below a home folder that this machine does not have:
+    memorist's home was copied from another machine, or the user was renamed.
+    """
+    home = Path.home().resolve()
+    if root == home or not root.is_relative_to(home):
+        return False
+    recorded, below = recorded.replace("\\", "/"), f"/{root.relative_to(home).as_posix()}"
+    former = PurePosixPath(recorded.removesuffix(below))
+    is_home = former.parent.name in _HOMES or str(former) == "/root"
+    return recorded.endswith(below) and is_home and not Path(former).exists()
 
 
 def describe_moved_project(record: ProjectRecord) -> str:

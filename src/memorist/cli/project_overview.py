@@ -13,6 +13,7 @@ import click
 
 from memorist.auto_memory.memory_file import Trust
 from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
+from memorist.auto_memory.moved_projects import describe_moved_project, find_moved_projects
 from memorist.cli import output
 from memorist.cli.install_command import build_settings_scope
 from memorist.cli.memory.memory_commands import open_project_memory
@@ -25,6 +26,7 @@ from memorist.platforms.regular_files import read_regular_file
 from memorist.rollouts.project_facts import ProjectFact, select_project_facts
 from memorist.rollouts.raw_memory import RawMemory, parse_raw_memory
 from memorist.rollouts.session_sources import find_repository_root
+from memorist.store.disk_files import DiskFiles
 from memorist.store.extract_rows import list_enabled_extracts
 from memorist.store.home_layout import Layout
 from memorist.store.rollout_rows import Rollout, list_rollouts
@@ -170,9 +172,10 @@ def print_overview() -> None:
     root = find_repository_root(str(Path.cwd()))
     joined = find_connected_agents(build_settings_scope(user=True))
     sessions = _list_sessions(root)
-    with open_project_memory() as (_, memory):
+    with open_project_memory() as (engine, memory):
         heads: list[MemoryHeader] = sort_newest_first(memory.headers())
         waiting = len(memory.list_proposals())
+        moved = [] if heads else find_moved_projects(DiskFiles(), engine.layout, root)
     names = ", ".join(agent.title for agent in joined)
     click.echo(f"agents    {names or 'none joined yet: memorist setup'}")
     newest = f", the last on {format_utc_day(sessions[0].updated)}" if sessions else ""
@@ -189,6 +192,8 @@ def print_overview() -> None:
         click.echo(
             f"            {shorten_to_one_line(head.description, 90)}  ({head.age_days(now)} d)"
         )
+    for each in moved:
+        click.echo(f"            {describe_moved_project(each)}")
     for fact in collect_top_project_facts(root) if not heads else ():
         click.echo(f"            {fact.text}")
     click.echo("\nmemorist sessions · notes · memory list · doctor · --help")

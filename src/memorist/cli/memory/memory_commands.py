@@ -114,7 +114,8 @@ def memory_list_command(as_json: bool) -> None:
             found = find_client_counterparts(engine, memory.everywhere)
             elsewhere |= {EVERYWHERE_PREFIX + path: each for path, each in found.items()}
         waiting = len(memory.list_proposals())
-        moved = [] if heads else find_moved_projects(DiskFiles(), engine.layout, str(Path.cwd()))
+        is_new = not memory.headers()
+        moved = find_moved_projects(DiskFiles(), engine.layout, str(Path.cwd())) if is_new else []
         now = time.time()
     rows: list[dict[str, Any]] = [
         {
@@ -141,8 +142,8 @@ def memory_list_command(as_json: bool) -> None:
             click.echo(f"  {remark}")
     if not rows:
         click.echo(f"no memories yet in {memory.layout.folder}")
-        for each in moved:
-            click.echo(describe_moved_project(each))
+    for each in moved:
+        click.echo(describe_moved_project(each))
     if waiting:
         click.echo(f"{waiting} wait in the inbox: memorist memory inbox")
 
