@@ -116,6 +116,25 @@ def test_a_confirmation_stands_for_what_it_confirms() -> None:
 
 
 @pytest.mark.parametrize(
+    "answer",
+    [
+        *("yes, always", "always", "no, never", "yes please, from now on", "ok do it every time"),
+        *("ja, immer", "oui, toujours", "sí, siempre", "sim, sempre", "да, всегда"),
+        *("对，每次都要", "はい、毎回", "네, 항상"),
+    ],
+)
+def test_a_lasting_answer_waits_with_the_question_that_it_answers(answer: str) -> None:
+    """In nine languages; without a question it says nothing, and a plain yes is for this time."""
+    asked = "Should I run the linter before every commit?"
+
+    (found,) = read(answer, f"The parser is done. {asked}")
+
+    assert (found.text, found.quote, found.certain) == (f"{asked} – {answer}", answer, False)
+    assert read(answer, "The parser is done.") == ()
+    assert read("yes", f"The parser is done. {asked}") == ()
+
+
+@pytest.mark.parametrize(
     "end",
     [
         "Posted: https://example.org/pull/7360",

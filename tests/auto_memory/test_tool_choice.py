@@ -58,7 +58,7 @@ def test_an_order_that_the_user_quotes_of_themselves_is_their_word() -> None:
 def test_one_word_is_enough_behind_a_word_that_says_from_now_on() -> None:
     """Kept, as a whole: the tool alone would say nothing."""
     for text in _split(
-        "from now on bun|ab jetzt bun|désormais bun|a partir de ahora bun|отныне только bun|теперь только пробелы"
+        "from now on bun|bun from now on|ab jetzt bun|bitte bun, immer ab jetzt|désormais bun|a partir de ahora bun|отныне только bun|теперь только пробелы"
     ):
         message = Message(id="m", role="user", blocks=(TextBlock(text),), origin=Origin.USER)
         (found,) = find_statements(message)

@@ -13,6 +13,13 @@ from memorist.auto_memory.statements.statement_filters import is_question
 from memorist.auto_memory.statements.user_prose import split_prose_sentences
 from memorist.core.lazy import lazy_pattern
 
+LASTING_ANSWER = lazy_pattern(
+    r"(?:(?:yes|yeah|yep|ok(?:ay)?|sure|no(?:pe)?|ja|nein|oui|non|sí|si|sim|não|да|нет|对|好的?|是的?|不|はい|いいえ|네|예|응|아니요?)\b[\s,.!，、。]*|(?:please|bitte|do (?:it|that))\b[\s,]*)*"
+    r"(?:always|never|every ?time|each time|from now on|by default|immer|nie(?:mals)?|jedes mal|ab jetzt|toujours|jamais|à chaque fois|siempre|nunca|cada vez|sempre|всегда|никогда|каждый раз"
+    r"|以后都要?|每次都?要?|永远|从现在开始|毎回|いつも|常に|항상|절대|매번|언제나|앞으로도?)(?:[\s,]+(?:please|bitte|do (?:it|that)|그렇게|해줘|해주세요))*[\s.!。！]*",
+    re.IGNORECASE,
+)
+"""A whole message that answers a question for good: "yes, always". The question says what it means."""
 MAX_SENTENCES_BACK = 3
 """Last sentences of a reply that a confirmation may mean. Our choice."""
 
@@ -41,6 +48,17 @@ def find_way_of_working_in_reply(reply: str) -> str:
     """The newest sentence at the end of a reply that says how the agent works; empty for none."""
     sentences = [one.text for one in split_prose_sentences(reply)][-MAX_SENTENCES_BACK:]
     return next(filter(_is_manner, reversed(sentences)), "")
+
+
+def find_confirmed_text(answer: str, reply: str) -> str:
+    """What a lone answer stands for: a question at the end of the reply, with the answer, or how the
+    agent says that it works; empty for none.
+    """
+    if not LASTING_ANSWER.fullmatch(answer):
+        return find_way_of_working_in_reply(reply)
+    sentences = [one.text for one in split_prose_sentences(reply)][-MAX_SENTENCES_BACK:]
+    asked = next((each for each in reversed(sentences) if each.endswith(("?", "？"))), "")
+    return f"{asked} – {answer}" if asked else ""
 
 
 def _is_manner(sentence: str) -> bool:

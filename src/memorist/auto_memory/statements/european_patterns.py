@@ -63,13 +63,20 @@ OTHER_REMEMBER_PATTERNS: tuple[StatementPattern, ...] = (
     ),
 )
 
+_FROM_NOW = (
+    rf"(?:{FROM_NOW_ON}|ab jetzt|ab sofort|von nun an|künftig|désormais|dorénavant|à partir de maintenant|de ahora en adelante|a partir de ahora|a partir de agora|"
+    r"с этого момента|отныне|впредь|теперь|从现在(?:开始|起)|以后|今後は|これからは)"
+)
+_CHOSEN = (
+    rf"(?:{WELL_KNOWN_TOOL}|tabs|spaces|leerzeichen|espaces|espacios|espaços|табы|пробелы|空格)"
+)
+
 OTHER_RULE_PATTERNS: tuple[StatementPattern, ...] = (
     # Nothing but when and what: "ab jetzt bun".
     define_statement_pattern(
         "rule",
-        rf"(?P<text>(?:{FROM_NOW_ON}|ab jetzt|ab sofort|von nun an|künftig|désormais|dorénavant|à partir de maintenant|de ahora en adelante|a partir de ahora|a partir de agora|"
-        r"с этого момента|отныне|впредь|теперь|从现在(?:开始|起)|以后|今後は|これからは)[\s,，、:]*(?:(?:please|bitte|only|just|nur|noch|solo|sólo|só|seulement|только)\s+|只|都|用)*"
-        rf"(?:{WELL_KNOWN_TOOL}|tabs|spaces|leerzeichen|espaces|espacios|espaços|табы|пробелы|空格)(?:[ ,](?:please|bitte|por favor|пожалуйста))?[\s.!。]*$)",
+        rf"(?P<text>{_FROM_NOW}[\s,，、:]*(?:(?:please|bitte|only|just|nur|noch|solo|sólo|só|seulement|только)\s+|只|都|用)*{_CHOSEN}(?:[ ,](?:please|bitte|por favor|пожалуйста))?[\s.!。]*$"
+        rf"|(?:(?:use|please|only|nur|bitte|usa|utilise)\s+)*{_CHOSEN}[\s,]+(?:(?:please|bitte|always|immer|toujours|siempre|sempre)[\s,]*)*{_FROM_NOW}[\s.!。]*$)",
     ),
     define_statement_pattern(
         "rule",

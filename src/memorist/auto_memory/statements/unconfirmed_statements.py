@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from memorist.auto_memory.statements.confirmed_way_of_working import find_way_of_working_in_reply
+from memorist.auto_memory.statements.confirmed_way_of_working import (
+    LASTING_ANSWER,
+    find_confirmed_text,
+)
 from memorist.auto_memory.statements.conversation_score import score_conversation_sentence
 from memorist.auto_memory.statements.introduced_lines import find_introduced_lines
 from memorist.auto_memory.statements.plain_facts import classify_fact
@@ -114,7 +117,7 @@ def find_unconfirmed_statements(message: Message, reply_before: str = "") -> tup
 
     A line that states something for certain holds none. A lone confirmation stands for what it
     confirms: how the agent worked, in its own words at the end of `reply_before`, the text of its
-    turn before.
+    turn before; a lone "yes, always" for the question there, with the answer.
     """
     if message.origin is not Origin.USER or message.role not in {"user", "developer"}:
         return ()
@@ -150,8 +153,8 @@ def list_waiting_statements(
         return
     certain = [quote for _, _, quote in list_certain_statements(typed)]
     stated = [line for line in text.splitlines() if any(quote in line for quote in certain)]
-    if LONE_CONFIRMATION.fullmatch(text):
-        if confirmed := find_way_of_working_in_reply(reply_before):
+    if LONE_CONFIRMATION.fullmatch(text) or LASTING_ANSWER.fullmatch(text):
+        if confirmed := find_confirmed_text(text, reply_before):
             yield "rule", confirmed, text
         return
     sentences = split_typed_sentences(text)
