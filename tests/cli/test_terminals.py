@@ -76,6 +76,22 @@ def test_a_command_in_another_encoding_changes_no_memory(project: Path) -> None:
     assert "Grüße go out on Fridays" in run("memory", "list", cwd=project).stdout.decode()
 
 
+def test_a_reader_that_has_seen_enough_is_no_failure(project: Path) -> None:
+    """`memorist memory list | head -1` is done, also for a script with `pipefail`."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "memorist", "memory", "list"],
+        cwd=project,
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(writer)
+
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_a_text_that_is_no_utf8_is_remembered(tmp_path: Path) -> None:
     """A byte that cannot be read becomes a question mark."""
     done = run("memory", "add", "caf\udce9 opens at nine", cwd=tmp_path)

@@ -19,6 +19,7 @@ import pytest
 
 from hooks.conftest import Hooks
 from memorist.hooks import hook_protocol
+from memorist.hooks.hook_client import HookUnanswered, enter_hooks_folder
 
 EVENT = json.dumps(
     {
@@ -229,6 +230,30 @@ def test_a_home_that_cannot_be_used_stops_nobody(tmp_path: Path) -> None:
         notice = Hooks(home).notice("SessionStart", source="startup")
         assert ("no memory in this session: FileExistsError" in notice) == (home == a_file)
     assert not (open_to_all / "hooks" / hook_protocol.SOCKET).exists()
+
+
+def refuse_hooks_folder(path: str, mode: int = 0o777, exist_ok: bool = False) -> None:
+    """As the system does in a folder of somebody else."""
+    if path.endswith("hooks"):
+        raise PermissionError(13, "Permission denied", path)
+
+
+@pytest.mark.parametrize("cause", ["owner", "permission"])
+def test_a_home_that_a_run_with_sudo_made_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cause: str
+) -> None:
+    """It told the user to make a folder private that was, or named the number of an error."""
+    home = tmp_path / "home"
+    home.mkdir()
+    if cause == "owner":
+        monkeypatch.setattr(os, "getuid", lambda: 4_242_424, raising=False)
+    else:
+        monkeypatch.setattr(os, "makedirs", refuse_hooks_folder)
+
+    with pytest.raises(HookUnanswered, match="belongs to another user") as unanswered:
+        enter_hooks_folder(str(home), str(home / "hooks"))
+
+    assert f"sudo chown -R NAME {home}" in str(unanswered.value)
 
 
 @pytest.mark.covers("IN-2")

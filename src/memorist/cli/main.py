@@ -65,6 +65,16 @@ class MemoristCommands(LazyCommandGroup):
         "worker": "memorist.cli.worker_command:worker_command",
     }
 
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command. A reader of its output that has seen enough (`head`, `less`) is no
+        failure of it.
+        """
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(0)
+
     def suggest(self, ctx: click.Context, word: str) -> list[str]:
         """Also the commands of `memorist memory`: `memorist add` is typed before one knows them."""
         if word in OTHER_WORDS:
@@ -146,7 +156,3 @@ def main() -> None:
             raise
         click.echo(f"memorist: {error}", err=True)
         sys.exit(2 if isinstance(error, UsageError) else 1)
-    except BrokenPipeError:
-        # The reader of a pipe (head, less) has seen enough.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)

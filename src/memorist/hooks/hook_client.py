@@ -35,6 +35,10 @@ OFF_NOTICE = (
 """Told to the user at the start of a session without memory."""
 
 
+OF_ANOTHER_USER = (
+    "{home} belongs to another user, as after a run with sudo; its owner works there again after: "
+    "sudo chown -R NAME {home}"
+)
 MAX_ID_BYTES = 200
 """Longest id of a session; clients use 36 characters."""
 
@@ -221,14 +225,21 @@ def ask_daemon(call: HookCall, data: bytes) -> bytes:
 def enter_hooks_folder(home: str, folder: str) -> None:
     """Create the private hooks folder if needed and change into it.
 
-    Raises HookUnanswered if others may write to it, or OSError.
+    Raises HookUnanswered if it is another user's or others may write to it, or OSError.
     """
     os.makedirs(os.path.dirname(home), exist_ok=True)
-    for path in (home, folder):
-        if not os.path.isdir(path):
-            os.makedirs(path, mode=0o700, exist_ok=True)
-    found = os.stat(folder)
-    if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & 0o022):
+    try:
+        for path in (home, folder):
+            if not os.path.isdir(path):
+                os.makedirs(path, mode=0o700, exist_ok=True)
+        found = os.stat(folder)
+    except PermissionError:
+        if not os.path.isdir(home):
+            raise
+        raise HookUnanswered(OF_ANOTHER_USER.format(home=home)) from None
+    if hasattr(os, "getuid") and found.st_uid != os.getuid():
+        raise HookUnanswered(OF_ANOTHER_USER.format(home=home))
+    if hasattr(os, "getuid") and found.st_mode & 0o022:
         raise HookUnanswered(f"others may write to {folder}; make it private with chmod 700")
     os.chdir(folder)
 
