@@ -243,6 +243,25 @@ async def test_a_hint_of_the_form_and_what_says_that_there_is_nothing_are_no_not
     assert "5 lines of the model were dropped" in receipt
 
 
+@pytest.mark.covers("SM-5", "SM-13")
+async def test_short_lines_and_the_words_of_a_title_are_judged_too(tmp_path: Path) -> None:
+    """A real small model took the heading of another document for the session's subject, in lines
+    of a word or two beside those of the section's title, and said of each section that it is empty.
+    """
+    answer = {
+        "Session Title": ["Rotation"],
+        "Errors & Corrections": ["No errors or corrections have been made so far."],
+        "Key results": ["The key result is a well-rotated team.", "The branch main is untouched."],
+        "Worklog": ["The work.", "No worklog was written by the agent.", "Looked at origin/main."],
+    }
+
+    notes, receipt = await keep_notes(tmp_path, answer)
+
+    assert "- The branch main is untouched." in notes
+    assert "- Looked at origin/main." in notes
+    assert "5 lines of the model were dropped" in receipt
+
+
 @pytest.mark.covers("SM-5")
 @pytest.mark.parametrize(
     "line",

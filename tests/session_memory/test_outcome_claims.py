@@ -90,6 +90,39 @@ def test_no_work_is_done_in_a_session_that_only_looked(session: Any) -> None:
     assert not changed.find_contradiction("The rounding of totals has been fixed.")
 
 
+def test_no_check_passes_that_nobody_ran(session: Any) -> None:
+    """Where the user says so the claim stands; a check of types runs no tests, a build may."""
+    session.user("Round the total.").edits("/home/dev/project/src/total.py", "round(x)", "q(x)")
+    edited = ProvenOutcomes(session.ledger.work_record)
+    assert edited.find_contradiction("All tests pass.")
+    assert edited.find_contradiction("The build is clean.")
+    assert edited.find_contradiction("All quality checks passed.")
+    assert not edited.find_contradiction("The tests of rounding were not run.")
+
+    session.runs("mypy src", "Success: no issues found in 3 source files")
+    checked = ProvenOutcomes(session.ledger.work_record)
+    assert checked.find_contradiction("All tests pass.")
+    assert not checked.find_contradiction("The build is clean.")
+
+    session.user("I ran them here: all tests pass. Commit it.")
+    assert not ProvenOutcomes(session.ledger.work_record).find_contradiction("All tests pass.")
+
+
+@pytest.mark.parametrize("unseen", ["a sub-agent", "an earlier part", "a script", "a build"])
+def test_a_check_may_have_run_where_it_is_not_seen(session: Any, unseen: str) -> None:
+    """Nothing is known of what a sub-agent, a script, a build or the time before a summary did."""
+    if unseen == "an earlier part":
+        session.summary("The total was rounded.")
+    session.user("Go on with the total.")
+    if unseen == "a sub-agent":
+        session.calls("Task", {"prompt": "mend", "description": "mend"}).answers("done")
+    if unseen in ("a script", "a build"):
+        session.runs("./ci.sh" if unseen == "a script" else "make", "done")
+    outcomes = ProvenOutcomes(session.ledger.work_record)
+
+    assert not outcomes.find_contradiction("All tests pass.")
+
+
 def test_a_failure_is_disproved_only_by_runs_that_count_what_passed(session: Any) -> None:
     """An exit status may be that of a pipe, and a failure that was mended is told of truly."""
     session.runs("npm run lint", "done").runs("pytest -q", "4 passed in 0.1s")

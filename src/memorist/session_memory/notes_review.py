@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from memorist.core.json_answer import find_json_object_or_list
 from memorist.core.lazy import lazy_pattern
+from memorist.core.text_analysis import analyze_text
 from memorist.forks.answer_form import list_answer_texts
 from memorist.session_memory.notes_template import (
     STRUCTURAL_MARK,
@@ -112,8 +113,8 @@ def review_notes(
             words = _plain_words(line)
             fault = (
                 made_up
-                or (_REPEATED if words in proved else check.find_fault(line.strip()))
-                or ("says nothing" if _EMPTY_ENTRY.match(line) else "")
+                or (_REPEATED if words in proved else check.find_fault(line.strip(), title))
+                or ("says nothing" if _is_empty_entry(line, title, check) else "")
                 or check.find_unsupported_user_claim(line)
                 or (_SAID_TWICE if line.startswith("- ") and words in said else "")
                 or ("is more than a section holds" if size > MAX_SECTION_CHARACTERS else "")
@@ -133,6 +134,14 @@ def review_notes(
         proven=sum(1 for body in proven.values() for line in body.split("\n") if line.strip()),
         dropped=tuple(dropped),
     )
+
+
+def _is_empty_entry(line: str, title: str, check: LineCheck) -> bool:
+    """Whether an entry says that there is none, also in the words of its section's title."""
+    if _EMPTY_ENTRY.match(line):
+        return True
+    speaks_of_title = bool(analyze_text(line).stems & analyze_text(title).stems)
+    return line.startswith("- No ") and speaks_of_title and not check.names_anything(line)
 
 
 def _is_derived(line: str, was_derived: Collection[str]) -> bool:

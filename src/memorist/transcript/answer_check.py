@@ -35,7 +35,9 @@ MIN_SAID_NAMES = 4
 Our choice: of 38 summaries by a large model each does.
 """
 MIN_CONTENT_WORDS = 4
-"""Content words from which on a line is judged by them. Our choice: fewer tell no subject."""
+"""Content words from which on a line without a title is judged by them. Our choice: fewer tell no
+subject.
+"""
 
 _USER_CLAIM = lazy_pattern(
     r"\W*(?:(?:the|der|die|el|la|le|lo|il|o|a) |l['’])?(?:user|person|benutzer(?:in)?|"
@@ -77,12 +79,14 @@ class LineCheck:
         self._source = f" {' '.join(_words(source))} "
         self._prompt = f" {' '.join(_words(prompt))} "
 
-    def find_fault(self, line: str) -> str:
-        """Return why a line is worth nothing; empty where it may stand."""
+    def find_fault(self, line: str, title: str = "") -> str:
+        """Return why a line is worth nothing; empty where it may stand. The words of the `title`
+        that it stands under are no evidence, and a line under one is judged however short it is.
+        """
         return (
             self.find_prompt_echo(line)
             or self.find_falsehood(line)
-            or self._find_other_subject(line)
+            or self._find_other_subject(line, title)
         )
 
     def find_falsehood(self, line: str) -> str:
@@ -93,15 +97,15 @@ class LineCheck:
             return f"names {invented}, which stands nowhere in what the model was shown"
         return self._disprove(line) if self._disprove else ""
 
-    def _find_other_subject(self, line: str) -> str:
+    def _find_other_subject(self, line: str, title: str) -> str:
         """Return that a line is about something else than what was said; empty where it names
         anything of the source, or is in another language.
         """
-        words = analyze_text(line).stems
+        words = analyze_text(line).stems - analyze_text(title).stems
         if (
             not self._said
-            or len(words) < MIN_CONTENT_WORDS
-            or len(words & self._said) >= MIN_SAID_SHARE * len(words)
+            or len(words) < (0 if title else MIN_CONTENT_WORDS)
+            or (words and len(words & self._said) >= MIN_SAID_SHARE * len(words))
             or self.names_anything(line)
             or count_unspaced_letters(line)
             or detect_language(line) != self._language

@@ -1,10 +1,10 @@
 """What a line says came of the work, held against what the session proves: a check said to pass
 whose last run failed, a file said to be changed that was only read, work said to be done in a
-session that only looked. Pure.
+session that only looked, tests said to pass that nobody ran. Pure.
 
 Small models turn what was looked at or wished for into work done. Claims in English are judged;
 those of other languages stand. A line is dropped only where the session proves the opposite: what
-it does not show may have happened elsewhere.
+a sub-agent, an unknown tool or the user did is not in it.
 """
 
 from __future__ import annotations
@@ -113,6 +113,8 @@ class ProvenOutcomes:
         self._checks = {kind: _list_runs(self._commands.values(), kind) for kind in _SUBJECTS}
         failed = (runs for runs in self._checks.values() if runs and _has_failed(runs[-1]))
         self._checks["check"] = next(failed, [])
+        self._has_unseen_work = actions.has_unseen_work
+        self._user_words = actions.user_words
         self._changing = [each.text for each in self._commands.values() if each.kind not in _LOOKS]
         self._has_others = bool(actions.dirty) or actions.has_unseen_work
         self._only_looked = not (
@@ -158,14 +160,30 @@ class ProvenOutcomes:
     def _judge_check(self, plain: str) -> str:
         parts = (plain, *_PART_END.split(plain))
         for kind, runs in self._checks.items():
-            if not runs:
-                continue
             passes, fails = (
                 any(map(pattern[kind].search, parts)) for pattern in (_CHECK_PASSES, _CHECK_FAILS)
             )
-            if passes is not fails:
+            if runs and passes is not fails:
                 return _contradict(runs, runs[-1].text, says_passes=passes)
+            if passes and not fails and self._never_ran(kind):
+                return "says that a check passes, which was never run"
         return ""
+
+    def _never_ran(self, kind: str) -> bool:
+        """Whether nobody ran a check of this kind. A script, a build or the hooks of a commit may
+        include any, and tests build what they run.
+        """
+        kinds = {each.kind for each in self._commands.values()}
+        without = {"look", "lint", "typecheck"} if kind == "test" else {"look"}
+        return not self._has_unseen_work and kinds <= without and not self._user_says_passes(kind)
+
+    def _user_says_passes(self, kind: str) -> bool:
+        claims = (each for each in _split_clauses(self._user_words) if not _UNPROVEN.search(each))
+        return any(
+            _CHECK_PASSES[kind].search(part)
+            for clause in claims
+            for part in (clause, *_PART_END.split(clause))
+        )
 
     def _judge_file(self, plain: str, names: Collection[str]) -> str:
         found = _FILE_CHANGED.search(plain) or _FILE_WAS_CHANGED.search(plain)

@@ -113,9 +113,16 @@ class SessionActions:
         """The file that holds the newest plan, where one does."""
         self.background = BackgroundWork()
         self.has_unseen_work = False
-        """Whether a sub-agent, or a tool of which nothing is known, may have changed files."""
+        """Whether a sub-agent, a tool of which nothing is known, or an earlier part of the session
+        that only a summary tells of, may have changed files.
+        """
         self._followed: BackgroundCalls[ToolAction] = BackgroundCalls()
         self.calls: dict[str, ToolAction] = {}
+
+    @property
+    def user_words(self) -> str:
+        """What the user said, as far as it is kept."""
+        return "\n".join(part.text for ask in self._talk.asks for part in ask.sentences)
 
     def on_tool_call(self, call: ToolUse) -> None:
         """The assistant called a tool."""
@@ -473,6 +480,8 @@ class TranscriptLedger:
             self._talk.on_assistant_text(text)
         elif origin is Origin.SUMMARY:
             self._talk.add_text(EARLIER, text)
+            if not self._work.tools:
+                self._work.has_unseen_work = True
         else:
             if origin is not Origin.USER:
                 self._work.background.on_host_text(text)
