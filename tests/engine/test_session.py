@@ -467,7 +467,7 @@ async def test_the_users_own_template_and_prompt_are_used(tmp_path: Path) -> Non
     play = Play(
         tmp_path,
         fork=lambda notes: Say(
-            text=f'<edit path="{notes}"><old>_my words_</old><new>_my words_\nkept</new></edit>'
+            text=f'<edit path="{notes}"><old>_my words_</old><new>_my words_\nimporter mended</new></edit>'
         ),
     )
     async with Memorist(model=play.model, home=tmp_path) as engine:
@@ -476,7 +476,7 @@ async def test_the_users_own_template_and_prompt_are_used(tmp_path: Path) -> Non
         await session.session_memory.drain(5)
         sent = msgspec.json.encode(play.model.requests[1].body).decode()
 
-        assert session.notes == "# Mine\n_my words_\nkept\n"
+        assert session.notes == "# Mine\n_my words_\nimporter mended\n"
         assert "Please update" in sent
         assert "{{unknown}}" in sent
 

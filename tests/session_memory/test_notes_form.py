@@ -139,7 +139,9 @@ MADE_UP = {
 }
 
 
-async def keep_notes(home: Path, answer: dict[str, list[str]]) -> tuple[str, str]:
+async def keep_notes(
+    home: Path, answer: dict[str, list[str]], asked: str = ASKED
+) -> tuple[str, str]:
     """The notes of a session of one turn after a model's answer, and what its receipt says."""
     settings = Settings(
         session_memory=SessionMemorySettings(start_tokens=10, growth_tokens=1),
@@ -148,7 +150,7 @@ async def keep_notes(home: Path, answer: dict[str, list[str]]) -> tuple[str, str
     request: JsonObject = {
         "model": "claude-opus-4-6",
         "max_tokens": 100,
-        "messages": [{"role": "user", "content": ASKED}],
+        "messages": [{"role": "user", "content": asked}],
     }
     reply: JsonObject = {
         "role": "assistant",
@@ -178,6 +180,25 @@ async def test_notes_that_are_made_up_from_first_to_last_are_not_kept(tmp_path: 
     assert not any(line in notes for lines in MADE_UP.values() for line in lines)
     assert ASKED in notes
     assert "9 lines of the model were dropped" in receipt
+
+
+@pytest.mark.covers("SM-5", "SM-13")
+async def test_the_name_of_a_product_makes_no_notes_of_a_session(tmp_path: Path) -> None:
+    """A real small model made a plan of its own of a question, in words of the session and with the
+    one product that the question names, and called it done. One file among its lines, and each is
+    judged by itself.
+    """
+    plan = ["Looking at main in GitHub", "GitHub is up to date", "The tiles of origin on GitHub"]
+    state = ["The update of main on GitHub", "main was refused", "Looked at tiles", "main is left"]
+    answer = {"Workflow": plan, "Current State": state, "Worklog": ["Looked at main in GitHub"]}
+    asked = f"{ASKED} It stands on GitHub."
+
+    notes, receipt = await keep_notes(tmp_path / "a", answer, asked)
+    one, _ = await keep_notes(tmp_path / "b", answer | {"Learnings": ["`zoom.py` stays"]}, asked)
+
+    assert "8 lines of the model were dropped" in receipt
+    assert "Looked at main in GitHub" not in notes
+    assert "Looked at main in GitHub" in one
 
 
 @pytest.mark.covers("SM-5", "SM-13")
@@ -215,6 +236,21 @@ async def test_what_the_user_wants_or_will_do_is_told_in_words_of_theirs(tmp_pat
     )
 
     notes, _ = await keep_notes(tmp_path, {"Task specification": [told, *invented]})
+
+    assert told in notes
+    assert not any(line in notes for line in invented)
+
+
+@pytest.mark.covers("SM-5", "SM-13")
+async def test_what_the_user_asked_for_is_not_told_as_their_own_work(tmp_path: Path) -> None:
+    """A real small model wrote that the user has made what they had only asked for. What they say
+    they did is theirs.
+    """
+    asked = "Create a map of the tiles. I updated zoom.py for it."
+    invented = ("The user has created a map of the tiles.", "The user learned to create a map.")
+    told = "The user updated zoom.py for it to show a map."
+
+    notes, _ = await keep_notes(tmp_path, {"Key results": [*invented, told]}, asked)
 
     assert told in notes
     assert not any(line in notes for line in invented)

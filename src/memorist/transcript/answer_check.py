@@ -31,8 +31,8 @@ large model wrote about 38 recorded sessions, 3 have less; of 10 that a small on
 """
 MIN_NAMELESS_LINES = 8
 MIN_SAID_NAMES = 4
-"""So many lines of one answer, about a session in which so many names are said, name one of them.
-Our choice: of 38 summaries by a large model each does.
+"""So many lines of one answer, about a session in which so many files and identifiers are said,
+name one of them. Our choice: of 25 summaries by a large model each does.
 """
 MIN_CONTENT_WORDS = 4
 """Content words from which on a line without a title is judged by them. Our choice: fewer tell no
@@ -44,6 +44,13 @@ _USER_CLAIM = lazy_pattern(
     r"nutzer(?:in)?|usuari[oa]|usuári[oa]|utilisat(?:eur|rice)|utente|пользователь)\b",
     re.IGNORECASE,
 )
+_USER_DID = lazy_pattern(
+    r"\s*(?:(?:has|have|had|just|already|also|now|successfully)\s+)*(updated|fixed|implemented|added"
+    r"|refactored|created|removed|resolved|completed|rewritten|migrated|replaced|built|written|wrote"
+    r"|developed|learned|learnt)\b",
+    re.IGNORECASE,
+)
+"""Work said to be the user's own; what they asked for is mostly the agent's."""
 _WORD = lazy_pattern(r"\w+")
 _CODE = lazy_pattern(r"`([^`\n]+)`")
 _FILE = lazy_pattern(r"(?:[\w.@~-]*/)+[\w.@-]+\.[A-Za-z]\w{0,5}\b")
@@ -72,7 +79,7 @@ class LineCheck:
         self._asked = asked
         self._disprove = disprove
         self._said = analyze_text(said).stems
-        self._said_names = len(find_recognizable_names(said))
+        self._said_names = len(_find_code_names(said))
         self._language = detect_language(said)
         self._names = NamePresence(source)
         self._folded = NamePresence(source.casefold())
@@ -124,6 +131,10 @@ class LineCheck:
             or detect_language(line) != detect_language(self._asked)
         ):
             return ""
+        did = _USER_DID.match(line, claim.end())
+        own = rf"\b(?:I|we)\b(?:['’]ve)?(?:\s+\w+){{0,2}}?\s+{did[1]}\b" if did else ""
+        if did and not re.search(own, self._asked, re.IGNORECASE):
+            return "tells of work of the user, of which their own words tell nothing"
         words = analyze_text(line[claim.end() :]).stems
         shared = words & analyze_text(self._asked).stems
         if len(shared) >= MIN_SAID_SHARE * len(words):
@@ -135,15 +146,24 @@ class LineCheck:
         return (
             len(lines) >= MIN_NAMELESS_LINES
             and self._said_names >= MIN_SAID_NAMES
-            and not any(map(self.names_anything, lines))
+            and not any(map(self._names_code, lines))
         )
+
+    def _names_code(self, line: str) -> bool:
+        """Tell whether a line names a file, identifier or command; the name of a product is none,
+        nor is a number.
+        """
+        return self._quotes_code(line) or any(map(self._names.__getitem__, _find_code_names(line)))
 
     def names_anything(self, line: str) -> bool:
         """Tell whether a line names a file, identifier, number or command of the source."""
-        code = (" ".join(_words(each)) for each in _CODE.findall(line))
-        return any(self._names[name] for name in find_recognizable_names(line)) or any(
-            each and f" {each} " in self._source for each in code
+        return self._quotes_code(line) or any(
+            self._names[name] for name in find_recognizable_names(line)
         )
+
+    def _quotes_code(self, line: str) -> bool:
+        code = (" ".join(_words(each)) for each in _CODE.findall(line))
+        return any(each and f" {each} " in self._source for each in code)
 
     def find_prompt_echo(self, line: str) -> str:
         """Return that a line is the prompt's and not the session's; empty where it is not."""
@@ -189,6 +209,12 @@ def join_json_texts(value: object) -> str:
     if isinstance(value, list | tuple):
         return "\n".join(map(join_json_texts, value))
     return str(value)
+
+
+def _find_code_names(text: str) -> list[str]:
+    """Names with a letter and a sign or digit: `KeyCloak` may be a product."""
+    return [name for name in find_recognizable_names(text)
+            if not name.isalpha() and any(map(str.isalpha, name))]  # fmt: skip
 
 
 def _words(text: str) -> list[str]:
