@@ -101,7 +101,8 @@ _PREFERENCE = lazy_pattern(r"\bprefers? (?P<new>[\w@./+-]+) (?:to|over) ", re.IG
 _NEGATIVE = (
     r"(?:don['’]?t|do not|never|no longer|not|no|stop|avoid|without|instead of|rather than|cannot|"
     r"can['’]?t|mustn['’]t|shouldn['’]t|nie|niemals|nicht|kein|keine|keinen|statt|anstatt|jamais|"
-    r"ne|pas|au lieu de|nunca|en vez de|en lugar de|em vez de|não|никогда|не|вместо)"
+    r"ne(?!\s+\S+\s+(?:pas|jamais)\b)|n['’](?=\S+\s+plus\b)|pas|au lieu de|nunca|en vez de"
+    r"|en lugar de|em vez de|não|никогда(?!\s+не\b)|не|вместо)"
 )
 _OPENING = rf"(?:always|please|{_NEGATIVE}|{VERB}|immer|bitte|toujours|siempre|sempre|всегда)"
 _CLAUSE_BREAK = lazy_pattern(
@@ -124,7 +125,7 @@ _VALUE = lazy_pattern(
 )
 _DROPPED_CJK = lazy_pattern(
     r"请|总是|始终|一律|统一|永远|必须|使用|改用|换成|切换到|迁移到|以后|今后|从现在(?:开始"
-    r"|起)|我们|了|的|都|使わ|使っ|使い|しないで|してください|ください|いつも|常に|必ず"
+    r"|起)|我们|了|的|都要|需要|可以|每次|务必|一定|都|使わ|使っ|使い|しないで|してください|ください|いつも|常に|必ず"
     r"|これから|今後|に?切り替え|に?乗り換え|に?移行|しました|ました|ます|して|て|を|は|で|用"
 )
 _KOREAN_FRAME = lazy_pattern(
@@ -157,6 +158,7 @@ _FRAME_WORDS = parse_word_list(
     zukunft seulement uniquement passe passons passés passé à solo sólo usaremos pasamos cambiamos
     migramos partir apenas mudamos passamos para только отныне впредь будем перешли переехали
     переходим берём используем sind wants
+    n ne никогда больше надо нужно можно muss musst darf darfst
     """
 )
 """Words that say nothing of what is asked for."""
@@ -387,16 +389,27 @@ def _say_in_english(word: str) -> str:
     return ONE_WORD_FOR.get(folded, word)
 
 
+_CYRILLIC_ENDING = lazy_pattern(r"(?<=[а-яё]{4})(?:йте|ть|ов|ами|ом|[йыиьуае])\Z")
+
+
 def fold_word_ending(word: str) -> str:
-    """Fold case, plural and the endings of English verbs."""
+    """Fold case, plural and the endings of verbs in English, and some in German and Russian."""
     folded = word.casefold().strip("`'\"")
     if not folded.isascii() or not folded.isalpha():
-        return folded
+        return _CYRILLIC_ENDING.sub("", folded)
     if find_word_alternatives(folded):
         return folded
     if find_word_alternatives(folded.removesuffix("s")):
         return folded.removesuffix("s")
-    for ending, least in (("ing", 6), ("ies", 6), ("ed", 5), ("es", 6), ("s", 4), ("e", 4)):
+    for ending, least in (
+        ("ing", 6),
+        ("en", 7),
+        ("ies", 6),
+        ("ed", 5),
+        ("es", 6),
+        ("s", 4),
+        ("e", 4),
+    ):
         if len(folded) >= least and folded.endswith(ending) and not folded.endswith("ss"):
             return folded.removesuffix(ending)
     return folded
