@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from memorist.auto_memory.memory_file import MemoryKind
+from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
+from memorist.auto_memory.memory_file import MemoryKind, Provenance, Trust, create_topic
 from memorist.cli.main import memorist_group as main
 from memorist.engine.engine import Memorist
 from memorist.settings import Settings
@@ -128,3 +129,31 @@ def test_what_you_forgot_is_not_brought_back_from_the_session(
     assert rule in run(main, ["search", "bankers rounding"]).output
     run(main, ["memory", "undo", "--yes"])
     assert f"“{rule}”" in run(main, asked).output
+
+
+def test_what_you_accepted_and_forgot_is_not_brought_back_either(
+    shop: Path, tmp_path: Path
+) -> None:
+    """A memory that waited for your yes does not quote you, the change that made it does."""
+    run = CliRunner().invoke
+    rule = ROUNDING[1][0]
+    run(main, ["search", "bankers rounding"])
+    topic = create_topic(
+        "rounding.md",
+        kind=MemoryKind.FEEDBACK,
+        name="rounding",
+        description="bankers rounding per line",
+        body="bankers rounding per line",
+        provenance=Provenance(trust=Trust.REVIEWED),
+    )
+    engine = Memorist(settings=Settings(home=str(tmp_path / "home")), model="structural")
+    engine.memory(str(shop)).write(
+        [MemoryChange(path=topic.path, before=None, after=topic.text().encode())],
+        ChangeReason(actor="inbox", what="accepted: bankers rounding", quote=rule),
+    )
+    asyncio.run(engine.close())
+    assert rule in run(main, ["recall", rule]).output
+
+    run(main, ["memory", "forget", "--yes", "rounding.md"])
+
+    assert rule not in run(main, ["recall", rule]).output

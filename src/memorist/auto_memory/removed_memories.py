@@ -13,8 +13,10 @@ from memorist.auto_memory.memory_manifest import is_memory_file
 
 _DELIBERATE_ACTORS = frozenset({"user", "said", "undo", "other"})
 """By whom the user takes a memory out: a command, their words, undo, and their own hands."""
-_MAX_CHANGES = 1_000
+_MAX_CHANGES = 300
 """Changes that are looked through for what the user took out. Our choice."""
+_MIN_CHARS = 12
+"""Characters of words by which a sentence is known again. Our choice."""
 
 
 class RemovedTopic(Struct, frozen=True):
@@ -55,25 +57,24 @@ def list_removed_paths(memory: AutoMemory) -> tuple[str, ...]:
     )
 
 
-def list_forgotten_quotes(memory: AutoMemory) -> frozenset[str]:
-    """The user's words that a memory rested on which they took out, and on which none rests now."""
-    found: set[str] = set()
-    present = {head.path for head in memory.headers()}
-    seen = set(present)
+def list_forgotten_words(memory: AutoMemory) -> frozenset[str]:
+    """What the user said and a memory rested on which they took out, and on which none rests that
+    is there now. Read from the reasons of the changes alone: a prompt waits for it.
+    """
+    present = memory.headers_by_path().keys()
+    kept: set[str] = set()
+    forgotten: set[str] = set()
+    is_forgotten: dict[str, bool] = {}
     for change in islice(memory.folder.history.iter_changes(), _MAX_CHANGES):
-        removed = [path for path in change.paths if path not in seen and is_memory_file(path)]
-        seen.update(change.paths)
-        parent = memory.folder.history.find_parent_id(change.id) if removed else ""
-        if not parent or change.why.actor not in _DELIBERATE_ACTORS:
-            continue
-        for path in removed:
-            data = memory.folder.history.read_file(path, parent)
-            quote = "" if data is None else parse_topic(path, data).provenance.quote
-            if quote and not _find_successor(memory, path, change):
-                found.add(quote)
-    if not found:
-        return frozenset()
-    return frozenset(found) - {topic.provenance.quote for topic in memory.read_topics()}
+        paths = set(filter(is_memory_file, change.paths))
+        is_replaced = not paths.isdisjoint(present) or change.why.actor not in _DELIBERATE_ACTORS
+        for path in paths - present:
+            is_forgotten.setdefault(path, not is_replaced)
+        if not paths.isdisjoint(present):
+            kept.add(change.why.quote)
+        elif any(is_forgotten[path] for path in paths):
+            forgotten.add(change.why.quote)
+    return frozenset(words for words in forgotten - kept if len(words) >= _MIN_CHARS)
 
 
 def _find_successor(memory: AutoMemory, path: str, change: RecordedChange) -> str:

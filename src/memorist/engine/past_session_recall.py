@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.removed_memories import list_forgotten_quotes
+from memorist.auto_memory.removed_memories import list_forgotten_words
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, TextBlock, ToolUse
 from memorist.core.prompt_templates import load_prompt
@@ -254,9 +254,9 @@ def find_relevant_passages(
         by_meaning=is_question_without_request(query),
     )
     shown = select_passages(query, found, index.count_passages(project))
-    forgotten = list_forgotten_quotes(memory) if shown and memory is not None else ()
+    forgotten = list_forgotten_words(memory) if shown and memory is not None else ()
     return tuple(
-        each for each in shown if not any(quote in each.passage.said for quote in forgotten)
+        each for each in shown if not any(words in each.passage.said for words in forgotten)
     )
 
 
