@@ -247,7 +247,11 @@ async def test_what_the_user_asked_for_is_not_told_as_their_own_work(tmp_path: P
     they did is theirs.
     """
     asked = "Create a map of the tiles. I updated zoom.py for it."
-    invented = ("The user has created a map of the tiles.", "The user learned to create a map.")
+    invented = (
+        "The user has created a map of the tiles.",
+        "The user learned to create a map.",
+        "The user has created a TODO app using Next.js",
+    )
     told = "The user updated zoom.py for it to show a map."
 
     notes, _ = await keep_notes(tmp_path, {"Key results": [*invented, told]}, asked)

@@ -125,21 +125,24 @@ class LineCheck:
         do; empty where it does not.
         """
         claim = _USER_CLAIM.match(line)
-        if (
-            not self._asked
-            or claim is None
-            or detect_language(line) != detect_language(self._asked)
-        ):
+        if claim is None or not self._asked:
             return ""
-        did = _USER_DID.match(line, claim.end())
-        own = rf"\b(?:I|we)\b(?:['’]ve)?(?:\s+\w+){{0,2}}?\s+{did[1]}\b" if did else ""
-        if did and not re.search(own, self._asked, re.IGNORECASE):
+        language = detect_language(self._asked)
+        if language == "english" and self._gives_work_to_user(line, claim.end()):
             return "tells of work of the user, of which their own words tell nothing"
+        if detect_language(line) != language:
+            return ""
         words = analyze_text(line[claim.end() :]).stems
         shared = words & analyze_text(self._asked).stems
         if len(shared) >= MIN_SAID_SHARE * len(words):
             return ""
         return "tells of the user what their own words do not"
+
+    def _gives_work_to_user(self, line: str, start: int) -> bool:
+        """Tell whether a line has the user do, from `start` on, what they do not say they did."""
+        did = _USER_DID.match(line, start)
+        own = rf"\b(?:I|we)\b(?:['’]ve)?(?:\s+\w+){{0,2}}?\s+{did[1]}\b" if did else ""
+        return did is not None and not re.search(own, self._asked, re.IGNORECASE)
 
     def lacks_session_names(self, lines: Collection[str]) -> bool:
         """Tell whether many lines together name nothing of a session that is full of names."""
