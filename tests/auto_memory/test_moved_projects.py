@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from auto_memory.conftest import memory, put
 from auto_memory.test_location import git
+from memorist.auto_memory.inbox import AcceptedMemoryDigests
+from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.memory_location import locate_memory, read_project_record, record_project
 from memorist.auto_memory.moved_projects import (
     MovedFolders,
@@ -17,9 +23,15 @@ from memorist.auto_memory.moved_projects import (
 from memorist.errors import InputError
 from memorist.settings import AutoMemorySettings
 from memorist.store.disk_files import DiskFiles
-from memorist.store.home_layout import Layout
+from memorist.store.home_layout import Layout, MemoryLayout
+from memorist.testing import FrozenClock
 
-NOW = 1_800_000_000.0
+CLOCK = FrozenClock(1_800_000_000.0)
+NOW = CLOCK.now()
+
+
+def rebind(layout: Layout, old: str, moved: Path, clock: FrozenClock = CLOCK) -> MemoryLayout:
+    return rebind_memory(layout, old, str(moved), clock=clock, settings=AutoMemorySettings())
 
 
 @pytest.fixture
@@ -46,15 +58,15 @@ def test_a_moved_repository_is_found_and_bound_again(repository: Path, tmp_path:
     repository.rename(moved)
 
     assert [found.root for found in find_moved_projects(files, layout, str(moved))] == [old]
-    after = rebind_memory(files, layout, old, str(moved), now=NOW)
+    after = rebind(layout, old, moved)
 
     assert after.folder == locate_memory(layout, str(moved), settings).folder
     assert (after.folder / "a.md").read_bytes() == b"x\n"
     assert not before.folder.exists()
     assert find_moved_projects(files, layout, str(moved)) == []
-    assert rebind_memory(files, layout, old, str(moved), now=NOW).folder == after.folder
+    assert rebind(layout, old, moved).folder == after.folder
     with pytest.raises(InputError, match="there is no memory"):
-        rebind_memory(files, layout, str(tmp_path / "nowhere"), str(moved), now=NOW)
+        rebind(layout, str(tmp_path / "nowhere"), moved)
 
 
 @pytest.mark.covers("AM-4", "SF-5")
@@ -91,9 +103,9 @@ def test_a_rebinding_that_was_killed_is_finished_by_the_next(
         if step == 3:
             patched.setattr(DiskFiles, "write", killed)
         with pytest.raises(KeyboardInterrupt):
-            rebind_memory(files, layout, old, str(moved), now=NOW)
+            rebind(layout, old, moved)
 
-    after = rebind_memory(files, layout, old, str(moved), now=NOW)
+    after = rebind(layout, old, moved)
     record_project(files, after, str(moved))
 
     assert (after.folder / "a.md").read_bytes() == b"x\n"
@@ -116,7 +128,7 @@ def test_the_memory_of_a_project_that_is_still_there_stays_its_own(
     (tmp_path / "other").mkdir()
 
     with pytest.raises(InputError, match="is still there"):
-        rebind_memory(files, layout, str(repository.resolve()), str(tmp_path / "other"), now=NOW)
+        rebind(layout, str(repository.resolve()), tmp_path / "other")
     with pytest.raises(InputError, match="belongs to"):
         record_project(files, mine, str(tmp_path / "other"))
     found = read_project_record(files, mine)
@@ -149,60 +161,97 @@ def test_a_clone_without_a_remote_is_known_again(repository: Path, tmp_path: Pat
     assert found == {"a b": [old], "other": [], "plain": []}
 
 
+def make_both_places(tmp_path: Path) -> tuple[Layout, str, Path]:
+    """A project that moved from the old place to the new one, with memories in both."""
+    layout, files = Layout(tmp_path / "home"), DiskFiles()
+    old, moved = tmp_path / "shop", tmp_path / "store"
+    moved.mkdir(parents=True)
+    for root, text in ((old, "old"), (moved, "new")):
+        kept = layout.memory(str(root))
+        folder = MemoryFolder(kept, files=files, clock=CLOCK, settings=AutoMemorySettings())
+        put(folder, "same.md", memory("same", kind="feedback"))
+        put(folder, "both.md", memory("both", text))
+        put(folder, f"sub/{text}.md", memory(text))
+        files.write(kept.folder / "planted.md", memory(f"planted in the {text} place"))
+        files.write(kept.index, f"A line of mine, {text}.\n".encode())
+        files.write(kept.inbox / "11111111.json", b"{}")
+        files.write(kept.inbox / f"{text}.json", b"{}")
+        AcceptedMemoryDigests(kept, files).add(text)
+        folder.refresh()
+        folder.close()
+        record_project(files, kept, str(root))
+    return layout, str(old), moved
+
+
+# A file of the history that was open when the process "died" is closed by the collector.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.covers("AM-4", "SF-5")
-@pytest.mark.parametrize("kills", range(4))
-def test_memories_of_both_places_are_kept(
-    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kills: int
+def test_what_is_known_in_both_places_is_kept_when_killed_at_any_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was written in the new place before the old memory followed stays, also under a name
-    that both use, and when it was killed between any two files.
+    """Memories of either place, also under a name that both use, lines that the user wrote into the
+    index, what waits and what was accepted: all is there after the next call, and nothing twice.
+    What the old place vouched for is believed in the new one, what another program put there is
+    not.
     """
-    layout, settings, files = Layout(tmp_path / "home"), AutoMemorySettings(), DiskFiles()
-    old = str(repository.resolve())
-    before = locate_memory(layout, old, settings)
-    for name, text in (("same.md", b"s"), ("both.md", b"old"), ("sub/one.md", b"1")):
-        files.write(before.folder / name, text)
-    files.write(before.folder / "MEMORY.md", b"old index")
-    record_project(files, before, old)
-    moved = tmp_path / "store"
-    repository.rename(moved)
-    after = locate_memory(layout, str(moved), settings)
-    for name, text in (("same.md", b"s"), ("both.md", b"new"), ("MEMORY.md", b"index")):
-        files.write(after.folder / name, text)
-    record_project(files, after, str(moved))
-    plain, done = Path.replace, 0
+    steps = 0
 
-    def replace(self: Path, target: Path) -> Path:
-        nonlocal done
-        if self.is_relative_to(before.folder):
-            done += 1
-            if done == kills:
+    def dying(call: Callable[..., object], dies_at: int) -> Callable[..., object]:
+        def step(*arguments: object, **named: object) -> object:
+            nonlocal steps
+            steps += 1
+            if steps >= dies_at:
                 raise KeyboardInterrupt
-        return plain(self, target)
+            return call(*arguments, **named)
 
-    with monkeypatch.context() as patched:
-        patched.setattr(Path, "replace", replace)
-        if kills:
-            with pytest.raises(KeyboardInterrupt):
-                rebind_memory(files, layout, old, str(moved), now=NOW)
-    rebind_memory(files, layout, old, str(moved), now=NOW)
-    rebind_memory(files, layout, old, str(moved), now=NOW + 9)
+        return step
 
-    kept = {
-        str(path.relative_to(after.folder)): path.read_bytes()
-        for path in after.folder.rglob("*.md")
-    }
-    assert kept == {
-        "same.md": b"s",
-        "both.md": b"new",
-        "both-2.md": b"old",
-        "sub/one.md": b"1",
-        "MEMORY.md": b"index",
-    }
-    assert not before.folder.exists()
-    record = read_project_record(files, after)
-    assert record is not None
-    assert [(each.root, each.until) for each in record.former] == [(old, NOW)]
+    finished = False
+    for dies_at in itertools.count(1):
+        layout, old, moved = make_both_places(tmp_path / str(dies_at))
+        steps = 0
+        with monkeypatch.context() as patched:
+            for name in ("replace", "rename", "unlink", "remove", "rmdir", "link"):
+                patched.setattr(os, name, dying(getattr(os, name), dies_at))
+            try:
+                rebind(layout, old, moved)
+                finished = True
+            except KeyboardInterrupt:
+                pass
+        kept = rebind(layout, old, moved)
+        rebind(layout, old, moved, FrozenClock(NOW + 9))
+
+        folder = MemoryFolder(kept, files=DiskFiles(), clock=CLOCK, settings=AutoMemorySettings())
+        believed = {
+            path: not folder.has_untrusted_origin(path) for path in folder.headers_by_path()
+        }
+        folder.close()
+        assert believed == {
+            "same.md": True,
+            "both.md": True,
+            "both-2.md": True,
+            "sub/new.md": True,
+            "sub/old.md": True,
+            "planted.md": False,
+            "planted-2.md": False,
+        }, dies_at
+        assert (kept.folder / "both.md").read_bytes() == memory("both", "new")
+        assert (kept.folder / "both-2.md").read_bytes() == memory("both", "old")
+        lines = kept.index.read_text().splitlines()
+        assert [lines.count(f"A line of mine, {each}.") for each in ("old", "new")] == [1, 1]
+        assert {path.stem for path in kept.inbox.iterdir()} == {"11111111", "old", "new"}
+        assert set(AcceptedMemoryDigests(kept, DiskFiles()).list_digests()) == {"old", "new"}
+        assert not layout.memory(old).folder.exists()
+        left = {path.name for path in layout.memory(old).state.rglob("*") if path.is_file()}
+        assert left <= {"lock", "purge.lock", "project.json", "scan.json", "scan-changes.json"}
+        histories = {path.name for path in kept.state.glob("history*")}
+        assert histories == {"history", "history.former"}
+        record = read_project_record(DiskFiles(), kept)
+        assert record is not None
+        assert [(each.root, each.until) for each in record.former] == [(old, NOW)]
+        if finished:
+            break
+    assert dies_at > 20
 
 
 @pytest.mark.covers("AM-4")
@@ -218,9 +267,9 @@ def test_what_the_old_folder_holds_later_is_another_project(
     files.write(locate_memory(layout, old, settings).folder / "a.md", b"x\n")
     first, second = tmp_path / "first", tmp_path / "second"
     repository.rename(first)
-    rebind_memory(files, layout, old, str(first), now=NOW)
+    rebind(layout, old, first)
     first.rename(second)
-    rebind_memory(files, layout, str(first), str(second), now=NOW + 50)
+    rebind(layout, str(first), second, FrozenClock(NOW + 50))
 
     moved = load_moved_folders(files, layout)
     assert moved.find_root(f"{old}/sub", NOW + 99) == str(second)

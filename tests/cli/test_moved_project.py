@@ -117,3 +117,26 @@ def test_a_home_copied_to_another_user_names_what_it_has_of_the_project(
     done = memorist("memory", "rebind", str(ann / "shop"), "--yes")
     assert done.exit_code == 0, done.output
     assert "Use pnpm, never npm." in memorist("memory", "list").stdout
+
+
+@pytest.mark.covers("AM-4")
+def test_the_users_word_and_what_waits_follow_into_a_place_that_has_memories(
+    shop: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What the user stated there stays their word, and what waited for their yes waits here."""
+    (state,) = (tmp_path / "home").glob("projects/*shop*/memory-state")
+    (state / "inbox").mkdir(exist_ok=True)
+    (state / "inbox" / "p.json").write_text("{}")
+    shop.rename(moved := shop.with_name("store"))
+    monkeypatch.chdir(moved)
+    memorist("memory", "add", "Run ruff before each commit.")
+
+    assert memorist("memory", "rebind", str(shop), "--yes").exit_code == 0
+    listed = json.loads(memorist("memory", "list", "--json").stdout)["memories"]
+
+    assert {each["description"]: each["trust"] for each in listed} == {
+        "Use pnpm, never npm.": "reviewed",
+        "Run ruff before each commit.": "reviewed",
+    }
+    (now,) = (tmp_path / "home").glob("projects/*store*/memory-state")
+    assert (now / "inbox" / "p.json").read_text() == "{}"

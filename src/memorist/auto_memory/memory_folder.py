@@ -332,9 +332,11 @@ class MemoryFolderReader:
         """
         data = self._judge(known, found, rest)
         # The history first, then the scan file: after a kill in between, the next scan sees the
-        # same difference again and finds nothing new to record.
+        # same difference again and finds nothing new to record. The pending change last: it is
+        # what vouches for the origin of a file that the scan does not know yet.
         self._record_changes(data, rest)
         self._scan_cache.save(self._loaded_scan())
+        remove_if_exists(self._files, self.layout.pending_change)
 
     def _judge(
         self, known: FolderScan, found: ScanDifference, rest: Collection[str] = ()
@@ -463,8 +465,6 @@ class MemoryFolderReader:
             changes |= self._rebuild_indexes_if_writable()
         if changes:
             self.history.record(changes, why, self._clock.now())
-        if pending is not None:
-            remove_if_exists(self._files, self.layout.pending_change)
 
     def _read_pending(self) -> PendingChange | None:
         try:
@@ -567,8 +567,11 @@ class MemoryFolderReader:
         self.history.close()
 
 
-# Name prefixes of derived files beside the history.
-_DERIVED_PREFIXES = ("recall.sqlite", "history.damaged")
+FORMER_HISTORY = "history.former"
+"""Name of the history of a place whose memory was joined into this one, beside its own."""
+
+# Name prefixes of files beside the history that may hold copies of memories.
+_DERIVED_PREFIXES = ("recall.sqlite", "history.damaged", FORMER_HISTORY)
 
 
 class MemoryFolder(MemoryFolderReader):
@@ -672,8 +675,8 @@ class MemoryFolder(MemoryFolderReader):
                 change.path: change.after and redact_bytes(change.after) for change in real
             } | self._rebuild_indexes()
             id = self.history.record(written, reason, self._clock.now(), undoes=undoes)
-            remove_if_exists(self._files, self.layout.pending_change)
             self._scan_cache.save(self._loaded_scan())
+            remove_if_exists(self._files, self.layout.pending_change)
             if unlisted:
                 self._changes.accept_own_change()
             return id

@@ -183,6 +183,14 @@ def _split_index(present: str) -> tuple[list[str], dict[str, str]]:
     return kept, own
 
 
+def add_own_index_lines(present_text: str, other_text: str) -> str:
+    """Add the lines that the user wrote into another index to this one, unless it has them."""
+    present, other = _split_index(present_text)[0], _split_index(other_text)[0]
+    if all(line in present for line in other):
+        return present_text
+    return "\n".join([*other, "", *present_text.splitlines()]) + "\n"
+
+
 def _fit_own_lines(kept: list[str], settings: AutoMemorySettings) -> list[str]:
     """Return the user's own lines, limited to half of the index so that memories have room."""
     found, size = [], 0

@@ -11,6 +11,8 @@ from pathlib import Path, PurePosixPath
 import msgspec
 from msgspec import Struct
 
+from memorist.auto_memory.memory_changes import ChangeReason, render_change_headline
+from memorist.auto_memory.memory_join import join_memory
 from memorist.auto_memory.memory_location import (
     FormerRoot,
     ProjectRecord,
@@ -21,10 +23,10 @@ from memorist.auto_memory.memory_location import (
     read_project_record,
     read_remote_identity,
 )
-from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.errors import InputError
-from memorist.ports import FileSystem
-from memorist.store.disk_files import make_folders, to_store_error
+from memorist.ports import Clock, FileSystem
+from memorist.settings import AutoMemorySettings
+from memorist.store.disk_files import DiskFiles, make_folders, to_store_error
 from memorist.store.home_layout import Layout, MemoryLayout
 
 _HOMES = ("home", "Users")
@@ -110,21 +112,22 @@ def load_moved_folders(files: FileSystem, layout: Layout) -> MovedFolders:
 
 
 def rebind_memory(
-    files: FileSystem,
     layout: Layout,
     old_root: str,
     project: str,
     *,
-    now: float,
+    clock: Clock,
+    settings: AutoMemorySettings,
     has_sessions: bool = False,
 ) -> MemoryLayout:
-    """Assign the memory of a repository that was at `old_root` to the one now at `project`; `now`
-    in seconds since the epoch. Memories that the new place has already stay beside them.
+    """Assign the memory of a repository that was at `old_root` to the one now at `project`.
+    Memories that the new place has already stay beside them.
 
     May be repeated after it was killed at any step. Raises InputError when there is neither a
     memory nor, as the caller says with `has_sessions`, a session of the old place, and when that
     still holds a repository.
     """
+    files = DiskFiles()  # folders are moved, which only a disk can
     root = str(locate_project_root(Path(project)))
     source, target = layout.memory(old_root), layout.memory(root)
     if Path(old_root).exists() and old_root != root:
@@ -133,22 +136,24 @@ def rebind_memory(
             f"and `import` to copy memories"
         )
     known = read_project_record(files, target)
-    if files.facts(source.folder) is None:
-        if not (has_sessions or _is_half_moved(known, old_root)):
+    half_moved = _is_half_moved(known, old_root)
+    if source == target or (files.facts(source.folder) is None and _is_unused(source.state)):
+        if not (has_sessions or half_moved):
             raise InputError(
                 f"there is no memory of {old_root}; `memorist memory check` names what may belong "
                 f"here"
             )
-    elif _is_unused(target.folder) and (
-        _is_unused(target.state) or _is_half_moved(known, old_root)
-    ):
+    elif _is_unused(target.folder) and (_is_unused(target.state) or half_moved):
         # The memories move last: until then a repeated call finds them at the old place.
         _move_folder(source.state, target.state)
         _move_folder(source.folder, target.folder)
     else:
-        _record_move(files, target, root, old_root, now)
-        _join_folders(source.folder, target.folder)
-    _record_move(files, target, root, old_root, now)
+        _record_move(files, target, root, old_root, clock.now())
+        reason = ChangeReason(
+            actor="user", what=render_change_headline("move", f"the memory of {old_root}")
+        )
+        join_memory(files, source, target, reason, clock=clock, settings=settings)
+    _record_move(files, target, root, old_root, clock.now())
     return target
 
 
@@ -178,32 +183,6 @@ def _move_folder(source: Path, target: Path) -> None:
         source.rename(target)
     except OSError as error:
         raise to_store_error("move", source, error) from error
-
-
-def _join_folders(source: Path, target: Path) -> None:
-    """Move all memories from one folder to another that has some; one whose name is used there for
-    something else gets another name. Their index is made anew from the files.
-    """
-    try:
-        for path in sorted(source.rglob("*"), reverse=True):
-            if path.is_dir() and not path.is_symlink():
-                path.rmdir()
-            elif path.name == INDEX_NAME:
-                path.unlink()
-            else:
-                _join_file(path, target / path.relative_to(source))
-        source.rmdir()
-    except OSError as error:
-        raise to_store_error("move", source, error) from error
-
-
-def _join_file(path: Path, target: Path) -> None:
-    make_folders(target.parent)
-    stem, number = target.stem, 1
-    while target.exists() and target.read_bytes() != path.read_bytes():
-        number += 1
-        target = target.with_name(f"{stem}-{number}{target.suffix}")
-    path.replace(target)
 
 
 _MADE_BY_OPENING = ("lock", "purge.lock", "project.json", "scan.json", "scan-changes.json")

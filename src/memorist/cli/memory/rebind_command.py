@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 
 import click
@@ -15,9 +14,9 @@ from memorist.cli.memory.memory_commands import confirm_or_abort, open_project_m
 from memorist.core.plural import pluralize
 from memorist.engine.rollout_store import open_rollout_store
 from memorist.errors import NothingToDo
-from memorist.store.disk_files import DiskFiles
 from memorist.store.rollout_rows import has_rollouts, reassign_rollouts
 from memorist.store.session_rows import reassign_sessions
+from memorist.system import SystemClock
 
 
 @click.command("rebind")
@@ -40,11 +39,11 @@ def memory_rebind_command(old: str, yes: bool) -> None:
         confirm_or_abort(f"Take over what is known of {source} for {root}?", yes=yes)
         with open_rollout_store(engine.settings) as past:
             target = rebind_memory(
-                DiskFiles(),
                 engine.layout,
                 source,
                 root,
-                now=time.time(),
+                clock=SystemClock(),
+                settings=engine.settings.auto_memory,
                 has_sessions=has_rollouts(past.state, source),
             )
             sessions = reassign_rollouts(past.state, source, root)

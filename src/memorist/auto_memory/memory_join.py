@@ -1,0 +1,168 @@
+"""Joining a project's memory into another folder that has memories of its own: memories, lines that
+the user wrote into the index, what waits in the inbox, and what is kept beside them (AM-4).
+
+Every step may be repeated after the process was killed at any other.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from memorist.auto_memory.inbox import AcceptedMemoryDigests
+from memorist.auto_memory.memory_changes import (
+    ChangeReason,
+    MemoryChange,
+    find_memory_path_problem,
+)
+from memorist.auto_memory.memory_folder import FORMER_HISTORY, MemoryFolder
+from memorist.auto_memory.memory_index import add_own_index_lines
+from memorist.auto_memory.memory_manifest import INDEX_NAME, describe_excess_size
+from memorist.core.text_analysis import encode_file_text
+from memorist.ports import Clock, FileSystem
+from memorist.settings import AutoMemorySettings
+from memorist.store.disk_files import make_folders, to_store_error
+from memorist.store.home_layout import MemoryLayout
+
+
+def join_memory(
+    files: FileSystem,
+    source: MemoryLayout,
+    target: MemoryLayout,
+    reason: ChangeReason,
+    *,
+    clock: Clock,
+    settings: AutoMemorySettings,
+) -> None:
+    """Move all that is known in one place to another; what was the user's word stays so.
+
+    A memory whose name is used there for something else gets another name. The history of the old
+    place is kept beside the new one's. Raises StoreError, InputError.
+    """
+    old, new = (
+        MemoryFolder(layout, files=files, clock=clock, settings=settings)
+        for layout in (source, target)
+    )
+    try:
+        names = _choose_names(source.folder, target.folder)
+        _write_trusted(old, new, names, reason)
+        _join_index_lines(files, old, new)
+        _join_files(source.folder, target.folder, names)
+        _join_state(files, source, target)
+    except OSError as error:
+        raise to_store_error("move", source.folder, error) from error
+    finally:
+        old.close()
+        new.close()
+
+
+def _choose_names(source: Path, target: Path) -> dict[str, str]:
+    """By path in the old folder, the path in the new one: the same where that is free or holds the
+    same bytes, else numbered.
+    """
+    used = {path.casefold(): path for path in _list_files(target)}
+    names: dict[str, str] = {}
+    for path in _list_files(source):
+        if path.rsplit("/", 1)[-1] == INDEX_NAME:
+            continue
+        chosen, number = path, 1
+        while chosen.casefold() in used and not _is_same_file(
+            source / path, target / used[chosen.casefold()]
+        ):
+            number += 1
+            plain = Path(path)
+            chosen = plain.with_name(f"{plain.stem}-{number}{plain.suffix}").as_posix()
+        names[path] = used.setdefault(chosen.casefold(), chosen)
+    return names
+
+
+def _list_files(folder: Path) -> list[str]:
+    """Paths of all files and links, also hidden ones, sorted."""
+    return sorted(
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_symlink() or not path.is_dir()
+    )
+
+
+def _is_same_file(path: Path, other: Path) -> bool:
+    return (
+        path.is_file()
+        and other.is_file()
+        and not (path.is_symlink() or other.is_symlink())
+        and path.read_bytes() == other.read_bytes()
+    )
+
+
+def _write_trusted(
+    old: MemoryFolder, new: MemoryFolder, names: dict[str, str], reason: ChangeReason
+) -> None:
+    """Write the memories whose origin the old place vouches for as one change of the new one's
+    history; what another program put there is moved as a file and stays of unknown origin.
+    """
+    there = frozenset(path for path, _ in new.list_entries())
+    changes = [
+        MemoryChange(path=names[path], before=None, after=(old.layout.folder / path).read_bytes())
+        for path, header in old.headers_by_path().items()
+        if path in names
+        and names[path] not in there
+        and not old.has_untrusted_origin(path)
+        and not find_memory_path_problem(names[path], there)
+        and not describe_excess_size(header.size)
+    ]
+    if changes:
+        new.apply_changes(changes, reason)
+
+
+def _join_index_lines(files: FileSystem, old: MemoryFolder, new: MemoryFolder) -> None:
+    """Keep what the user wrote into the old index."""
+    present = new.read_index_text()
+    joined = add_own_index_lines(present, old.read_index_text())
+    if joined != present:
+        files.write(new.layout.index, encode_file_text(joined))
+
+
+def _join_files(source: Path, target: Path, names: dict[str, str]) -> None:
+    """Move the files of the old folder, and remove it. What the new one has already is no loss."""
+    for path in sorted(source.rglob("*"), reverse=True):
+        name = path.relative_to(source).as_posix()
+        if path.is_dir() and not path.is_symlink():
+            path.rmdir()
+        elif name not in names or (target / names[name]).exists():
+            path.unlink()
+        else:
+            make_folders((target / names[name]).parent)
+            path.replace(target / names[name])
+    if source.exists():
+        source.rmdir()
+
+
+_NOT_MOVED = ("lock", "purge.lock", "project.json", "scan.json", "scan-changes.json")
+"""What belongs to the old place, or is made anew from the files."""
+
+
+def _join_state(files: FileSystem, source: MemoryLayout, target: MemoryLayout) -> None:
+    """Move what waits, what was accepted, and all else that the new place has none of."""
+    if not source.state.exists():
+        return
+    for path in source.inbox.glob("*"):
+        make_folders(target.inbox)
+        if not (target.inbox / path.name).exists():
+            path.replace(target.inbox / path.name)
+    digests = AcceptedMemoryDigests(target, files)
+    for digest in AcceptedMemoryDigests(source, files).list_digests():
+        digests.add(digest)
+    if source.history.exists():
+        source.history.rename(_find_free_name(target.state, FORMER_HISTORY))
+    for path in source.state.iterdir():
+        if path.name not in _NOT_MOVED and not (target.state / path.name).exists():
+            path.rename(target.state / path.name)
+    shutil.rmtree(source.state)
+
+
+def _find_free_name(folder: Path, name: str) -> Path:
+    path, number = folder / name, 1
+    while path.exists():
+        number += 1
+        path = folder / f"{name}-{number}"
+    return path
