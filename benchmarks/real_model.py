@@ -34,6 +34,7 @@ from memorist.engine.engine import Memorist
 from memorist.forks.fork_spec import ForkOutcome
 from memorist.formats.format_detection import read_session
 from memorist.models.local_model import find_model_file
+from memorist.recall.contentless_message import is_contentless
 from memorist.settings import AutoMemorySettings, RecallSettings
 from memorist.store.transcript_reader import LineFile
 
@@ -367,7 +368,8 @@ async def _shown(
             {"role": "assistant", "content": [call]},
             {"role": "user", "content": [result]},
         ]
-        while selector == "model" and len(line.receipts("recall")) == before:  # noqa: ASYNC110
+        is_asked = selector == "model" and not is_contentless(question)
+        while is_asked and len(line.receipts("recall")) == before:  # noqa: ASYNC110
             await asyncio.sleep(0.2)
         sent = await session.prepare({"model": HOST_MODEL, "max_tokens": 100, "messages": messages})
         text = json.dumps(sent)

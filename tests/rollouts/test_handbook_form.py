@@ -139,12 +139,32 @@ async def test_an_answer_that_orders_agents_about_is_not_used_at_all(
     assert JOINED not in files(tmp_path).split("# Task Group", 1)[1].split("User preferences")[0]
 
 
+@pytest.mark.covers("RO-5")
+async def test_a_request_stays_a_request_and_a_report_a_report(tmp_path: Path) -> None:
+    """A real small model copied a request without the word that it is one: in the handbook it stood
+    as an order for every later session.
+    """
+    words = "Read rates from `data/rates.csv` in the view of totals once"
+    entry = bullet(f"The session was given: “{words}”", proof="inferred")
+    rows = [kept("a", task("Read rates", knowledge=[entry]), root=TILL, ago=1)]
+    answer = form([{"numbers": [1], "text": words}])
+    name = "openai-chat:small@http://127.0.0.1:9/v1"
+    model = ScriptedModel([Say(text=answer)], format="openai_chat", name=name)
+
+    done = await consolidate_folder(replace(means(tmp_path), model=model), rows, Held())
+
+    assert done.way == "structural"
+    assert "whose words" in done.why
+    assert f"- {entry.text}" in files(tmp_path)
+
+
 @pytest.mark.covers("RO-5", "SF-2")
 @pytest.mark.parametrize(
     ("answer", "fault"),
     [
         (form(joined({"numbers": [17], "text": JOINED})), "names no claim"),
         (form(joined({"numbers": [5], "text": "It reads src/ledger/rates.py."})), "nowhere"),
+        (form(joined({"numbers": [5], "text": "The ledger reads `data/rates.csv`."})), "whose"),
         (form(joined({"numbers": [4], "text": "The tests ran, 41 passed."})), "leaves out"),
         (form(joined(), [{"number": 1, "learnings": "Pi is 3, in lib/pi_round.py."}]), "nowhere"),
         (form(joined(), (), ["The user is an engineer at Google."]), "no claim shows"),

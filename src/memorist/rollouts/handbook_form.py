@@ -49,7 +49,7 @@ from memorist.rollouts.handbook_line_check import (
     extract_content_stems,
     is_order_to_agent,
 )
-from memorist.rollouts.raw_memory import ASKED_PREFIX
+from memorist.rollouts.raw_memory import ASKED_PREFIX, PASSED_ON_PREFIX, REPORTED_PREFIX
 from memorist.rollouts.stage_two_prompt import StageTwoInput
 from memorist.rollouts.summary_composition import (
     MAX_PROFILE_WORDS,
@@ -331,6 +331,9 @@ class _FormReading:
         return " ".join(dict.fromkeys(sentences)) or present
 
 
+_SPEAKERS = (ASKED_PREFIX, PASSED_ON_PREFIX, REPORTED_PREFIX)
+
+
 def _one_line(text: str) -> str:
     return to_one_line(text, MAX_LINE_CHARACTERS)
 
@@ -346,7 +349,11 @@ def _is_cut_off(line: str) -> bool:
 
 
 def _find_lost(claim: str, text: str) -> str:
-    """What of a claim a new sentence leaves out or turns round; empty where it keeps all."""
+    """What of a claim a new sentence leaves out or turns round; empty where it keeps all. A request
+    without the word that it is one would be a standing order, and a report a fact.
+    """
+    if any(claim.startswith(each) and not text.startswith(each) for each in _SPEAKERS):
+        return "leaves out whose words they are"
     present = NamePresence(text)
     lost = [name for name in sorted(find_recognizable_names(claim)) if not present[name]]
     folded = text.casefold()
