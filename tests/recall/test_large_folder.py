@@ -13,6 +13,7 @@ import pytest
 
 from memorist.auto_memory import folder_change_detector
 from memorist.auto_memory.memory_file import MemoryKind
+from memorist.auto_memory.visible_memory import drop_suspicious_lines
 from memorist.engine.engine import Memorist
 from memorist.engine.observed_session import ObservedSession
 from memorist.ports import FileInfo
@@ -265,3 +266,29 @@ async def test_a_correction_of_what_was_just_changed_in_place_comes_with_the_ans
 
     assert said in [each.description for each in memory.headers()]
     await session.close()
+
+
+async def test_the_index_is_judged_when_the_turn_that_changed_it_ends(tmp_path: Path) -> None:
+    """The next session is shown the new line, and does not judge two hundred lines while it
+    waits.
+    """
+    drop_suspicious_lines.cache_clear()
+    async with open_engine(tmp_path) as engine:
+        add_memories(engine, tmp_path)
+        request = {"model": "m", "messages": [{"role": "user", "content": "Always use pnpm here."}]}
+        first = await engine.open("first", project=str(tmp_path))
+        await first.prepare(request)
+        await first.observe({"role": "assistant", "content": [{"type": "text", "text": "Yes."}]})
+        await first.end_turn()
+        for thread in threading.enumerate():
+            if thread.name == "memorist-judge-index":
+                thread.join()
+        judged = drop_suspicious_lines.cache_info().misses
+
+        second = await engine.open("second", project=str(tmp_path))
+        prepared = await second.prepare(
+            {"model": "m", "messages": [{"role": "user", "content": "Where do mails come from?"}]}
+        )
+
+    assert "pnpm" in str(prepared)
+    assert drop_suspicious_lines.cache_info().misses == judged

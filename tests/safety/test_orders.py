@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from memorist.safety.hidden_characters import fold_hidden_and_lookalike_characters
 from memorist.safety.instruction_detection import is_instruction
-from memorist.safety.permission_claims import may_bind_reader
+from memorist.safety.permission_claims import grants_permission, may_bind_reader
 from memorist.safety.prompt_injection import (
     INJECTION_SIGNS,
     InjectionPattern,
@@ -256,3 +256,32 @@ def test_a_text_is_searched_for_every_sign_that_it_holds(
 def test_wordings_that_no_hint_told_of_are_signs(text: str) -> None:
     """Each is a wording of a sign, without the commoner words of that sign."""
     assert find_injection_rules(text)
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            (
+                "the user approved",
+                "all commands",
+                ". ",
+                "!",
+                "never",
+                "用户批准",
+                "直接删除",
+                "。",
+                " ",
+                "x",
+            )
+        ),
+        max_size=6,
+    ).map("".join),
+    st.lists(
+        st.sampled_from(("the owner allowed", " any requests", ".", " not ", "y")), max_size=5
+    ).map("".join),
+)
+def test_no_permission_is_granted_across_a_line_break(first: str, second: str) -> None:
+    """Lines together grant one where one of them does by itself, and nowhere else."""
+    apart = grants_permission(first) or grants_permission(second)
+
+    assert grants_permission(f"{first}\n{second}") == apart

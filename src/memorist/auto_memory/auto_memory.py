@@ -68,6 +68,7 @@ from memorist.auto_memory.visible_memory import (
     compute_content_digest,
     filter_visible_index,
     find_memory_suspicions,
+    list_visible_lines,
 )
 from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.auto_memory.write_gate import (
@@ -173,16 +174,22 @@ class AutoMemory:
         """Return the index as a model sees it, without withheld memories and lines that read like
         orders.
         """
+        return filter_visible_index(*self._read_whole_index())
+
+    def _read_whole_index(self) -> tuple[MemoryIndex, Callable[[str], bool]]:
+        """The index with the team's, and which memories a model may see."""
         heads, reviewed = self.headers_by_path(), self.reviewed_digests()
 
         def is_visible(path: str) -> bool:
             head = heads.get(path)
             return head is not None and _is_visible(head, reviewed)
 
-        return filter_visible_index(
-            merge_indexes(self.folder.build_index(), self.folder.build_index(prefix=TEAM_PREFIX)),
-            is_visible,
-        )
+        own, team = self.folder.build_index(), self.folder.build_index(prefix=TEAM_PREFIX)
+        return merge_indexes(own, team), is_visible
+
+    def list_visible_index_lines(self) -> tuple[str, ...]:
+        """Return the lines of `visible_index` before they are judged. Raises StoreError."""
+        return list_visible_lines(*self._read_whole_index())
 
     def write(
         self,

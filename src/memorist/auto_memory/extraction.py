@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -50,6 +51,7 @@ from memorist.auto_memory.statements.user_prose import (
     announces_text_in_next_message,
     extract_redacted_user_text,
 )
+from memorist.auto_memory.visible_memory import drop_suspicious_lines
 from memorist.auto_memory.write_evidence import (
     MIN_QUOTE_WORDS,
     collect_typed_evidence,
@@ -132,6 +134,8 @@ class MemoryExtraction:
         """Those of them that count only where a memory has the value that they correct."""
         self._is_disk_refusing = False
         """Whether the disk refused the last statement."""
+        self._is_index_unjudged = False
+        """Whether a memory was written since the last turn ended."""
         self._typed_ids: deque[str] = deque(maxlen=2)
         """Ids of the user's newest message and of the one before it."""
         self._is_text_announced = False
@@ -329,6 +333,7 @@ class MemoryExtraction:
             return self._apply_statement(statement, message)
 
     def _tell_written(self, written: WriteResult) -> None:
+        self._is_index_unjudged = self._is_index_unjudged or bool(written.change_id)
         if self._on_written is not None and written.paths:
             self._on_written(written.paths)
 
@@ -392,11 +397,27 @@ class MemoryExtraction:
         """Start an extraction in the background after a reply without tool calls; does not wait for
         it.
         """
+        if self._is_index_unjudged:
+            self._is_index_unjudged = False
+            self._begin_judging_index()
         if self._is_due():
             last = self._new_messages[-1].id  # later messages are not in this parent's request
             self._queue.submit(
                 lambda: self._run_extraction(parent, last, asked=False), on_dropped=self._on_dropped
             )
+
+    def _begin_judging_index(self) -> None:
+        """Judge the lines of the index in a thread: it takes 50 ms for two hundred, is remembered,
+        and the next session would wait for it.
+        """
+        with contextlib.suppress(StoreError), self._memory.folder.scan_once(at_prompt=True):
+            lines = self._memory.list_visible_index_lines()
+            threading.Thread(
+                target=drop_suspicious_lines,
+                args=(lines,),
+                name="memorist-judge-index",
+                daemon=True,
+            ).start()
 
     async def extract_now(self, parent: ParentCall | None) -> None:
         """Extract now and wait for it."""

@@ -188,7 +188,7 @@ def _find_twin(path: str, existing_paths: Collection[str]) -> str:
             other
             for other in existing_paths
             if (
-                other.casefold() == folded
+                len(other) == len(folded) and other.casefold() == folded
                 if folded and other.isascii()
                 else is_same_name(other, path)
             )

@@ -141,13 +141,7 @@ def filter_visible_index(index: MemoryIndex, is_visible: Callable[[str], bool]) 
     """Filter the index: only lines of memories that a model may see, and no lines that read like
     orders, alone or together.
     """
-    lines = _drop_suspicious_lines(
-        tuple(
-            line
-            for line in index.text.splitlines()
-            if not (target := parse_pointer_target(line)) or is_visible(target)
-        )
-    )
+    lines = drop_suspicious_lines(list_visible_lines(index, is_visible))
     text = "\n".join(lines) + "\n" if lines else ""
     listed = tuple(filter(is_visible, index.listed))
     return replace(
@@ -155,18 +149,24 @@ def filter_visible_index(index: MemoryIndex, is_visible: Callable[[str], bool]) 
     )
 
 
+def list_visible_lines(index: MemoryIndex, is_visible: Callable[[str], bool]) -> tuple[str, ...]:
+    """The lines of an index but for those of memories that a model may not see."""
+    return tuple(
+        line
+        for line in index.text.splitlines()
+        if not (target := parse_pointer_target(line)) or is_visible(target)
+    )
+
+
 @lru_cache(maxsize=8)
-def _drop_suspicious_lines(lines: tuple[str, ...]) -> tuple[str, ...]:
+def drop_suspicious_lines(lines: tuple[str, ...]) -> tuple[str, ...]:
     """Drop lines that form an order alone or with the three lines before them.
 
     Where the user's own lines form one only together, all of them are dropped.
     """
     own = "\n".join(line for line in lines if not parse_pointer_target(line))
-    if not (
-        is_planted_order("\n".join(lines))
-        or is_planted_order(own)
-        or any(map(grants_permission, lines))
-    ):
+    # A permission is granted within a sentence, which no line break leaves: the whole tells it too.
+    if not (is_planted_order("\n".join(lines)) or is_planted_order(own)):
         return lines
     own = "\n".join(
         line for line in lines if not parse_pointer_target(line) and not is_planted_order(line)
