@@ -123,20 +123,25 @@ def test_a_home_copied_to_another_user_names_what_it_has_of_the_project(
 def test_the_users_word_and_what_waits_follow_into_a_place_that_has_memories(
     shop: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """What the user stated there stays their word, and what waited for their yes waits here."""
+    """What the user stated there stays their word, what they stated in both places stands once, and
+    what waited for their yes waits here.
+    """
+    memorist("memory", "add", "Never push to main.")
     (state,) = (tmp_path / "home").glob("projects/*shop*/memory-state")
     (state / "inbox").mkdir(exist_ok=True)
     (state / "inbox" / "p.json").write_text("{}")
     shop.rename(moved := shop.with_name("store"))
     monkeypatch.chdir(moved)
     memorist("memory", "add", "Run ruff before each commit.")
+    memorist("memory", "add", "Never push to main.")
 
     assert memorist("memory", "rebind", str(shop), "--yes").exit_code == 0
     listed = json.loads(memorist("memory", "list", "--json").stdout)["memories"]
 
-    assert {each["description"]: each["trust"] for each in listed} == {
-        "Use pnpm, never npm.": "reviewed",
-        "Run ruff before each commit.": "reviewed",
-    }
+    assert sorted((each["description"], each["trust"]) for each in listed) == [
+        ("Never push to main.", "reviewed"),
+        ("Run ruff before each commit.", "reviewed"),
+        ("Use pnpm, never npm.", "reviewed"),
+    ]
     (now,) = (tmp_path / "home").glob("projects/*store*/memory-state")
     assert (now / "inbox" / "p.json").read_text() == "{}"

@@ -15,6 +15,7 @@ from memorist.auto_memory.memory_changes import (
     MemoryChange,
     find_memory_path_problem,
 )
+from memorist.auto_memory.memory_file import parse_topic
 from memorist.auto_memory.memory_folder import FORMER_HISTORY, MemoryFolder
 from memorist.auto_memory.memory_index import add_own_index_lines
 from memorist.auto_memory.memory_manifest import INDEX_NAME, describe_excess_size
@@ -44,7 +45,7 @@ def join_memory(
         for layout in (source, target)
     )
     try:
-        names = _choose_names(source.folder, target.folder)
+        names = _choose_names(old, new)
         _write_trusted(old, new, names, reason)
         _join_index_lines(files, old, new)
         _join_files(source.folder, target.folder, names)
@@ -56,18 +57,25 @@ def join_memory(
         new.close()
 
 
-def _choose_names(source: Path, target: Path) -> dict[str, str]:
-    """By path in the old folder, the path in the new one: the same where that is free or holds the
-    same bytes, else numbered.
+def _choose_names(old: MemoryFolder, new: MemoryFolder) -> dict[str, str]:
+    """By path in the old folder, the path in the new one: the same where that is free or says the
+    same, else numbered.
     """
+    source, target = old.layout.folder, new.layout.folder
+    believed = {
+        path
+        for path, header in new.headers_by_path().items()
+        if not new.has_untrusted_origin(path) and not describe_excess_size(header.size)
+    }
     used = {path.casefold(): path for path in _list_files(target)}
     names: dict[str, str] = {}
     for path in _list_files(source):
         if path.rsplit("/", 1)[-1] == INDEX_NAME:
             continue
         chosen, number = path, 1
-        while chosen.casefold() in used and not _is_same_file(
-            source / path, target / used[chosen.casefold()]
+        while (there := used.get(chosen.casefold())) and not (
+            _is_same_file(source / path, target / there)
+            or (there in believed and _says_the_same(source / path, target / there))
         ):
             number += 1
             plain = Path(path)
@@ -92,6 +100,12 @@ def _is_same_file(path: Path, other: Path) -> bool:
         and not (path.is_symlink() or other.is_symlink())
         and path.read_bytes() == other.read_bytes()
     )
+
+
+def _says_the_same(path: Path, other: Path) -> bool:
+    """Whether two memories have the same words, though said at different times."""
+    first, second = (parse_topic(each.name, each.read_bytes()) for each in (path, other))
+    return bool(first.body.strip()) and (first.kind, first.body) == (second.kind, second.body)
 
 
 def _write_trusted(
