@@ -256,6 +256,25 @@ def test_a_fault_that_always_comes_back_is_no_rule_in_any_language(sentence: str
     assert not read(sentence)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "2026-11-20T10:{0}:01 ERROR worker-{0} failed to connect: timeout after {0} ms\n",
+        '  File "/srv/app/pay{0}.py", line {0}, in charge\n',
+        "+    const rate{0} = round(total * {0});\n",
+        "[12:00:{0}] starting step {0} of the build\n",
+    ],
+)
+def test_a_rule_right_above_a_long_paste_counts(line: str) -> None:
+    """Who types and pastes below leaves no empty line; a rule within the paste is none."""
+    pasted = "".join(line.format(number) for number in range(10, 60))
+    inside = pasted + "Always use yarn.\n" + pasted
+
+    for below in (pasted, inside, f"```\n{inside}```\n"):
+        found = read(f"Never push to main without asking me.\n{below}")
+        assert [each.text for each in found] == ["Never push to main without asking me."]
+
+
 def test_a_line_that_nobody_can_have_typed_holds_nobodys_words() -> None:
     """A line of thousands of words is pasted, whatever its sentences say; what was typed above and
     below it counts.

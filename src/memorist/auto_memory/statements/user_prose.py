@@ -286,12 +286,33 @@ def split_prose_sentences(text: str) -> Iterator[ProseSentence]:
 
 
 def _outer_paragraphs(text: str) -> str:
+    """The first and the last paragraph of a long message, where they are short. What a machine wrote
+    ends the first as an empty line does.
+    """
     if len(text) <= LONG_MESSAGE_CHARS:
         return text
     first = text[:LONG_MESSAGE_CHARS].split("\n\n", 1)
+    if len(first) == 1 or len(first[0]) > MAX_SENTENCE_CHARS:
+        first = _split_at_machine_text(first[0])
     last = text[-LONG_MESSAGE_CHARS:].rsplit("\n\n", 1)
-    parts = [part[-1] if part is last else part[0] for part in (first, last) if len(part) == 2]
+    parts = [part[-1] if part is last else part[0] for part in (first, last) if len(part) > 1]
     return "\n\n".join(part for part in parts if len(part) <= MAX_SENTENCE_CHARS)
+
+
+def _split_at_machine_text(text: str) -> list[str]:
+    """Split before the first line, but the very first, that nobody types; whole where there is none."""
+    start = 0
+    for line in text.splitlines(keepends=True):
+        if start and _is_machine_text(line):
+            return [text[:start], text[start:]]
+        start += len(line)
+    return [text]
+
+
+def _is_machine_text(line: str) -> bool:
+    return line.lstrip().startswith(_FENCES) or any(
+        pattern.match(line) for pattern in (_PRINTED_LINE, _PASTED_LINE)
+    )
 
 
 def extract_prose_lines(text: str) -> Iterator[str]:
