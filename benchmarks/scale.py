@@ -4,8 +4,8 @@ words and with meaning. All are made of turns of recorded sessions, with the wor
 
 Vectors of memories and turns are random, since only their number counts here; a query is embedded
 by the real model. A prompt is timed by the clock, as the user waits for it, a query of the sessions
-by the processor. Each answer is observed, as adapters, proxy and hooks do: what a prompt leaves for
-it is then done and not timed.
+by the processor. Each answer is observed and its turn ended, as adapters, proxy and hooks do: what
+a prompt leaves for it is then done and not timed.
 """
 
 from __future__ import annotations
@@ -214,6 +214,7 @@ async def _time_prompts(
                 times[[*times][0 if first else 1 if stated else 2]].append(took)
                 reply = {"role": "assistant", "content": [{"type": "text", "text": "Done."}]}
                 await session.observe(reply)
+                await session.end_turn()
                 messages.append(reply)
             await session.close()
     goal = WORDS_MS if settings.recall.embeddings is False else MEANING_MS
