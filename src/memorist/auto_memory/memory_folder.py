@@ -7,6 +7,7 @@ Every change goes through `apply_changes`: checked, written, indexed, and record
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from typing import Self
 
@@ -151,6 +152,10 @@ class MemoryFolderReader:
         """Return what `headers` does, by path; the same mapping while nothing changes."""
         self.refresh()
         return self._list_scan()[0]
+
+    def known_paths(self) -> AbstractSet[str]:
+        """The paths of the memories as the last scan saw them; nothing is scanned."""
+        return self._list_scan()[0].keys()
 
     def file_marks(self) -> Mapping[str, str]:
         """Return, by path, a mark that changes when the memory's file does."""

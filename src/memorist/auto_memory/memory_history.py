@@ -278,6 +278,12 @@ class FolderHistory:
             yield commit
             commit = self._read_commit(commit.parents[0].decode()) if commit.parents else None
 
+    def find_newest_id(self) -> str:
+        """The id of the newest change; empty where there is none. Raises StoreError."""
+        with self.translate_errors("read"):
+            head = self._read_head()
+        return "" if head is None else head.id.decode()
+
     def iter_changes(self, path: str = "") -> Iterator[RecordedChange]:
         """Yield the changes, newest first; only those of one file where a path is given."""
         for commit in self.walk_commits():

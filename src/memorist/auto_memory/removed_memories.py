@@ -57,11 +57,27 @@ def list_removed_paths(memory: AutoMemory) -> tuple[str, ...]:
     )
 
 
-def list_forgotten_words(memory: AutoMemory) -> frozenset[str]:
+class ForgottenWords:
     """What the user said and a memory rested on which they took out, and on which none rests that
-    is there now. Read from the reasons of the changes alone: a prompt waits for it.
+    is there now. Read from the reasons of the changes alone, and once for each state of the
+    history: a prompt waits for it.
     """
-    present = memory.headers_by_path().keys()
+
+    def __init__(self, memory: AutoMemory) -> None:
+        self._memory = memory
+        self._head = ""
+        self._words: frozenset[str] = frozenset()
+
+    def list_words(self) -> frozenset[str]:
+        """Return them, as of the last scan of the folder. Raises StoreError."""
+        head = self._memory.folder.history.find_newest_id()
+        if head != self._head:
+            self._words, self._head = _list_forgotten_words(self._memory), head
+        return self._words
+
+
+def _list_forgotten_words(memory: AutoMemory) -> frozenset[str]:
+    present = memory.folder.known_paths()
     kept: set[str] = set()
     forgotten: set[str] = set()
     is_forgotten: dict[str, bool] = {}

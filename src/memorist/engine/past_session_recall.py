@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.removed_memories import list_forgotten_words
+from memorist.auto_memory.removed_memories import ForgottenWords
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, TextBlock, ToolUse
 from memorist.core.prompt_templates import load_prompt
@@ -61,7 +61,7 @@ class PastSessionRecall(SessionExtension):
         memory: AutoMemory | None,
     ) -> None:
         self._context = context
-        self._memory = memory
+        self._forgotten = None if memory is None else ForgottenWords(memory)
         self._open_state = open_state
         self._find_index = find_index
         """Gives the index that all sessions of the process share; None while there is none."""
@@ -158,7 +158,7 @@ class PastSessionRecall(SessionExtension):
                 index,
                 prompt,
                 project=self._project,
-                memory=self._memory,
+                forgotten=self._forgotten,
                 excluding=self._context.id,
             )
             shown = [each for each in found if (each.session, each.passage.line) not in self._shown]
@@ -238,11 +238,11 @@ def find_relevant_passages(
     prompt: str,
     *,
     project: str,
-    memory: AutoMemory | None,
+    forgotten: ForgottenWords | None,
     excluding: str = "",
 ) -> tuple[PassageMatch, ...]:
     """The turns of past sessions of a project that a session is shown at a prompt; none of the
-    session `excluding`, and none with words that the user had taken out of `memory`. Raises
+    session `excluding`, and none with words that the user had taken out of memory. Raises
     StoreError.
     """
     query = prompt[:MAX_QUERY_CHARS]
@@ -254,10 +254,8 @@ def find_relevant_passages(
         by_meaning=is_question_without_request(query),
     )
     shown = select_passages(query, found, index.count_passages(project))
-    forgotten = list_forgotten_words(memory) if shown and memory is not None else ()
-    return tuple(
-        each for each in shown if not any(words in each.passage.said for words in forgotten)
-    )
+    words = forgotten.list_words() if shown and forgotten is not None else ()
+    return tuple(each for each in shown if not any(word in each.passage.said for word in words))
 
 
 def find_past_session_passages(
@@ -270,8 +268,9 @@ def find_past_session_passages(
     if not root or not path.exists() or not is_searchable(query):
         return ()
     embedder = find_embedder(wanted=embeddings and is_question_without_request(query))
+    memory.folder.refresh()
     with contextlib.closing(SessionIndex(path, embedder=embedder)) as index:
-        return find_relevant_passages(index, query, project=root, memory=memory)
+        return find_relevant_passages(index, query, project=root, forgotten=ForgottenWords(memory))
 
 
 def search_project_history(log: SessionLog, query: str, limit: int) -> SearchResults:

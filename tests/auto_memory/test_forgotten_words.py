@@ -1,0 +1,51 @@
+"""What the user took out of memory is known at a prompt without reading everything again."""
+
+from __future__ import annotations
+
+from functools import partialmethod
+from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
+
+from memorist import Memorist
+from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
+from memorist.auto_memory.memory_history import FolderHistory
+from memorist.auto_memory.removed_memories import ForgottenWords
+from memorist.store.disk_files import DiskFiles
+
+
+def _call(owner: object, counted: Mock, *given: object, **named: object) -> object:
+    return counted(owner, *given, **named)
+
+
+def test_forgotten_words_are_read_once_for_each_state_of_the_history(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A prompt neither scans the folder for them nor reads the changes again, and what is forgotten
+    meanwhile is known at the next.
+    """
+    read: list[Mock] = []
+    with Memorist(home=tmp_path / "home") as engine:
+        memory = engine.memory(str(tmp_path / "shop"))
+        for text in ("Always round half to even.", "Never push to main."):
+            memory.add(text)
+        words = ForgottenWords(memory)
+        assert not words.list_words()
+        memory.forget(["always-round-half-to-even.md"])
+        for owner, name in ((FolderHistory, "iter_changes"), (DiskFiles, "scan")):
+            counted = Mock(side_effect=getattr(owner, name), name=name)
+            monkeypatch.setattr(owner, name, partialmethod(_call, counted))
+            read.append(counted)
+
+        for _ in range(3):
+            assert words.list_words() == {"Always round half to even."}
+        assert [each.call_count for each in read] == [1, 0]
+
+        change = MemoryChange(
+            path="never-push-to-main.md",
+            before=memory.read_present_bytes("never-push-to-main.md"),
+            after=None,
+        )
+        memory.write([change], ChangeReason(actor="user", what="forget"))
+        assert words.list_words() == {"Always round half to even.", "Never push to main."}
