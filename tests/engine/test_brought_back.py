@@ -247,7 +247,8 @@ async def test_an_update_that_rightly_changed_nothing_costs_no_summary(tmp_path:
         ("I changed nothing.", "session-memory"),
         ("I reviewed the notes; they already cover this, so no further edits.", "session-memory"),
         ("The importer now rounds each line to cents.", "full"),
-        ("I have already fixed the importer, and its tests pass.", "full"),
+        ("I have already fixed the importer, as you asked.", "full"),
+        ("I have already fixed the importer, and its tests pass.", "structural"),
     ],
 )
 async def test_notes_that_were_confirmed_all_day_serve_and_useless_answers_do_not(
@@ -255,7 +256,8 @@ async def test_notes_that_were_confirmed_all_day_serve_and_useless_answers_do_no
 ) -> None:
     """More updates than `spend.fruitless_runs` say that nothing is new: the model is asked on, and
     its notes stand for the conversation. Words about the work in place of an edit are useless: of
-    so many structure keeps the notes, which do not serve.
+    so many structure keeps the notes, which do not serve; and where they are all of the summary
+    and nobody ran the tests, structure makes that too.
     """
     host = NotesHost(tmp_path, Say(text=answer))
     settings = Settings(
@@ -334,7 +336,8 @@ async def test_notes_without_a_cursor_still_serve(tmp_path: Path) -> None:
 @pytest.mark.covers("CP-9")
 async def test_a_section_of_the_notes_is_cut_to_the_setting(tmp_path: Path) -> None:
     """`session_memory.section_tokens = 300` holds where the notes stand for a conversation."""
-    host = NotesHost(tmp_path, Say(text="The notes are up to date."), "row by row\n" * 900)
+    line = "It reads rows from orders.csv.\n"
+    host = NotesHost(tmp_path, Say(text="The notes are up to date."), line * 900)
     settings = Settings(models=PRICES, session_memory=SessionMemorySettings(section_tokens=300))
     async with Memorist(model=host.model, home=tmp_path, settings=settings) as engine:
         session = await host.open(engine)
@@ -343,7 +346,8 @@ async def test_a_section_of_the_notes_is_cut_to_the_setting(tmp_path: Path) -> N
 
     assert done.result is not None
     assert done.result.strategy == "session-memory"
-    assert 100 * 11 < done.result.messages[0].text.count("row by row") * 11 <= 300 * 4
+    kept = len(line) * done.result.messages[0].text.count(line.strip())
+    assert 100 * 4 < kept <= 300 * 4
 
 
 @pytest.mark.covers("CP-6")

@@ -341,7 +341,8 @@ class MemoryFolderReader:
         # what vouches for the origin of a file that the scan does not know yet.
         self._record_changes(data, rest)
         self._scan_cache.save(self._loaded_scan())
-        remove_if_exists(self._files, self.layout.pending_change)
+        if self._files.facts(self.layout.pending_change) is not None:
+            remove_if_exists(self._files, self.layout.pending_change)
 
     def _judge(
         self, known: FolderScan, found: ScanDifference, rest: Collection[str] = ()
