@@ -11,6 +11,7 @@ import pytest
 
 from auto_memory.conftest import memory, put
 from auto_memory.test_location import git
+from memorist.auto_memory import memory_join
 from memorist.auto_memory.inbox import AcceptedMemoryDigests
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.memory_location import locate_memory, read_project_record, record_project
@@ -280,3 +281,27 @@ def test_what_the_old_folder_holds_later_is_another_project(
     assert moved.find_root(old, NOW + 99) == old
     assert moved.find_root(f"{old}-2", NOW) == f"{old}-2"
     assert MovedFolders(()).find_root(old, NOW) == old
+
+
+@pytest.mark.covers("AM-4", "SF-5")
+def test_what_is_written_in_the_new_place_meanwhile_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process writes a memory under the very name of one that is about to follow: both are
+    there afterwards.
+    """
+    layout, old, moved = make_both_places(tmp_path)
+    kept = layout.memory(str(moved))
+    before = layout.memory(old).folder / "late.md"
+    before.write_bytes(memory("late", "old"))
+    plain = memory_join._join_files
+
+    def join(source: Path, target: Path, names: dict[str, str]) -> None:
+        (target / "late.md").write_bytes(memory("late", "new"))
+        plain(source, target, names)
+
+    monkeypatch.setattr(memory_join, "_join_files", join)
+    rebind(layout, old, moved)
+
+    found = {path.read_bytes() for path in kept.folder.glob("late*.md")}
+    assert found == {memory("late", "old"), memory("late", "new")}

@@ -78,8 +78,7 @@ def _choose_names(old: MemoryFolder, new: MemoryFolder) -> dict[str, str]:
             or (there in believed and _says_the_same(source / path, target / there))
         ):
             number += 1
-            plain = Path(path)
-            chosen = plain.with_name(f"{plain.stem}-{number}{plain.suffix}").as_posix()
+            chosen = _number_name(path, number)
         names[path] = used.setdefault(chosen.casefold(), chosen)
     return names
 
@@ -100,6 +99,23 @@ def _is_same_file(path: Path, other: Path) -> bool:
         and not (path.is_symlink() or other.is_symlink())
         and path.read_bytes() == other.read_bytes()
     )
+
+
+def _number_name(path: str, number: int) -> str:
+    plain = Path(path)
+    return plain.with_name(f"{plain.stem}-{number}{plain.suffix}").as_posix()
+
+
+def _find_free_file(folder: Path, name: str) -> Path:
+    path, number = folder / name, 1
+    while path.exists():
+        number += 1
+        path = folder / _number_name(name, number)
+    return path
+
+
+def _is_known(path: Path, there: Path) -> bool:
+    return there.exists() and (_is_same_file(path, there) or _says_the_same(path, there))
 
 
 def _says_the_same(path: Path, other: Path) -> bool:
@@ -142,11 +158,12 @@ def _join_files(source: Path, target: Path, names: dict[str, str]) -> None:
         name = path.relative_to(source).as_posix()
         if path.is_dir() and not path.is_symlink():
             path.rmdir()
-        elif name not in names or (target / names[name]).exists():
+        elif name not in names or _is_known(path, target / names[name]):
             path.unlink()
         else:
             make_folders((target / names[name]).parent)
-            path.replace(target / names[name])
+            # Another process may have written there since.
+            path.rename(_find_free_file(target, names[name]))
     if source.exists():
         source.rmdir()
 
