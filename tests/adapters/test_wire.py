@@ -19,12 +19,9 @@ pytest.importorskip("httpx2", reason="the SDKs of Anthropic and OpenAI bring htt
 import httpx2
 
 from memorist.adapters.response_tap import atap_response, tap_response
-from memorist.adapters.wire_reply import (
-    ends_turn,
-    is_too_long_response,
-    parse_sse_events,
-    read_wire_reply,
-)
+from memorist.adapters.wire_reply import ends_turn, read_wire_reply
+from memorist.models.call_failure import is_too_long_response
+from memorist.models.reply_assembly import parse_sse_events
 
 REPLY: dict[str, Any] = {
     "type": "message",

@@ -155,7 +155,7 @@ class _MemoryToolBackend:
 
     async def _execute(self, name: str, command: object, conversation: HostConversation) -> str:
         session = conversation.session
-        engine = await self._adapter.attached.find_engine(conversation.name.user)
+        engine = await self._adapter.attached.open_engine(conversation.name.user)
         memory = engine.memory(self._adapter.project)
         files = (
             MemoryToolCommands(memory)

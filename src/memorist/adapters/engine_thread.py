@@ -205,10 +205,6 @@ class EngineThread:
             raise UsageError("memorist was closed here; attach it again")
         return self._loop.submit(work)
 
-    async def find_engine(self, user: str) -> Memorist:
-        """The engine of a user's home; for no user the home's own. In the engine's thread."""
-        return await self._open_users().engine(user) if user else self._engine
-
     def find_session(self, conversation: HostConversation) -> Session | None:
         """The session of a conversation while it is open."""
         return self._sessions.find(conversation.name.key)

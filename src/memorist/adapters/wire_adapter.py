@@ -18,9 +18,10 @@ from typing import ClassVar, Self, TypedDict, Unpack
 from memorist.adapters.conversation import HostConversation
 from memorist.adapters.engine_thread import EngineArguments, EngineThread, open_engine_thread
 from memorist.adapters.run_identity import RunOwner, RunOwnerResolver, RunValue, find_user_id
-from memorist.adapters.wire_reply import ends_turn, is_too_long_response, read_wire_reply
+from memorist.adapters.wire_reply import ends_turn, read_wire_reply
 from memorist.core.messages import JsonObject
 from memorist.engine.fetch_tool import build_fetch_tool
+from memorist.models.call_failure import is_too_long_response
 from memorist.ports import HostInfo, Model
 from memorist.settings import Settings
 

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import msgspec
 
 from memorist.core.messages import JsonObject
 from memorist.engine.host_history import to_plain_json
 from memorist.errors import FormatError
 from memorist.formats.codec_registry import find_codec
-from memorist.models.call_failure import CallFailure, build_failure_from_status, is_context_too_long
-from memorist.models.event_stream import ReplyAssembler, parse_plain_reply
-from memorist.models.reply_assembly import assemble_anthropic, assemble_chat, assemble_responses
+from memorist.models.call_failure import CallFailure, is_context_too_long
+from memorist.models.reply_assembly import parse_reply
 
-_ASSEMBLERS: dict[str, ReplyAssembler] = {
-    "anthropic": assemble_anthropic,
-    "openai_responses": assemble_responses,
-    "openai_chat": assemble_chat,
-}
 _PENDING_STATUSES = frozenset({"queued", "in_progress"})
 """Statuses of a Responses reply that runs in the background: it is not a reply yet."""
 _PAUSED_REASON = "pause_turn"
@@ -27,50 +18,15 @@ _PAUSED_REASON = "pause_turn"
 continues.
 """
 
-_DECODE_ERRORS = (LookupError, TypeError, AttributeError, ValueError, msgspec.DecodeError)
-"""What decoding a reply raises when it is not of its format; the host must not see it."""
-
-
-def parse_sse_events(data: bytes) -> Iterator[JsonObject]:
-    """The events of a server-sent event stream that are JSON objects; others are skipped."""
-    for block in data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n\n"):
-        lines = [
-            line[5:].removeprefix(b" ") for line in block.split(b"\n") if line.startswith(b"data:")
-        ]
-        try:
-            found = msgspec.json.decode(b"\n".join(lines)) if lines else None
-        except msgspec.DecodeError:
-            continue  # `[DONE]`, and what a server adds of its own
-        if isinstance(found, dict):
-            yield found
-
 
 def read_wire_reply(format: str, content_type: str, data: bytes) -> JsonObject | None:
     """Return the reply in a response body of this content type; None when it is incomplete, an
     error, or still pending.
     """
-    try:
-        found = (
-            parse_plain_reply(data)
-            if "json" in content_type
-            else _ASSEMBLERS[format](parse_sse_events(data))
-        )
-    except _DECODE_ERRORS:
-        return None  # not of the format; the next request's history tells what the host made of it
-    return (
-        found if isinstance(found, dict) and found.get("status") not in _PENDING_STATUSES else None
-    )
-
-
-def is_too_long_response(status: int, data: bytes) -> bool:
-    """Whether an error response says that the request does not fit the model's window."""
-    try:
-        body: Any = msgspec.json.decode(data)
-    except msgspec.DecodeError:
-        body = None
-    return is_context_too_long(
-        build_failure_from_status(status, data[:2_000].decode("utf-8", "replace"), body, {})
-    )
+    found = parse_reply(format, content_type, data)
+    if isinstance(found, CallFailure) or found.get("status") in _PENDING_STATUSES:
+        return None  # the next request's history tells what the host made of it
+    return found
 
 
 def ends_turn(format: str, reply: object) -> bool:
@@ -82,8 +38,8 @@ def ends_turn(format: str, reply: object) -> bool:
         return not any(
             message.tool_uses for message in find_codec(format).decode_reply(body).messages
         )
-    except (FormatError, *_DECODE_ERRORS):
-        return False
+    except (LookupError, TypeError, AttributeError, ValueError, FormatError, msgspec.DecodeError):
+        return False  # it is not of its format, which the host must not see
 
 
 # Whether a host's error says that the provider refused a request as too long. Pure.

@@ -34,7 +34,7 @@ from memorist.formats import media_links
 from memorist.formats.host_markup import detect_origin
 from memorist.formats.request_codec import (
     UNKNOWN_ITEM,
-    BaseCodec,
+    Codec,
     arguments_object,
     build_unknown_block,
     build_unknown_message,
@@ -421,7 +421,7 @@ def read_usage(usage: object) -> Usage:
     )
 
 
-class AnthropicCodec(BaseCodec):
+class AnthropicCodec(Codec):
     """The `anthropic` codec."""
 
     name = FORMAT
@@ -446,27 +446,16 @@ class AnthropicCodec(BaseCodec):
 
     def read_system_value(self, value: object) -> tuple[Message, ...]:
         """`system`, as text or as a list of blocks: one message."""
-        if isinstance(value, str):
-            return (
-                Message(
-                    id="system",
-                    role="system",
-                    blocks=(TextBlock(value),),
-                    origin=Origin.INJECTED,
-                    wire=_PLAIN_WIRE,
-                ),
-            )
-        if isinstance(value, list):
-            return (
-                Message(
-                    id="system",
-                    role="system",
-                    blocks=read_blocks(value),
-                    origin=Origin.INJECTED,
-                    wire=_BLOCKS_WIRE,
-                ),
-            )
-        return ()
+        if not isinstance(value, str | list):
+            return ()
+        blocks, wire = (
+            ((TextBlock(value),), _PLAIN_WIRE)
+            if isinstance(value, str)
+            else (read_blocks(value), _BLOCKS_WIRE)
+        )
+        return (
+            Message(id="system", role="system", blocks=blocks, origin=Origin.INJECTED, wire=wire),
+        )
 
     def write_system_value(self, messages: Sequence[Message]) -> str | list[object]:
         """Text when it was text; otherwise a list of blocks."""

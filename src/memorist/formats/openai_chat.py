@@ -36,7 +36,7 @@ from memorist.errors import FormatError
 from memorist.formats import media_links
 from memorist.formats.request_codec import (
     UNKNOWN_ITEM,
-    BaseCodec,
+    Codec,
     SpeakerGroup,
     arguments_text,
     build_unknown_block,
@@ -535,7 +535,7 @@ def _write_group(turn: SpeakerGroup) -> Iterable[object]:
     yield from _translate_assistant(waiting)
 
 
-class OpenAIChatCodec(BaseCodec):
+class OpenAIChatCodec(Codec):
     """The `openai_chat` codec."""
 
     name = FORMAT

@@ -30,7 +30,7 @@ from memorist.formats import media_links
 from memorist.formats.host_markup import detect_origin
 from memorist.formats.request_codec import (
     UNKNOWN_ITEM,
-    BaseCodec,
+    Codec,
     arguments_text,
     build_unknown_block,
     build_unknown_message,
@@ -585,7 +585,7 @@ def _translate_message(message: Message, custom: set[str]) -> list[JsonObject]:
     return items + _message_item(waiting, message.role)
 
 
-class OpenAIResponsesCodec(BaseCodec):
+class OpenAIResponsesCodec(Codec):
     """The `openai_responses` codec."""
 
     name = FORMAT

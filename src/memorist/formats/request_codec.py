@@ -8,7 +8,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import msgspec
 from msgspec import Struct, structs
@@ -33,10 +33,6 @@ from memorist.errors import FormatError
 from memorist.formats.host_markup import detect_origin
 from memorist.ports import Reply
 
-# The protocol of a wire format. One module per format: `anthropic`, `openai_responses`,
-# `openai_chat`.
-
-
 OUTPUT_LIMIT_KEYS = ("max_tokens", "max_output_tokens", "max_completion_tokens")
 """Keys of a request that limit the length of the reply, in the three wire formats."""
 
@@ -57,95 +53,6 @@ CUT_OFF_REASONS = frozenset(
     }
 )
 """Stop reasons that mean the answer was cut off."""
-
-
-class Codec(Protocol):
-    """Reads and writes one wire format. Every method is pure and never changes its arguments.
-
-    Lossless: `encode_request(decode_request(body)) == body` for every body whose overall shape is
-    that of the format, with unknown keys, unknown blocks and unusual but legal forms kept. Decoding
-    raises `FormatError` for what is not of the format at all.
-    """
-
-    @property
-    def name(self) -> str:
-        """The format's name, as in `Request.format`."""
-        ...
-
-    def history_key(self) -> str:
-        """The key of a request body that holds the growing list: `messages`, or `input` for
-        Responses.
-        """
-        ...
-
-    def decode_item(self, item: Any, *, id: str) -> tuple[Message, ...]:  # noqa: ANN401 - an entry as it stands on the wire
-        """Read one entry of the history. `id` is used when the wire gives none."""
-        ...
-
-    def encode_messages(self, messages: Sequence[Message]) -> list[Any]:
-        """Write messages as entries of the history.
-
-        Messages of this format are written as they were read. Messages of another format are
-        translated: what this format cannot express is left out (extras) or becomes text (unknown
-        blocks), and neighbours that must be one entry are merged.
-        """
-        ...
-
-    def decode_request(self, body: JsonObject) -> DecodedRequest:
-        """Read a whole request body."""
-        ...
-
-    def encode_request(self, prompt: DecodedRequest) -> JsonObject:
-        """Write a whole request body."""
-        ...
-
-    def decode_reply(self, body: JsonObject) -> Reply:
-        """Read a whole (not streamed) reply; `cost_usd` is None."""
-        ...
-
-    def append_reply_and_messages(
-        self, body: JsonObject, reply: JsonObject | None, tail: Sequence[Message]
-    ) -> JsonObject:
-        """The same request with the reply to it and then `tail` at the end of its history.
-
-        The new body shares every earlier entry and parameter with the old one, so that its bytes
-        are a prefix of the new request's history. The tail carries no cache mark. Tool calls that
-        the reply leaves open are up to the caller (`build_placeholder_results`).
-        """
-        ...
-
-    def build_tool_result_message(
-        self, tool_use_id: str, text: str, *, is_error: bool = False, custom: bool = False
-    ) -> Message:
-        """Build a message with one tool result in this format."""
-        ...
-
-    def build_user_messages(
-        self, text: str, results: Sequence[Message] = ()
-    ) -> tuple[Message, ...]:
-        """Build a user message with `text`, preceded by the given tool results as this format
-        requires (one message in Anthropic's).
-        """
-        ...
-
-    def build_request(
-        self,
-        model: str,
-        *,
-        system: str,
-        text: str,
-        tools: Sequence[ToolDefinition] = (),
-        max_output: int,
-        schema: JsonObject | None = None,
-    ) -> JsonObject:
-        """Build a fresh request with one user message. With `schema`, the answer is requested as
-        JSON of that schema, in the format's own way.
-        """
-        ...
-
-    def schema_fields(self, schema: JsonObject) -> JsonObject:
-        """The fields of a request that hold its answer to a schema."""
-        ...
 
 
 # Helpers shared by the three wire formats: unknown pieces, tool arguments, token counts, origins
@@ -411,10 +318,16 @@ def _block_text(block: Block) -> str:
             return ""
 
 
-class BaseCodec(ABC):
-    """Base class of the codecs; `memorist.formats.request_codec.Codec` documents the methods."""
+class Codec(ABC):
+    """Reads and writes one wire format. Every method is pure and never changes its arguments.
+
+    Lossless: `encode_request(decode_request(body)) == body` for every body whose overall shape is
+    that of the format, with unknown keys, unknown blocks and unusual but legal forms kept. Decoding
+    raises `FormatError` for what is not of the format at all.
+    """
 
     name: str
+    """The format's name, as in `Request.format`."""
     body_key: str
     """Key of the body that holds the history."""
     system_key: str = ""
@@ -427,7 +340,9 @@ class BaseCodec(ABC):
     """What else stands in every fresh request: that the provider shall not store it."""
 
     def history_key(self) -> str:
-        """The key of a request body that holds the growing list."""
+        """The key of a request body that holds the growing list: `messages`, or `input` for
+        Responses.
+        """
         return self.body_key
 
     @abstractmethod
@@ -438,7 +353,12 @@ class BaseCodec(ABC):
 
     @abstractmethod
     def encode_messages(self, messages: Sequence[Message]) -> list[Any]:
-        """Write messages as entries of the history."""
+        """Write messages as entries of the history.
+
+        Messages of this format are written as they were read. Messages of another format are
+        translated: what this format cannot express is left out (extras) or becomes text (unknown
+        blocks), and neighbours that must be one entry are merged.
+        """
 
     @abstractmethod
     def read_system_value(self, value: object) -> tuple[Message, ...]:
@@ -451,7 +371,9 @@ class BaseCodec(ABC):
     def build_user_messages(
         self, text: str, results: Sequence[Message] = ()
     ) -> tuple[Message, ...]:
-        """The tool results, then a user message."""
+        """Build a user message with `text`, preceded by the given tool results as this format
+        requires (one message in Anthropic's).
+        """
         blocks = (TextBlock(text),)
         user = Message(
             id="", role="user", blocks=blocks, origin=detect_origin(text), wire=self.user_wire
@@ -468,7 +390,9 @@ class BaseCodec(ABC):
         max_output: int,
         schema: JsonObject | None = None,
     ) -> JsonObject:
-        """A fresh request with one user message."""
+        """Build a fresh request with one user message. With `schema`, the answer is requested as
+        JSON of that schema, in the format's own way.
+        """
         body: JsonObject = {"model": model, self.limit_key: max_output, **self.fresh_fields}
         lead = [{"role": "system", "content": system}] if system and not self.system_key else []
         if system and self.system_key:
@@ -497,6 +421,16 @@ class BaseCodec(ABC):
     @abstractmethod
     def reply_entries(self, reply: JsonObject) -> list[Any]:
         """The part of a reply that is added to the history, unchanged. Raises FormatError."""
+
+    @abstractmethod
+    def decode_reply(self, body: JsonObject) -> Reply:
+        """Read a whole (not streamed) reply; `cost_usd` is None. Raises FormatError."""
+
+    @abstractmethod
+    def build_tool_result_message(
+        self, tool_use_id: str, text: str, *, is_error: bool = False, custom: bool = False
+    ) -> Message:
+        """Build a message with one tool result in this format."""
 
     def decode_item(self, item: object, *, id: str) -> tuple[Message, ...]:
         """Read one entry of the history: always one message."""
@@ -546,8 +480,12 @@ class BaseCodec(ABC):
     def append_reply_and_messages(
         self, body: JsonObject, reply: JsonObject | None, tail: Sequence[Message]
     ) -> JsonObject:
-        """The same request with the reply and `tail` appended: every old entry is the identical
-        object. Raises FormatError.
+        """The same request with the reply to it and then `tail` at the end of its history.
+
+        The new body shares every earlier entry and parameter with the old one, so that its bytes
+        are a prefix of the new request's history. The tail carries no cache mark. Tool calls that
+        the reply leaves open are up to the caller (`build_placeholder_results`). Raises
+        FormatError.
         """
         require_object(body, f"The {self.name} request")
         # Old entries are reused by identity: a rebuilt entry could encode to other bytes, and the

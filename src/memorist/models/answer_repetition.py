@@ -6,7 +6,7 @@ it is waited and paid for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
@@ -14,7 +14,12 @@ from memorist.core.messages import JsonObject
 from memorist.core.token_count import BYTES_PER_TOKEN
 from memorist.formats.request_codec import REPEATED_REASON
 from memorist.models.call_failure import CallFailure
-from memorist.models.reply_assembly import assemble_anthropic, assemble_chat, assemble_responses
+from memorist.models.reply_assembly import (
+    ReplyAssembler,
+    assemble_anthropic,
+    assemble_chat,
+    assemble_responses,
+)
 
 MIN_COPIES = 6
 MIN_CHARACTERS = 1_200
@@ -133,7 +138,7 @@ def _first_text(
 
 def end_repeated_answer(
     events: Sequence[JsonObject],
-    assemble: Callable[[Iterable[JsonObject]], JsonObject | CallFailure],
+    assemble: ReplyAssembler,
     *,
     repeated: int,
     read: int,

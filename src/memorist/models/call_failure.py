@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Literal
 
+import msgspec
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
@@ -139,6 +140,17 @@ def is_context_too_long(fault: CallFailure) -> bool:
     if fault.status == 413 or fault.code in _TOO_LONG_CODES:
         return True
     return fault.status in {400, 422, 500} and _TOO_LONG_WORDS.search(fault.message) is not None
+
+
+def is_too_long_response(status: int, data: bytes) -> bool:
+    """Whether an error response says that the request does not fit the model's window."""
+    try:
+        body = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        body = None
+    return is_context_too_long(
+        build_failure_from_status(status, data[:2_000].decode("utf-8", "replace"), body, {})
+    )
 
 
 def is_model_loading(fault: CallFailure) -> bool:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Protocol
 
 import msgspec
 
 from memorist.core.messages import JsonObject
 from memorist.models.answer_repetition import RepetitionWatch, end_repeated_answer
-from memorist.models.call_failure import (
-    CallFailure,
-    build_failure_from_error_object,
-)
+from memorist.models.call_failure import CallFailure
+from memorist.models.reply_assembly import ReplyAssembler, parse_plain_reply
 
 
 class SdkResponse(Protocol):
@@ -39,10 +37,6 @@ class SdkEventStream(Protocol):
         ...
 
     def __aiter__(self) -> AsyncIterator[object]: ...
-
-
-ReplyAssembler = Callable[[Iterable[JsonObject]], JsonObject | CallFailure]
-"""Builds a reply from a stream's events; see `memorist.models.reply_assembly`."""
 
 
 async def read_stream(
@@ -83,17 +77,3 @@ async def _read_events(stream: SdkEventStream) -> tuple[list[JsonObject], int, i
         if repeated := watch.count_repeated(event):
             return events, repeated, watch.read
     return events, 0, watch.read
-
-
-def parse_plain_reply(data: bytes) -> JsonObject | CallFailure:
-    """Parse the reply of a server that answered without streaming although a stream was
-    requested.
-    """
-    try:
-        body = msgspec.json.decode(data)
-    except msgspec.DecodeError as error:
-        return CallFailure(kind="invalid", message=str(error))
-    if not isinstance(body, dict):
-        return CallFailure(kind="invalid", message="the reply is not a JSON object")
-    problem = body.get("error")
-    return build_failure_from_error_object(problem) if isinstance(problem, dict) else body

@@ -19,10 +19,7 @@ from memorist.models.context_window import (
 from memorist.models.model_access import ModelAccess
 from memorist.models.model_settings import ModelSettings
 from memorist.models.openai_model import OpenAIBaseModel
-from memorist.models.reply_assembly import (
-    assemble_chat,
-    separate_thoughts,
-)
+from memorist.models.reply_assembly import assemble_chat, separate_thoughts
 from memorist.models.server_location import is_server_on_own_network
 from memorist.ports import Clock
 

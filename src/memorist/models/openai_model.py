@@ -10,12 +10,10 @@ from memorist.models.call_failure import (
     build_failure_from_error_object,
     build_failure_from_status,
 )
-from memorist.models.event_stream import ReplyAssembler, read_stream
+from memorist.models.event_stream import read_stream
 from memorist.models.model_access import ModelAccess
 from memorist.models.model_settings import ModelSettings
-from memorist.models.reply_assembly import (
-    assemble_responses,
-)
+from memorist.models.reply_assembly import ReplyAssembler, assemble_responses
 from memorist.models.streaming_model import StreamingModel
 from memorist.ports import Clock
 

@@ -1,5 +1,5 @@
-"""Assemble a reply from the events of its stream, as the body it would have had without streaming.
-Pure.
+"""Read a reply from its bytes or from the events of its stream, as the body it would have had
+without streaming. Pure.
 
 Each `assemble_*` takes the decoded events in order and returns the body, or the `CallFailure` that
 ended the stream. Unknown events are ignored, unknown fields are kept.
@@ -7,7 +7,7 @@ ended the stream. Unknown events are ignored, unknown fields are kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -209,3 +209,53 @@ def separate_thoughts(body: JsonObject) -> JsonObject:
             message = message | {"content": said[found.end() :], "reasoning_content": thought}
         choices.append({**choice, "message": message} if found else choice)
     return {**body, "choices": choices} if choices else body
+
+
+ReplyAssembler = Callable[[Iterable[JsonObject]], JsonObject | CallFailure]
+"""Builds a reply from a stream's events."""
+
+_ASSEMBLERS: Mapping[str, ReplyAssembler] = {
+    "anthropic": assemble_anthropic,
+    "openai_responses": assemble_responses,
+    "openai_chat": assemble_chat,
+}
+
+
+def parse_reply(format: str, content_type: str, data: bytes) -> JsonObject | CallFailure:
+    """The reply in a provider's bytes, streamed or not, or the fault that ended it."""
+    try:
+        if "event-stream" not in content_type:
+            return parse_plain_reply(data)
+        return _ASSEMBLERS[format](parse_sse_events(data))
+    except (LookupError, TypeError, AttributeError, ValueError, msgspec.DecodeError) as error:
+        return CallFailure(
+            kind="invalid", message=f"an answer is not of the format: {type(error).__name__}"
+        )
+
+
+def parse_sse_events(data: bytes) -> Iterator[JsonObject]:
+    """The events of a server-sent event stream that are JSON objects; others are skipped."""
+    for block in data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n\n"):
+        lines = [
+            line[5:].removeprefix(b" ") for line in block.split(b"\n") if line.startswith(b"data:")
+        ]
+        try:
+            found = msgspec.json.decode(b"\n".join(lines)) if lines else None
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            continue  # `[DONE]`, what a server adds of its own, or cut
+        if isinstance(found, dict):
+            yield found
+
+
+def parse_plain_reply(data: bytes) -> JsonObject | CallFailure:
+    """Parse the reply of a server that answered without streaming although a stream was
+    requested.
+    """
+    try:
+        body = msgspec.json.decode(data)
+    except msgspec.DecodeError as error:
+        return CallFailure(kind="invalid", message=str(error))
+    if not isinstance(body, dict):
+        return CallFailure(kind="invalid", message="the reply is not a JSON object")
+    problem = body.get("error")
+    return build_failure_from_error_object(problem) if isinstance(problem, dict) else body

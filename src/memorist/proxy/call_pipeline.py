@@ -17,6 +17,7 @@ from memorist.core.messages import JsonObject, Message
 from memorist.errors import FormatError, MemoristError
 from memorist.formats.codec_registry import find_codec
 from memorist.models.call_failure import CallFailure
+from memorist.models.reply_assembly import parse_reply
 from memorist.proxy.body_cache import BodyCache, ParsedBody
 from memorist.proxy.body_limit import LARGE_BODY_BYTES
 from memorist.proxy.client_identity import identify_client
@@ -42,7 +43,7 @@ from memorist.proxy.proxy_session_pool import (
     run_engine_call,
 )
 from memorist.proxy.request_body import RequestBody, rewrite_body
-from memorist.proxy.upstream_reply import decompress_body, parse_upstream_reply
+from memorist.proxy.upstream_reply import decompress_body
 from memorist.settings import ProxySettings
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import BESIDE_HOOKS, Layout, SessionLayout, make_folder_name
@@ -237,7 +238,7 @@ class CallPipeline:
         conversation, call = prepared_call.call.conversation, prepared_call.call
 
         def read() -> JsonObject | None:
-            reply = parse_upstream_reply(conversation.format, content_type, data)
+            reply = parse_reply(conversation.format, content_type, data)
             if isinstance(reply, CallFailure):
                 return None
             try:

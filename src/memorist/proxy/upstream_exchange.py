@@ -191,9 +191,7 @@ class ProxyExchange:
         if (
             first_bytes
             and _may_refuse(upstream, first_bytes)
-            and is_context_overflow(
-                upstream.status, _lowercase_headers(upstream), _decode_body(upstream, first_bytes)
-            )
+            and is_context_overflow(upstream.status, _decode_body(upstream, first_bytes))
         ):
             smaller = await self._pipeline.recover(call)
             if smaller is not None:
@@ -374,7 +372,3 @@ def _decode_body(upstream: aiohttp.ClientResponse, data: bytes) -> bytes:
         return decompress_body(data, upstream.headers.get("content-encoding", ""), MAX_REPLY_BYTES)
     except FormatError:
         return b""
-
-
-def _lowercase_headers(upstream: aiohttp.ClientResponse) -> dict[str, str]:
-    return {name.lower(): value for name, value in upstream.headers.items()}

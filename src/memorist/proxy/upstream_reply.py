@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Mapping
 
-import msgspec
 import zstandard
 
 from memorist.core.messages import JsonObject
@@ -13,17 +11,10 @@ from memorist.errors import FormatError
 from memorist.models.call_failure import (
     CallFailure,
     build_failure_from_error_object,
-    build_failure_from_status,
     is_context_too_long,
+    is_too_long_response,
 )
-from memorist.models.event_stream import parse_plain_reply
-from memorist.models.reply_assembly import assemble_anthropic, assemble_chat, assemble_responses
-
-_ASSEMBLERS: Mapping[str, Callable[[Iterable[JsonObject]], JsonObject | CallFailure]] = {
-    "anthropic": assemble_anthropic,
-    "openai_responses": assemble_responses,
-    "openai_chat": assemble_chat,
-}
+from memorist.models.reply_assembly import parse_sse_events
 
 
 def decompress_body(data: bytes, encoding: str, limit: int) -> bytes:
@@ -65,54 +56,16 @@ def _decompress_zstd(data: bytes, most: int) -> bytes:
     return b"".join(parts)
 
 
-def parse_upstream_reply(format: str, content_type: str, data: bytes) -> JsonObject | CallFailure:
-    """The reply in a provider's bytes, streamed or not, or the fault that ended it."""
-    try:
-        if "event-stream" not in content_type:
-            return parse_plain_reply(data)
-        return _ASSEMBLERS[format](decode_sse_events(data))
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        return CallFailure(
-            kind="invalid", message=f"an answer is not of the format: {type(error).__name__}"
-        )
-
-
-def decode_sse_events(data: bytes) -> list[JsonObject]:
-    """The decoded events of a stream; incomplete events and those that are not JSON objects are
-    left out.
-    """
-    found = []
-    for event in data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n\n"):
-        lines = [
-            line[5:].removeprefix(b" ") for line in event.split(b"\n") if line.startswith(b"data:")
-        ]
-        if not lines:
-            continue
-        try:
-            value = msgspec.json.decode(b"\n".join(lines))
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            continue  # `[DONE]`, or cut
-        if isinstance(value, dict):
-            found.append(value)
-    return found
-
-
-def is_context_overflow(status: int, headers: Mapping[str, str], data: bytes) -> bool:
+def is_context_overflow(status: int, data: bytes) -> bool:
     """Whether a reply says that the request exceeds the model's window: an error, or a stream that
     begins with one.
     """
-    if status < 400:
-        return any(
-            is_context_too_long(fault)
-            for event in decode_sse_events(data)
-            if (fault := _fault_of_event(event)) is not None
-        )
-    try:
-        body = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        body = None
-    return is_context_too_long(
-        build_failure_from_status(status, data[:2_000].decode("utf-8", "replace"), body, headers)
+    if status >= 400:
+        return is_too_long_response(status, data)
+    return any(
+        is_context_too_long(fault)
+        for event in parse_sse_events(data)
+        if (fault := _fault_of_event(event)) is not None
     )
 
 
