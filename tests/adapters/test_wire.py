@@ -137,6 +137,22 @@ def test_whatever_a_reply_holds_the_turn_is_over_or_not(format: str, reply: obje
     assert isinstance(ends_turn(format, reply), bool)
 
 
+@pytest.mark.covers("IN-1")
+@pytest.mark.parametrize("content_type", ["text/event-stream; charset=utf-8", "text/plain", ""])
+def test_a_stream_is_read_whatever_its_content_type_says(content_type: str) -> None:
+    """Compatible servers name a stream as plain text or not at all; a whole reply stays one."""
+    chunk = {"choices": [{"index": 0, "delta": {"content": "Hello"}, "finish_reason": "stop"}]}
+    stream = b"data: " + json.dumps(chunk).encode() + b"\n\ndata: [DONE]\n\n"
+    whole = {"choices": [{"message": {"role": "assistant", "content": "Hello"}}]}
+
+    assembled = read_wire_reply("openai_chat", content_type, stream)
+    assert assembled is not None
+    assert assembled["choices"][0]["message"]["content"] == "Hello"
+    if "event-stream" not in content_type:
+        sent = json.dumps(whole, indent=1).encode()
+        assert read_wire_reply("openai_chat", content_type, sent) == whole
+
+
 def test_events_are_read_with_any_line_ends() -> None:
     """Comments, names and what is no JSON are looked over."""
     stream = (

@@ -224,13 +224,20 @@ _ASSEMBLERS: Mapping[str, ReplyAssembler] = {
 def parse_reply(format: str, content_type: str, data: bytes) -> JsonObject | CallFailure:
     """The reply in a provider's bytes, streamed or not, or the fault that ended it."""
     try:
-        if "event-stream" not in content_type:
-            return parse_plain_reply(data)
-        return _ASSEMBLERS[format](parse_sse_events(data))
+        if _is_event_stream(content_type, data):
+            return _ASSEMBLERS[format](parse_sse_events(data))
+        return parse_plain_reply(data)
     except (LookupError, TypeError, AttributeError, ValueError, msgspec.DecodeError) as error:
         return CallFailure(
             kind="invalid", message=f"an answer is not of the format: {type(error).__name__}"
         )
+
+
+def _is_event_stream(content_type: str, data: bytes) -> bool:
+    """Whether the bytes are a stream; compatible servers send one as `text/plain`, or unnamed."""
+    if "event-stream" in content_type or "json" in content_type:
+        return "event-stream" in content_type
+    return not data.lstrip().startswith(b"{")
 
 
 def parse_sse_events(data: bytes) -> Iterator[JsonObject]:
