@@ -97,14 +97,6 @@ def test_what_is_ambiguous_quoted_or_no_date_is_left_alone(text: str) -> None:
     assert make_dates_absolute(text, WEDNESDAY) == text
 
 
-def test_the_speakers_zone_decides_which_day_it_is() -> None:
-    """At 23:30 UTC it is tomorrow already in Shanghai."""
-    late = datetime(2026, 3, 4, 23, 30, tzinfo=UTC).timestamp()
-
-    assert make_dates_absolute("today", late) == "2026-03-04 (today)"
-    assert make_dates_absolute("today", late, utc_offset=8 * 3600) == "2026-03-05 (today)"
-
-
 @pytest.mark.parametrize("timestamp", [None, float("nan"), float("inf"), 1e18, -1e18])
 def test_without_a_day_in_the_calendar_nothing_changes(timestamp: float | None) -> None:
     """A transcript may lack times or hold nonsense."""

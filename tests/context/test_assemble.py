@@ -145,24 +145,6 @@ def test_the_order_is_the_tables_whoever_gives_the_sections() -> None:
 
 
 @pytest.mark.covers("CX-2")
-def test_attachments_stand_at_the_tail() -> None:
-    """Whatever their tag, nothing of the context comes after them, and what stood before them stays
-    as it was.
-    """
-    before = assemble_pieces("file-native", native())
-    after = assemble_pieces(
-        "file-native",
-        native(),
-        [section("new-diagnostics"), section("system-reminder", "the date changed")],
-    )
-
-    assert after[: len(before)] == before
-    assert [each.tag for each in after[len(before) :]] == ["new-diagnostics", "system-reminder"]
-    with pytest.raises(InputError, match="no attachment"):
-        assemble_pieces("file-native", native(), [section("env")])
-
-
-@pytest.mark.covers("CX-2")
 def test_the_messages_body_is_taken_by_the_strict_server() -> None:
     """Static and dynamic part end with a cache mark each; user context and prompt share the first
     message, the prompt last.

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from memorist.context.message_normalization import (
     CONTINUATION_OPENING,
-    IMAGE_PLACEHOLDER,
     normalize_history,
 )
 from memorist.core.messages import (
@@ -275,14 +274,6 @@ def test_an_output_without_its_call_goes(name: str) -> None:
 
 
 @pytest.mark.covers("CX-5")
-def test_an_orphan_stays_where_the_provider_holds_its_call() -> None:
-    """A Responses request that goes on from a stored response may bring outputs alone."""
-    assert normalize_history([said("tool", DONE)], "openai_responses", continued=True)[
-        0
-    ].tool_results == (DONE,)
-
-
-@pytest.mark.covers("CX-5")
 def test_neighbours_of_one_role_are_merged_for_anthropic_with_outputs_first() -> None:
     """Two user entries become one, and a tool's answer stands before the words."""
     items = [
@@ -333,8 +324,8 @@ def test_unknown_items_stay() -> None:
 
 @pytest.mark.covers("CX-5")
 @BY_FORMAT
-def test_pictures_stay_only_where_the_model_takes_them(name: str) -> None:
-    """Without the modality, constant words stand for each picture, in outputs too."""
+def test_pictures_stay(name: str) -> None:
+    """In what the user sends, and in outputs too."""
     messages = [
         said("user", PICTURE),
         said("assistant", CALL),
@@ -342,9 +333,6 @@ def test_pictures_stay_only_where_the_model_takes_them(name: str) -> None:
     ]
 
     assert normalize_history(messages, name) == tuple(messages)
-    done = normalize_history(messages, name, images=False)
-    assert done[0].text == IMAGE_PLACEHOLDER
-    assert done[2].tool_results[0].text == IMAGE_PLACEHOLDER
 
 
 @pytest.mark.covers("CX-6")

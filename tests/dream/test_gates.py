@@ -57,7 +57,6 @@ def test_all_gates_open_give_the_sessions_and_the_reason() -> None:
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        ({"host": DreamSessionConditions(has_memory=False)}, "keeps no memories"),
         ({"host": DreamSessionConditions(is_remote=True)}, "outlive"),
         ({"host": DreamSessionConditions(is_interactive=False)}, "not interactive"),
         ({"host": DreamSessionConditions(is_main_session=False)}, "subagent"),
@@ -143,7 +142,6 @@ def test_a_clock_that_was_set_back_does_not_shut_the_gates_for_long() -> None:
 
 HOSTS = st.builds(
     DreamSessionConditions,
-    has_memory=st.sampled_from([True, True, True, False]),
     is_remote=st.sampled_from([False, False, False, True]),
     is_interactive=st.sampled_from([True, True, True, False]),
     is_main_session=st.sampled_from([True, True, True, False]),
@@ -213,16 +211,13 @@ def test_the_time_that_a_shut_gate_names_is_when_it_opens(whole: DreamGateFacts)
 
 
 @pytest.mark.covers("DR-1")
-def test_only_other_sessions_of_the_main_agent_count() -> None:
-    """Changed after that time, the current one and subagents left out, the one that changed first
-    in front.
-    """
+def test_only_other_sessions_count() -> None:
+    """Changed after that time, the current one left out, the one that changed first in front."""
     seen = [
         SessionFileInfo(id="new", changed=30.0),
         SessionFileInfo(id="old", changed=20.0),
         SessionFileInfo(id="before", changed=10.0),
         SessionFileInfo(id="mine", changed=30.0),
-        SessionFileInfo(id="sub", changed=30.0, subagent=True),
     ]
 
     assert select_new_sessions(seen, current="mine", since=10.0) == ("old", "new")

@@ -105,15 +105,14 @@ _UNIT_STEPS = {
 _YEAR_OFFSETS = {"明年": 1, "去年": -1, "后年": 2}
 
 
-def make_dates_absolute(text: str, timestamp: float | None, *, utc_offset: int = 0) -> str:
+def make_dates_absolute(text: str, timestamp: float | None) -> str:
     """Replace relative dates by absolute ones, each followed by the original words in brackets.
 
     `timestamp` is the time of the statement in seconds since the epoch, UTC; without one, or with
-    one outside the calendar, the text is returned unchanged. `utc_offset` is the speaker's zone in
-    seconds east of UTC. Text in quotation marks or backticks is not touched. The operation is
-    idempotent.
+    one outside the calendar, the text is returned unchanged. Text in quotation marks or backticks
+    is not touched. The operation is idempotent.
     """
-    today = _local_date(timestamp, utc_offset)
+    today = _utc_date(timestamp)
     if today is None:
         return text
     for pattern, read, brackets in (
@@ -124,11 +123,11 @@ def make_dates_absolute(text: str, timestamp: float | None, *, utc_offset: int =
     return text
 
 
-def _local_date(timestamp: float | None, offset: int) -> date | None:
+def _utc_date(timestamp: float | None) -> date | None:
     if timestamp is None or not math.isfinite(timestamp):
         return None
     try:
-        return (datetime.fromtimestamp(timestamp, UTC) + timedelta(seconds=offset)).date()
+        return datetime.fromtimestamp(timestamp, UTC).date()
     except (OverflowError, ValueError, OSError):
         return None
 

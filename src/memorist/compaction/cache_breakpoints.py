@@ -71,7 +71,6 @@ def add_breakpoints(
     *,
     unchanged_entries: int = 0,
     unmarked_entries: int = 0,
-    ttl: CacheLifetime = "5m",
     known_cacheable: bool = False,
     copy_list: Callable[[list[Any]], list[Any]] = list,
 ) -> JsonObject:
@@ -96,7 +95,7 @@ def add_breakpoints(
     for position in _find_wanted_positions(body, unchanged_entries, automatic=automatic):
         if not (known_cacheable and position.part == 2) and not _is_cacheable(body, position):
             continue
-        lifetime = _choose_lifetime(position, host, ttl) if host else ttl
+        lifetime = _choose_lifetime(position, host) if host else "5m"
         if len(marks) < free and position not in host and lifetime is not None:
             marks[position] = lifetime
     return _insert_breakpoints(body, marks, copy_list) if marks else body
@@ -195,16 +194,16 @@ def _find_lifetime(block: object) -> str | None:
 
 
 def _choose_lifetime(
-    position: BlockPosition, host: Mapping[BlockPosition, str], wanted: CacheLifetime
+    position: BlockPosition, host: Mapping[BlockPosition, str]
 ) -> CacheLifetime | None:
-    """The lifetime with which a breakpoint here keeps the order of the host's breakpoints; None
-    where none does.
+    """The lifetime with which a breakpoint here keeps the order of the host's breakpoints: five
+    minutes, unless the host has one for an hour behind it; None where none keeps it.
     """
     long_after = any(lifetime == "1h" and other > position for other, lifetime in host.items())
+    if not long_after:
+        return "5m"
     short_before = any(lifetime != "1h" and other < position for other, lifetime in host.items())
-    if long_after:
-        return None if short_before else "1h"
-    return "5m" if short_before else wanted
+    return None if short_before else "1h"
 
 
 def _iterate_prefix(body: JsonObject, position: BlockPosition) -> Iterator[object]:

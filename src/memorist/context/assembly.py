@@ -100,25 +100,19 @@ class HostContext(Struct, frozen=True, kw_only=True):
             )
 
 
-def assemble_pieces(
-    family: Family, sections: Sequence[ContextSection], attachments: Sequence[ContextSection] = ()
-) -> tuple[ContextPiece, ...]:
-    """Order the sections as the family does and turn them into pieces, followed by the attachments.
+def assemble_pieces(family: Family, sections: Sequence[ContextSection]) -> tuple[ContextPiece, ...]:
+    """Order the sections as the family does and turn them into pieces.
 
-    Sections of one tag keep their given order; empty ones are dropped. Attachments always go to the
-    tail, whatever their tag, so that what precedes them never changes. Raises InputError for a tag
+    Sections of one tag keep their given order; empty ones are dropped. Raises InputError for a tag
     the family does not have, and for one that belongs to the model's own answers.
     """
     order = _ROW_ORDER[family]
-    kinds = {section.tag: _row_of(section.tag, family) for section in (*sections, *attachments)}
-    first = sorted(
+    kinds = {section.tag: _row_of(section.tag, family) for section in sections}
+    shown = sorted(
         (section for section in sections if section.text.strip()),
         key=lambda section: order[kinds[section.tag].tag],
     )
-    last = [section for section in attachments if section.text.strip()]
-    if any(kinds[section.tag].role == "system" for section in last):
-        raise InputError("a system block is no attachment: it stands before the conversation")
-    return tuple(render_context_section(section, kinds[section.tag]) for section in (*first, *last))
+    return tuple(render_context_section(section, kinds[section.tag]) for section in shown)
 
 
 def check_context_sections(sections: Sequence[ContextSection], family: Family) -> None:

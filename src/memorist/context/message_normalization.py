@@ -4,7 +4,7 @@ Pure, linear and idempotent.
 
 Calls without an output get one; outputs without a call are dropped; formats that demand it get
 outputs right behind their calls; neighbours of one role are merged where the format wants it; blank
-texts and lone reasoning are dropped; unknown items stay; images stay where the model takes them;
+texts and lone reasoning are dropped; unknown items and images stay;
 long outputs are cut in the middle. What was in order stays the very same object, so that its bytes,
 and with them the cached prefix, do not change (codex.md sections 3.5 and 3.6, claude-code.md
 section 1.5).
@@ -52,7 +52,6 @@ MIN_TOOL_TOKENS = 64
 """Lower bound of the limit: less would not hold the cut marks."""
 CUT_MARK_TOKENS = 16
 """Tokens reserved for the cut mark within the limit, so that a cut output is not cut again."""
-IMAGE_PLACEHOLDER = "[A picture stood here; this model takes none.]"
 """Text in place of an image. Constant, so that the bytes of a prefix do not change."""
 OWN_FORMATS = {
     "anthropic": ("anthropic", "claude_code"),
@@ -68,13 +67,7 @@ class NormalizationRules(Struct, frozen=True, kw_only=True):
     """The requirements of the request."""
 
     format: str
-    images: bool = True
-    """The model takes images."""
     tool_tokens: int = MAX_TOOL_TOKENS
-    continued: bool = False
-    """The provider holds the history before this one (`previous_response_id`), so a result's call
-    may be there.
-    """
 
 
 def normalize_message(message: Message, rules: NormalizationRules) -> Message | None:
@@ -87,7 +80,11 @@ def normalize_message(message: Message, rules: NormalizationRules) -> Message | 
     if _is_refused(message, rules):
         return None
     says = _block_filter(message, rules)
-    blocks = tuple(_normalize_part(block, rules) for block in message.blocks if says(block))
+    blocks = tuple(
+        _normalize_result(block, rules) if isinstance(block, ToolResult) else block
+        for block in message.blocks
+        if says(block)
+    )
     if not blocks and (
         message.blocks or rules.format == "anthropic" or not _is_own_format(message, rules)
     ):
@@ -124,9 +121,7 @@ def _is_refused(message: Message, rules: NormalizationRules) -> bool:
             if only.kind == NOT_AN_OBJECT:
                 return True
             served = only.kind == "tool_search_call" and only.raw.get("execution") == "server"
-            return (only.kind in CALL_ITEMS and not served) or (
-                only.kind in OUTPUT_ITEMS and not rules.continued
-            )
+            return (only.kind in CALL_ITEMS and not served) or only.kind in OUTPUT_ITEMS
 
 
 def _is_own_format(message: Message, rules: NormalizationRules) -> bool:
@@ -158,20 +153,8 @@ def _block_filter(message: Message, rules: NormalizationRules) -> Callable[[Bloc
     return says
 
 
-def _normalize_part(block: Block, rules: NormalizationRules) -> Block:
-    if isinstance(block, ImageBlock) and not rules.images:
-        return TextBlock(IMAGE_PLACEHOLDER)
-    return _normalize_result(block, rules) if isinstance(block, ToolResult) else block
-
-
 def _normalize_result(block: ToolResult, rules: NormalizationRules) -> ToolResult:
-    content: tuple[ContentPart, ...] = block.content
-    if not rules.images and any(isinstance(part, ImageBlock) for part in content):
-        content = tuple(
-            TextBlock(IMAGE_PLACEHOLDER) if isinstance(part, ImageBlock) else part
-            for part in content
-        )
-    content = truncate_content(content, rules.tool_tokens)
+    content = truncate_content(block.content, rules.tool_tokens)
     return block if content is block.content else replace(block, content=content)
 
 
@@ -243,8 +226,7 @@ class _CallMatcher:
     one.
     """
 
-    def __init__(self, rules: NormalizationRules) -> None:
-        self.rules = rules
+    def __init__(self) -> None:
         self.used_names: set[str] = set()
         self.copies: dict[str, int] = {}
         self.open: dict[str, tuple[int, deque[str]]] = {}
@@ -280,14 +262,12 @@ def is_server_side(block: ToolUse | ToolResult) -> bool:
     return block.extra is not None and block.extra.get("execution") == "server"
 
 
-def pair_calls_with_results(
-    messages: Sequence[Message], rules: NormalizationRules
-) -> PairedMessages:
+def pair_calls_with_results(messages: Sequence[Message]) -> PairedMessages:
     """Give each call its result, and drop results without a call; messages left empty are dropped
     too.
     """
     found, positions = list[Message](), dict[str, int]()
-    matching = _CallMatcher(rules)
+    matching = _CallMatcher()
     before = ""
     for message in messages:
         if message.role == "assistant" and before != "assistant":
@@ -315,8 +295,6 @@ def _pair_blocks(message: Message, matching: _CallMatcher) -> tuple[Block, ...]:
         elif isinstance(block, ToolResult) and not is_server_side(block):
             answers = message.role in ("user", "tool")
             new = matching.match_result(block) if answers else None
-            if new is None and matching.rules.continued and answers:
-                new = block
         if new is not None:
             blocks.append(new)
     return tuple(blocks)
@@ -380,9 +358,7 @@ def normalize_history(
     messages: Iterable[Message],
     wire_format: str,
     *,
-    images: bool = True,
     tool_tokens: int = MAX_TOOL_TOKENS,
-    continued: bool = False,
 ) -> tuple[Message, ...]:
     """The history as it can be sent in this wire format (`anthropic`, `openai_responses`,
     `openai_chat`). Raises FormatError for another.
@@ -390,20 +366,15 @@ def normalize_history(
     Args:
         messages: The history, of any format, without the system prompt.
         wire_format: The format of the request.
-        images: Whether the model takes pictures; where not, constant words stand for them.
         tool_tokens: Longest output of a tool in estimated tokens.
-        continued: The provider holds an earlier part of the history, so that an output may lack its
-            call here.
     """
     if wire_format not in OWN_FORMATS:
         raise FormatError(f"{wire_format} is no wire format; give one of {', '.join(OWN_FORMATS)}.")
-    rules = NormalizationRules(
-        format=wire_format, images=images, tool_tokens=tool_tokens, continued=continued
-    )
+    rules = NormalizationRules(format=wire_format, tool_tokens=tool_tokens)
     ordered = [
         new for message in messages if (new := normalize_message(message, rules)) is not None
     ]
-    pairs = pair_calls_with_results(ordered, rules)
+    pairs = pair_calls_with_results(ordered)
     if wire_format == "openai_responses":
         return tuple(_place_outputs_after_calls(pairs, rules))
     arranged = (

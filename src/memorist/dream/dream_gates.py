@@ -32,8 +32,6 @@ class DreamSessionConditions(Struct, frozen=True, kw_only=True):
     (claude-code.md section 9.1).
     """
 
-    has_memory: bool = True
-    """Memories are kept for this session."""
     is_remote: bool = False
     """The disk does not outlive the session."""
     is_interactive: bool = True
@@ -48,7 +46,6 @@ class SessionFileInfo(Struct, frozen=True, kw_only=True):
     id: str
     changed: float
     """Seconds since the epoch."""
-    subagent: bool = False
 
 
 class DreamGateFacts(Struct, frozen=True, kw_only=True):
@@ -94,12 +91,10 @@ def select_new_sessions(
     sessions: Iterable[SessionFileInfo], *, current: str, since: float
 ) -> tuple[str, ...]:
     """Return ids of the sessions that count, oldest change first: changed after `since`, not the
-    current one, no subagents.
+    current one.
     """
     counted = {
-        seen.id: seen.changed
-        for seen in sessions
-        if seen.changed > since and seen.id != current and not seen.subagent
+        seen.id: seen.changed for seen in sessions if seen.changed > since and seen.id != current
     }
     return tuple(sorted(counted, key=lambda id: (counted[id], id)))
 
@@ -129,7 +124,6 @@ def _reason_off(host: DreamSessionConditions, settings: DreamSettings) -> str:
     """Return why the first gate is closed; empty if it is open."""
     reasons = {
         "consolidation is switched off (dream.enabled)": not settings.enabled,
-        "this session keeps no memories": not host.has_memory,
         "the disk of this machine does not outlive the session": host.is_remote,
         "nobody is there: the session is not interactive": not host.is_interactive,
         "a subagent does not consolidate; its main agent does": not host.is_main_session,
