@@ -57,6 +57,12 @@ class Request(Struct, frozen=True, kw_only=True):
     """Time limit of this call with its retries; None uses the model's own."""
 
 
+PAUSED_REASON = "pause_turn"
+"""Anthropic's stop reason of a turn that the host sends back unchanged, so that the model
+continues.
+"""
+
+
 class Reply(Struct, frozen=True, kw_only=True):
     """A model's reply: the wire object as received, and what a codec read from it."""
 
@@ -70,6 +76,12 @@ class Reply(Struct, frozen=True, kw_only=True):
     """None when the price table does not know the model."""
     attempts: int = 1
     """Requests sent for this reply, retries included."""
+
+    @property
+    def ends_turn(self) -> bool:
+        """Whether the agent's turn is over with it: it calls no tool and is not paused."""
+        calls = any(message.tool_uses for message in self.messages)
+        return self.stop_reason != PAUSED_REASON and not calls
 
 
 class Model(Protocol):

@@ -38,7 +38,15 @@ from memorist.proxy.proxy_server import open_proxy_socket
 from memorist.settings import CompactionSettings, ProxySettings, Settings
 from memorist.store.disk_files import DiskFiles
 from memorist.testing import CallTool, Say, ScriptedServer, Step
-from memorist.testing.steps import CutReply, DelayReply, Garbage, Hang, HttpError, RawReply
+from memorist.testing.steps import (
+    CutReply,
+    DelayReply,
+    Garbage,
+    Hang,
+    HttpError,
+    RawReply,
+    ReplyParts,
+)
 from proxy.conftest import KEY, Answer, Proxied, anthropic, assistant, raw_provider, user
 
 HELLO = anthropic([user("Say hello.")])
@@ -719,6 +727,30 @@ def test_an_error_of_memorist_is_none_of_the_clients(
         assert "rests" in answers[-1].word
     assert "could not do its part" in caplog.text
     assert KEY not in caplog.text
+
+
+@pytest.mark.covers("IN-3")
+def test_a_turn_that_anthropic_paused_goes_on(
+    proxied: Proxied, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client sends the paused reply back, and the turn ends with the reply to that."""
+    ended: list[Session] = []
+    end_turn = Session.end_turn
+
+    async def record_end(session: Session) -> None:
+        ended.append(session)
+        await end_turn(session)
+
+    monkeypatch.setattr(Session, "end_turn", record_end)
+    paused = ReplyParts(parts=(Say(text="Looking."),), stop_reason="pause_turn")
+    with ScriptedServer([paused, Say(text="Hello.")]) as server:
+        proxy = proxied(server)
+        proxy.ask("/v1/messages", HELLO, headers=NAMED)
+        continued = anthropic([user("Say hello."), assistant("Looking.")])
+        proxy.ask("/v1/messages", continued, headers=NAMED)
+        proxy.close()
+
+    assert len(ended) == 1
 
 
 @pytest.mark.covers("IN-3")

@@ -13,10 +13,6 @@ from memorist.models.reply_assembly import parse_reply
 
 _PENDING_STATUSES = frozenset({"queued", "in_progress"})
 """Statuses of a Responses reply that runs in the background: it is not a reply yet."""
-_PAUSED_REASON = "pause_turn"
-"""Anthropic's stop reason of a turn that the host sends back unchanged, so that the model
-continues.
-"""
 
 
 def read_wire_reply(format: str, content_type: str, data: bytes) -> JsonObject | None:
@@ -33,11 +29,7 @@ def ends_turn(format: str, reply: object) -> bool:
     """Whether this reply ends the agent's turn: it calls no tool and is not paused."""
     try:
         body = to_plain_json(reply)
-        if not isinstance(body, dict) or body.get("stop_reason") == _PAUSED_REASON:
-            return False
-        return not any(
-            message.tool_uses for message in find_codec(format).decode_reply(body).messages
-        )
+        return isinstance(body, dict) and find_codec(format).decode_reply(body).ends_turn
     except (LookupError, TypeError, AttributeError, ValueError, FormatError, msgspec.DecodeError):
         return False  # it is not of its format, which the host must not see
 

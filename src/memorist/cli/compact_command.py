@@ -214,11 +214,8 @@ def _result_object(recorded: RecordedWindow, outcome: CompactedHistory) -> dict[
         "messages": find_codec("anthropic").encode_messages(
             normalize_history(outcome.messages, "anthropic", tool_tokens=UNLIMITED_TOKENS)
         ),
-        "cut": [{"id": cut.id, "tokens": cut.tokens, "why": cut.why} for cut in outcome.cut],
-        "restored": [
-            {"kind": back.kind, "what": back.what, "tokens": back.tokens}
-            for back in outcome.restored
-        ],
+        "cut": outcome.cut,
+        "restored": outcome.restored,
     }
 
 

@@ -181,7 +181,7 @@ def _listing_object(found: ContextListing) -> dict[str, Any]:
             for each in found.changed
         ],
         "tokens": found.tokens,
-        "left_out": [{"source": each.source, "why": each.why} for each in found.left_out],
+        "left_out": found.left_out,
     }
     return whole if found.before is None else whole | _changed_tokens(found)
 

@@ -21,7 +21,7 @@ from memorist.core.plural import pluralize
 from memorist.engine.recorded_session import find_recorded_session
 from memorist.errors import InputError, UnreadableSession
 from memorist.replay.replay import ReplayOptions, ReplayResult, replay_files
-from memorist.replay.replay_results import SessionRecord
+from memorist.replay.replay_results import NotesUpdateRecord, SessionRecord
 from memorist.store.home_layout import REPLAY_FOLDER
 
 MAX_PREFIX_BREAKS = 3
@@ -194,40 +194,23 @@ def _session_object(record: SessionRecord) -> dict[str, Any]:
         "source": record.source,
         "format": record.head.format,
         "records": record.records,
-        "skipped": [{"line": skip.line, "why": skip.why} for skip in record.skipped],
-        "mended": [{"line": mend.line, "why": mend.why} for mend in record.mended],
+        "skipped": record.skipped,
+        "mended": record.mended,
         "messages": record.messages,
         "turns": record.turns,
         "tokens_peak": record.tokens_peak,
         "session_memory": {
             "path": record.notes_path or None,
-            "updates": [
-                {"message": update.message, "tokens": update.tokens, "why": update.why}
-                for update in record.updates
-            ],
-            "final": None
-            if record.final is None
-            else {
-                "message": record.final.message,
-                "tokens": record.final.tokens,
-                "why": record.final.why,
-            },
+            "updates": [_update_object(each) for each in record.updates],
+            "final": None if record.final is None else _update_object(record.final),
         },
         "prefix": {
             "requests": record.requests,
-            "breaks": [
-                {"request": b.request, "why": b.why, "what": b.what, "line": b.line}
-                for b in record.prefix_breaks
-            ],
+            "breaks": record.prefix_breaks,
         },
         "memory": {
             "steps": [
-                {
-                    "message": step.index,
-                    "what": step.what,
-                    "paths": list(step.paths),
-                    "why": step.why,
-                }
+                {"message": step.index, "what": step.what, "paths": step.paths, "why": step.why}
                 for step in record.memory_steps
             ],
             "given": [
@@ -244,6 +227,10 @@ def _session_object(record: SessionRecord) -> dict[str, Any]:
         },
         "seconds": round(record.seconds, 3),
     }
+
+
+def _update_object(update: NotesUpdateRecord) -> dict[str, Any]:
+    return {"message": update.message, "tokens": update.tokens, "why": update.why}
 
 
 def _print_summary(replayed: ReplayResult) -> None:

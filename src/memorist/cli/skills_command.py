@@ -58,13 +58,8 @@ def skills_list_command(as_json: bool) -> None:
     """
     found = _discover_skills(_load_settings())
     if as_json:
-        problems = [
-            {"path": each.path, "scope": each.scope, "reason": each.reason}
-            for each in found.problems
-        ]
-        output.print_json(
-            {"skills": [_skill_object(skill) for skill in found.skills], "problems": problems}
-        )
+        skills = [_skill_object(skill) for skill in found.skills]
+        output.print_json({"skills": skills, "problems": found.problems})
         return
     for skill in found.skills:
         click.echo(

@@ -20,11 +20,11 @@ from memorist.views.view_blocks import (
     PageAction,
     PageBlock,
     PageCell,
-    PageRow,
     PageView,
     ProseBlock,
     TableBlock,
     Tone,
+    build_row,
 )
 
 _STATE_TONES: dict[str, Tone] = {"wrong": "wrong", "note": "note", "mended": "good", "good": "good"}
@@ -48,12 +48,10 @@ def build_health_view(findings: Sequence[CheckResult] | None = None) -> PageView
             heading=say("What was looked at"),
             columns=say_each("State", "Area", "What was found"),
             rows=[
-                PageRow(
-                    cells=[
-                        PageCell(states[each.state], tone=_STATE_TONES[each.state]),
-                        PageCell(each.area),
-                        PageCell(each.what, quiet=each.mend),
-                    ]
+                build_row(
+                    PageCell(states[each.state], tone=_STATE_TONES[each.state]),
+                    each.area,
+                    PageCell(each.what, quiet=each.mend),
                 )
                 for each in found
             ],
@@ -120,7 +118,7 @@ def _build_names(heading: str, pairs: Sequence[tuple[str, str]]) -> TableBlock:
     return TableBlock(
         heading=heading,
         columns=say_each("Memory", "Why"),
-        rows=[PageRow(cells=[PageCell(name), PageCell(why)]) for name, why in pairs],
+        rows=[build_row(name, why) for name, why in pairs],
         empty=say("None."),
     )
 

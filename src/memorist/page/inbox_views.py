@@ -13,10 +13,10 @@ from memorist.views.view_blocks import (
     ComparisonBlock,
     PageBlock,
     PageCell,
-    PageRow,
     PageView,
     ProseBlock,
     TableBlock,
+    build_row,
 )
 from memorist.views.view_formatting import format_time
 
@@ -135,15 +135,13 @@ def build_dreams_view(context: PageContext, chosen: str) -> PageView:
             heading=say("Dreams"),
             columns=say_each("When", "What it did", "Memories", "State"),
             rows=[
-                PageRow(
-                    cells=[
-                        PageCell(format_time(each.at)),
-                        PageCell(each.why.what, context.address("dreams", change=each.id)),
-                        PageCell(", ".join(path for path in each.paths if path != INDEX_NAME)),
-                        PageCell(say("taken back"), tone="note")
-                        if each.id in undone
-                        else PageCell(say("stands"), tone="good"),
-                    ]
+                build_row(
+                    format_time(each.at),
+                    PageCell(each.why.what, context.address("dreams", change=each.id)),
+                    ", ".join(path for path in each.paths if path != INDEX_NAME),
+                    PageCell(say("taken back"), tone="note")
+                    if each.id in undone
+                    else PageCell(say("stands"), tone="good"),
                 )
                 for each in dreams[:PAGE_ROWS]
             ],

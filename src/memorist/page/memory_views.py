@@ -39,6 +39,7 @@ from memorist.views.view_blocks import (
     ProseBlock,
     TableBlock,
     Tone,
+    build_row,
 )
 from memorist.views.view_formatting import format_time
 
@@ -135,7 +136,7 @@ def _list_problems(context: PageContext) -> list[PageRow]:
 
 def _problem_row(context: PageContext, path: str, what: str, cure: str) -> PageRow:
     href = context.address("memory", path=path) if path else ""
-    return PageRow(cells=[PageCell(path or say("the folder"), href), PageCell(what, quiet=cure)])
+    return build_row(PageCell(path or say("the folder"), href), PageCell(what, quiet=cure))
 
 
 _TRUST_TONES: dict[Trust, Tone] = {Trust.STATED: "good"}
@@ -145,20 +146,18 @@ def _memory_row(context: PageContext, head: MemoryHeader, total: MemoryUseTotal 
     total = total or MemoryUseTotal()
     doubts = "; ".join(head.doubts)
     doubt = say("Not shown to a model: {doubts}", doubts=doubts) if doubts else head.path
-    return PageRow(
-        cells=[
-            PageCell(
-                head.description or head.name,
-                context.memory_address(head.path),
-                quiet=doubt,
-            ),
-            PageCell(head.kind.value if head.kind else "—"),
-            PageCell(str(head.trust.value), tone=_TRUST_TONES.get(head.trust, "")),
-            PageCell(f"{head.age_days(context.now)} d"),
-            PageCell(f"{total.shown:,}"),
-            PageCell(f"{total.used:,}"),
-            PageCell(format_time(total.last or None)[:10] or say("never")),
-        ]
+    return build_row(
+        PageCell(
+            head.description or head.name,
+            context.memory_address(head.path),
+            quiet=doubt,
+        ),
+        head.kind.value if head.kind else "—",
+        PageCell(str(head.trust.value), tone=_TRUST_TONES.get(head.trust, "")),
+        f"{head.age_days(context.now)} d",
+        f"{total.shown:,}",
+        f"{total.used:,}",
+        format_time(total.last or None)[:10] or say("never"),
     )
 
 
@@ -293,22 +292,20 @@ def _build_blame(
         why = by_id[id].why
         message = why.messages[0] if why.messages else ""
         rows.append(
-            PageRow(
-                cells=[
-                    PageCell(text),
-                    PageCell(why.actor, quiet=format_time(by_id[id].at)[:10]),
-                    PageCell(
-                        f"“{why.quote}”" if why.quote else why.what,
-                        build_view_address("session", id=why.session) if why.session else "",
-                        quiet=say(
-                            "session {session}, message {message}",
-                            session=why.session[:12],
-                            message=message or say("unknown"),
-                        )
-                        if why.session
-                        else "",
-                    ),
-                ]
+            build_row(
+                text,
+                PageCell(why.actor, quiet=format_time(by_id[id].at)[:10]),
+                PageCell(
+                    f"“{why.quote}”" if why.quote else why.what,
+                    build_view_address("session", id=why.session) if why.session else "",
+                    quiet=say(
+                        "session {session}, message {message}",
+                        session=why.session[:12],
+                        message=message or say("unknown"),
+                    )
+                    if why.session
+                    else "",
+                ),
             )
         )
     return TableBlock(
@@ -324,12 +321,10 @@ def _build_changes(context: PageContext, log: Sequence[RecordedChange]) -> Table
         heading=say("Changes"),
         columns=say_each("When", "By", "What"),
         rows=[
-            PageRow(
-                cells=[
-                    PageCell(format_time(each.at)),
-                    PageCell(each.why.actor),
-                    PageCell(each.why.what),
-                ],
+            build_row(
+                format_time(each.at),
+                each.why.actor,
+                each.why.what,
                 actions=[]
                 if each.id in undone
                 else [context.action(say("Undo"), "undo", key="u", change=each.id)],
@@ -345,13 +340,11 @@ def _build_uses(context: PageContext, path: str) -> TableBlock:
         heading=say("When it was shown, and why"),
         columns=say_each("When", "What", "Session", "Why"),
         rows=[
-            PageRow(
-                cells=[
-                    PageCell(format_time(each.at)),
-                    PageCell(each.what),
-                    PageCell(each.session[:12], build_view_address("session", id=each.session)),
-                    PageCell(each.why or "—"),
-                ]
+            build_row(
+                format_time(each.at),
+                each.what,
+                PageCell(each.session[:12], build_view_address("session", id=each.session)),
+                each.why or "—",
             )
             for each in uses[:PAGE_ROWS]
         ],
@@ -379,16 +372,14 @@ def build_recall_trial(context: PageContext, message: str) -> PageView:
                 heading=say("Would be shown"),
                 columns=say_each("Memory", "Score", "Why"),
                 rows=[
-                    PageRow(
-                        cells=[
-                            PageCell(
-                                heads[each.path].description or each.path,
-                                context.address("memory", path=each.path),
-                                quiet=each.path,
-                            ),
-                            PageCell(f"{each.score:.2f}"),
-                            PageCell(each.why),
-                        ]
+                    build_row(
+                        PageCell(
+                            heads[each.path].description or each.path,
+                            context.address("memory", path=each.path),
+                            quiet=each.path,
+                        ),
+                        f"{each.score:.2f}",
+                        each.why,
                     )
                     for each in found.shown
                 ],
@@ -400,12 +391,7 @@ def build_recall_trial(context: PageContext, message: str) -> PageView:
                 heading=say("Found, and left out"),
                 columns=say_each("Memory", "Why not"),
                 rows=[
-                    PageRow(
-                        cells=[
-                            PageCell(path, context.address("memory", path=path)),
-                            PageCell(reason),
-                        ]
-                    )
+                    build_row(PageCell(path, context.address("memory", path=path)), reason)
                     for path, reason in found.left_out
                 ],
                 empty=say("Nothing else has anything in common with it."),
@@ -433,15 +419,13 @@ def _list_past_words(context: PageContext, message: str) -> TableBlock:
         heading=say("Said in past sessions, and brought back"),
         columns=say_each("Words", "What came of it", "Session"),
         rows=[
-            PageRow(
-                cells=[
-                    PageCell(
-                        quote_user_words(message, each),
-                        build_view_address("message", id=each.session, line=each.passage.line),
-                    ),
-                    PageCell(describe_outcome(message, each.passage)),
-                    PageCell(each.title, build_view_address("session", id=each.session)),
-                ]
+            build_row(
+                PageCell(
+                    quote_user_words(message, each),
+                    build_view_address("message", id=each.session, line=each.passage.line),
+                ),
+                describe_outcome(message, each.passage),
+                PageCell(each.title, build_view_address("session", id=each.session)),
             )
             for each in found
         ],

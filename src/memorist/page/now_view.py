@@ -23,10 +23,10 @@ from memorist.views.view_blocks import (
     NumberBlock,
     PageBlock,
     PageCell,
-    PageRow,
     PageView,
     ProseBlock,
     TableBlock,
+    build_row,
 )
 from memorist.views.view_formatting import base_name, format_time
 
@@ -131,12 +131,10 @@ def _list_changes(context: PageContext) -> TableBlock:
         heading=say("Remembered last"),
         columns=say_each("When", "By", "What"),
         rows=[
-            PageRow(
-                cells=[
-                    PageCell(format_time(each.at)),
-                    PageCell(each.why.actor),
-                    PageCell(each.why.what, context.address("memories")),
-                ]
+            build_row(
+                format_time(each.at),
+                each.why.actor,
+                PageCell(each.why.what, context.address("memories")),
             )
             for each in context.memory.folder.history.log("", NEWEST)
         ],

@@ -25,6 +25,7 @@ from memorist.views.view_blocks import (
     PageView,
     ProseBlock,
     TableBlock,
+    build_row,
 )
 from memorist.views.view_formatting import base_name, format_time
 
@@ -131,12 +132,10 @@ def _build_task(task: RawMemoryTask, id: str) -> TableBlock:
         heading=f"{shorten_to_one_line(task.name, 110)}: {task.outcome}",
         columns=say_each("Kind", "What", "Proof"),
         rows=[
-            PageRow(
-                cells=[
-                    PageCell(kind),
-                    PageCell(bullet.text, _bullet_address(bullet, id)),
-                    PageCell(bullet.proof, quiet=bullet.evidence),
-                ]
+            build_row(
+                kind,
+                PageCell(bullet.text, _bullet_address(bullet, id)),
+                PageCell(bullet.proof, quiet=bullet.evidence),
             )
             for kind, bullets in kinds
             for bullet in bullets
@@ -162,18 +161,16 @@ def _past_row(each: Rollout, extract: StoredExtract | None) -> PageRow:
         outcome = build_outcome_cell(raw.outcome)
     if each.mode != "enabled":
         state = PageCell(say("left out") if out else say("held web content"), tone="note")
-    return PageRow(
-        cells=[
-            PageCell(format_time(each.updated).removesuffix(" UTC")),
-            PageCell(
-                shorten_to_one_line(each.first_words or "—", 140),
-                build_view_address("session", id=each.id),
-            ),
-            PageCell(base_name(each.repository or each.cwd) or "—"),
-            outcome,
-            state,
-            PageCell(str(extract.uses) if extract is not None else "0"),
-        ],
+    return build_row(
+        format_time(each.updated).removesuffix(" UTC"),
+        PageCell(
+            shorten_to_one_line(each.first_words or "—", 140),
+            build_view_address("session", id=each.id),
+        ),
+        base_name(each.repository or each.cwd) or "—",
+        outcome,
+        state,
+        str(extract.uses) if extract is not None else "0",
         actions=[
             PageAction(
                 label=say("Take in") if out else say("Leave out"),

@@ -52,6 +52,7 @@ from memorist.views.view_blocks import (
     ProseBlock,
     TableBlock,
     Tone,
+    build_row,
 )
 from memorist.views.view_formatting import base_name, format_dollars, format_percent, format_time
 
@@ -120,17 +121,15 @@ _OUTCOMES: dict[str, Tone] = {"success": "good", "partial": "note", "fail": "wro
 
 
 def _session_row(each: SessionEntry, outcome: str) -> PageRow:
-    return PageRow(
-        cells=[
-            PageCell(format_time(each.updated).removesuffix(" UTC")),
-            PageCell(
-                shorten_to_one_line(each.title or say("(nothing was asked)"), PIECE_CHARS),
-                build_view_address("session", id=each.id),
-            ),
-            PageCell(base_name(each.project) or "—"),
-            PageCell(each.agent, quiet=say("with notes") if each.notes else ""),
-            build_outcome_cell(outcome),
-        ]
+    return build_row(
+        format_time(each.updated).removesuffix(" UTC"),
+        PageCell(
+            shorten_to_one_line(each.title or say("(nothing was asked)"), PIECE_CHARS),
+            build_view_address("session", id=each.id),
+        ),
+        base_name(each.project) or "—",
+        PageCell(each.agent, quiet=say("with notes") if each.notes else ""),
+        build_outcome_cell(outcome),
     )
 
 
@@ -142,19 +141,17 @@ def _fits(each: SessionEntry, query: str) -> bool:
 
 def _build_passages(found: Sequence[PassageMatch]) -> TableBlock:
     rows = [
-        PageRow(
-            cells=[
-                PageCell(format_time(each.passage.at or None).removesuffix(" UTC")),
-                PageCell(
-                    shorten_to_one_line(each.passage.said or say("(no words)"), 240),
-                    build_view_address("message", id=each.session, line=each.passage.line),
-                    quiet=shorten_to_one_line(each.passage.answered, 240),
-                ),
-                PageCell(
-                    shorten_to_one_line(each.title, 80),
-                    build_view_address("session", id=each.session),
-                ),
-            ]
+        build_row(
+            format_time(each.passage.at or None).removesuffix(" UTC"),
+            PageCell(
+                shorten_to_one_line(each.passage.said or say("(no words)"), 240),
+                build_view_address("message", id=each.session, line=each.passage.line),
+                quiet=shorten_to_one_line(each.passage.answered, 240),
+            ),
+            PageCell(
+                shorten_to_one_line(each.title, 80),
+                build_view_address("session", id=each.session),
+            ),
         )
         for each in found
     ]
@@ -307,14 +304,7 @@ def _build_parts(listing: ContextListing, total: int) -> TableBlock:
         heading=say("What fills the window"),
         columns=say_each("Part", "Pieces", "Tokens", "Share"),
         rows=[
-            PageRow(
-                cells=[
-                    PageCell(tag),
-                    PageCell(f"{count:,}"),
-                    PageCell(f"{tokens:,}"),
-                    PageCell(format_percent(tokens, total)),
-                ]
-            )
+            build_row(tag, f"{count:,}", f"{tokens:,}", format_percent(tokens, total))
             for tag, (count, tokens) in ordered
         ],
         numeric=[1, 2, 3],
@@ -330,14 +320,12 @@ def _build_changes(listing: ContextListing, id: str) -> list[PageBlock]:
             heading=say("Came and went since the turn before"),
             columns=say_each("Change", "Part", "Tokens", "Source and reason"),
             rows=[
-                PageRow(
-                    cells=[
-                        PageCell(
-                            say("came") if each.change == "added" else say("went"),
-                            tone="good" if each.change == "added" else "note",
-                        ),
-                        *_piece_cells(each.piece, id),
-                    ]
+                build_row(
+                    PageCell(
+                        say("came") if each.change == "added" else say("went"),
+                        tone="good" if each.change == "added" else "note",
+                    ),
+                    *_piece_cells(each.piece, id),
                 )
                 for each in moved[-PAGE_ROWS:]
             ],
@@ -354,7 +342,7 @@ def _build_pieces(listing: ContextListing, id: str) -> TableBlock:
         if left <= 0
         else say("Every piece, heaviest first ({left:,} lighter ones left out)", left=left),
         columns=say_each("Part", "Tokens", "Source and reason"),
-        rows=[PageRow(cells=_piece_cells(each, id)) for each in heaviest],
+        rows=[build_row(*_piece_cells(each, id)) for each in heaviest],
         numeric=[1],
     )
 
@@ -376,16 +364,14 @@ def _build_dearest(timeline: SessionTimeline, id: str) -> TableBlock:
         heading=say("Dearest turns"),
         columns=say_each("Turn", "Cost", "Context", "It began with"),
         rows=[
-            PageRow(
-                cells=[
-                    PageCell(str(each.number), _turn_address(id, each.number)),
-                    PageCell(format_dollars(each.cost) if each.cost else say("not known")),
-                    PageCell(f"{each.context:,}"),
-                    PageCell(
-                        shorten_to_one_line(" ".join(each.said.split()), PIECE_CHARS),
-                        build_view_address("message", id=id, line=each.line),
-                    ),
-                ]
+            build_row(
+                PageCell(str(each.number), _turn_address(id, each.number)),
+                format_dollars(each.cost) if each.cost else say("not known"),
+                f"{each.context:,}",
+                PageCell(
+                    shorten_to_one_line(" ".join(each.said.split()), PIECE_CHARS),
+                    build_view_address("message", id=id, line=each.line),
+                ),
             )
             for each in rows
         ],
@@ -397,13 +383,11 @@ def _build_marks(timeline: SessionTimeline, id: str) -> list[PageBlock]:
     blocks: list[PageBlock] = []
     if timeline.compactions:
         rows = [
-            PageRow(
-                cells=[
-                    PageCell(str(turn), _turn_address(id, max(1, turn))),
-                    PageCell("—" if mark.tokens_before is None else f"{mark.tokens_before:,}"),
-                    PageCell(f"{after:,}" if after else "—"),
-                    PageCell(mark.trigger or say("not told")),
-                ]
+            build_row(
+                PageCell(str(turn), _turn_address(id, max(1, turn))),
+                "—" if mark.tokens_before is None else f"{mark.tokens_before:,}",
+                f"{after:,}" if after else "—",
+                mark.trigger or say("not told"),
             )
             for turn, mark, after in timeline.compactions
         ]
@@ -417,14 +401,10 @@ def _build_marks(timeline: SessionTimeline, id: str) -> list[PageBlock]:
         )
     if timeline.losses:
         rows = [
-            PageRow(
-                cells=[
-                    PageCell(str(each.turn), _turn_address(id, each.turn)),
-                    PageCell(
-                        f"{each.tokens:,}", build_view_address("message", id=id, line=each.line)
-                    ),
-                    PageCell(format_dollars(each.cost) if each.cost else say("not known")),
-                ]
+            build_row(
+                PageCell(str(each.turn), _turn_address(id, each.turn)),
+                PageCell(f"{each.tokens:,}", build_view_address("message", id=id, line=each.line)),
+                format_dollars(each.cost) if each.cost else say("not known"),
             )
             for each in timeline.losses
         ]
@@ -487,14 +467,12 @@ def _build_troubles(timeline: SessionTimeline) -> list[PageBlock]:
     if not timeline.troubles:
         return []
     rows = [
-        PageRow(
-            cells=[
-                PageCell(shorten_to_one_line(each.what, PIECE_CHARS)),
-                PageCell(shorten_to_one_line(each.error, PIECE_CHARS)),
-                PageCell(shorten_to_one_line(each.mended, PIECE_CHARS), tone="good")
-                if each.mended
-                else PageCell(say("nothing that the record shows")),
-            ]
+        build_row(
+            shorten_to_one_line(each.what, PIECE_CHARS),
+            shorten_to_one_line(each.error, PIECE_CHARS),
+            PageCell(shorten_to_one_line(each.mended, PIECE_CHARS), tone="good")
+            if each.mended
+            else PageCell(say("nothing that the record shows")),
         )
         for each in timeline.troubles[:PAGE_ROWS]
     ]
@@ -512,14 +490,7 @@ def build_uses(uses: Sequence[MemoryUse]) -> list[PageBlock]:
     if not uses:
         return []
     rows = [
-        PageRow(
-            cells=[
-                PageCell(format_time(each.at)),
-                PageCell(each.path),
-                PageCell(each.what),
-                PageCell(each.why or "—"),
-            ]
-        )
+        build_row(format_time(each.at), each.path, each.what, each.why or "—")
         for each in reversed(uses[-PAGE_ROWS:])
     ]
     return [
@@ -592,14 +563,8 @@ def build_session_notes_view(id: str, turn: int | None) -> PageView:
                 heading=say("Came and went with this turn"),
                 columns=say_each("Change", "Line"),
                 rows=[
-                    *(
-                        PageRow(cells=[PageCell(say("came"), tone="good"), PageCell(x)])
-                        for x in come
-                    ),
-                    *(
-                        PageRow(cells=[PageCell(say("went"), tone="note"), PageCell(x)])
-                        for x in removed
-                    ),
+                    *(build_row(PageCell(say("came"), tone="good"), x) for x in come),
+                    *(build_row(PageCell(say("went"), tone="note"), x) for x in removed),
                 ],
                 empty=say("Nothing: the notes stayed as they were."),
             ),

@@ -33,6 +33,7 @@ from memorist.views.view_blocks import (
     ProseBlock,
     TableBlock,
     Tone,
+    build_row,
 )
 from memorist.views.view_formatting import format_dollars, format_time
 
@@ -127,14 +128,12 @@ def _build_caps(found: BudgetStatus) -> TableBlock:
         heading=say("Caps of today"),
         columns=say_each("Cap", "Used", "Reserved", "Left", "Of"),
         rows=[
-            PageRow(
-                cells=[
-                    PageCell(each.measure),
-                    *(
-                        PageCell(format_amount(each.measure, amount))
-                        for amount in (each.used, each.reserved, each.left, each.cap)
-                    ),
-                ]
+            build_row(
+                each.measure,
+                *(
+                    PageCell(format_amount(each.measure, amount))
+                    for amount in (each.used, each.reserved, each.left, each.cap)
+                ),
             )
             for each in found.caps
         ],
@@ -157,8 +156,8 @@ def build_receipt_table(receipts: Sequence[tuple[str, Receipt]]) -> TableBlock:
 
 
 def _receipt_row(each: Receipt, session: str, *, named: bool) -> PageRow:
-    cells = [
-        PageCell(format_time(each.started)),
+    cells: list[str | PageCell] = [
+        format_time(each.started),
         PageCell(each.label, quiet=each.why),
         PageCell(
             each.outcome.value,
@@ -169,10 +168,10 @@ def _receipt_row(each: Receipt, session: str, *, named: bool) -> PageRow:
             f"{each.usage.context:,}",
             quiet=say("{cache_read:,} from cache", cache_read=each.usage.cache_read),
         ),
-        PageCell(say("not known") if each.cost_usd is None else format_dollars(each.cost_usd)),
-        PageCell(", ".join(change.path for change in each.files) or "—"),
+        say("not known") if each.cost_usd is None else format_dollars(each.cost_usd),
+        ", ".join(change.path for change in each.files) or "—",
     ]
     link = PageCell(
         session[:12] or "—", build_view_address("session", id=session) if session else ""
     )
-    return PageRow(cells=[*cells, link] if named else cells)
+    return build_row(*cells, *([link] if named else []))

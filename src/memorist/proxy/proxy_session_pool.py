@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from memorist.core.messages import JsonObject, Message
+from memorist.core.messages import JsonObject
 from memorist.engine.disk_failure_pauses import DiskFailurePauses
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
@@ -158,7 +158,7 @@ class ProxySessionPool:
                 reply = read() if session is prepared.session else None
                 if reply is not None:
                     await prepared.session.observe(reply)
-                    if not has_tool_calls(conversation.format, reply):
+                    if find_codec(conversation.format).decode_reply(reply).ends_turn:
                         await prepared.session.end_turn()
 
         async def quietly() -> None:
@@ -257,12 +257,6 @@ def _log_close_failure(error: BaseException) -> None:
         type(error).__name__,
         _innermost_frame(error),
     )
-
-
-def has_tool_calls(format: str, reply: JsonObject) -> bool:
-    """Whether a reply holds tool calls, so that the turn continues. Raises FormatError."""
-    messages: tuple[Message, ...] = find_codec(format).decode_reply(reply).messages
-    return any(message.tool_uses for message in messages)
 
 
 def _innermost_frame(error: BaseException) -> str:

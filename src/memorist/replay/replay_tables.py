@@ -12,7 +12,7 @@ from memorist.core.token_count import estimate_text_tokens
 from memorist.formats.transcript_format import FORMAT_TITLES
 from memorist.replay.replay_results import NotesUpdateRecord, ReceiptTotals, SessionRecord
 from memorist.session_memory.notes_template import STRUCTURAL_MARK
-from memorist.views.view_blocks import NumberBlock, PageCell, PageRow, TableBlock
+from memorist.views.view_blocks import NumberBlock, PageCell, TableBlock, build_row
 from memorist.views.view_formatting import (
     base_name,
     format_compact,
@@ -44,7 +44,7 @@ def _build_table(
     return TableBlock(
         heading=heading,
         columns=[name for name, _ in columns],
-        rows=[PageRow(cells=[PageCell(text) for text in row]) for row in rows],
+        rows=[build_row(*row) for row in rows],
         numeric=[at for at, (_, kind) in enumerate(columns) if kind == "number"],
         code=[at for at, (_, kind) in enumerate(columns) if kind == "code"],
         most=most,
@@ -378,20 +378,18 @@ def build_side_records_table(session: SessionRecord) -> TableBlock:
 def build_overview_table(sessions: Sequence[SessionRecord]) -> TableBlock:
     """All sessions of a replay, each with a link to its chapter."""
     rows = [
-        PageRow(
-            cells=[
-                PageCell(
-                    get_session_title(each),
-                    make_chapter_address(number),
-                    quiet=render_file_name_and_client(each),
-                ),
-                PageCell(format_time(each.head.started)),
-                PageCell(format_number(each.messages)),
-                PageCell(format_compact(each.tokens_peak)),
-                PageCell(format_number(len(each.updates))),
-                PageCell(format_number(len(each.compactions))),
-                PageCell(format_compact(count_final_notes_tokens(each))),
-            ]
+        build_row(
+            PageCell(
+                get_session_title(each),
+                make_chapter_address(number),
+                quiet=render_file_name_and_client(each),
+            ),
+            format_time(each.head.started),
+            format_number(each.messages),
+            format_compact(each.tokens_peak),
+            format_number(len(each.updates)),
+            format_number(len(each.compactions)),
+            format_compact(count_final_notes_tokens(each)),
         )
         for number, each in enumerate(sessions, 1)
     ]

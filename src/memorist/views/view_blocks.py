@@ -50,6 +50,14 @@ class PageRow(Struct, frozen=True, kw_only=True):
     actions: Sequence[PageAction] = ()
 
 
+def build_row(*cells: str | PageCell, actions: Sequence[PageAction] = ()) -> PageRow:
+    """A row of these cells; a text alone is a cell without address, tone or second line."""
+    return PageRow(
+        cells=[PageCell(cell) if isinstance(cell, str) else cell for cell in cells],
+        actions=actions,
+    )
+
+
 class NumberBlock(Struct, frozen=True, tag="numbers", kw_only=True):
     """A few figures or, smaller, facts in words, each with its name; `note` says more below."""
 

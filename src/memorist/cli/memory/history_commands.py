@@ -119,7 +119,7 @@ def memory_blame_command(path: str, as_json: bool) -> None:
             {
                 "path": path,
                 "changes": [_change_object(each) for each in log],
-                "lines": [{"text": line.text, "change": line.change} for line in lines],
+                "lines": lines,
             }
         )
         return

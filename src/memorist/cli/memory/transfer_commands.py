@@ -215,8 +215,5 @@ def _export_object(
         "files": sorted(plan.files),
         "differing": sorted(plan.existing),
         "same": list(plan.unchanged),
-        "lost": [
-            {"path": each.path, "whole": each.whole, "what": list(each.what)}
-            for each in (*kept, *plan.losses)
-        ],
+        "lost": [*kept, *plan.losses],
     }
