@@ -53,6 +53,26 @@ def test_what_a_terminal_cannot_show_is_written_as_its_code(project: Path, encod
         assert "\\u65e5" in shown
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere all names of files are Unicode")
+def test_a_folder_whose_name_is_no_utf_8_is_named_with_the_way_out(tmp_path: Path) -> None:
+    """No command ends in a traceback, or writes half of its files: one line says what to do."""
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9")) / "sub"
+    folder.mkdir(parents=True)
+
+    for command in (
+        ["memory", "add", "Use tabs"],
+        ["search", "tabs"],
+        ["install", "claude-code", "--project"],
+        [],
+    ):
+        done = run(*command, cwd=folder)
+        said = done.stderr.decode()
+
+        assert done.returncode == 1
+        assert said.startswith("memorist: the name of")
+        assert said.endswith("rename the folder\n")
+
+
 def test_json_is_json_on_every_terminal(project: Path) -> None:
     """It is in UTF-8, as JSON is."""
     done = run("memory", "list", "--json", cwd=project, environment={"PYTHONIOENCODING": "latin-1"})

@@ -135,8 +135,11 @@ class ProjectRecord(Struct, frozen=True, kw_only=True):
 def locate_project_root(folder: Path) -> Path:
     """Return the root of the folder's repository, shared by its worktrees; the folder itself where
     there is none.
+
+    Raises InputError; see `check_folder_name`.
     """
     start = Path(os.path.realpath(folder))
+    check_folder_name(start)
     for candidate in (start, *start.parents):
         git = candidate / ".git"
         if git.is_dir():
@@ -147,6 +150,19 @@ def locate_project_root(folder: Path) -> Path:
             common = _read_small_file(named / "commondir") if named is not None else None
             return resolve_repository_root(GitEntry(candidate, text, common))
     return start
+
+
+def check_folder_name(folder: Path) -> None:
+    """Raise InputError for a folder whose name is not UTF-8, so that no file of ours can hold it;
+    Claude Code and Codex do not start in such a folder.
+    """
+    try:
+        str(folder).encode()
+    except UnicodeEncodeError:
+        raise InputError(
+            f"the name of {str(folder)!a} is not valid UTF-8, in which neither coding agents "
+            f"nor memorist can work; rename the folder"
+        ) from None
 
 
 def locate_recorded_root(folder: str) -> Path:

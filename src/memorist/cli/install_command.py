@@ -12,6 +12,7 @@ from typing import Any
 import click
 from msgspec import Struct
 
+from memorist.auto_memory.memory_location import check_folder_name
 from memorist.cli.command_environment import read_environment
 from memorist.cli.hook_commands import HOME_OPTION, end_daemon, resolve_home
 from memorist.config import load_settings
@@ -230,7 +231,11 @@ def _home_for_uninstall(home: Path | None) -> Path:
 
 
 def build_settings_scope(*, user: bool) -> SettingsScope:
-    """The user's settings, or those of the project in the working folder."""
+    """The user's settings, or those of the project in the working folder. Raises InputError for a
+    folder of which no record can be kept.
+    """
+    if not user:
+        check_folder_name(Path.cwd())
     return SettingsScope(
         home=Path.home(), environment=read_environment(), project=None if user else Path.cwd()
     )
