@@ -20,7 +20,7 @@ from memorist.core.front_matter import (
     split_front_matter,
     update_front_matter,
 )
-from memorist.core.text_analysis import encode_file_text
+from memorist.core.text_analysis import decode_file_text, encode_file_text
 
 # The four kinds of memory, and how far each origin is trusted. Pure.
 
@@ -227,7 +227,7 @@ def parse_topic(path: str, data: bytes) -> Topic:
 
     Never fails: invalid UTF-8 is kept, a broken header is in `Topic.header_problem`.
     """
-    return Topic(path=path, document=split_front_matter(data.decode("utf-8", "surrogateescape")))
+    return Topic(path=path, document=split_front_matter(decode_file_text(data)))
 
 
 def create_topic(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Self
 
 import msgspec
@@ -60,7 +61,11 @@ from memorist.auto_memory.team_memory import (
     select_index_headers,
 )
 from memorist.auto_memory.visible_memory import USER_TRUST
-from memorist.core.text_analysis import encode_file_text
+from memorist.core.text_analysis import (
+    decode_file_text,
+    encode_file_text,
+    find_wide_encoding,
+)
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.ports import Clock, FileInfo, FileSystem
 from memorist.safety.secrets import redact_bytes
@@ -416,6 +421,8 @@ class MemoryFolderReader:
             data = self._files.read(file_path, limit=MAX_FILE_BYTES + 1 if whole else HEAD_BYTES)
         except FileNotFoundError:
             return None
+        if whole and find_wide_encoding(data):
+            data, facts = self._rewrite_in_utf_8(file_path, data, facts)
         blob = compute_blob_id(data) if whole else ""
         for before in (self._judged_files.get(path), self._loaded_scan().files.get(path)):
             if (
@@ -427,6 +434,18 @@ class MemoryFolderReader:
         return build_scan_entry(
             path, facts, data, blob=blob, lines=self._settings.scan_lines, foreign=foreign
         ), data
+
+    def _rewrite_in_utf_8(self, path: Path, data: bytes, facts: FileInfo) -> tuple[bytes, FileInfo]:
+        """Put a file that an editor or a shell of Windows wrote in UTF-16 into UTF-8, which all
+        that read it expect; where it cannot be written, it is only read so.
+        """
+        text = encode_file_text(decode_file_text(data))
+        try:
+            data.decode(find_wide_encoding(data))  # what is damaged stays as it is on the disk
+            self._files.write(path, text, expect=data)
+        except (StoreError, UnicodeDecodeError):
+            return text, facts
+        return text, self._files.facts(path) or facts
 
     def _record_changes(self, data: Mapping[str, bytes], rest: Collection[str]) -> None:
         """Record what differs from the history's newest state.
@@ -548,12 +567,8 @@ class MemoryFolderReader:
 
     def read_index_text(self, prefix: str = "") -> str:
         """Return the index on disk; empty when there is none."""
-        return (
-            read_if_exists(
-                self._files, self.layout.folder / prefix / INDEX_NAME, limit=MAX_FILE_BYTES
-            )
-            or b""
-        ).decode("utf-8", "surrogateescape")
+        path = self.layout.folder / prefix / INDEX_NAME
+        return decode_file_text(read_if_exists(self._files, path, limit=MAX_FILE_BYTES) or b"")
 
     def _update_scan_entry(self, path: str) -> None:
         """Take a file written by us into the scan, so that the next scan does not read it again."""

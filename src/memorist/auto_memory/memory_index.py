@@ -25,6 +25,7 @@ from memorist.auto_memory.memory_manifest import (
     DAY_SECONDS,
     MemoryHeader,
 )
+from memorist.auto_memory.merge_conflict import find_merge_conflicts
 from memorist.core.lazy import lazy_pattern
 from memorist.settings import AutoMemorySettings
 
@@ -176,11 +177,23 @@ def _split_index(present: str) -> tuple[list[str], dict[str, str]]:
             own.setdefault(path.removeprefix("./"), line.strip())
         elif not line.startswith(_REMARK_PREFIX):
             kept.append(line.rstrip())
+    kept = _drop_settled_conflicts(kept)
     while kept and not kept[-1]:
         kept.pop()
     while kept and not kept[0]:
         kept.pop(0)
     return kept, own
+
+
+def _drop_settled_conflicts(lines: list[str]) -> list[str]:
+    """Drop the marks of merge conflicts that held pointer lines alone, which are derived anew."""
+    settled = {
+        number
+        for conflict in find_merge_conflicts(lines)
+        if not any(lines[each] for each in conflict.content)
+        for number in conflict.lines
+    }
+    return [line for number, line in enumerate(lines) if number not in settled]
 
 
 def add_own_index_lines(present_text: str, other_text: str) -> str:

@@ -19,6 +19,7 @@ from memorist.auto_memory.memory_manifest import (
     is_memory_file,
     is_single_line_path,
 )
+from memorist.auto_memory.merge_conflict import find_merge_conflicts
 from memorist.auto_memory.statements.statement_similarity import is_same_rule
 from memorist.auto_memory.visible_memory import filter_visible_index
 from memorist.auto_memory.write_gate import find_reasons_to_withhold_memory
@@ -173,21 +174,20 @@ def _dropped_line_problems(built: MemoryIndex, paths: Collection[str]) -> list[L
 
     Lines of withheld memories are reported with the memory itself.
     """
-    hidden_lines = (
-        len(built.text.splitlines()) - filter_visible_index(built, paths.__contains__).lines
+    lines = built.text.splitlines()
+    disputed = sum(len(each.lines) for each in find_merge_conflicts(lines))
+    conflicts = LintProblem(
+        INDEX_NAME,
+        "it holds a merge conflict of Git, whose lines are not shown",
+        "edit it, and leave one of the two versions",
     )
-    what = f"{hidden_lines} of its lines read like orders planted for an agent, and are not shown"
-    return (
-        [
-            LintProblem(
-                INDEX_NAME,
-                what,
-                "say it in other words, or keep it as a memory: `memorist memory add`",
-            )
-        ]
-        if hidden_lines > 0
-        else []
+    hidden_lines = len(lines) - filter_visible_index(built, paths.__contains__).lines - disputed
+    orders = LintProblem(
+        INDEX_NAME,
+        f"{hidden_lines} of its lines read like orders planted for an agent, and are not shown",
+        "say it in other words, or keep it as a memory: `memorist memory add`",
     )
+    return [each for each, lines in ((conflicts, disputed), (orders, hidden_lines)) if lines > 0]
 
 
 def _topic_problems(topic: Topic, reviewed: Collection[str]) -> list[LintProblem]:

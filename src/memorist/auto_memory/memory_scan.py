@@ -26,7 +26,7 @@ from memorist.auto_memory.visible_memory import (
 from memorist.ports import FileInfo
 from memorist.safety.secrets import redact_bytes
 
-RULES_VERSION = 4
+RULES_VERSION = 5
 """Version of the rules by which files are judged; a scan made under another version is discarded.
 """
 

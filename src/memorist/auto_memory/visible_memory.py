@@ -19,6 +19,7 @@ from memorist.auto_memory.memory_file import (
     with_provenance,
 )
 from memorist.auto_memory.memory_index import MemoryIndex, parse_pointer_target
+from memorist.auto_memory.merge_conflict import find_merge_conflicts, has_merge_conflict
 from memorist.core.text_analysis import encode_file_text
 from memorist.safety.permission_claims import grants_permission, is_planted_order
 from memorist.safety.prompt_injection import find_injection_rules
@@ -31,6 +32,8 @@ _QUOTED_OR_COMMENT = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 """A quoted value of a header, in which a `#` begins no comment; or a comment, as the group."""
+IN_CONFLICT = "it holds a merge conflict of Git: edit it, and leave one of the two versions"
+"""Why a memory is withheld of which two versions stand in its file."""
 SEAM_CHARS = 400
 """Characters on both sides of the seam between two memories that are checked together."""
 
@@ -121,7 +124,9 @@ def find_memory_suspicions(topic: Topic, trust: Trust | None = None) -> tuple[st
 
     `trust` overrides the file's own claim where that is not to be believed.
     """
+    conflict = (IN_CONFLICT,) if has_merge_conflict(topic.text()) else ()
     return (
+        *conflict,
         *find_planted_orders(topic),
         *explain_unbacked_permission(topic, topic.provenance.trust if trust is None else trust),
     )
@@ -150,11 +155,16 @@ def filter_visible_index(index: MemoryIndex, is_visible: Callable[[str], bool]) 
 
 
 def list_visible_lines(index: MemoryIndex, is_visible: Callable[[str], bool]) -> tuple[str, ...]:
-    """The lines of an index but for those of memories that a model may not see."""
+    """The lines of an index but for those of memories that a model may not see, and of merge
+    conflicts.
+    """
+    lines = index.text.splitlines()
+    disputed = {number for each in find_merge_conflicts(lines) for number in each.lines}
     return tuple(
         line
-        for line in index.text.splitlines()
-        if not (target := parse_pointer_target(line)) or is_visible(target)
+        for number, line in enumerate(lines)
+        if number not in disputed
+        and (not (target := parse_pointer_target(line)) or is_visible(target))
     )
 
 

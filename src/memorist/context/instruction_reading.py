@@ -8,17 +8,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from memorist.core.text_analysis import find_wide_encoding
 from memorist.errors import StoreError
 from memorist.ports import FileInfo, ReadableFileSystem
 
 _BINARY_PROBE_BYTES = 8_192
 """Bytes in which a NUL marks a binary file (git's own rule)."""
-_BYTE_ORDER_MARKS = (
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
 
 
 class InstructionRead(Struct, frozen=True):
@@ -112,15 +107,13 @@ def _read_file(
     files: ReadableFileSystem, real: Path, facts: FileInfo, limit: int
 ) -> InstructionRead:
     data = files.read(real, limit=limit)
-    for mark, encoding in _BYTE_ORDER_MARKS:
-        if data.startswith(mark):
-            text = data.decode(encoding, "replace")
-            return InstructionRead(
-                real,
-                text.encode("utf-8", "replace"),
-                (f"it is {encoding.upper()}, and was read as such",),
-                size=facts.size,
-            )
+    if encoding := find_wide_encoding(data):
+        return InstructionRead(
+            real,
+            data.decode(encoding, "replace").encode("utf-8", "replace"),
+            (f"it is {encoding.upper()}, and was read as such",),
+            size=facts.size,
+        )
     data = data.removeprefix(codecs.BOM_UTF8)
     if b"\0" in data[:_BINARY_PROBE_BYTES]:
         return InstructionRead(real, problem="it is a binary file")

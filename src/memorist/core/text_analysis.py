@@ -4,6 +4,7 @@ sentence of a session.
 
 from __future__ import annotations
 
+import codecs
 import unicodedata
 from string import ascii_letters, ascii_lowercase
 
@@ -235,6 +236,28 @@ def replace_surrogates(text: str) -> str:
     for half a character, and can be neither encoded nor shown.
     """
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+_WIDE_ENCODINGS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+"""Byte order marks, longer ones first, since one is a prefix of another."""
+
+
+def find_wide_encoding(data: bytes) -> str:
+    """Return the encoding, UTF-16 or UTF-32, that a file's byte order mark names; empty for none."""
+    return next((name for mark, name in _WIDE_ENCODINGS if data.startswith(mark)), "")
+
+
+def decode_file_text(data: bytes) -> str:
+    """Decode a file's text: in UTF-16 or UTF-32 where its mark says so, else in UTF-8, whose
+    invalid bytes `encode_file_text` writes back.
+    """
+    wide = find_wide_encoding(data)
+    return data.decode(wide, "replace") if wide else data.decode("utf-8", "surrogateescape")
 
 
 def encode_file_text(text: str) -> bytes:

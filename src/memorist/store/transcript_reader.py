@@ -14,6 +14,7 @@ from typing import Protocol, cast
 
 import zstandard
 
+from memorist.core.text_analysis import find_wide_encoding
 from memorist.errors import UnreadableSession
 from memorist.formats.transcript_format import RawTranscriptLine, TranscriptEntry, read_session
 
@@ -34,15 +35,6 @@ _UNPACKED_BUFFER = 16 * 1024
 
 
 _ZSTANDARD = b"\x28\xb5\x2f\xfd"
-
-
-_WIDE_ENCODINGS = (
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-"""Byte order marks, longer ones first, since one is a prefix of another."""
 
 
 class _LineSource(Protocol):
@@ -99,13 +91,9 @@ def _open_source(path: Path, limit: int, stack: ExitStack) -> tuple[_LineSource,
         )
         stream = stack.enter_context(io.BufferedReader(unpacked, _UNPACKED_BUFFER))
         start, bounded = stream.peek(4)[:4], False
-    for mark, encoding in _WIDE_ENCODINGS:
-        if start.startswith(mark):
-            return _RecodedLines(
-                stack.enter_context(
-                    io.TextIOWrapper(stream, encoding, errors="replace", newline="\n")
-                )
-            ), False
+    if encoding := find_wide_encoding(start):
+        text = io.TextIOWrapper(stream, encoding, errors="replace", newline="\n")
+        return _RecodedLines(stack.enter_context(text)), False
     return stream, bounded
 
 

@@ -13,6 +13,7 @@ from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.memory_index import list_pointer_targets
 from memorist.auto_memory.memory_location import parse_directory_setting, read_project_record
 from memorist.auto_memory.memory_manifest import INDEX_NAME, MAX_FILE_BYTES
+from memorist.auto_memory.merge_conflict import has_merge_conflict
 from memorist.auto_memory.purge_journal import PurgeJournal
 from memorist.auto_memory.team_memory import is_team_path
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
@@ -108,21 +109,27 @@ def _check_folder(
         if not context.fix:
             return
         recorded = folder.history.list_files()
-    yield from _check_headers(where, folder)
+    yield from _check_texts(where, folder)
     yield from _check_history(context, where, folder, recorded)
     yield from _check_index(context, where, folder)
     yield from _check_recall_index(context, where, folder)
 
 
-def _check_headers(where: MemoryLayout, folder: MemoryFolder) -> Iterator[CheckResult]:
-    """Report headers that cannot be read: broken YAML, and what breaks the bounds of
+def _check_texts(where: MemoryLayout, folder: MemoryFolder) -> Iterator[CheckResult]:
+    """Report what cannot be read: merge conflicts, broken YAML, and what breaks the bounds of
     `parse_yaml`.
     """
     for name, facts in folder.list_entries():
         if not (facts.is_file and _is_topic_file(name) and facts.size <= MAX_FILE_BYTES):
             continue
         topic = parse_topic(name, read_regular_file(where.folder / name))
-        if topic.header_problem:
+        if has_merge_conflict(topic.text()):
+            yield CheckResult(
+                "wrong",
+                f"{where.folder / name} holds a merge conflict of Git: neither version is shown",
+                "Edit it, leave one of the two versions, and take out the marks around them.",
+            )
+        elif topic.header_problem:
             yield CheckResult(
                 "note",
                 f"{where.folder / name}: {topic.header_problem}",

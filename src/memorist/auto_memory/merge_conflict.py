@@ -1,0 +1,56 @@
+"""Merge conflicts that Git left in a text: two versions between marks, of which neither holds until
+somebody chose. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+_OPENING, _BASE, _MIDDLE, _CLOSING = "<" * 7, "|" * 7, "=" * 7, ">" * 7
+
+
+class MergeConflict(Struct, frozen=True):
+    """The lines of a text that one conflict takes up, by their position."""
+
+    marks: tuple[int, ...]
+    """Its marks, in order: the first and the last enclose all of it."""
+
+    @property
+    def lines(self) -> range:
+        """All its lines, marks included."""
+        return range(self.marks[0], self.marks[-1] + 1)
+
+    @property
+    def content(self) -> tuple[int, ...]:
+        """The lines of both versions."""
+        return tuple(line for line in self.lines if line not in self.marks)
+
+
+def find_merge_conflicts(lines: Sequence[str]) -> tuple[MergeConflict, ...]:
+    """Find the conflicts that have all their marks, in order."""
+    found: list[MergeConflict] = []
+    marks: list[int] = []
+    for number, line in enumerate(lines):
+        mark = _parse_mark(line)
+        if mark == _OPENING:
+            marks = [number]
+        elif marks and mark in (_BASE, _MIDDLE):
+            marks.append(number)
+        elif mark == _CLOSING and any(_parse_mark(lines[each]) == _MIDDLE for each in marks):
+            found.append(MergeConflict((*marks, number)))
+            marks = []
+    return tuple(found)
+
+
+def _parse_mark(line: str) -> str:
+    """The mark of a conflict that a line is: alone, or before the name of a version."""
+    mark = line[:7]
+    is_mark = mark in (_OPENING, _BASE, _MIDDLE, _CLOSING) and line[7:8] in ("", " ", "\r", "\n")
+    return mark if is_mark else ""
+
+
+def has_merge_conflict(text: str) -> bool:
+    """Whether a text holds a conflict."""
+    return _OPENING in text and bool(find_merge_conflicts(text.splitlines()))
