@@ -39,7 +39,7 @@ AFTER = [BEFORE[1], kept("c", task("Ship it", preferences=[bullet("Tag a release
 class Held:
     """A claim that is always held."""
 
-    def renew(self) -> bool:
+    def __call__(self) -> bool:
         """Alive."""
         return True
 

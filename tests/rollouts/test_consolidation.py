@@ -50,7 +50,7 @@ class Held:
         self.beats = beats
         self._then = then
 
-    def renew(self) -> bool:
+    def __call__(self) -> bool:
         self._then()
         self.beats -= 1
         return self.beats >= 0

@@ -8,8 +8,8 @@ tool runner, goes through it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Unpack
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Generic, TypeVar, Unpack
 
 from anthropic import APIRequest, APIResponse, AsyncAPIResponse, AsyncCallNext, CallNext, Middleware
 from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
@@ -184,7 +184,48 @@ class _MemoryToolBackend:
             raise ToolError(str(error)) from error
 
 
-class MemoristMemoryTool(BetaAbstractMemoryTool):
+Done = TypeVar("Done")
+"""What a command returns: the text that the model sees, or a coroutine that does."""
+
+
+class _MemoryToolMethods(Generic[Done]):
+    """The SDK's methods, one for each command; blocking or async as `_run` is."""
+
+    _run: Callable[..., Done]
+
+    def view(self, command: BetaMemoryTool20250818ViewCommand) -> Done:
+        """Show a folder's files, or a file's lines."""
+        return self._run("view", command)
+
+    def create(self, command: BetaMemoryTool20250818CreateCommand) -> Done:
+        """Create a file."""
+        return self._run("create", command)
+
+    def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> Done:
+        """Replace one text in a file."""
+        return self._run("str_replace", command)
+
+    def insert(self, command: BetaMemoryTool20250818InsertCommand) -> Done:
+        """Insert lines into a file."""
+        return self._run("insert", command)
+
+    def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> Done:
+        """Delete a file or folder; the user is asked first."""
+        return self._run("delete", command)
+
+    def rename(self, command: BetaMemoryTool20250818RenameCommand) -> Done:
+        """Rename a file or folder."""
+        return self._run("rename", command)
+
+    def clear_all_memory(self) -> Done:
+        """Forget all files; the program's request counts as the user's.
+
+        The history still has them.
+        """
+        return self._run("clear")
+
+
+class MemoristMemoryTool(_MemoryToolMethods[str], BetaAbstractMemoryTool):
     """For `Anthropic().beta.messages.tool_runner`, or a loop of one's own through `execute`.
 
     `adapter` is the client's `MemoristAnthropic`: the tool then belongs to its project and its
@@ -200,41 +241,12 @@ class MemoristMemoryTool(BetaAbstractMemoryTool):
         **options: Unpack[AdapterOptions],
     ) -> None:
         super().__init__(cache_control=cache_control)
-        self._backend = _MemoryToolBackend(adapter or MemoristAnthropic(**options))
-
-    def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        """Show a folder's files, or a file's lines."""
-        return self._backend.run("view", command)
-
-    def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        """Create a file."""
-        return self._backend.run("create", command)
-
-    def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        """Replace one text in a file."""
-        return self._backend.run("str_replace", command)
-
-    def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """Insert lines into a file."""
-        return self._backend.run("insert", command)
-
-    def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        """Delete a file or folder; the user is asked first."""
-        return self._backend.run("delete", command)
-
-    def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        """Rename a file or folder."""
-        return self._backend.run("rename", command)
-
-    def clear_all_memory(self) -> str:
-        """Forget all files; the program's request counts as the user's.
-
-        The history still has them.
-        """
-        return self._backend.run("clear")
+        self._run = _MemoryToolBackend(adapter or MemoristAnthropic(**options)).run
 
 
-class AsyncMemoristMemoryTool(BetaAsyncAbstractMemoryTool):
+class AsyncMemoristMemoryTool(
+    _MemoryToolMethods[Coroutine[Any, Any, str]], BetaAsyncAbstractMemoryTool
+):
     """For `AsyncAnthropic().beta.messages.tool_runner`, or a loop of one's own through `execute`.
 
     `adapter` is the client's `MemoristAnthropic`: the tool then belongs to its project and its
@@ -250,35 +262,4 @@ class AsyncMemoristMemoryTool(BetaAsyncAbstractMemoryTool):
         **options: Unpack[AdapterOptions],
     ) -> None:
         super().__init__(cache_control=cache_control)
-        self._backend = _MemoryToolBackend(adapter or MemoristAnthropic(**options))
-
-    async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        """Show a folder's files, or a file's lines."""
-        return await self._backend.arun("view", command)
-
-    async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        """Create a file."""
-        return await self._backend.arun("create", command)
-
-    async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        """Replace one text in a file."""
-        return await self._backend.arun("str_replace", command)
-
-    async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """Insert lines into a file."""
-        return await self._backend.arun("insert", command)
-
-    async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        """Delete a file or folder; the user is asked first."""
-        return await self._backend.arun("delete", command)
-
-    async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        """Rename a file or folder."""
-        return await self._backend.arun("rename", command)
-
-    async def clear_all_memory(self) -> str:
-        """Forget all files; the program's request counts as the user's.
-
-        The history still has them.
-        """
-        return await self._backend.arun("clear")
+        self._run = _MemoryToolBackend(adapter or MemoristAnthropic(**options)).arun

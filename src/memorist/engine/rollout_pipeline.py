@@ -97,17 +97,6 @@ class RolloutSyncPlan(Struct, frozen=True):
     worker_dependencies: WorkerDependencies
 
 
-class _ConsolidationLease:
-    """The lease on the consolidation."""
-
-    def __init__(self, renew: Callable[[], bool]) -> None:
-        self._renew = renew
-
-    def renew(self) -> bool:
-        """Renew the lease; whether it is still held."""
-        return self._renew()
-
-
 class RolloutPipeline(RolloutStore):
     """The rollout store with the two stages. Opened for a worker or a command, and closed by it.
 
@@ -284,7 +273,7 @@ class RolloutPipeline(RolloutStore):
         model = self._models.open_consolidation(rollouts)
         with self._open_runtime(rollouts, model) as runtime:
             consolidation = self._last_consolidation = await consolidate_folder(
-                runtime, rows, _ConsolidationLease(renew), emptied=emptied
+                runtime, rows, renew, emptied=emptied
             )
         return consolidation.selected
 

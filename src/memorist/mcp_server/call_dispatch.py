@@ -104,7 +104,7 @@ class OpenedProject:
             client=client,
             clock=self.clock,
             settings=self.settings.recall,
-            search=self.search,
+            search=self.search.search,
             find_quote=self.sessions.find_quote,
             record_uses=lambda uses: reachable.record_uses(self.database(), uses),
         )

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -67,14 +66,6 @@ MEMORY_URI = "memorist://memory"
 JOINT_ORDER_REASON = "together with another memory it reads like an order planted for an agent"
 
 
-class MemorySearcher(Protocol):
-    """Finds memories by words and meaning."""
-
-    def search(self, query: str, limit: int) -> Sequence[MemoryMatch]:
-        """The best matches, best first. Raises StoreError."""
-        ...
-
-
 class MemoryToolDependencies(Struct, frozen=True, kw_only=True):
     """The dependencies of the tools.
 
@@ -84,7 +75,8 @@ class MemoryToolDependencies(Struct, frozen=True, kw_only=True):
     client: str
     clock: Clock
     settings: RecallSettings
-    search: MemorySearcher
+    search: Callable[[str, int], Sequence[MemoryMatch]]
+    """Finds so many memories by words and meaning, the best first."""
     find_quote: Callable[[str, str], FoundUserQuote | None]
     """Finds where the user said a quotation, by quotation and session id."""
     record_uses: Callable[[Sequence[MemoryUse]], None]
@@ -118,7 +110,7 @@ class MemoryTools:
         """
         with self._reachable.scan_once():
             heads = self._reachable.headers()
-            matches = self._dependencies.search.search(arguments.query, MAX_MATCHES)
+            matches = self._dependencies.search(arguments.query, MAX_MATCHES)
             fitting = [
                 match
                 for match in matches

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine, Mapping, Sequence
-from typing import Any, Literal, Protocol
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -87,14 +87,6 @@ bound, and users have paid for that (part 7).
 """
 
 
-class ConsolidationLease(Protocol):
-    """The lease on the one consolidation of a home, provided by the job store."""
-
-    def renew(self) -> bool:
-        """Renew the lease; False if another holds it now. Raises StoreError."""
-        ...
-
-
 class ConsolidationResult(Struct, frozen=True, kw_only=True):
     """The result of a run."""
 
@@ -117,19 +109,20 @@ class ConsolidationResult(Struct, frozen=True, kw_only=True):
 async def consolidate_folder(
     runtime: Runtime,
     rows: Sequence[StoredExtract],
-    lease: ConsolidationLease,
+    renew_lease: Callable[[], bool],
     *,
     emptied: bool = False,
     limits: ForkLimits | None = None,
 ) -> ConsolidationResult:
     """Bring the folder up to date with these rows (all that may be used; the selection is made
-    here). `emptied` accepts an empty selection. Without `limits` they are the default ones, with
-    the time of `forks.seconds` where that is longer.
+    here). `renew_lease` renews the lease on the one consolidation of a home, and returns False if
+    another holds it now. `emptied` accepts an empty selection. Without `limits` they are the
+    default ones, with the time of `forks.seconds` where that is longer.
 
     Raises WriteConflict if another writer changed the folder meanwhile: nothing was written, try
     again later. Raises StoreError if the disk refuses, or the folder contains links.
     """
-    return await _ConsolidationRun(runtime, lease, limits).run(rows, emptied=emptied)
+    return await _ConsolidationRun(runtime, renew_lease, limits).run(rows, emptied=emptied)
 
 
 class _ConsolidationRun:
@@ -138,7 +131,7 @@ class _ConsolidationRun:
     def __init__(
         self,
         runtime: Runtime,
-        hold: ConsolidationLease | None,
+        renew_lease: Callable[[], bool],
         limits: ForkLimits | None = None,
     ) -> None:
         self._limits = limits or replace(
@@ -150,7 +143,7 @@ class _ConsolidationRun:
         """Folder next to the memory folder: the accepted state, the change under way, the lock, and
         what the user removed.
         """
-        self._hold = hold
+        self._renew_lease = renew_lease
         self._files = runtime.files
         self._folder = (
             runtime.files.resolve(runtime.layout.rollouts.parent) / runtime.layout.rollouts.name
@@ -233,7 +226,7 @@ class _ConsolidationRun:
             draft = build_folder_draft(replace(given, list_limit=MAX_LIST_ENTRIES))
         landed = False
         try:
-            if not self._is_lease_held():
+            if not self._renew_lease():
                 return ConsolidationResult(
                     outcome="lost",
                     why=_LOST,
@@ -297,7 +290,7 @@ class _ConsolidationRun:
         selected: tuple[RolloutExtract, ...],
     ) -> ConsolidationResult:
         """Accept the current state if it is not accepted yet; nothing is written to the folder."""
-        if tree.files != base and self._is_lease_held():
+        if tree.files != base and self._renew_lease():
             self._swap_folder(tree, draft)
         return ConsolidationResult(
             outcome="unchanged",
@@ -305,9 +298,6 @@ class _ConsolidationRun:
             report=draft.report,
             remarks=tuple(self._remarks),
         )
-
-    def _is_lease_held(self) -> bool:
-        return self._hold is None or self._hold.renew()
 
     def _swap_folder(self, tree: MemoryFolderTree, draft: FolderDraft) -> None:
         """Write the result into the folder and accept it."""
@@ -462,7 +452,7 @@ class _ConsolidationRun:
         while True:
             await self._runtime.clock.sleep(HEARTBEAT_SECONDS)
             try:
-                if not self._is_lease_held():
+                if not self._renew_lease():
                     return
             except StoreError:
                 return

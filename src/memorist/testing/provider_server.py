@@ -24,7 +24,7 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Condition, Event, Thread
 from types import TracebackType
-from typing import Literal, Protocol, Self, cast
+from typing import Literal, Self, cast
 
 import msgspec
 import zstandard
@@ -196,31 +196,6 @@ MAX_BODY = 256 * 1024 * 1024
 _SECRET_HEADERS = {"authorization", "x-api-key", "api-key", "cookie", "proxy-authorization"}
 
 
-class ConnectionOwner(Protocol):
-    """What a connection needs of its server."""
-
-    @property
-    def closing(self) -> Event:
-        """Set when the server stops."""
-        ...
-
-    def on_connection_opened(self, connection: ScriptedConnection) -> None:
-        """A client connected."""
-        ...
-
-    def on_connection_ended(self, connection: ScriptedConnection) -> None:
-        """A connection is over."""
-        ...
-
-    def on_client_left(self, number: int) -> None:
-        """The client of this request disconnected before the response was complete."""
-        ...
-
-    def record_and_choose_reply(self, request: ReceivedRequest) -> tuple[int, OutgoingReply]:
-        """Record a request; return its number and what to send."""
-        ...
-
-
 class ScriptedConnection(BaseHTTPRequestHandler):
     """Reads requests, sends what the server's script says, and notices a client that
     disconnects.
@@ -230,8 +205,8 @@ class ScriptedConnection(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     @property
-    def _owner(self) -> ConnectionOwner:
-        return cast("ConnectionOwner", vars(self.server)["owner"])
+    def _owner(self) -> ScriptedServer:
+        return cast("ScriptedServer", vars(self.server)["owner"])
 
     def setup(self) -> None:
         """Register with the server."""
