@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.engine.host_history import COMPARED_ENTRIES, HostHistory
@@ -75,6 +76,27 @@ def test_what_is_sent_is_what_the_host_and_we_showed(steps: list[str]) -> None:
         for each in window.items()
     ] == expected
     assert all(sent == copy for sent, copy in gone)
+
+
+@pytest.mark.covers("CP-18")
+def test_what_is_shown_in_place_of_a_hosts_entry_has_its_mark_of_today() -> None:
+    """The mark comes and goes with the host's own entry: frozen, it would be one too many."""
+    history = HostHistory(CODEC)
+    window = ViewWindow(CODEC, history)
+    window.add_entries(history.add_request([user("long", marked=True)]).entries)
+    window.rewrite([replace(each, blocks=(TextBlock("l…"),)) for each in window.messages])
+
+    assert window.items() == [user("l…", marked=True)]
+
+    window.add_entries(
+        history.add_request([user("long"), reply("ok"), user("next", marked=True)]).entries
+    )
+    assert window.items() == [user("l…"), reply("ok"), user("next", marked=True)]
+
+    window.add_entries(
+        history.add_request([user("long", marked=True), reply("ok"), user("next")]).entries
+    )
+    assert window.items() == [user("l…", marked=True), reply("ok"), user("next")]
 
 
 def reply(text: str) -> dict[str, Any]:

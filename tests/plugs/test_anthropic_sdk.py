@@ -45,6 +45,7 @@ from memorist.adapters.engine_thread import EngineThread
 from memorist.errors import ContextTooLong, UsageError
 from memorist.models.model_pricing import ModelPrice
 from memorist.models.model_settings import ModelSettings
+from memorist.ports import Request
 from memorist.settings import CompactionSettings, Settings
 from memorist.testing import (
     CallTool,
@@ -461,6 +462,73 @@ def test_pictures_and_unknown_blocks_go_out_as_they_came(plug: MemoristAnthropic
     sent = server.received[1].body["messages"]
     assert sent[0]["content"][:2] == [picture, strange]
     assert sent[1]["content"][0]["text"] == "A ship."
+
+
+MARK = {"cache_control": {"type": "ephemeral"}}
+
+
+def marked(history: list[Any]) -> list[Any]:
+    """The history with a cache mark on the last block of its two newest messages of the user."""
+    newest = [index for index, each in enumerate(history) if each["role"] == "user"][-2:]
+    return [
+        {**each, "content": [*each["content"][:-1], each["content"][-1] | MARK]}
+        if index in newest
+        else each
+        for index, each in enumerate(history)
+    ]
+
+
+def marked_places(body: dict[str, Any]) -> list[int]:
+    """Messages with a cache mark, counted from the end."""
+    messages = body["messages"]
+    return [
+        index - len(messages) for index, each in enumerate(messages) if "cache_control" in str(each)
+    ]
+
+
+@pytest.mark.covers("IN-1", "CP-18")
+def test_a_host_that_moves_its_cache_marks_keeps_all_four_past_its_window(
+    plug: MemoristAnthropic,
+) -> None:
+    """Tools, system and the two newest messages of the user are marked in each request: where one
+    of them is shown smaller, the mark stands on what is shown in its place while the host has it
+    there, and no longer, as a fifth would be refused.
+    """
+    picture = {
+        "type": "image",
+        "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="},
+    }
+    tool = {"name": TOOL, "description": "", "input_schema": {"type": "object"}, **MARK}
+
+    def answer(request: Request) -> Step:
+        asked = len(server.received) % 3
+        return CallTool(name=TOOL, input={"number": asked}) if asked else Say(text="I see.")
+
+    history: list[Any] = []
+    with ScriptedServer(answer, window=20_000) as server:
+        client = client_of(server, plug)
+        for number in range(1, 9):
+            text = f"Log {number}: " + f"The ship Marigold-{number} came in with timber. " * 300
+            content: list[Any] = [{"type": "text", "text": text}]
+            while content:
+                history.append({"role": "user", "content": content})
+                system = [{"type": "text", "text": f"It is {len(history)} o'clock.", **MARK}]
+                reply = ask(client, *marked(history), system=system, tools=[tool])
+                history.append({"role": "assistant", "content": reply.content})
+                content = [
+                    {
+                        "type": "tool_result",
+                        "tool_use_id": block.id,
+                        "content": [{"type": "text", "text": "A page."}, picture],
+                    }
+                    for block in reply.content
+                    if block.type == "tool_use"
+                ]
+
+    assert not server.refusals
+    assert len(server.received[-1].body["messages"]) < len(history) - 1
+    for each in server.received:
+        assert marked_places(each.body) in ([-3, -1], [-1])  # the other one is in the summary
 
 
 @pytest.mark.covers("IN-1")

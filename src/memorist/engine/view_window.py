@@ -13,7 +13,7 @@ from msgspec import Struct
 from memorist.context.rollback import starts_turn
 from memorist.core.messages import WORLD_STATE_ID_PREFIX, Message
 from memorist.engine.host_history import COMPARED_ENTRIES, HostEntry, HostHistory
-from memorist.formats.request_codec import Codec
+from memorist.formats.request_codec import Codec, copy_cache_mark, strip_cache_marks
 
 
 class ViewEntry(Struct, frozen=True):
@@ -24,6 +24,8 @@ class ViewEntry(Struct, frozen=True):
     messages: tuple[Message, ...]
     host_index: int | None
     items: tuple[Any, ...] = ()
+    replaced_index: int | None = None
+    """The host's entry that one of memorist's is shown in place of."""
 
 
 class RolledBackTurns(Struct, frozen=True):
@@ -198,7 +200,12 @@ class ViewWindow:
 
     def _build_own_entry(self, message: Message) -> ViewEntry:
         self.has_changes = True
-        return ViewEntry((message,), None, tuple(self._codec.encode_messages([message])))
+        return self._encode_entry(message)
+
+    def _encode_entry(self, message: Message, replaced_index: int | None = None) -> ViewEntry:
+        """One of memorist's entries, without the cache marks that the host's may have had then."""
+        items = map(strip_cache_marks, self._codec.encode_messages([message]))
+        return ViewEntry((message,), None, tuple(items), replaced_index)
 
     @property
     def last(self) -> Message | None:
@@ -212,6 +219,11 @@ class ViewWindow:
         Returns the number of wire items at the start of the history that stay unchanged.
         """
         known = {id(shown.messages[0]): shown for shown in self._entries if shown.messages}
+        indexes = {
+            message.id: shown.replaced_index if shown.host_index is None else shown.host_index
+            for shown in self._entries
+            for message in shown.messages
+        }
         new: list[ViewEntry] = []
         at = 0
         while at < len(messages):
@@ -224,11 +236,7 @@ class ViewWindow:
                 new.append(shown)
                 at += count
             else:
-                new.append(
-                    ViewEntry(
-                        (messages[at],), None, tuple(self._codec.encode_messages([messages[at]]))
-                    )
-                )
+                new.append(self._encode_entry(messages[at], indexes.get(messages[at].id)))
                 at += 1
         before_it = self._entries
         self._replace_entries(new)
@@ -253,11 +261,18 @@ class ViewWindow:
         )
         same = len(self._sent_items) - size
         del self._sent_items[same:]
-        for shown in self._entries[since:]:
-            if shown.host_index is None:
+        following = [*self._entries[since + 1 :], None]
+        for shown, after in zip(self._entries[since:], following, strict=True):
+            if shown.host_index is not None:
+                self._sent_items.append(self._history.item(shown.host_index))
+            elif shown.replaced_index is None or (
+                after is not None and after.replaced_index == shown.replaced_index
+            ):
                 self._sent_items += shown.items
             else:
-                self._sent_items.append(self._history.item(shown.host_index))
+                source = self._history.item(shown.replaced_index)
+                *others, last = shown.items
+                self._sent_items += [*others, copy_cache_mark(source, last)]
         self._sent_count = len(self._entries)
         spare, self._prepared_copy = self._prepared_copy, None
         if spare is None:

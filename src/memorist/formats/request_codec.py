@@ -246,6 +246,31 @@ def strip_cache_marks(entry: object) -> object:
     return clean
 
 
+def copy_cache_mark(source: object, entry: object) -> object:
+    """The entry with the last cache mark of `source` on its last block; the entry itself where
+    there is none, or no block that can carry it.
+    """
+    mark = _find_cache_mark(source)
+    blocks = entry.get("content") if isinstance(entry, dict) else None
+    if not mark or not isinstance(entry, dict) or not isinstance(blocks, list) or not blocks:
+        return entry
+    last = blocks[-1]
+    if not isinstance(last, dict) or last.get("text") == "" or "thinking" in str(last.get("type")):
+        return entry
+    return {**entry, "content": [*blocks[:-1], {**last, **mark}]}
+
+
+def _find_cache_mark(entry: object) -> JsonObject:
+    if not isinstance(entry, dict):
+        return {}
+    own = {key: entry[key] for key in CACHE_MARKS if entry.get(key)}
+    if own:
+        return own
+    inner = entry.get("content")
+    marks = map(_find_cache_mark, reversed(inner if isinstance(inner, list) else []))
+    return next(filter(None, marks), {})
+
+
 def read_tools(
     tools: object, read: Callable[[JsonObject], ToolDefinition]
 ) -> tuple[ToolDefinition, ...]:
