@@ -39,6 +39,7 @@ from memorist.auto_memory.stances import (
     find_word_alternatives,
     fold_word_ending,
     holds_mark_from_every_group,
+    list_verb_keys,
     may_agree_or_oppose,
     read_stances,
     split_choice,
@@ -52,6 +53,7 @@ from memorist.auto_memory.value_correction import (
     list_corrected_words,
     names_whole_topic,
 )
+from memorist.auto_memory.verb_forms import SEPARABLE, cut_verb, fold_verb, split_prefix
 from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import encode_file_text
@@ -158,7 +160,9 @@ def _is_opposite(
     one: Stance, other: Stance, mine: Sequence[Stance], theirs: Sequence[Stance]
 ) -> bool:
     if one.positive != other.positive:
-        return one.words == other.words or _is_same_choice(one, other)
+        return _is_same_choice(one, other) or not list_verb_keys(one).isdisjoint(
+            list_verb_keys(other)
+        )
     return one.positive and (
         _is_other_choice(one, other, mine, theirs) or _is_other_value(one, other)
     )
@@ -353,7 +357,8 @@ def expand_statement_words(said: str) -> set[str]:
     """The words, one of which a text holds that says the same or the opposite: those of the
     statement, each without its ending, and the alternatives to one.
     """
-    words = {word for stance in read_stances(said) for word in stance.words}
+    keys = {key for stance in read_stances(said) for key in list_verb_keys(stance)}
+    words = {word for key in keys for word in key}
     words = words.union(*list_corrected_words(said))
     return words | {other for word in words for other in find_word_alternatives(word) or ()}
 
@@ -383,7 +388,7 @@ _StanceKey = frozenset[str] | tuple[object, ...]
 
 def _list_keys(stance: Stance) -> Iterator[_StanceKey]:
     """What two clauses have in common wherever one can be the opposite of the other."""
-    yield stance.words
+    yield from list_verb_keys(stance)
     word, rest = split_choice(stance)
     if word:
         yield find_word_alternatives(word), rest
@@ -550,9 +555,20 @@ def _describe_opposed(stance: Stance) -> OpposedClauseCriteria:
     words = [word for word in rest if not (stance.value_length and re.search(r"\d", word))]
     group = (find_word_alternatives(chosen) or frozenset((chosen,))) if chosen else frozenset()
     return OpposedClauseCriteria(
-        _list_marks(map(_cut_ending, words), group),
+        _list_marks(_cut_endings(words, stance.order), group),
         denies=stance.positive and not chosen and not stance.value_length,
     )
+
+
+def _cut_endings(words: Collection[str], order: Sequence[str]) -> list[str]:
+    """What the forms of each of these words have in common. Of a German verb that can be in two
+    parts nothing, unless there is no other word.
+    """
+    first, last = order[0], order[-1]
+    cut = {word: cut_verb(word) if word in (first, last) else _cut_ending(word) for word in words}
+    parted = {first, last} if last in SEPARABLE else {last} if split_prefix(last)[0] else set()
+    whole = [cut[word] for word in words if word not in parted]
+    return whole or [*cut.values()]
 
 
 def _list_marks(words: Iterable[str], group: frozenset[str] = frozenset()) -> Marks:
@@ -591,7 +607,12 @@ def _measure_limits(
     said: str, opposed: Sequence[OpposedClauseCriteria], corrected: Sequence[Marks]
 ) -> _AgreementLimits:
     stances = read_stances(said)
-    words = {word for each in stances for word in each.words}
+    words = {
+        word
+        for each in stances
+        for key in list_verb_keys(each)
+        for word in (*key, *split_prefix(fold_verb(each.order[-1])))
+    }
     groups = {group for word in words if (group := find_word_alternatives(word)) is not None}
     nouns = {
         fold_word_ending(noun)
@@ -632,7 +653,11 @@ def _list_foreign(words: Collection[str]) -> list[str]:
 
 
 def _cut_ending(word: str) -> str:
-    """What the forms of a word have in common at least: `polic` for policy and policies."""
+    """What the forms of a word have in common at least: `polic` for policy and policies, and in
+    Korean all but the last syllable, which takes up the ending.
+    """
+    if "가" <= word[-1] <= "힣":
+        return word[:-1] or word
     return word[:-1] if word.isascii() and word.isalpha() and len(word) > _SHORT_WORD else word
 
 

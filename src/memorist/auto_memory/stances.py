@@ -9,6 +9,13 @@ from functools import lru_cache
 from msgspec import Struct
 
 from memorist.auto_memory.statements.statement_patterns import VERB
+from memorist.auto_memory.verb_forms import (
+    SEPARABLE,
+    find_last_particle,
+    fold_japanese_word,
+    fold_korean_word,
+    fold_verb,
+)
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import parse_word_list
 
@@ -59,6 +66,7 @@ ONE_WORD_FOR: dict[str, str] = {
         "korean": "koreanisch|coréen|coreano|корейски|корейском|韩语|韩文|韓国語|한국어|한글",
         "comment": "kommentar|kommentare|commentaire|commentaires|comentario|comentarios"
         "|comentário|comentários|комментарий|комментарии|注释|コメント|주석",
+        "make": "haz|hagas|haga|hagan|hacer|faz|faça|façam|fazer",
         "indent": "einrückung|отступ|отступы|缩进|インデント|들여쓰기",
         "space": "leerzeichen|espace|espaces|espacios|espaços|пробел|пробелы|пробелами|空格"
         "|スペース|스페이스|공백",
@@ -66,8 +74,8 @@ ONE_WORD_FOR: dict[str, str] = {
     }.items()
     for foreign in line.split("|")
 }
-"""The languages, `answer`, and what else is chosen, in the nine languages that are read: `antworte
-auf Deutsch` and `answer in Chinese` choose for the same thing.
+"""The languages, `answer`, `make`, and what else is chosen, in the nine languages that are read:
+`antworte auf Deutsch` and `answer in Chinese` choose for the same thing.
 """
 _CJK = r"\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3"
 _CJK_WORD = lazy_pattern(
@@ -114,10 +122,18 @@ _CLAUSE_BREAK = lazy_pattern(
     re.IGNORECASE,
 )
 _NEGATION = lazy_pattern(
-    rf"\b{_NEGATIVE}\b|不要|别|不用|不再|禁止|勿|而不是|ない(?:で|こと)?|禁止"
-    r"|(?:쓰|사용하|하)?지 ?(?:말|마|않)[가-힣]*|말고|대신에?|금지|(?<![가-힣])안 (?=[가-힣])",
+    rf"\b{_NEGATIVE}\b|不要|别|不用|不再|禁止|勿|而不是|[てで]は(?:いけ|なら|なり)(?:ない|ません)"
+    r"|なくても?(?:よい|良い|いい|大丈夫|構わない|かまわない)|ない(?:で|こと)?|ません|禁止"
+    r"|(?<=[うくぐすつぬぶむる])なよ?(?=[\s。．.!！]*\Z)"
+    r"|(?<=지) ?(?:[말않][가-힣]*|마(?:세요|십시오|시[가-힣]+|셈|라|라고|요)?(?![가-힣]))"
+    r"|하?면 ?안 ?[돼되됩된][가-힣]*|말고|대신에?|금지|(?<![가-힣])안 (?=[가-힣])",
     re.IGNORECASE,
 )
+_NO_NEGATION = lazy_pattern(
+    r"なければ(?:なら|なり|いけ)(?:ない|ません)|ないと(?:いけない|いけません|だめ|ダメ)"
+    r"|(?<!なく)[てで]も?(?:よい|良い|いい|大丈夫|構わない|かまわない|構いません|かまいません)(?:です)?"
+)
+"""Holds a negation and asks for something or allows it."""
 _VALUE = lazy_pattern(
     r"(?:\b(?:is|are|be|on|at|to|use|uses|using|of|ist|sind|auf|est|es|são|на)\b|=|[是用])"
     r"(?:\s*[^\s\d]+){0,2}\s*[^\s\d]*\d\S*(?:\s+[^\W\d]+)?\W*\Z",
@@ -125,7 +141,7 @@ _VALUE = lazy_pattern(
 )
 _DROPPED_CJK = lazy_pattern(
     r"请|总是|始终|一律|统一|永远|必须|使用|改用|换成|切换到|迁移到|以后|今后|从现在(?:开始"
-    r"|起)|我们|了|的|都要|需要|可以|每次|务必|一定|都|使わ|使っ|使い|しないで|してください|ください|いつも|常に|必ず"
+    r"|起)|我们|了|的|都要|需要|可以|每次|务必|一定|都|使(?:わ|っ|い|う|用(?:し|する)?)|しないで|してください|ください|いつも|常に|必ず"
     r"|これから|今後|に?切り替え|に?乗り換え|に?移行|しました|ました|ます|して|て|を|は|で|用"
 )
 _KOREAN_FRAME = lazy_pattern(
@@ -134,8 +150,8 @@ _KOREAN_FRAME = lazy_pattern(
     r"|(?<![가-힣])(?:(?:앞으로|이제부터|이제|지금부터|다음부터)는?|더 ?이상|더는|항상|언제나"
     r"|무조건|반드시|꼭|절대|모든|전부|우리|저희|팀|이 ?프로젝트|그냥|제발"
     r"|(?:쓰|쓸|써|쓴|씁|사용|이용|작성|부탁|통일|전환|갈아|바꿨|옮겼|넘어)[가-힣]*|(?:해|가자"
-    r"|줘|주세요|하세요|합니다|해요|해줘|해주세요|마|마세요|말|것|않[가-힣]*|더|이상"
-    r"|안)(?![가-힣]))"
+    r"|줘|주세요|하세요|합니다|해요|해줘|해주세요|마|마라|마세요|말|말아|것|않[가-힣]*|더|이상"
+    r"|안|돼|돼요|된다|됩니다)(?![가-힣]))"
 )
 """Particles, politeness and verbs that only say that something is used."""
 _WORD = lazy_pattern(r"[぀-ヿ㐀-䶿一-鿿]+|[^\W_][\w@./+#=-]*[\w+#]|[^\W_]")
@@ -159,6 +175,8 @@ _FRAME_WORDS = parse_word_list(
     migramos partir apenas mudamos passamos para только отныне впредь будем перешли переехали
     переходим берём используем sind wants
     n ne никогда больше надо нужно можно muss musst darf darfst
+    puedes puede pode podes podem usen usem utilices utilice utilizar utilizes utilize debes deve
+    devem más mais
     """
 )
 """Words that say nothing of what is asked for."""
@@ -332,7 +350,10 @@ def _take_clause(tokens: Sequence[str], words: frozenset[str]) -> Sequence[str] 
 
 
 def _has_only(token: str, words: frozenset[str]) -> bool:
-    return all(word in words or word[0].isdigit() for word in _read_token(token))
+    return all(
+        word in words or fold_verb(word) in words or word[0].isdigit()
+        for word in _read_token(token)
+    )
 
 
 @lru_cache(maxsize=20_000)
@@ -351,10 +372,13 @@ def _rewrite_switches(text: str) -> str:
 
 
 def _read_clause(clause: str, start: int) -> list[Stance]:
-    negative = len(_NEGATION.findall(clause)) % 2 == 1
+    negative = len(_NEGATION.findall(_NO_NEGATION.sub(" ", clause))) % 2 == 1
     order = list_content_stems(clause)
     if not order:
         return []
+    particle = find_last_particle(clause)
+    if particle and particle not in order:
+        order = (*order, particle)
     if len(order) == 2 and "answer" in order:  # "answer in German" and "in German answer"
         order = tuple(sorted(order))
     span = (start, start + len(clause)) if start >= 0 else (0, 0)
@@ -374,11 +398,11 @@ def _read_clause(clause: str, start: int) -> list[Stance]:
 def list_content_stems(text: str) -> tuple[str, ...]:
     """The words of a text that say what is asked for, each without its ending, in their order."""
     plain = _CJK_WORD.sub(lambda found: f" {ONE_WORD_FOR[found[0].rstrip('我')]} ", text)
-    plain = _NEGATION.sub(" ", plain)
+    plain = _NEGATION.sub(" ", _NO_NEGATION.sub(" ", plain))
     return tuple(
-        fold_word_ending(_say_in_english(word))
+        stem
         for word in _WORD.findall(_KOREAN_FRAME.sub(" ", _DROPPED_CJK.sub(" ", plain)))
-        if word.casefold() not in _FRAME_WORDS
+        if word.casefold() not in _FRAME_WORDS and (stem := fold_word_ending(_say_in_english(word)))
     )
 
 
@@ -393,10 +417,12 @@ _CYRILLIC_ENDING = lazy_pattern(r"(?<=[а-яё]{4})(?:йте|ть|ов|ами|о
 
 
 def fold_word_ending(word: str) -> str:
-    """Fold case, plural and the endings of verbs in English, and some in German and Russian."""
+    """Fold case, plural and the endings of verbs in English, Korean and Japanese, and some in
+    German and Russian.
+    """
     folded = word.casefold().strip("`'\"")
     if not folded.isascii() or not folded.isalpha():
-        return _CYRILLIC_ENDING.sub("", folded)
+        return _fold_foreign_ending(folded)
     if find_word_alternatives(folded):
         return folded
     if find_word_alternatives(folded.removesuffix("s")):
@@ -413,6 +439,14 @@ def fold_word_ending(word: str) -> str:
         if len(folded) >= least and folded.endswith(ending) and not folded.endswith("ss"):
             return folded.removesuffix(ending)
     return folded
+
+
+def _fold_foreign_ending(folded: str) -> str:
+    if "가" <= folded[-1:] <= "힣":
+        return fold_korean_word(folded)
+    if "ぁ" <= folded[-1:] <= "ゖ":
+        return fold_japanese_word(folded)
+    return _CYRILLIC_ENDING.sub("", folded)
 
 
 _GROUP_BY_WORD = {word: group for group in reversed(ALTERNATIVES) for word in group}
@@ -454,3 +488,23 @@ def split_choice(stance: Stance) -> tuple[str, frozenset[str]]:
     stems = {fold_word_ending(noun) for noun in nouns}
     rest = frozenset(word for word in stance.words if word != chosen[0] and word not in stems)
     return chosen[0], frozenset(word for word in rest if not word.isdigit())
+
+
+@lru_cache(maxsize=20_000)
+def list_verb_keys(stance: Stance) -> frozenset[frozenset[str]]:
+    """The content words of a clause, and again for each word that may be its verb with that one
+    folded: the first, as in `no uses tabs`, with what stands apart from it in German, or the last,
+    as in `nicht ausführen`.
+    """
+    first, *rest = stance.order
+    verb = _fold_unless_chosen(first)
+    keys = {stance.words, frozenset((verb, *rest))}
+    if rest:
+        keys.add(frozenset((first, *rest[:-1], _fold_unless_chosen(rest[-1]))))
+        if rest[-1] in SEPARABLE:
+            keys.add(frozenset((rest[-1] + verb, *rest[:-1])))
+    return frozenset(keys)
+
+
+def _fold_unless_chosen(word: str) -> str:
+    return word if find_word_alternatives(word) else fold_verb(word)
