@@ -58,6 +58,7 @@ from memorist.auto_memory.project_files import ProjectFiles
 from memorist.auto_memory.purge_journal import PurgeEntry, PurgeJournal, build_purge_entry
 from memorist.auto_memory.statements.statement_kind import choose_memory_kind
 from memorist.auto_memory.statements.statement_scope import applies_to_every_project
+from memorist.auto_memory.superseded_proposals import KnownMemory, find_superseded_proposals
 from memorist.auto_memory.team_memory import (
     TEAM_PREFIX,
     is_team_path,
@@ -749,6 +750,20 @@ class AutoMemory:
         """What waits for the user: of this project, then of what holds in every project."""
         there = [] if self.everywhere is None else self.everywhere.inbox.list_proposals()
         return [*self.inbox.list_proposals(), *there]
+
+    def find_superseded_proposals(self) -> dict[str, str]:
+        """The user's later words that speak against a new memory that waits, by the proposal's
+        id. Raises StoreError.
+        """
+        return find_superseded_proposals(self.list_proposals(), self.find_known_memories)
+
+    def find_known_memories(self, said: str) -> list[KnownMemory]:
+        """The memories, here or in every project, that have to do with a statement."""
+        heads = self.headers_by_path()
+        near = self._read_cached(self.get_statement_search().find_related(said))
+        found = [KnownMemory(topic, heads[topic.path].modified) for topic in near]
+        there = self.everywhere
+        return found if there is None else [*found, *there.find_known_memories(said)]
 
     def find_proposal(self, id_prefix: str) -> tuple[AutoMemory, Proposal]:
         """The proposal with this number in `list_proposals`, or whose id has this prefix, and the

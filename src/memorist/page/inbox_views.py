@@ -24,6 +24,7 @@ from memorist.views.view_formatting import format_time
 def build_inbox_view(context: PageContext) -> PageView:
     """The changes that wait for the user's word, side by side with what stands now."""
     waiting = context.memory.list_proposals()
+    superseded = context.memory.find_superseded_proposals()
     origins = sorted({describe_proposal_origin(each) for each in waiting})
     blocks: list[PageBlock] = []
     if waiting:
@@ -36,11 +37,16 @@ def build_inbox_view(context: PageContext) -> PageView:
                         origin=origin,
                     )
                     for origin in origins
-                    if (count := sum(describe_proposal_origin(each) == origin for each in waiting))
+                    if (
+                        count := sum(
+                            describe_proposal_origin(each) == origin and each.id not in superseded
+                            for each in waiting
+                        )
+                    )
                 ]
             )
         )
-    blocks += [_build_proposal(context, each) for each in waiting]
+    blocks += [_build_proposal(context, each, superseded.get(each.id, "")) for each in waiting]
     last = next(context.memory.folder.history.iter_changes(), None)
     if not waiting:
         blocks.append(
@@ -79,7 +85,7 @@ def describe_proposal_origin(given: Proposal) -> str:
     return given.why.what if given.why.actor == "import" else given.why.actor
 
 
-def _build_proposal(context: PageContext, given: Proposal) -> ComparisonBlock:
+def _build_proposal(context: PageContext, given: Proposal, newer_words: str) -> ComparisonBlock:
     if given.before is None:
         heading = say("add {path}", path=given.path)
     elif given.after is None:
@@ -91,6 +97,8 @@ def _build_proposal(context: PageContext, given: Proposal) -> ComparisonBlock:
         (say("why it waits"), "; ".join(given.reasons)),
         (say("proposed"), format_time(given.at)),
     ]
+    if newer_words:
+        facts.append((say("you said otherwise since"), f"“{newer_words}”"))
     if given.why.quote:
         facts.append((say("words"), f"“{given.why.quote}”"))
     if given.why.session:

@@ -59,7 +59,12 @@ def _forget_hard(context: PageContext, path: str) -> str:
 
 
 def _accept_origin(memory: AutoMemory, origin: str) -> str:
-    found = [each for each in memory.list_proposals() if describe_proposal_origin(each) == origin]
+    superseded = memory.find_superseded_proposals()
+    found = [
+        each
+        for each in memory.list_proposals()
+        if describe_proposal_origin(each) == origin and each.id not in superseded
+    ]
     for each in found:
         memory.accept(each.id)
     return say("Accepted {count:,} from {origin}", count=len(found), origin=origin)

@@ -11,6 +11,7 @@ from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.memory_file import parse_topic
 from memorist.cli import output
 from memorist.cli.memory.memory_commands import (
+    confirm_or_abort,
     open_project_memory,
     print_write_outcome,
 )
@@ -29,14 +30,16 @@ def memory_inbox_group(context: click.Context, as_json: bool) -> None:
     if context.invoked_subcommand is not None:
         return
     with open_project_memory() as (_, memory):
-        waiting = memory.list_proposals()
+        waiting, superseded = memory.list_proposals(), memory.find_superseded_proposals()
     if as_json:
-        output.print_json({"waiting": waiting})
+        output.print_json({"waiting": waiting, "superseded": superseded})
         return
     for number, each in enumerate(waiting, 1):
         click.echo(f"{number:>3}  {_verb(each)} [{each.id}]: {_sentence(each)}")
         for line in _list_reasons(each):
             click.echo(f"     {line}")
+        if each.id in superseded:
+            click.echo(f"     {_say_superseded(superseded[each.id])}")
     click.echo(
         "memorist memory inbox show|accept|edit|reject NUMBER" if waiting else "nothing waits"
     )
@@ -59,6 +62,12 @@ def _list_reasons(given: Proposal) -> Iterator[str]:
     yield output.make_terminal_safe_line("why it waits: " + "; ".join(given.reasons))
 
 
+def _say_superseded(words: str) -> str:
+    return output.make_terminal_safe_line(
+        f"you said otherwise since: “{shorten_to_one_line(words, 200)}”"
+    )
+
+
 def _verb(given: Proposal) -> str:
     return "add" if given.before is None else "delete" if given.after is None else "change"
 
@@ -73,12 +82,15 @@ def memory_inbox_show_command(id: str, as_json: bool) -> None:
     """
     with open_project_memory() as (_, memory):
         given = memory.find_proposal(id)[1]
+        newer = memory.find_superseded_proposals().get(given.id, "")
     if as_json:
         output.print_json(given)
         return
     click.echo(f"{given.id}: {_verb(given)} {given.path}, {given.trust}")
     for reason in given.reasons:
         click.echo(f"  why it waits: {reason}")
+    if newer:
+        click.echo(f"  {_say_superseded(newer)}")
     if given.why.session:
         click.echo(
             f"  from session {given.why.session}, message "
@@ -92,13 +104,19 @@ def memory_inbox_show_command(id: str, as_json: bool) -> None:
 
 @memory_inbox_group.command("accept")
 @click.argument("ids", nargs=-1, required=True)
-def memory_inbox_accept_command(ids: tuple[str, ...]) -> None:
-    """Make waiting changes as they are; each by its number in the list, or by its id.
+@click.option("--yes", is_flag=True, help="Do not ask about what you have said otherwise since.")
+def memory_inbox_accept_command(ids: tuple[str, ...], yes: bool) -> None:
+    """Make waiting changes as they are; each by its number in the list, or by its id. Where you
+    have said otherwise since, you are asked first.
 
     Example: memorist memory inbox accept 1
     """
     with open_project_memory() as (_, memory):
+        superseded = memory.find_superseded_proposals()
         for _, given in [memory.find_proposal(id) for id in ids]:
+            if given.id in superseded:
+                click.echo(f"{given.id}: {_say_superseded(superseded[given.id])}")
+                confirm_or_abort("accept it all the same?", yes=yes)
             print_write_outcome(memory.accept(given.id), "accepted")
 
 

@@ -1,0 +1,82 @@
+"""Which of the new memories that wait the user has said otherwise since (AM-10, AM-12). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.auto_memory.contradiction import (
+    OPPOSED,
+    RelatedStatementSearch,
+    compare_statements,
+    extract_memory_statement,
+)
+from memorist.auto_memory.inbox import Proposal
+from memorist.auto_memory.memory_file import Topic, parse_topic
+from memorist.auto_memory.memory_manifest import build_memory_header
+from memorist.auto_memory.team_memory import is_team_path
+from memorist.auto_memory.visible_memory import USER_TRUST
+from memorist.core.text_analysis import encode_file_text
+from memorist.core.utc_time import format_utc_timestamp
+
+
+class KnownMemory(Struct, frozen=True):
+    """A memory, and when its file changed last."""
+
+    topic: Topic
+    modified: float
+    """Seconds since the epoch, UTC."""
+
+
+def find_superseded_proposals(
+    waiting: Sequence[Proposal], find_memories: Callable[[str], Iterable[KnownMemory]]
+) -> dict[str, str]:
+    """The user's later words that speak against a new memory that waits, by the proposal's id.
+    `find_memories` gives the memories that have to do with a statement.
+    """
+    topics = {
+        each.id: parse_topic(each.path, encode_file_text(each.after))
+        for each in waiting
+        if each.before is None and each.after is not None and not is_team_path(each.path)
+    }
+    proposed = {each.id: each for each in waiting if each.id in topics}
+    search = RelatedStatementSearch(
+        [
+            replace(build_memory_header(topic, modified=proposed[id].at, size=0), path=id)
+            for id, topic in topics.items()
+        ]
+    )
+    found: dict[str, str] = {}
+    for id, topic in topics.items():
+        said = extract_memory_statement(topic)
+        later = [
+            *(
+                topics[other].saying
+                for other in search.find_related(said)
+                if _is_later_word(proposed[other], proposed[id])
+            ),
+            *(each.topic.saying for each in find_memories(said) if _is_later(each, proposed[id])),
+        ]
+        against = [words for words in later if compare_statements(words, said) in OPPOSED]
+        if against:
+            found[id] = against[-1]
+    return found
+
+
+def _is_later_word(other: Proposal, given: Proposal) -> bool:
+    """Whether another proposal is the user's own word, and came later."""
+    return other.why.actor == "said" and other.at > given.at
+
+
+def _is_later(memory: KnownMemory, given: Proposal) -> bool:
+    """Whether a memory in the user's words was said, or said again, after a proposal was made."""
+    provenance, at = memory.topic.provenance, format_utc_timestamp(given.at)
+    said = provenance.verified or provenance.created
+    return (
+        provenance.trust in USER_TRUST
+        and provenance.status == "active"
+        and not is_team_path(memory.topic.path)
+        and (said > at or (said == at and memory.modified > given.at))
+    )
