@@ -66,6 +66,8 @@ OPPOSITES = [
     ("Führe die Migration aus", "die Migration nicht ausführen"),
     ("Prüfe die Links", "Links nicht mehr prüfen"),
     ("Füge Beispiele hinzu", "füg keine Beispiele mehr hinzu"),
+    ("Du sollst keine Berichte anlegen", "Lege Berichte an"),
+    ("Führe Jobs aus", "keine Jobs ausführen"),
     ("Du darfst die Konfiguration nicht ändern", "Ändere die Konfiguration"),
 ]
 

@@ -554,21 +554,19 @@ def _describe_opposed(stance: Stance) -> OpposedClauseCriteria:
     chosen, rest = split_choice(stance)
     words = [word for word in rest if not (stance.value_length and re.search(r"\d", word))]
     group = (find_word_alternatives(chosen) or frozenset((chosen,))) if chosen else frozenset()
+    first, last = stance.order[0], stance.order[-1]
+    parted = {first, last} if last in SEPARABLE else {last} if split_prefix(last)[0] else set()
+    whole = [
+        cut_verb(word) if word in (first, last) else _cut_ending(word)
+        for word in words
+        if word not in parted
+    ]
+    parts = [cut_verb(split_prefix(word)[1] or word) for word in parted.intersection(words)]
     return OpposedClauseCriteria(
-        _list_marks(_cut_endings(words, stance.order), group),
+        # What is a part of a German verb, apart or not, begins no word: it comes last.
+        [*_list_marks(whole, group), *((part,) for part in parts)],
         denies=stance.positive and not chosen and not stance.value_length,
     )
-
-
-def _cut_endings(words: Collection[str], order: Sequence[str]) -> list[str]:
-    """What the forms of each of these words have in common. Of a German verb that can be in two
-    parts nothing, unless there is no other word.
-    """
-    first, last = order[0], order[-1]
-    cut = {word: cut_verb(word) if word in (first, last) else _cut_ending(word) for word in words}
-    parted = {first, last} if last in SEPARABLE else {last} if split_prefix(last)[0] else set()
-    whole = [cut[word] for word in words if word not in parted]
-    return whole or [*cut.values()]
 
 
 def _list_marks(words: Iterable[str], group: frozenset[str] = frozenset()) -> Marks:

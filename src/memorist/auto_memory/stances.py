@@ -176,7 +176,7 @@ _FRAME_WORDS = parse_word_list(
     переходим берём используем sind wants
     n ne никогда больше надо нужно можно muss musst darf darfst
     puedes puede pode podes podem usen usem utilices utilice utilizar utilizes utilize debes deve
-    devem más mais por favor
+    devem más mais por favor soll sollst sollen sollte solltest kannst können dürfen müssen
     """
 )
 """Words that say nothing of what is asked for."""
