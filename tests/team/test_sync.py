@@ -4,7 +4,9 @@ steps (TM-1, TM-2, TM-4).
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -481,6 +483,28 @@ def mortal(
     return TeamSync(memory, remote, files=files, settings=TeamSettings()), files, memory
 
 
+def before_the_last_push(homes: Path) -> MemoryRemote:
+    """Two machines of which one has pushed its changes and the other has not."""
+    remote = MemoryRemote()
+    a, b = Machine(homes / "a", remote), Machine(homes / "b", remote)
+    for name in ("merge.md", "both.md", "gone-here.md", "gone-there.md"):
+        a.write(name, note(LONG))
+    a.sync.push()
+    b.sync.pull()
+    a.write("merge.md", note(LONG.replace("Tuesdays", "Mondays")))
+    a.write("both.md", note(LONG.replace("Tuesdays", "Wednesdays")))
+    a.write("new-there.md", note("New there."))
+    (a.team / "gone-there.md").unlink()
+    a.sync.push()
+    b.write("merge.md", note(LONG.replace("plan for it", "plan ahead")))
+    b.write("both.md", note(LONG.replace("Tuesdays", "Thursdays")))
+    b.write("new-here.md", note("New here."))
+    (b.team / "gone-here.md").unlink()
+    a.memory.close()
+    b.memory.close()
+    return remote
+
+
 @pytest.mark.covers("TM-2", "SF-4", "SF-5")
 @pytest.mark.parametrize("dies", ["before", "after", "full"])
 def test_a_kill_or_a_full_disk_between_any_two_steps_loses_nothing(
@@ -490,24 +514,12 @@ def test_a_kill_or_a_full_disk_between_any_two_steps_loses_nothing(
     both sides is killed at every change of a file, or finds the disk full from there on; the next
     run ends as an undisturbed one does.
     """
+    begun = before_the_last_push(tmp_path / "begun")
     at, done, wanted = 0, False, None
     while not done:
-        remote = MemoryRemote()
-        a = Machine(tmp_path / f"a{at}{dies}", remote)
-        b = Machine(tmp_path / f"b{at}{dies}", remote)
-        for name in ("merge.md", "both.md", "gone-here.md", "gone-there.md"):
-            a.write(name, note(LONG))
-        a.sync.push()
-        b.sync.pull()
-        a.write("merge.md", note(LONG.replace("Tuesdays", "Mondays")))
-        a.write("both.md", note(LONG.replace("Tuesdays", "Wednesdays")))
-        a.write("new-there.md", note("New there."))
-        (a.team / "gone-there.md").unlink()
-        a.sync.push()
-        b.write("merge.md", note(LONG.replace("plan for it", "plan ahead")))
-        b.write("both.md", note(LONG.replace("Tuesdays", "Thursdays")))
-        b.write("new-here.md", note("New here."))
-        (b.team / "gone-here.md").unlink()
+        homes, remote = tmp_path / f"{at}", deepcopy(begun)
+        shutil.copytree(tmp_path / "begun", homes)
+        a, b = Machine(homes / "a", remote), Machine(homes / "b", remote)
         sync, files, memory = mortal(b, remote, at, dies=dies)
         try:
             sync.push()
