@@ -36,7 +36,7 @@ def run(
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A project with one memory, whose file name and text are in no encoding but UTF-8."""
-    done = run("memory", "add", "--kind", "feedback", RULE, cwd=tmp_path)
+    done = run_program("memory", "add", "--kind", "feedback", RULE, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     return tmp_path
 
