@@ -269,7 +269,8 @@ def test_the_code_that_documents_name_exists() -> None:
     ]
     text = "\n".join(path.read_text("utf-8") for path in [*sources, ROOT / "Makefile"])
     words = {*re.findall(r"\w+", text), *(path.stem for path in sources), *setting_variables()}
-    defined = {*re.findall(r"(?:def|class) (\w+)", text), *re.findall(r"(\w+)\b[^\n]*?[:=]", text)}
+    before_sign = re.compile(r"(?:^|[:=])[^\w\n:=]*(\w+)[^\n:=]*+(?=[:=])", re.MULTILINE)
+    defined = {*re.findall(r"(?:def|class) (\w+)", text), *before_sign.findall(text)}
     unknown = []
     for path in [*DOCUMENTS, ROOT / "CONTRIBUTING.md"]:
         if path.parent.name == "decisions":
