@@ -34,7 +34,7 @@ from memorist.adapters.agent_framework_messages import (
     encode_wire_reply,
     map_messages,
 )
-from memorist.adapters.chat_messages import FORMAT
+from memorist.adapters.chat_messages import FORMAT, build_chat_request
 from memorist.adapters.conversation import HostConversation
 from memorist.adapters.engine_thread import EngineArguments, EngineThread, open_engine_thread
 from memorist.adapters.message_map import MessageMap
@@ -208,16 +208,10 @@ class _FrameworkRequest:
         self._message_map: MessageMap[Message] = MessageMap()
 
     def encode(self) -> JsonObject:
-        """Encode the request without instructions and tools: they stay unchanged, and count through
-        the usage that the model reports.
-        """
+        """Encode the request."""
         self._message_map = map_messages(self._messages)
-        request: JsonObject = {
-            "model": str(self._options.get("model") or ""),
-            "messages": self._message_map.items,
-        }
-        most = self._options.get("max_tokens")
-        return {**request, "max_completion_tokens": most} if most else request
+        model, limit = str(self._options.get("model") or ""), self._options.get("max_tokens")
+        return build_chat_request(model, self._message_map.items, limit)
 
     def decode(self, sent: JsonObject) -> list[Message]:
         """Return the messages to send."""
@@ -269,7 +263,7 @@ class MemoristCompaction:
         def make() -> JsonObject:
             nonlocal given
             given = map_messages(hosts)
-            return {"model": self._model, "messages": given.items}
+            return build_chat_request(self._model, given.items)
 
         shown = await self._conversation.aprepare_mapped(
             make, lambda sent: given.restore(sent["messages"], decode_wire_items), hosts

@@ -28,6 +28,15 @@ def compact_json(value: object) -> str:
     return _encode(value).decode("utf-8", "replace")
 
 
+def build_chat_request(model: str, items: list[Any], limit: object = None) -> JsonObject:
+    """A request without instructions and tools: they stay unchanged, and count through the usage
+    that the model reports. `limit` is the host's on output tokens, where there is one.
+    """
+    request: JsonObject = {"model": model, "messages": items}
+    is_limited = isinstance(limit, int) and limit > 0
+    return {**request, "max_completion_tokens": limit} if is_limited else request
+
+
 def build_text_part(text: str) -> JsonObject:
     """A part of text."""
     return {"type": "text", "text": text}

@@ -28,7 +28,7 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.sessions.session import Session
 from google.genai import types
 
-from memorist.adapters.chat_messages import FORMAT, content_text
+from memorist.adapters.chat_messages import FORMAT, build_chat_request, content_text
 from memorist.adapters.conversation import HostConversation
 from memorist.adapters.engine_thread import EngineArguments, EngineThread, open_engine_thread
 from memorist.adapters.google_adk_messages import AdkContentMap
@@ -138,7 +138,8 @@ class MemoristPlugin(BasePlugin):
             contents = self._open_requests[
                 callback_context.invocation_id, callback_context.agent_name
             ] = AdkContentMap(llm_request.contents)
-            return _encode_request(llm_request, contents)
+            limit = llm_request.config.max_output_tokens
+            return build_chat_request(llm_request.model or "", contents.message_map.items, limit)
 
         def back(sent: JsonObject) -> list[types.Content]:
             return self._open_requests[
@@ -199,15 +200,6 @@ class MemoristPlugin(BasePlugin):
             await asyncio.to_thread(self.attached.close)
 
 
-def _encode_request(llm_request: LlmRequest, contents: AdkContentMap) -> JsonObject:
-    """The request without instructions and tools: they stay unchanged, and count through the usage
-    that the model reports.
-    """
-    request: JsonObject = {"model": llm_request.model or "", "messages": contents.message_map.items}
-    most = llm_request.config.max_output_tokens
-    return {**request, "max_completion_tokens": most} if most else request
-
-
 class MemoristMemory(BaseMemoryService):
     """ADK's memory service over memorist's memories.
 
@@ -261,7 +253,7 @@ class MemoristMemory(BaseMemoryService):
         conversation = self.attached.conversation(
             f"{id}/memory", user=owner.user, project=owner.project, format=FORMAT
         )
-        await conversation.aprepare({"model": "", "messages": given.message_map.items})
+        await conversation.aprepare(build_chat_request("", given.message_map.items))
         await conversation.aend_turn()
         await conversation.aclose()
 
@@ -342,7 +334,7 @@ class MemoristSummarizer(BaseEventsSummarizer):
             host=HostInfo(main=False),
         )
         try:
-            sent = await _compact_request(conversation, {"model": "", "messages": items})
+            sent = await _compact_request(conversation, build_chat_request("", items))
         except MemoristError as error:
             _log.warning("memorist could not summarise events: %s", error)
             return None

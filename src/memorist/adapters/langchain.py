@@ -19,6 +19,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
+from memorist.adapters.chat_messages import build_chat_request
 from memorist.adapters.conversation import HostConversation
 from memorist.adapters.engine_thread import EngineArguments, EngineThread, open_engine_thread
 from memorist.adapters.langchain_messages import (
@@ -290,20 +291,17 @@ class LangChainRequest:
         self._message_map: MessageMap[AnyMessage] = MessageMap()
 
     def encode(self) -> JsonObject:
-        """Encode the request as Chat Completions.
-
-        Instructions and tools are not included: they stay unchanged, and other middleware may
-        change them per call. They still count, through the usage that the model reports.
+        """Encode the request as Chat Completions. Instructions and tools are not included also
+        because other middleware may change them per call.
         """
         request = self._request
         self._message_map = MessageMap(
             (message, (encode_message(message),)) for message in request.messages
         )
-        body: JsonObject = {"model": _model_name(request), "messages": self._message_map.items}
         limit = request.model_settings.get("max_tokens") or getattr(
             request.model, "max_tokens", None
         )
-        return {**body, "max_completion_tokens": limit} if isinstance(limit, int) else body
+        return build_chat_request(_model_name(request), self._message_map.items, limit)
 
     def decode(self, body: JsonObject) -> ModelRequest[Any]:
         """Return the request to send; the same object when nothing was changed."""

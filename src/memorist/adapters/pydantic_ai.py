@@ -18,6 +18,7 @@ from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.run import AgentRunResult
 from pydantic_ai.toolsets import FunctionToolset
 
+from memorist.adapters.chat_messages import build_chat_request
 from memorist.adapters.conversation import HostConversation
 from memorist.adapters.engine_thread import EngineArguments, EngineThread, open_engine_thread
 from memorist.adapters.message_map import MessageMap
@@ -166,18 +167,10 @@ class PydanticAIRequest:
         self._message_map: MessageMap[MessagePiece] = MessageMap(encode_pieces(request.messages))
 
     def encode(self) -> JsonObject:
-        """Encode the request as Chat Completions.
-
-        Instructions and tools are not included: they stay unchanged, and count through the reported
-        usage.
-        """
-        settings = self._request.model_settings or {}
-        body: JsonObject = {
-            "model": self._request.model.model_name,
-            "messages": self._message_map.items,
-        }
-        limit = settings.get("max_tokens")
-        return {**body, "max_completion_tokens": limit} if isinstance(limit, int) else body
+        """Encode the request as Chat Completions."""
+        limit = (self._request.model_settings or {}).get("max_tokens")
+        name = self._request.model.model_name
+        return build_chat_request(name, self._message_map.items, limit)
 
     def decode(self, body: JsonObject) -> ModelRequestContext:
         """Return the request to send; the same object when nothing was changed."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable
-from datetime import UTC, datetime
 from importlib import import_module
 
 import click
 import msgspec
 
 from memorist.cli.command_environment import load_user_settings
+from memorist.core.utc_time import format_utc_minute
 from memorist.engine.rollout_pipeline import RolloutPipeline, open_rollout_pipeline
 from memorist.platforms import processes
 from memorist.rollouts.job_worker import (
@@ -121,11 +121,7 @@ def _format_event(what: JobEvent) -> str:
             f"  ({what.reason})" if what.reason else ""
         )
     refused = what.refused
-    until = (
-        f", until {datetime.fromtimestamp(refused.until, UTC):%Y-%m-%d %H:%M} UTC"
-        if refused.until is not None
-        else ""
-    )
+    until = "" if refused.until is None else f", until {format_utc_minute(refused.until)} UTC"
     return f"{refused.why:<12} {what.kind:<11} {refused.key}{until}" + (
         f"  ({refused.reason})" if refused.reason else ""
     )

@@ -14,7 +14,7 @@ from memorist.core.messages import JsonObject
 from memorist.core.token_count import estimate_text_tokens
 from memorist.errors import FormatError, ModelError, ModelRefused, ModelUnavailable
 from memorist.formats.codec_registry import find_codec
-from memorist.formats.request_codec import REPEATED_REASON
+from memorist.formats.request_codec import OUTPUT_LIMIT_KEYS, REPEATED_REASON
 from memorist.models.answer_schema import is_answer_schema_refused, remove_answer_schema
 from memorist.models.call_failure import (
     CallFailure,
@@ -28,7 +28,6 @@ from memorist.models.model_pricing import (
     merge_prices,
 )
 from memorist.models.model_settings import ModelSettings
-from memorist.models.output_limit import cap_output_limit
 from memorist.models.rate_limits import (
     RateLimitListener,
     RateLimitReport,
@@ -140,7 +139,7 @@ class StreamingModel(ABC):
         """One attempt; a rate limit is reported at once, because other processes may be waiting as
         well.
         """
-        body = cap_output_limit(body, self._settings)
+        body = _cap_output_limit(body, self._settings)
         if not self._takes_schemas:
             body = remove_answer_schema(self._format, body)
         outcome = await self._attempt(body)
@@ -178,6 +177,19 @@ class StreamingModel(ABC):
     @abstractmethod
     async def _attempt(self, body: JsonObject) -> JsonObject | CallFailure:
         """Send one request: the reply's body, or why there is none."""
+
+
+def _cap_output_limit(body: JsonObject, settings: ModelSettings) -> JsonObject:
+    """The body with an output limit of at most `models.max_output`; itself where that is not set or
+    not exceeded.
+    """
+    most = settings.max_output
+    over = {
+        key: most
+        for key in OUTPUT_LIMIT_KEYS
+        if most is not None and isinstance(given := body.get(key), int) and given > most
+    }
+    return {**body, **over} if over else body
 
 
 def _estimate_input(request: Request, reply: Reply) -> Reply:

@@ -39,7 +39,8 @@ _CONNECT_SECONDS = 10
 
 class PostgresState:
     """A state database in PostgreSQL; `now` overrides the server's clock. A broken connection is
-    reopened by the next transaction or query.
+    reopened by the next transaction or query. The constructor connects, and creates what is
+    missing; it raises StoreError when the server cannot be reached or refuses.
     """
 
     def __init__(self, address: str, now: Callable[[], float] | None = None) -> None:
@@ -166,13 +167,6 @@ def _lock_worker_name(connection: psycopg.Connection[dict[str, Any]], name: str)
         "select pg_advisory_lock_shared(%s, %s)",
         (_WORKER_LOCKS, number - (1 << 32) if number >> 31 else number),
     )
-
-
-def open_postgres_state(address: str) -> PostgresState:
-    """Connect, and create what is missing. Raises StoreError when the server cannot be reached or
-    refuses.
-    """
-    return PostgresState(address)
 
 
 def add_schema_to_address(address: str) -> str:

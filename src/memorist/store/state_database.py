@@ -192,7 +192,7 @@ def open_state(setting: str, database: Path, *, waits_once: bool = False) -> Sta
         raise SettingsError(
             "the setting `state` needs the extra: pip install 'memorist[postgres]'"
         ) from error
-    state: StateDatabase = module.open_postgres_state(setting)
+    state: StateDatabase = module.PostgresState(setting)
     return state
 
 

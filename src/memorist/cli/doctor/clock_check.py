@@ -5,15 +5,10 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
-from memorist.cli.doctor.check_result import (
-    CheckResult,
-    DoctorContext,
-)
-from memorist.cli.doctor.database_check import (
-    open_read_only,
-)
+from memorist.cli.doctor.check_result import CheckResult, DoctorContext
+from memorist.cli.doctor.database_check import open_read_only
+from memorist.core.utc_time import format_utc_minute
 
 EARLIEST_TIME = 1_735_689_600.0
 """2025-01-01 UTC: memorist did not exist before."""
@@ -28,7 +23,7 @@ _NEWEST_QUERY = (
 
 def check_clocks(context: DoctorContext) -> Iterator[CheckResult]:
     """Check that the clock is past memorist's beginning and the newest record."""
-    says = datetime.fromtimestamp(context.now, UTC).isoformat(sep=" ", timespec="minutes")[:16]
+    says = format_utc_minute(context.now)
     if context.now < EARLIEST_TIME:
         yield CheckResult(
             "wrong",
@@ -44,7 +39,7 @@ def check_clocks(context: DoctorContext) -> Iterator[CheckResult]:
         ):
             newest = database.execute(_NEWEST_QUERY).fetchone()["at"]
     if newest is not None and newest > context.now + MAX_CLOCK_SKEW_SECONDS:
-        ahead = datetime.fromtimestamp(newest, UTC).isoformat(sep=" ", timespec="minutes")[:16]
+        ahead = format_utc_minute(newest)
         what = (
             f"work was recorded at {ahead} UTC, and the clock says {says}: it was set back, "
             f"or was ahead then"

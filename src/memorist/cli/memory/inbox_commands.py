@@ -17,7 +17,7 @@ from memorist.cli.memory.memory_commands import (
 )
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.text_analysis import encode_file_text
-from memorist.core.utc_time import format_utc_timestamp
+from memorist.core.utc_time import format_utc_minute
 
 
 @click.group("inbox", invoke_without_command=True)
@@ -54,10 +54,9 @@ def _sentence(given: Proposal) -> str:
 
 def _list_reasons(given: Proposal) -> Iterator[str]:
     words = f"you said “{given.why.quote}”" if given.why.quote else f"from {given.why.actor}"
-    when = format_utc_timestamp(given.at)[:16].replace("T", " ")
     session = f", session {given.why.session[:12]}" if given.why.session else ""
     yield output.make_terminal_safe_line(
-        f"{words}, {when} UTC{session}; {given.path} ({given.trust})"
+        f"{words}, {format_utc_minute(given.at)} UTC{session}; {given.path} ({given.trust})"
     )
     yield output.make_terminal_safe_line("why it waits: " + "; ".join(given.reasons))
 
