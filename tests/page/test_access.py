@@ -431,6 +431,24 @@ def test_the_inbox_accepts_all_of_one_origin_and_undoes(
     assert "Taken back" in browser.get("/inbox").text
 
 
+def test_the_inbox_names_what_was_said_otherwise_since_and_leaves_it_out_of_all(
+    browser: TestClient, access: PageAccess
+) -> None:
+    """It is accepted by its own button alone, which stands below the later words."""
+    words = ["memory", "add", "The service 1 listens on 900"]
+    assert CliRunner().invoke(memorist_group, words).exit_code == 0
+    shown = browser.get("/inbox").text
+    assert shown.count("you said otherwise since") == 1
+    assert "Accept all 2 from import from Codex" in shown
+
+    assert post(browser, "accept-origin", csrf=access.csrf, origin="import from Codex") == 303
+
+    listed = json.dumps(browser.get("/memories.json").json())
+    assert "codex-2.md" in listed
+    assert "codex-1.md" not in listed
+    assert "you said otherwise since" in browser.get("/inbox").text
+
+
 def test_a_memory_tells_its_source_and_is_edited_and_forgotten(
     browser: TestClient, access: PageAccess
 ) -> None:
