@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memorist.auto_memory import contradiction
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.contradiction import (
     RelatedStatementSearch,
@@ -204,6 +205,34 @@ def test_what_has_to_do_with_a_statement_is_found_among_many(said: str, known: s
         find_near(said, known) == (agreement is not StatementRelation.UNRELATED)
         or not known.strip()
     )
+
+
+@given(
+    CLAUSES,
+    st.lists(st.sets(CLAUSES.filter(str.strip), max_size=14), max_size=4),
+    st.sampled_from([contradiction.MAX_REMOVED_SHARE, 99]),
+)
+def test_a_search_that_follows_changes_finds_what_comparing_all_memories_finds(
+    said: str, states: list[set[str]], share: float
+) -> None:
+    """Whichever memories come and go, and however often: none that is no more, and each that says
+    the same or the opposite.
+    """
+    heads = {
+        text: build_memory_header(topic(f"{at}.md", text), modified=0.0, size=len(text))
+        for at, text in enumerate(sorted(set().union(*states)))
+    }
+    search = RelatedStatementSearch([])
+    for state in states:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(contradiction, "MAX_REMOVED_SHARE", share)
+            search.update([heads[text] for text in sorted(state)])
+
+        assert set(search.find_related(said)) == {
+            heads[text].path
+            for text in state
+            if compare_statements(said, text.strip()) is not StatementRelation.UNRELATED
+        }
 
 
 def find_near(said: str, known: str) -> bool:

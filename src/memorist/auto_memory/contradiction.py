@@ -10,11 +10,11 @@ texts have nothing to do with each other, and both stay.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from array import array
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import lru_cache
-from itertools import accumulate
 from operator import attrgetter
 
 from msgspec import Struct
@@ -402,8 +402,10 @@ than a clause, and each takes a third of a millisecond.
 """
 
 
-MAX_NEW_SHARE = 0.1
-"""Share of the memories that may have come or gone before the texts to search are made anew."""
+MAX_REMOVED_SHARE = 0.1
+"""Share of the noted memories that may be no more before words are noted anew."""
+RARE_CHARS = 3
+"""Characters of the shortest word whose memories are looked up: a shorter one is in most."""
 
 
 class _Saying(Struct, frozen=True, eq=False, gc=False):
@@ -413,42 +415,20 @@ class _Saying(Struct, frozen=True, eq=False, gc=False):
     folded: str
 
 
-class _SayingText:
-    """What many memories say, in one text, each in a line of its own."""
-
-    def __init__(self, sayings: Sequence[_Saying]) -> None:
-        self._sayings = sayings
-        self._text = "".join(f"{each.folded}\n" for each in sayings)
-        self._starts = [*accumulate((len(each.folded) + 1 for each in sayings), initial=0)]
-
-    def find(self, word: str) -> Iterator[_Saying]:
-        """Those that hold a word with this beginning, each once; a letter that is not ASCII, such
-        as a kana, ends the word before.
-        """
-        text, starts = self._text, self._starts
-        begins_word = word[0].isascii() and word[0].isalnum()
-        at = text.find(word)
-        while at >= 0:
-            if begins_word and at and text[at - 1].isascii() and text[at - 1].isalnum():
-                at = text.find(word, at + 1)
-                continue
-            line = bisect_right(starts, at) - 1
-            yield self._sayings[line]
-            at = text.find(word, starts[line + 1])
-
-
 class RelatedStatementSearch:
-    """What many memories say, folded and in a few texts: to search those takes a hundredth of the
-    time that it takes to compare each.
+    """What many memories say, folded, and in which of them each word stands: to look up a
+    statement's words takes a hundredth of the time that it takes to compare each memory.
     """
 
     def __init__(self, memories: Collection[MemoryHeader]) -> None:
         self._sayings: dict[int, _Saying] = {}
         """What each memory says, by its header's identity."""
-        self._settled: list[_SayingText] = []
-        self._settled_sayings: dict[int, _Saying] = {}
-        """Those of them that the settled texts have, and some that are no more."""
-        self._newest = _SayingText(())
+        self._placed: list[_Saying] = []
+        """Those whose words are noted; some are no more."""
+        self._places: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
+        """Where in that list each word stands, with its punctuation."""
+        self._words = ""
+        """All these words, each in a line of its own."""
         self._related: dict[str, tuple[MemoryHeader, ...]] = {}
         """What was found for statements."""
         self.update(memories)
@@ -460,18 +440,16 @@ class RelatedStatementSearch:
             id(each): known.get(id(each)) or _Saying(each, _fold_sayings(each)) for each in memories
         }
         self._related.clear()
-        newest = self._sayings.keys() - self._settled_sayings.keys()
-        removed = len(self._settled_sayings) + len(newest) - len(self._sayings)
-        if len(newest) + removed > MAX_NEW_SHARE * len(self._sayings):
-            self._settled_sayings, newest = self._sayings, set()
-            # One letter of another script has a whole text take four times the room, and the time.
-            self._settled = [
-                _SayingText(
-                    [each for each in self._sayings.values() if each.folded.isascii() is plain]
-                )
-                for plain in (True, False)
-            ]
-        self._newest = _SayingText([self._sayings[id] for id in newest])
+        newest = [each for id, each in self._sayings.items() if id not in known]
+        placed = len(self._placed) + len(newest)
+        if placed > (1 + MAX_REMOVED_SHARE) * len(self._sayings):
+            self._placed, newest = [], [*self._sayings.values()]
+            self._places.clear()
+        for at, each in enumerate(newest, start=len(self._placed)):
+            for word in each.folded.split():
+                self._places[word].append(at)
+        self._placed += newest
+        self._words = "\n".join(["", *self._places, ""])
 
     def find_related(self, said: str) -> tuple[str, ...]:
         """Paths of the memories that say the same as a statement or speak against it, as far as
@@ -524,23 +502,52 @@ class RelatedStatementSearch:
         return {*self._sayings.values()}
 
     def _find_all(self, marks: Marks) -> set[_Saying]:
-        """The memories that hold one word of each of these."""
+        """The memories that hold one of each of these; of the first, as a word's beginning."""
         if not marks:
             return self._all
+        near = self._look_up(marks[0], begins=True)
+        for each in marks[1:]:
+            if min(map(len, each)) >= RARE_CHARS:
+                near &= self._look_up(each)
         return {
             found
-            for word in marks[0]
-            for found in self._find(word)
-            if holds_mark_from_every_group(found.folded, marks[1:])
+            for at in near
+            if id((found := self._placed[at]).header) in self._sayings
+            and holds_mark_from_every_group(found.folded, marks[1:])
         }
 
-    def _find(self, word: str) -> Iterator[_Saying]:
-        """The memories that hold a word with this beginning."""
-        if word:
-            for text in (*self._settled, self._newest):
-                for found in text.find(word):
-                    if id(found.header) in self._sayings:
-                        yield found
+    def _look_up(self, group: Collection[str], *, begins: bool = False) -> set[int]:
+        """Where the memories are that hold one of these, or a word that begins with one."""
+        return set().union(
+            *(
+                self._places[word]
+                for mark in group
+                if mark
+                for word in self._list_words(mark)
+                if not begins or _has_word_beginning(word, mark)
+            )
+        )
+
+    def _list_words(self, mark: str) -> Iterator[str]:
+        """The words that hold a mark, each once."""
+        text = self._words
+        at = text.find(mark)
+        while at >= 0:
+            end = text.find("\n", at)
+            yield text[text.rfind("\n", 0, at) + 1 : end]
+            at = text.find(mark, end)
+
+
+def _has_word_beginning(text: str, mark: str) -> bool:
+    """Whether a word in a text begins with a mark; a letter that is not ASCII, such as a kana, ends
+    the word before.
+    """
+    if not (mark[0].isascii() and mark[0].isalnum()):
+        return True
+    at = text.find(mark)
+    while at > 0 and text[at - 1].isascii() and text[at - 1].isalnum():
+        at = text.find(mark, at + 1)
+    return at >= 0
 
 
 def _fold_sayings(header: MemoryHeader) -> str:
