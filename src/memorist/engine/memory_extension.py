@@ -7,7 +7,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import chain
 
@@ -16,12 +16,18 @@ from msgspec import Struct
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.client_rules import ClientRule
 from memorist.auto_memory.extraction import MemoryExtraction
-from memorist.auto_memory.statements.statement_parser import compile_statement_patterns
-from memorist.auto_memory.statements.unconfirmed_statements import compile_unconfirmed_patterns
+from memorist.auto_memory.statements.statement_parser import (
+    compile_statement_patterns,
+    find_statements,
+)
+from memorist.auto_memory.statements.unconfirmed_statements import (
+    compile_unconfirmed_patterns,
+    find_unconfirmed_statements,
+)
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
 from memorist.core.language_detection import list_common_word_keys
 from memorist.core.lazy import precompile_lazy_patterns
-from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, ToolUse
+from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, TextBlock, ToolUse
 from memorist.errors import StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionView
 from memorist.forks.fork_spec import ParentCall
@@ -307,6 +313,16 @@ COMPILING_PAUSE = 0.001
 """Seconds between two patterns, in which the host's own threads run."""
 
 
+SAMPLE_MESSAGES = (
+    "Please add a test for the parser, then run it.",
+    "Why does the build fail?",
+    "It is not working any more: the page shows an error when I click the button.",
+    "No, don't add comments. From now on always run the linter before you commit.",
+    "We use pnpm here, not npm.",
+)
+"""What users often say: a task, a question, a report, a correction, a fact."""
+
+
 @cache
 def _begin_compiling() -> None:
     """Compile in a thread, once in a process, the patterns that messages are read with, and stem
@@ -319,9 +335,21 @@ def _begin_compiling() -> None:
 def _compile_patterns() -> None:
     list_common_word_keys()
     for _ in chain(
-        compile_statement_patterns(), compile_unconfirmed_patterns(), precompile_lazy_patterns()
+        _read_samples(),
+        compile_statement_patterns(),
+        compile_unconfirmed_patterns(),
+        precompile_lazy_patterns(),
     ):
         time.sleep(COMPILING_PAUSE)
+
+
+def _read_samples() -> Iterator[None]:
+    """Read messages as users write them, one at each step: what most messages need comes first."""
+    for text in SAMPLE_MESSAGES:
+        sample = Message(id="sample", role="user", blocks=(TextBlock(text),), origin=Origin.USER)
+        find_statements(sample)
+        find_unconfirmed_statements(sample)
+        yield
 
 
 def _list_changed_files(call: ToolUse) -> tuple[str, ...]:
