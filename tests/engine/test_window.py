@@ -99,6 +99,29 @@ def test_what_is_shown_in_place_of_a_hosts_entry_has_its_mark_of_today() -> None
     assert window.items() == [user("l…", marked=True), reply("ok"), user("next")]
 
 
+@pytest.mark.covers("EN-1")
+@pytest.mark.parametrize("role", ["system", "developer"])
+def test_instructions_that_change_with_each_request_are_sent_as_they_are_now(role: str) -> None:
+    """A clock, or what the host looked up, in the first message: also in a long conversation of
+    which something is shown smaller, and without taking it for a rewritten history.
+    """
+    codec = find_codec("openai_chat")
+    history = HostHistory(codec)
+    window = ViewWindow(codec, history)
+    said: list[dict[str, Any]] = []
+    for number in range(3 * COMPARED_ENTRIES):
+        said.append({"role": "user", "content": f"word {number}"})
+        update = history.add_request([{"role": role, "content": f"It is {number}."}, *said])
+        assert not update.rewritten
+        window.add_entries(update.entries)
+        if number == COMPARED_ENTRIES:
+            window.rewrite([*window.messages[:1], ours(1), *window.messages[-1:]])
+        window.prepare_copy()
+
+        assert window.items()[0] == {"role": role, "content": f"It is {number}."}
+    assert len(window.items()) < len(said)
+
+
 def reply(text: str) -> dict[str, Any]:
     return {"role": "assistant", "content": [{"type": "text", "text": text}]}
 

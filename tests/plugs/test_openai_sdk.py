@@ -299,6 +299,28 @@ def test_a_request_that_is_refused_as_too_long_goes_out_once_more(
 
 @pytest.mark.covers("IN-1")
 @both
+@pytest.mark.parametrize("role", ["system", "developer"])
+def test_instructions_that_change_with_each_request_go_out_as_they_are_now(
+    plug: MemoristOpenAI, wire: str, role: str
+) -> None:
+    """The first message tells the time: also where the history is shown smaller."""
+    history: list[Any] = []
+    with ScriptedServer(lambda request: Say(text="done")) as server:
+        for number in range(12):
+            log = f"Log {number}: " + "the ship Marigold came in with timber. " * 300
+            history.append({"role": "user", "content": log})
+            clock = {"role": role, "content": f"It is {number} o'clock."}
+            reply = ask(client_of(server, plug), wire, clock, *history)
+            history.append({"role": "assistant", "content": text_of(reply)})
+
+    field = "messages" if wire == "chat" else "input"
+    sent = [request.body[field] for request in server.received]
+    assert len(sent[-1]) < len(history)
+    assert [each[0]["content"] for each in sent] == [f"It is {at} o'clock." for at in range(12)]
+
+
+@pytest.mark.covers("IN-1")
+@both
 def test_a_refusal_for_another_reason_is_the_hosts(plug: MemoristOpenAI, wire: str) -> None:
     """It is raised as the SDK raises it, and nothing is sent again."""
     with (

@@ -59,6 +59,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models import Model
 from pydantic_ai.models.anthropic import AnthropicModel
+from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
 from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.openai import OpenAIProvider
@@ -375,6 +376,25 @@ def test_a_refusal_as_too_long_is_answered_once(tmp_path: Path, wire: str, how: 
     assert "came last" in said
     assert server.refusals
     assert len(server.received) == len(server.refusals) + 20
+
+
+async def test_a_refusal_by_all_of_several_models_is_answered_too(tmp_path: Path) -> None:
+    """A `FallbackModel` raises the refusals of its models as one group."""
+    with ScriptedServer(Reader(20), window=15_000) as server, EngineThread(home=tmp_path) as engine:
+        wires = [Wired(server, "chat"), Wired(server, "anthropic")]
+        agent = Agent(
+            FallbackModel(*(each.model for each in wires)),
+            capabilities=[MemoristCapability(project=tmp_path, attached=engine)],
+        )
+        agent.tool_plain(read_page)
+        result = await agent.run(
+            "Read every page of the harbour report.", usage_limits=UsageLimits(request_limit=200)
+        )
+        for each in wires:
+            await each.client.close()
+
+    assert "came last" in result.output
+    assert server.refusals
 
 
 async def test_system_prompts_survive_and_turns_end(tmp_path: Path) -> None:

@@ -49,6 +49,8 @@ def is_too_long_error(error: BaseException | None) -> bool:
     for _ in range(MAX_CAUSES):
         if error is None:
             return False
+        if isinstance(error, BaseExceptionGroup):  # of a host that tried several models
+            return any(map(is_too_long_error, error.exceptions))
         status, code = getattr(error, "status_code", None), getattr(error, "code", None)
         fault = CallFailure(
             kind="status",

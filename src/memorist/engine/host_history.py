@@ -104,6 +104,10 @@ def _replace_surrogates(value: object) -> object:
             return value
 
 
+def _is_instructions(item: object) -> bool:
+    return isinstance(item, dict) and item.get("role") in ("system", "developer")
+
+
 def compute_message_digest(message: Message) -> str:
     """Return 16 hex digits for what a message says: role, texts, calls and results.
 
@@ -149,6 +153,8 @@ class HostHistory:
         """Number of entries at the start of the history that were identical in the previous
         request.
         """
+        self.instructions_version = 0
+        """Rises when the host rewords the instructions at the start of its history."""
 
     @property
     def items(self) -> list[Any]:
@@ -210,6 +216,7 @@ class HostHistory:
         if len(items) < count:
             return None
         self.unchanged_count = count
+        self._update_instructions(items)
         for index in range(max(0, count - COMPARED_ENTRIES), count):
             if items[index] == self._items[index]:
                 continue  # the usual case, and cheap: both hold the same string objects
@@ -221,6 +228,19 @@ class HostHistory:
             self._items[index] = now
             self.unchanged_count = min(self.unchanged_count, index)
         return count
+
+    def _update_instructions(self, items: Sequence[Any]) -> None:
+        """Take over instructions at the start that the host words anew for each request: with the
+        time, or with what it looked up.
+        """
+        for index, known in enumerate(self._items):
+            if not _is_instructions(items[index]) or not _is_instructions(known):
+                return
+            now = replace_lone_surrogates(to_plain_json(items[index]))
+            if now != known:
+                self._items[index], self._prepared_copy = now, None
+                self.unchanged_count = min(self.unchanged_count, index)
+                self.instructions_version += 1
 
     def _digests(self, item: Any, index: int) -> list[str]:  # noqa: ANN401 - an entry as it stands on the wire
         return [

@@ -60,6 +60,8 @@ class ViewWindow:
         """
         self._sent_count = 0
         self._prepared_copy: list[Any] | None = None
+        self._instructions_version = 0
+        """That of the instructions among what was sent."""
         self.has_changes = False
         """Whether the view differs from the host's history."""
 
@@ -254,7 +256,9 @@ class ViewWindow:
 
     def items(self) -> list[Any]:
         """The history of the request for this view; the list is the caller's own."""
-        since = self._first_unsettled()
+        version = self._history.instructions_version
+        since = self._first_unsettled() if version == self._instructions_version else 0
+        self._instructions_version = version
         size = sum(
             len(shown.items) if shown.host_index is None else 1
             for shown in self._entries[since : self._sent_count]
