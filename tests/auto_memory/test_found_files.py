@@ -128,6 +128,35 @@ def test_marks_around_derived_lines_alone_go(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "name",
+    [
+        "always-use-pnpm (Ann's conflicted copy 2026-11-20).md",
+        "always-use-pnpm (conflicted copy 2026-11-20 101010).md",
+        "always-use-pnpm.sync-conflict-20261120-101010-ABCDEFG.md",
+        "always-use-pnpm_conflict-20261120-101010.md",
+    ],
+)
+def test_a_second_version_that_a_sync_of_files_left_is_not_shown(folder: Path, name: str) -> None:
+    """Dropbox and its like keep both versions as files, and both stood in the index; the first one
+    is shown, and the other is named.
+    """
+    first = (folder / "always-use-pnpm.md").read_text()
+    (folder / name).write_text(first.replace("pnpm", "yarn"))
+
+    assert "yarn" not in visible()
+    assert "always-use-pnpm" in visible()
+    assert f"{name}: it is a second version of a memory" in run("memory", "check")
+    assert f"{name} is a second version of a memory" in run("doctor")
+
+
+def test_a_memory_about_conflicts_is_none(folder: Path) -> None:
+    """Its name is its title."""
+    run("memory", "add", "Resolve conflicts with rebase")
+
+    assert "resolve-conflicts" in visible()
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "=======\nA heading\n=======",

@@ -11,12 +11,13 @@ import pytest
 
 from auto_memory.conftest import memory, put
 from auto_memory.test_location import git
-from memorist.auto_memory import memory_join
+from memorist.auto_memory import memory_join, moved_projects
 from memorist.auto_memory.inbox import AcceptedMemoryDigests
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.memory_location import locate_memory, read_project_record, record_project
 from memorist.auto_memory.moved_projects import (
     MovedFolders,
+    describe_elsewhere_memory,
     find_moved_projects,
     load_moved_folders,
     rebind_memory,
@@ -305,3 +306,83 @@ def test_what_is_written_in_the_new_place_meanwhile_is_not_lost(
 
     found = {path.read_bytes() for path in kept.folder.glob("late*.md")}
     assert found == {memory("late", "old"), memory("late", "new")}
+
+
+def write_memory(layout: Layout, folder: Path, name: str) -> MemoryLayout:
+    folder.mkdir(parents=True, exist_ok=True)
+    where = locate_memory(layout, str(folder), AutoMemorySettings())
+    DiskFiles().write(where.folder / name, b"x\n")
+    record_project(DiskFiles(), where, str(folder))
+    return where
+
+
+@pytest.mark.covers("AM-4")
+@pytest.mark.parametrize("first", ["upper", "lower"])
+def test_a_folder_around_or_within_that_has_a_memory_is_named(tmp_path: Path, first: str) -> None:
+    """Without Git a folder and one below it are two projects: where a session was once started in
+    the other, it is said, with the way to make them one, which works.
+    """
+    layout, files = Layout(tmp_path / "home"), DiskFiles()
+    upper, lower = tmp_path / "shop", tmp_path / "shop" / "my app"
+    lower.mkdir(parents=True)
+    known, asked = (upper, lower) if first == "upper" else (lower, upper)
+    write_memory(layout, known, "a.md")
+
+    (said,) = describe_elsewhere_memory(files, layout, str(asked))
+    assert said == (
+        f"{known} has a memory of its own, which is not shown here; for one memory of both: "
+        f"git init {upper}, then there: memorist memory rebind '{lower}'"
+    )
+
+    write_memory(layout, asked, "b.md")
+    git("init", cwd=upper)
+    assert [each.root for each in find_moved_projects(files, layout, str(upper))] == [str(lower)]
+    after = rebind(layout, str(lower), upper)
+
+    assert {each.name for each in after.folder.glob("?.md")} == {"a.md", "b.md"}
+    assert locate_memory(layout, str(lower), AutoMemorySettings()).folder == after.folder
+
+
+@pytest.mark.covers("AM-4")
+def test_neither_the_home_folder_nor_a_repository_is_a_neighbour(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A session that was once started in the home folder is not named in each folder below it, nor
+    a folder beside this one, nor a repository within a plain folder.
+    """
+    monkeypatch.setenv("HOME", str(tmp_path))
+    layout, files = Layout(tmp_path / "home"), DiskFiles()
+    for folder in (tmp_path, tmp_path / "other", tmp_path / "shop" / "lib"):
+        write_memory(layout, folder, "a.md")
+    git("init", cwd=tmp_path / "shop" / "lib")
+
+    assert describe_elsewhere_memory(files, layout, str(tmp_path / "shop")) == ()
+    assert describe_elsewhere_memory(files, layout, str(tmp_path / "shop" / "lib")) == ()
+
+
+@pytest.mark.covers("AM-4")
+def test_a_container_is_told_how_it_shares_the_memory_of_the_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A container sees the project in another place, also one without Git. Taking the memory over
+    would take it from the host: one setting has both use it, with one history.
+    """
+    layout, files = Layout(tmp_path / "home"), DiskFiles()
+    host, mount = tmp_path / "shop", tmp_path / "workspaces" / "shop"
+    where = write_memory(layout, host, "a.md")
+    host.rename(tmp_path / "not in the container")
+    mount.mkdir(parents=True)
+    assert describe_elsewhere_memory(files, layout, str(mount)) == ()
+    monkeypatch.setattr(moved_projects, "_MOUNTS", (str(mount.parent),))
+
+    (said,) = describe_elsewhere_memory(files, layout, str(mount))
+    assert said == (
+        f"the memory of {host} may be that of this container's project; host and container share "
+        f"it with, in the container: MEMORIST_AUTO_MEMORY__DIRECTORY={where.folder}"
+    )
+    shared = locate_memory(layout, str(mount), AutoMemorySettings(directory=str(where.folder)))
+    assert (shared.folder, shared.state, shared.chosen) == (where.folder, where.state, True)
+    record_project(files, shared, str(mount))
+    found = read_project_record(files, where)
+    assert found is not None
+    assert found.root == str(host)

@@ -78,3 +78,20 @@ async def test_an_endless_answer_is_cut(monkeypatch: pytest.MonkeyPatch) -> None
         with pytest.raises(ModelUnavailable, match="larger than 10,000 bytes"):
             await model.send(Request(format=model.format, body=BODY))
         await model.close()
+
+
+@pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
+async def test_a_model_on_this_machine_is_called_past_the_proxy_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    """A proxy that a company prescribes does not reach this machine, and few leave loopback out of
+    it: a local model, the embedded one too, could not be reached.
+    """
+    monkeypatch.setenv(variable, "http://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", "example.test")
+    with server(b"{}") as (address, asked):
+        client = http_client.build_http_client()
+        await client.post(f"{address}/v1/x", json={})
+        await client.aclose()
+
+    assert asked == ["/v1/x"]

@@ -1,12 +1,15 @@
-"""Merge conflicts that Git left in a text: two versions between marks, of which neither holds until
-somebody chose. Pure.
+"""Conflicts that other programs leave: two versions in one text between marks of Git, of which
+neither holds until somebody chose, and a second version beside a file, by its name. Pure.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from msgspec import Struct
+
+from memorist.core.lazy import lazy_pattern
 
 _OPENING, _BASE, _MIDDLE, _CLOSING = "<" * 7, "|" * 7, "=" * 7, ">" * 7
 
@@ -42,6 +45,21 @@ def find_merge_conflicts(lines: Sequence[str]) -> tuple[MergeConflict, ...]:
             found.append(MergeConflict((*marks, number)))
             marks = []
     return tuple(found)
+
+
+_SYNC_COPY = lazy_pattern(
+    r".(?: ?\([^()]*\bconflict(?:ed)?(?: copy)?\b[^()]*\)|\.sync-conflict-\d{8}-\d{6}(?:-\w+)?"
+    r"|_conflict-\d{8}-\d{6})\.md$",
+    re.IGNORECASE,
+)
+"""Ends of the names that Dropbox, Nextcloud, ownCloud and Syncthing give to a second version."""
+
+
+def is_sync_copy(path: str) -> bool:
+    """Whether a file is a second version of another, which a program that keeps folders in step
+    left beside it.
+    """
+    return _SYNC_COPY.search(path) is not None
 
 
 def _parse_mark(line: str) -> str:

@@ -31,25 +31,66 @@ from memorist.store.home_layout import Layout, MemoryLayout
 
 _HOMES = ("home", "Users")
 """Names of the folders in which systems keep the home folders of their users."""
+_MOUNTS = ("/workspace", "/workspaces", "/app", "/code", "/project", "/src", "/work")
+"""Where containers see a project of the host."""
+_MAX_GUESSES = 3
+"""Memories that are named where a container's project is recognised as none of them."""
 
 
 def find_moved_projects(files: FileSystem, layout: Layout, project: str) -> list[ProjectRecord]:
-    """Find memories whose project is gone from its place, and which was this clone, had its
-    remotes, or its place below another home folder: it may have moved.
+    """Find memories whose project may be this one: it is gone from its place, and was this clone,
+    had its remotes, or its place below another home folder; or its folder is part of this
+    repository now. In a container also those of which nothing is known but that they are gone.
     """
     root = locate_project_root(Path(project))
     remotes, lines = read_remote_identity(root), set(list_reflog_digests(root))
-    return [
-        known
-        for known in list_projects_with_memory(files, layout)
-        if known.root != str(root)
-        and (
-            known.clone in lines
-            or (remotes and known.identity == remotes)
-            or _is_below_former_home(known.root, root)
-        )
-        and not Path(known.root).exists()
+    others = [
+        known for known in list_projects_with_memory(files, layout) if known.root != str(root)
     ]
+    missing = [known for known in others if not Path(known.root).exists()]
+    found = [
+        known
+        for known in missing
+        if known.clone in lines
+        or (remotes and known.identity == remotes)
+        or _is_below_former_home(known.root, root)
+    ]
+    found += [known for known in others if _is_part_of(known.root, root)]
+    return found or (missing[:_MAX_GUESSES] if _is_mount(root) else [])
+
+
+def _is_part_of(folder: str, root: Path) -> bool:
+    """Whether a folder that was a project of its own lies in this one now, as after `git init`."""
+    inside = Path(folder)
+    return inside.is_relative_to(root) and inside.exists() and locate_project_root(inside) == root
+
+
+def _is_mount(root: Path) -> bool:
+    return str(root) in _MOUNTS or str(root.parent) in _MOUNTS
+
+
+def find_neighbouring_project(files: FileSystem, layout: Layout, project: str) -> str:
+    """Find the memory of a folder around this one or within it, neither of which is a repository,
+    and say how they become one project; empty for none.
+    """
+    root, home = locate_project_root(Path(project)), Path.home().resolve()
+    for known in list_projects_with_memory(files, layout):
+        other = Path(known.root)
+        upper, lower = sorted((root, other), key=lambda each: len(each.parts))
+        if (
+            upper != lower
+            and lower.is_relative_to(upper)
+            and not home.is_relative_to(upper)
+            and other.exists()
+            and locate_project_root(other) == other
+            and not any((each / ".git").exists() for each in (upper, lower))
+        ):
+            return (
+                f"{known.root} has a memory of its own, which is not shown here; for one memory "
+                f"of both: git init {shlex.quote(str(upper))}, then there: memorist memory rebind "
+                f"{shlex.quote(str(lower))}"
+            )
+    return ""
 
 
 def _is_below_former_home(recorded: str, root: Path) -> bool:
@@ -65,12 +106,29 @@ def _is_below_former_home(recorded: str, root: Path) -> bool:
     return recorded.endswith(below) and is_home and not Path(former).exists()
 
 
-def describe_moved_project(record: ProjectRecord) -> str:
-    """Say that the memory of a folder that is gone may belong here, and how it is taken over."""
+def describe_moved_project(record: ProjectRecord, layout: Layout, project: str) -> str:
+    """Say that the memory of another folder may belong here, and how it is taken over; in a
+    container, how both go on with it where it is.
+    """
+    if _is_mount(locate_project_root(Path(project))):
+        folder = shlex.quote(str(layout.memory(record.root).folder))
+        return (
+            f"the memory of {record.root} may be that of this container's project; host and "
+            f"container share it with, in the container: MEMORIST_AUTO_MEMORY__DIRECTORY={folder}"
+        )
     return (
         f"the memory of {record.root} may belong here; take it over with: memorist memory rebind "
         f"{shlex.quote(record.root)}"
     )
+
+
+def describe_elsewhere_memory(files: FileSystem, layout: Layout, project: str) -> tuple[str, ...]:
+    """Say of a project without memory where it may have one, and how it is reached from here."""
+    moved = find_moved_projects(files, layout, project)
+    if moved:
+        return tuple(describe_moved_project(each, layout, project) for each in moved)
+    neighbour = find_neighbouring_project(files, layout, project)
+    return (neighbour,) if neighbour else ()
 
 
 class MovedFolders:
@@ -130,7 +188,7 @@ def rebind_memory(
     files = DiskFiles()  # folders are moved, which only a disk can
     root = str(locate_project_root(Path(project)))
     source, target = layout.memory(old_root), layout.memory(root)
-    if Path(old_root).exists() and old_root != root:
+    if Path(old_root).exists() and old_root != root and not _is_part_of(old_root, Path(root)):
         raise InputError(
             f"{old_root} is still there, and its memory with it; use `memorist memory export` "
             f"and `import` to copy memories"

@@ -19,7 +19,11 @@ from memorist.auto_memory.memory_file import (
     with_provenance,
 )
 from memorist.auto_memory.memory_index import MemoryIndex, parse_pointer_target
-from memorist.auto_memory.merge_conflict import find_merge_conflicts, has_merge_conflict
+from memorist.auto_memory.merge_conflict import (
+    find_merge_conflicts,
+    has_merge_conflict,
+    is_sync_copy,
+)
 from memorist.core.text_analysis import encode_file_text
 from memorist.safety.permission_claims import grants_permission, is_planted_order
 from memorist.safety.prompt_injection import find_injection_rules
@@ -34,6 +38,8 @@ _QUOTED_OR_COMMENT = re.compile(
 """A quoted value of a header, in which a `#` begins no comment; or a comment, as the group."""
 IN_CONFLICT = "it holds a merge conflict of Git: edit it, and leave one of the two versions"
 """Why a memory is withheld of which two versions stand in its file."""
+SYNC_COPY = "it is a second version of a memory, left by a sync of files: forget one of them"
+"""Why a memory is withheld by its name."""
 SEAM_CHARS = 400
 """Characters on both sides of the seam between two memories that are checked together."""
 
@@ -125,8 +131,10 @@ def find_memory_suspicions(topic: Topic, trust: Trust | None = None) -> tuple[st
     `trust` overrides the file's own claim where that is not to be believed.
     """
     conflict = (IN_CONFLICT,) if has_merge_conflict(topic.text()) else ()
+    copy = (SYNC_COPY,) if is_sync_copy(topic.path) else ()
     return (
         *conflict,
+        *copy,
         *find_planted_orders(topic),
         *explain_unbacked_permission(topic, topic.provenance.trust if trust is None else trust),
     )

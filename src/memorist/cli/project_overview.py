@@ -13,7 +13,7 @@ import click
 
 from memorist.auto_memory.memory_file import Trust
 from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
-from memorist.auto_memory.moved_projects import describe_moved_project, find_moved_projects
+from memorist.auto_memory.moved_projects import describe_elsewhere_memory
 from memorist.cli import output
 from memorist.cli.install_command import build_settings_scope
 from memorist.cli.memory.memory_commands import open_project_memory
@@ -175,7 +175,7 @@ def print_overview() -> None:
     with open_project_memory() as (engine, memory):
         heads: list[MemoryHeader] = sort_newest_first(memory.headers())
         waiting = len(memory.list_proposals())
-        moved = [] if heads else find_moved_projects(DiskFiles(), engine.layout, root)
+        moved = () if heads else describe_elsewhere_memory(DiskFiles(), engine.layout, root)
     names = ", ".join(agent.title for agent in joined)
     click.echo(f"agents    {names or 'none joined yet: memorist setup'}")
     newest = f", the last on {format_utc_day(sessions[0].updated)}" if sessions else ""
@@ -193,7 +193,7 @@ def print_overview() -> None:
             f"            {shorten_to_one_line(head.description, 90)}  ({head.age_days(now)} d)"
         )
     for each in moved:
-        click.echo(f"            {describe_moved_project(each)}")
+        click.echo(f"            {each}")
     for fact in collect_top_project_facts(root) if not heads else ():
         click.echo(f"            {fact.text}")
     click.echo("\nmemorist sessions · notes · memory list · doctor · --help")

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from memorist.auto_memory.moved_projects import describe_moved_project, find_moved_projects
+from memorist.auto_memory.moved_projects import describe_elsewhere_memory
 from memorist.auto_memory.statements.session_requests import read_pinned_text
 from memorist.compaction.compactor import NO_USAGE
 from memorist.context.rollback import starts_turn
@@ -215,15 +215,13 @@ class ObservedSession:
         return self._memory.count_waiting()
 
     def describe_former_memory(self) -> str:
-        """Say which memory may be this project's, where it has none yet and its folder was moved or
-        renamed; empty otherwise.
-        """
+        """Say which memory may be this project's, where it has none yet; empty otherwise."""
         extraction, context = self._memory.extraction, self._log.context
         if extraction is None or extraction.memory.folder.exists or not context.project:
             return ""
         runtime = self._log.runtime
-        moved = find_moved_projects(runtime.files, runtime.layout, context.project)
-        return describe_moved_project(moved[0]) if moved else ""
+        found = describe_elsewhere_memory(runtime.files, runtime.layout, context.project)
+        return found[0] if found else ""
 
     def on_history_replaced(self) -> None:
         """The agent compacted its conversation, or began a new one: what was shown is gone."""

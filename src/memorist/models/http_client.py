@@ -14,6 +14,9 @@ MAX_REPLY_BYTES = 64 * 1024 * 1024
 """Largest answer that is read, in bytes: some thirty times the longest reply of any model."""
 
 
+_LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+
+
 def build_http_client(limit: int = MAX_REPLY_BYTES) -> httpx2.AsyncClient:
     """Build the client; connections are limited by the caller, time by the SDK's own settings."""
 
@@ -23,7 +26,12 @@ def build_http_client(limit: int = MAX_REPLY_BYTES) -> httpx2.AsyncClient:
 
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
     return httpx2.AsyncClient(
-        follow_redirects=False, timeout=None, limits=limits, event_hooks={"response": [bound]}
+        follow_redirects=False,
+        timeout=None,
+        limits=limits,
+        event_hooks={"response": [bound]},
+        # What runs on this machine no proxy of the environment can reach.
+        mounts={f"all://{host}": None for host in _LOOPBACK},
     )
 
 

@@ -172,8 +172,10 @@ class Layout:
 
     def memory_at(self, chosen: Path) -> MemoryLayout:
         """A memory folder that the user chose; what memorist needs beside it stays below the home
-        folder.
+        folder. That of a project keeps its own history, as where a container names the host's.
         """
+        if chosen.name == "memory" and chosen.parent.parent == self.projects:
+            return MemoryLayout(chosen, chosen.parent / "memory-state", chosen=True)
         return MemoryLayout(
             chosen, self.projects / make_folder_name(str(chosen)) / "memory-state", chosen=True
         )

@@ -19,7 +19,11 @@ from memorist.auto_memory.memory_file import MemoryKind, Topic
 from memorist.auto_memory.memory_lint import lint_memory_folders
 from memorist.auto_memory.memory_manifest import sort_newest_first
 from memorist.auto_memory.memory_move import move_memory
-from memorist.auto_memory.moved_projects import describe_moved_project, find_moved_projects
+from memorist.auto_memory.moved_projects import (
+    describe_elsewhere_memory,
+    describe_moved_project,
+    find_moved_projects,
+)
 from memorist.auto_memory.named_memory import find_named_memory
 from memorist.auto_memory.removed_memories import RemovedTopic, find_removed_topic
 from memorist.auto_memory.stale_memories import StaleMemory, confirm_memories, find_stale_memories
@@ -115,7 +119,9 @@ def memory_list_command(as_json: bool) -> None:
             elsewhere |= {EVERYWHERE_PREFIX + path: each for path, each in found.items()}
         waiting = len(memory.list_proposals())
         is_new = not memory.headers()
-        moved = find_moved_projects(DiskFiles(), engine.layout, str(Path.cwd())) if is_new else []
+        moved = (
+            describe_elsewhere_memory(DiskFiles(), engine.layout, str(Path.cwd())) if is_new else ()
+        )
         now = time.time()
     rows: list[dict[str, Any]] = [
         {
@@ -143,7 +149,7 @@ def memory_list_command(as_json: bool) -> None:
     if not rows:
         click.echo(f"no memories yet in {memory.layout.folder}")
     for each in moved:
-        click.echo(describe_moved_project(each))
+        click.echo(each)
     if waiting:
         click.echo(f"{waiting} wait in the inbox: memorist memory inbox")
 
@@ -466,7 +472,7 @@ def memory_check_command(accepted: tuple[str, ...], as_json: bool) -> None:
                 f"  still true? memorist memory check --accept {old.path}; else edit or forget it"
             )
         for each in moved:
-            click.echo(describe_moved_project(each))
+            click.echo(describe_moved_project(each, engine.layout, str(Path.cwd())))
         if not (problems or stale):
             click.echo(f"{len(topics)} memories in {memory.layout.folder}: nothing is wrong")
     if problems or stale:
