@@ -276,8 +276,8 @@ def _is_chosen(text: str, start: int, end: int, kind: KeyKind, one: _AssignedVal
     """A word in a place where nothing but a password can stand."""
     return (
         kind in {"password", "pass"}
-        and is_chosen_password(one.value)
         and must_be_password(_name_value(text, start, end, one))
+        and is_chosen_password(one.value)
     )
 
 
