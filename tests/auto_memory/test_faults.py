@@ -20,7 +20,7 @@ from memorist.auto_memory.memory_file import MemoryKind
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.memory_index import MemoryUsage
 from memorist.auto_memory.memory_lint import lint_folder
-from memorist.auto_memory.user_memory import make_usage_source
+from memorist.auto_memory.project_memory import make_usage_source
 from memorist.errors import StoreError, WriteConflict
 from memorist.recall.memory_search import FolderSearch
 from memorist.settings import AutoMemorySettings, RecallSettings

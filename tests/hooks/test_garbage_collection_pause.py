@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from memorist.hooks.garbage_collection_pause import GarbageCollectionPause
+from memorist.hooks.hook_daemon import GarbageCollectionPause
 
 
 def test_nothing_is_collected_until_the_last_answer_went_out() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memorist.core.messages import Block, Message, Origin, TextBlock, ToolUse, UnknownBlock
-from memorist.rollouts.outside_content import involves_outside_content
+from memorist.rollouts.task_log import involves_outside_content
 
 
 def message(*blocks: Block) -> Message:

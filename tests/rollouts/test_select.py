@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.rollouts.consolidation_selection import select_rollouts
+from memorist.rollouts.stage_two import select_rollouts
 from memorist.store.extract_rows import RolloutExtract, StoredExtract
 
 DAY = 86_400

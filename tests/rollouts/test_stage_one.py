@@ -14,17 +14,17 @@ from msgspec.structs import replace
 from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.core.prompt_templates import load_prompt
 from memorist.rollouts.raw_memory import MemoryBullet, RawMemory, RawMemoryTask
+from memorist.rollouts.stage_one import (
+    StageOnePart,
+    StageOnePrompts,
+    build_part_instruction,
+    render_part_material,
+)
 from memorist.rollouts.stage_one_answer import (
     MAX_ANSWER_CHARACTERS,
     StageOneAnswer,
     UnusableAnswer,
     parse_answer,
-)
-from memorist.rollouts.stage_one_prompt import (
-    StageOnePart,
-    StageOnePrompts,
-    build_part_instruction,
-    render_part_material,
 )
 from memorist.rollouts.stage_one_review import (
     AnswerReviewBasis,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.budget.provider_hold import MAX_HOLD_SECONDS, decide_provider_hold
+from memorist.budget.budget_governor import MAX_HOLD_SECONDS, decide_provider_hold
 from memorist.models.call_failure import RateLimitStatus
 from memorist.models.rate_limits import RateLimitReport
 from memorist.settings import SpendSettings

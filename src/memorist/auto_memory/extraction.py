@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -35,7 +35,6 @@ from memorist.auto_memory.memory_changes import (
 from memorist.auto_memory.memory_file import Topic, parse_topic
 from memorist.auto_memory.memory_manifest import is_index_file
 from memorist.auto_memory.quotation_proof import keep_typed_statements
-from memorist.auto_memory.retraction import RetractableWrites
 from memorist.auto_memory.statement_changes import (
     AddMemory,
     PlannedChange,
@@ -611,6 +610,34 @@ class MemoryExtraction:
     async def drain(self) -> None:
         """Wait for a running extraction, up to the configured time; then cancel it."""
         await self._queue.drain(self._memory.settings.drain_seconds)
+
+
+class RetractableWrites:
+    """What the newest message with statements led to."""
+
+    def __init__(self, memory: AutoMemory) -> None:
+        self._memory = memory
+        self._message_id = ""
+        self._written: tuple[WriteResult, ...] = ()
+
+    def on_written(self, message_id: str, written: WriteResult) -> None:
+        """Note what a statement of a message led to."""
+        before = self._written if self._message_id == message_id else ()
+        self._message_id, self._written = message_id, (*before, written)
+
+    def undo_previous_statements(self, message: Message, typed_ids: Collection[str]) -> None:
+        """Take back what the message before this one stated, and nothing older; only where a person
+        typed both. Raises StoreError.
+        """
+        said_in, written = self._message_id, self._written
+        self._message_id, self._written = "", ()
+        if said_in not in typed_ids or not message.is_typed:
+            return
+        for each in written:
+            for waiting in each.proposals:
+                self._memory.reject(waiting.id)
+            if each.change_id:
+                self._memory.undo(each.change_id)
 
 
 def repeats_statement(topic: Topic, statements: Sequence[Statement]) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Self
 
@@ -51,7 +52,6 @@ from memorist.auto_memory.memory_scan import (
     raises_trust,
     update_scan_entry,
 )
-from memorist.auto_memory.returned_files import find_returned_files
 from memorist.auto_memory.scan_cache import ScanCache
 from memorist.auto_memory.team_memory import (
     TEAM_INDEX_PATH,
@@ -586,6 +586,33 @@ class MemoryFolderReader:
         """Close the history's files."""
         self._changes.wait()
         self.history.close()
+
+
+_MAX_RETURN_CHANGES = 1_000
+"""Changes that are looked through for a file that came back. Our choice."""
+
+
+def find_returned_files(
+    history: FolderHistory, new_files: Mapping[str, str], present: Collection[str]
+) -> frozenset[str]:
+    """Return those of `new_files` (blob id by path) that are as memorist wrote them, under this
+    name or one that is not `present` any more, and that only another program has taken away since:
+    what they say of their origin is still true. A file that the user forgot is none of them.
+    """
+    blobs = frozenset(filter(None, new_files.values()))
+    returned: set[str] = set()
+    settled = set(present)
+    for change in islice(history.iter_changes(), _MAX_RETURN_CHANGES):
+        paths = set(change.paths) - settled
+        files = history.list_files(change.id) if paths else {}
+        for path in paths:
+            blob = files.get(path, "")
+            if change.why.actor != "other":
+                settled.add(path)
+                returned.add(blob)
+            elif blob and blob not in blobs:
+                settled.add(path)
+    return frozenset(path for path, blob in new_files.items() if blob in returned & blobs)
 
 
 FORMER_HISTORY = "history.former"

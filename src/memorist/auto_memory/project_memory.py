@@ -7,13 +7,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_folder import UsageSource
+from memorist.auto_memory.memory_index import MemoryUsage
 from memorist.auto_memory.memory_location import locate_memory, record_project
 from memorist.auto_memory.project_files import ProjectFiles
-from memorist.auto_memory.user_memory import make_usage_source, open_user_memory
 from memorist.ports import Clock, FileSystem
 from memorist.settings import AutoMemorySettings
 from memorist.store.database import Connection
-from memorist.store.home_layout import Layout
+from memorist.store.home_layout import Layout, MemoryLayout
+from memorist.store.memory_uses import sum_memory_uses
 
 
 def open_memory(
@@ -42,3 +44,39 @@ def open_memory(
         layout, files=files, clock=clock, settings=settings, database=database
     )
     return memory
+
+
+def open_user_memory(
+    layout: Layout,
+    *,
+    files: FileSystem,
+    clock: Clock,
+    settings: AutoMemorySettings,
+    database: Callable[[], Connection],
+) -> AutoMemory | None:
+    """Open what holds in every project of the user; None where `auto_memory.everywhere` is off."""
+    if not settings.everywhere:
+        return None
+    memory_layout = layout.user_memory
+    return AutoMemory(
+        memory_layout,
+        files=files,
+        clock=clock,
+        settings=settings,
+        usage_source=make_usage_source(memory_layout, database),
+    )
+
+
+def make_usage_source(layout: MemoryLayout, database: Callable[[], Connection]) -> UsageSource:
+    """How often each memory of a folder was used, read from the database when it is asked. One that
+    was only shown counts as unused, and is not in it: a prompt shows five, and few are ever used.
+    """
+
+    def used() -> dict[str, MemoryUsage]:
+        return {
+            path: MemoryUsage(total.used, total.last)
+            for path, total in sum_memory_uses(database(), str(layout.folder)).items()
+            if total.used
+        }
+
+    return used

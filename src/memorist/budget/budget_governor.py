@@ -20,7 +20,6 @@ from memorist.budget.budget_caps import (
     decide_budget_request,
 )
 from memorist.budget.fruitless_runs import count_fruitless_runs
-from memorist.budget.provider_hold import decide_provider_hold
 from memorist.errors import StoreError
 from memorist.forks.fork_spec import ForkAdmission, ForkRefusal, ForkRunner, ForkSpec, Receipt
 from memorist.models.rate_limits import RateLimitReport
@@ -29,8 +28,10 @@ from memorist.settings import SpendSettings
 from memorist.store.database import UnsavedConnection
 from memorist.store.receipt_rows import record_receipt
 from memorist.store.spend_rows import (
+    DAY_SECONDS,
     UNRUN_OUTCOMES,
     BlockedWork,
+    ModelHold,
     budget_transaction,
     compute_epoch_day,
     lift_provider_hold,
@@ -189,3 +190,47 @@ def record_rate_limits(
             record_provider_hold(database, hold)
         elif report.allowances:
             lift_provider_hold(database, report.model, "share")
+
+
+MAX_HOLD_SECONDS = float(DAY_SECONDS)
+"""Longest hold: a provider's statement is trusted for a day, then retried, so that one wrong header
+cannot end background work for good.
+"""
+
+
+def decide_provider_hold(
+    report: RateLimitReport, settings: SpendSettings, now: float
+) -> ModelHold | None:
+    """The hold that a rate limit report calls for; None where enough is left, or nothing is known.
+    `now` in seconds since the epoch.
+    """
+    low = [each for each in report.allowances if each.left * 100 < settings.remaining_percent]
+    resets = [each.resets_in for each in low if each.resets_in is not None]
+    # Every limit must leave room, so the latest reset counts.
+    reset = max(resets, default=settings.hold_seconds)
+    if report.status is not None:
+        wait = (
+            report.retry_after
+            if report.retry_after is not None and report.retry_after >= 0
+            else reset
+        )
+        said = f"the provider of {report.model} refused a request (status {report.status})"
+        return ModelHold(
+            model=report.model, cause="refused", noted=now, until=now + _bound_wait(wait), said=said
+        )
+    if not low:
+        return None
+    least = min(low, key=lambda each: each.left)
+    said = (
+        f"{least.left * 100:.0f} % of the provider's limit on {least.what} is left for "
+        f"{report.model},"
+        f" and the last {settings.remaining_percent} % are the host's"
+    )
+    return ModelHold(
+        model=report.model, cause="share", noted=now, until=now + _bound_wait(reset), said=said
+    )
+
+
+def _bound_wait(seconds: float) -> float:
+    # NaN compares as false and becomes no wait.
+    return min(seconds, MAX_HOLD_SECONDS) if seconds > 0 else 0.0

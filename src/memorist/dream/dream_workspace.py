@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import unified_diff
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -34,7 +35,6 @@ from memorist.dream.dream_journal import (
     render_journal_entry,
     summarize_dream_acts,
 )
-from memorist.dream.dream_preview import render_changes_diff
 from memorist.dream.dream_questions import load_asked_marks, save_asked_marks
 from memorist.dream.dream_review import ReviewedChanges
 from memorist.dream.memory_conflicts import DreamRemark, InstructionSource
@@ -333,6 +333,26 @@ class _DreamWriter:
             refused=(*dreamt.refused, *((path, "; ".join(reasons)) for path, reasons in refused)),
             diff=render_changes_diff(accepted),
         )
+
+
+def render_changes_diff(changes: Sequence[MemoryChange]) -> str:
+    """Render the changes as a unified diff, in order."""
+    return "".join(part for change in changes for part in _render_change(change))
+
+
+def _render_change(change: MemoryChange) -> list[str]:
+    old, new = (_decode_lines(data) for data in (change.before, change.after))
+    was, will = (
+        f"{side}/{change.path}" if data is not None else "/dev/null"
+        for side, data in (("a", change.before), ("b", change.after))
+    )
+    return [
+        line if line.endswith("\n") else line + "\n" for line in unified_diff(old, new, was, will)
+    ]
+
+
+def _decode_lines(data: bytes | None) -> list[str]:
+    return (data or b"").decode("utf-8", "replace").splitlines(keepends=True)
 
 
 def _tell_stale(stale: StaleMemory) -> str:

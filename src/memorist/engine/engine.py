@@ -31,10 +31,12 @@ from msgspec.structs import replace
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_location import locate_memory
 from memorist.auto_memory.project_memory import open_memory
+from memorist.auto_memory.statements.session_requests import is_typed_no_memory_request
 from memorist.budget.budget_governor import record_rate_limits
 from memorist.config import apply_project_settings, is_switched_off, load_settings
 from memorist.context.client_rule_reader import ClientRuleReader
 from memorist.core.lru_cache import LruCache
+from memorist.core.messages import Message
 from memorist.dream.dream import Dream
 from memorist.dream.project_dream import open_dream
 from memorist.engine.blocking_engine import BlockingMemorist
@@ -43,7 +45,6 @@ from memorist.engine.history_search import HistorySearch, SearchResults
 from memorist.engine.long_term_memory import keeps_auto_memory, uses_past_sessions
 from memorist.engine.memory_extension import MemoryExtension, open_memory_extension
 from memorist.engine.memory_holdout import draw_holdout
-from memorist.engine.memory_off_switch import MemoryOffExtension
 from memorist.engine.observed_session import ObservedSession
 from memorist.engine.past_session_recall import (
     PastSessionRecall,
@@ -649,3 +650,16 @@ class Memorist:
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+
+class MemoryOffExtension(SessionExtension):
+    """Calls `turn_off` at the message that asks for it."""
+
+    def __init__(self, turn_off: Callable[[], None]) -> None:
+        self._turn_off = turn_off
+
+    def on_message(self, message: Message, *, replayed: bool = False) -> None:
+        """Turn memory off where the message asks for it; also when the session is opened again."""
+        del replayed
+        if is_typed_no_memory_request(message):
+            self._turn_off()

@@ -18,7 +18,7 @@ from memorist.auto_memory.statements.user_prose import extract_redacted_user_tex
 from memorist.auto_memory.write_evidence import cut_others_words
 from memorist.core.apply_patch import FileEdit
 from memorist.core.lazy import lazy_pattern
-from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
+from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse, UnknownBlock
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.utc_time import format_utc_day
 from memorist.formats.host_markup import is_interruption_notice
@@ -33,7 +33,6 @@ from memorist.rollouts.message_effects import (
     find_lasting_sentences,
     may_hold_later,
 )
-from memorist.rollouts.outside_content import involves_outside_content
 from memorist.rollouts.raw_memory import SAID_PREFIX, MemoryBullet
 from memorist.rollouts.session_evidence import render_line_pointer
 from memorist.transcript.background_work import BackgroundCalls
@@ -481,6 +480,43 @@ class TaskLogBuilder:
             self.current_task.edit_order = self.order
             if change.path in edited or len(edited) < MAX_LOGGED_FILES:
                 edited[change.path] = edited.get(change.path, 0) + 1
+
+
+_MCP_NAME = re.compile(r"mcp__|mcp[-_.:/]", re.IGNORECASE)
+_WEB_TOOLS = frozenset(
+    {
+        "websearch", "webfetch", "web_search", "web_fetch", "web_search_call",
+        "web_search_20250305", "web_fetch_20250910", "tool_search",
+        "tool_search_call", "tool_search_output", "tool_search_call_output",
+        "web_search_tool_result", "web_fetch_tool_result",
+        "mcp_call", "mcp_tool_use", "mcp_tool_result", "list_mcp_resources", "read_mcp_resource",
+        "listmcpresourcestool",
+        "readmcpresourcetool", "google_web_search", "fetch_url", "browser", "open_url",
+    }
+)  # fmt: skip
+"""Names of tools and items of both families, in lower case."""
+
+
+def involves_outside_content(message: Message) -> bool:
+    """Tell whether a message requests or carries such content."""
+    return any(_is_outside_block(block) for block in message.blocks)
+
+
+def _is_outside_block(block: object) -> bool:
+    match block:
+        case ToolUse(name=name, namespace=namespace):
+            return _is_outside_tool(name) or _is_outside_tool(namespace or "")
+        case UnknownBlock(raw=raw):
+            return any(
+                isinstance(raw.get(key), str) and _is_outside_tool(raw[key])
+                for key in ("type", "name", "namespace")
+            )
+        case _:
+            return False
+
+
+def _is_outside_tool(name: str) -> bool:
+    return name.lower() in _WEB_TOOLS or _MCP_NAME.match(name) is not None
 
 
 _NON_DECISION = re.compile(

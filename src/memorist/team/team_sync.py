@@ -9,7 +9,7 @@ overwritten is in the folder's history, in a conflict copy, or on the remote.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -26,10 +26,12 @@ from memorist.errors import (
     RemoteError,
     RemoteRolledBack,
     RemoteUnavailable,
+    StoreError,
 )
 from memorist.ports import FileSystem
 from memorist.settings import TeamSettings
-from memorist.store.disk_files import read_if_exists
+from memorist.store.disk_files import read_if_exists, remove_if_exists
+from memorist.store.home_layout import TeamLayout
 from memorist.store.process_lock import hold_lock
 from memorist.team.local_team_folder import (
     IncomingChanges,
@@ -40,7 +42,6 @@ from memorist.team.local_team_folder import (
     add_local_copy,
 )
 from memorist.team.memory_merge import merge_memory_texts, name_conflict_copy
-from memorist.team.merge_bases import BaseTextStore
 from memorist.team.shared_file import UnshareableMemory, compute_text_checksum
 from memorist.team.sync_difference import (
     SyncedMemory,
@@ -458,6 +459,51 @@ class TeamSync:
     def _save(self, state: TeamSyncState) -> None:
         if state != self.load_state():
             self._files.write(self._layout.sync_state, msgspec.json.encode(state))
+
+
+class BaseTextStore:
+    """The base texts of one project.
+
+    A lost or damaged text counts as missing: two changes then end in a conflict copy.
+    """
+
+    def __init__(self, where: TeamLayout, files: FileSystem) -> None:
+        self._folder = where.base_texts
+        self._files = files
+
+    def save(self, texts: Iterable[str]) -> None:
+        """Save texts. Raises StoreError."""
+        for text in texts:
+            self._files.create(
+                self._folder / _file_name(compute_text_checksum(text)),
+                text.encode("utf-8", "surrogatepass"),
+            )
+
+    def load(self, checksum: str) -> str | None:
+        """Return the text with this checksum; None if there is none."""
+        if not checksum:
+            return None
+        try:
+            found = read_if_exists(self._files, self._folder / _file_name(checksum))
+        except StoreError:
+            return None
+        text = None if found is None else found.decode("utf-8", "surrogatepass")
+        return text if text is not None and compute_text_checksum(text) == checksum else None
+
+    def prune(self, wanted: Iterable[str]) -> None:
+        """Delete all but these."""
+        names = {_file_name(checksum) for checksum in wanted if checksum}
+        try:
+            paths = self._files.walk(self._folder)
+        except FileNotFoundError:
+            return
+        for path in paths:
+            if path.name not in names:
+                remove_if_exists(self._files, path)
+
+
+def _file_name(checksum: str) -> str:
+    return checksum.removeprefix("sha256:")
 
 
 def _remote_checksums(state: TeamSyncState) -> dict[str, str]:

@@ -6,7 +6,8 @@ Pure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 from memorist.auto_memory.interop.dialect import (
     DialectExport,
@@ -21,14 +22,22 @@ from memorist.auto_memory.interop.dialect import (
     export_to_section,
     find_export_losses,
     find_section_span,
+    mark_fenced_lines,
+    parse_bullets,
     separate_superseded_memories,
     split_headed_sections,
 )
-from memorist.auto_memory.interop.instruction_rules import (
-    separate_rules_from_other_lines,
-    strip_front_matter,
-)
 from memorist.auto_memory.memory_file import MemoryKind, Topic
+from memorist.auto_memory.statements.conversation_score import score_conversation_sentence
+from memorist.auto_memory.statements.sentence_language import is_english
+from memorist.auto_memory.statements.statement_filters import is_question
+from memorist.auto_memory.statements.unconfirmed_statements import (
+    is_long_enough,
+    matches_statement_pattern,
+)
+from memorist.auto_memory.statements.user_prose import ProseSentence, split_prose_sentences
+from memorist.auto_memory.statements.written_rule_score import score_written_rule, split_words
+from memorist.core.text_analysis import replace_surrogates
 
 INSTRUCTION_FILE_NAMES = frozenset(
     {"agents.md", "agents.override.md", "claude.md", "claude.local.md", "conventions.md"}
@@ -85,6 +94,96 @@ def import_instruction_memory(files: Mapping[str, bytes]) -> DialectImport:
             where = f"{path}: {part.title or 'its beginning'}"
             left += [IgnoredImportEntry(where, f"{len(rest)} lines are no rules")] if rest else []
     return DialectImport(topics=tuple(topics), ignored=tuple(left))
+
+
+_ITEM = re.compile(
+    r"(?:(?:[-*+]|\d{1,3}[.)]|[•·▪◦‣])[ \t]+(?:\[[ xX]\][ \t]+)?|(?=[✅❌⚠🚫⛔✔✖☑❗]))"
+    r"(?P<text>\S.*)$"
+)
+"""A list entry at the start of a line: a bullet, a number, a box, or a sign that says enough."""
+_ROW = re.compile(r"\|(?P<cells>.+)\|\s*$")
+_RULE_BELOW_HEAD = re.compile(r"\|(?:\s*:?-{2,}:?\s*\|)+\s*$")
+_QUOTED = re.compile(r">\s?")
+_ENDS_SENTENCE = re.compile(r"[.!?:;。！？：；]\W*$")
+_INTRODUCES = re.compile(r"[:：]\W*$")
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_NO_RULE = re.compile(
+    r"^you are an? "
+    r"|\b(?:this (?:file|document) (?:provides|contains|guides|describes|defines|explains)"
+    r"|these (?:rules|instructions|guidelines) apply)\b",
+    re.IGNORECASE,
+)
+"""Gives the agent a part, or says what the file is for."""
+WRAPPED_CHARS = 60
+"""Characters from which a line without an end of sentence goes on in the next one."""
+
+
+def strip_front_matter(text: str) -> str:
+    """A text without comments and the YAML header that rule files of editors begin with."""
+    if text.startswith("---\n") and (end := text.find("\n---", 3)) >= 0:
+        text = text[end + 1 :].partition("\n")[2]
+    return _COMMENT.sub("", text)
+
+
+def separate_rules_from_other_lines(lines: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The rules among the lines of one section, in order of kind: list entries and rows of tables,
+    then sentences of prose that read as rules; and the lines that are neither.
+    """
+    entries, rest = parse_bullets(list(_as_bullets(lines)))
+    rules: list[str] = []
+    others: list[str] = []
+    for line, fenced in mark_fenced_lines(_join_wrapped(rest)):
+        found = [] if fenced else _find_rules_in_prose(line)
+        rules += found
+        others += [] if found else [line]
+    return [*entries, *rules], others
+
+
+def _as_bullets(lines: Sequence[str]) -> Iterator[str]:
+    """The lines with every list entry and every row below a table's head as a bullet."""
+    in_table = False
+    for line, fenced in mark_fenced_lines(lines):
+        item = None if fenced else _ITEM.match(line)
+        row = None if fenced else _ROW.match(line)
+        in_table = row is not None and (in_table or _RULE_BELOW_HEAD.match(line) is not None)
+        if item:
+            yield f"- {item['text']}"
+        elif row and in_table and not _RULE_BELOW_HEAD.match(line):
+            yield f"- {': '.join(cell.strip() for cell in row['cells'].split('|') if cell.strip())}"
+        else:
+            yield line
+
+
+def _join_wrapped(lines: Sequence[str]) -> list[str]:
+    """The lines with those that were wrapped put together."""
+    joined: list[str] = []
+    for line in lines:
+        plain = _QUOTED.sub("", line.strip(), count=1) if line.startswith(">") else line.strip()
+        goes_on = joined and len(joined[-1]) >= WRAPPED_CHARS
+        if goes_on and not _ENDS_SENTENCE.search(joined[-1]) and not plain.startswith(("`", "|")):
+            joined[-1] += f" {plain}"
+        else:
+            joined.append(plain)
+    return joined
+
+
+def _find_rules_in_prose(line: str) -> list[str]:
+    plain = replace_surrogates(line.replace("**", ""))
+    return [
+        sentence.text
+        for sentence in split_prose_sentences(plain)
+        if is_long_enough(sentence.masked)
+        and not _INTRODUCES.search(sentence.text)
+        and not _NO_RULE.search(sentence.text)
+        and not is_question(sentence.masked)
+        and (matches_statement_pattern(sentence) or _reads_as_rule(sentence, plain))
+    ]
+
+
+def _reads_as_rule(sentence: ProseSentence, plain: str) -> bool:
+    if score_conversation_sentence(sentence, plain) >= 0:
+        return True
+    return not is_english(split_words(sentence)) and score_written_rule(sentence, plain) >= 0
 
 
 def export_instruction_memory(
