@@ -36,7 +36,6 @@ from memorist.auto_memory.memory_file import Topic, parse_topic
 from memorist.auto_memory.memory_manifest import is_index_file
 from memorist.auto_memory.quotation_proof import keep_typed_statements
 from memorist.auto_memory.statement_changes import (
-    AddMemory,
     PlannedChange,
     RemoveMemories,
     build_removal_prefilter,
@@ -346,11 +345,11 @@ class MemoryExtraction:
             quote=statement.quote,
         )
         match decided:
-            case AddMemory(change=change) if not statement.certain:
-                return memory.propose([change], why, UNCERTAIN, tell=self._runtime.emit)
-            case AddMemory(change=change):
+            case MemoryChange() if not statement.certain:
+                return memory.propose([decided], why, UNCERTAIN, tell=self._runtime.emit)
+            case MemoryChange():
                 return memory.write(
-                    [change],
+                    [decided],
                     why,
                     collect_typed_evidence(self._context.id, message),
                     tell=self._runtime.emit,

@@ -44,13 +44,6 @@ _REQUEST_STOP_WORDS = frozenset(
 """Words that do not identify a memory."""
 
 
-class AddMemory(Struct, frozen=True):
-    """A new memory for a statement."""
-
-    statement: Statement
-    change: MemoryChange
-
-
 class RemoveMemories(Struct, frozen=True):
     """The memories that a "forget" refers to.
 
@@ -58,17 +51,17 @@ class RemoveMemories(Struct, frozen=True):
     of another that it replaced.
     """
 
-    statement: Statement
     changes: tuple[MemoryChange, ...]
     sure: bool
 
 
-PlannedChange = AddMemory | RemoveMemories
+PlannedChange = MemoryChange | RemoveMemories
+"""A new memory, or those that go."""
 
 
 def plan_memory_addition(
     statement: Statement, used_paths: Iterable[str], *, session: str, timestamp: float | None
-) -> AddMemory:
+) -> MemoryChange:
     """Plan a new memory for a statement, beside those whose paths are `taken`.
 
     `timestamp` is the time of the message in seconds since the epoch.
@@ -92,9 +85,7 @@ def plan_memory_addition(
         body=text,
         provenance=provenance,
     )
-    return AddMemory(
-        statement, MemoryChange(path=path, before=None, after=encode_file_text(topic.text()))
-    )
+    return MemoryChange(path=path, before=None, after=encode_file_text(topic.text()))
 
 
 def find_free_name(plain_name: str, used_paths: set[str]) -> str:
@@ -141,7 +132,7 @@ def plan_memory_removal(statement: Statement, topics: Sequence[Topic]) -> Remove
     sure = len(whole) == 1 and wanted <= _significant_stems(
         _render_text(whole[0], remove_replaced_text(whole[0]))
     )
-    return RemoveMemories(statement, changes, sure=sure)
+    return RemoveMemories(changes, sure=sure)
 
 
 def _render_text(topic: Topic, description: str) -> str:

@@ -206,7 +206,7 @@ class RolloutPipeline(RolloutStore):
     def _read_kept_files(self) -> Sequence[StoredExtract]:
         return restore_extracts_from_summaries(
             parse_extract_files(read_memory_folder(self._files, self.layout.rollouts).files)
-        ).rows
+        )
 
     def _are_all_excluded(self) -> bool:
         """Whether everything in the files is excluded from memory, by the user or because of the

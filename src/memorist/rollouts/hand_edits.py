@@ -31,6 +31,7 @@ from memorist.rollouts.summary_composition import (
 )
 from memorist.rollouts.superseded_claims import normalize_claim
 
+_LIST_BY_SUMMARY_PART: dict[str, EntryList] = {"preferences": "preferences", "tips": "knowledge"}
 USER_PROFILE_MARK = "(by the user)"
 """Ends a profile that the user wrote or changed: no consolidation changes or drops it."""
 
@@ -65,7 +66,7 @@ def find_hand_edits(base: HandbookAndSummary, present: HandbookAndSummary) -> Ha
     for group in base.handbook.groups:
         dropped |= _removed_digests(group, present.handbook.find_group(group.title))
     handbook = replace(present.handbook, groups=tuple(groups))
-    for into, name in (("preferences", "preferences"), ("knowledge", "tips")):
+    for name, into in _LIST_BY_SUMMARY_PART.items():
         was, now = (
             _summary_entries(getattr(base.summary, name)),
             _summary_entries(getattr(present.summary, name)),
@@ -76,10 +77,7 @@ def find_hand_edits(base: HandbookAndSummary, present: HandbookAndSummary) -> Ha
         dropped |= {
             compute_claim_digest(applies, was[applies, key].text) for applies, key in removed
         }
-        handbook = _add_entries(
-            handbook, "preferences" if into == "preferences" else "knowledge", new
-        )
-        handbook = _remove_entries(handbook, removed)
+        handbook = _remove_entries(_add_entries(handbook, into, new), removed)
     topics = _new_topics(base.summary, present.summary)
     added += len(topics)
     handbook = _add_entries(handbook, "knowledge", topics)
@@ -129,15 +127,13 @@ def add_user_entries_from_summary(
 
     Removed ones stay out.
     """
-    for into, parts in (("preferences", summary.preferences), ("knowledge", summary.tips)):
+    for name, into in _LIST_BY_SUMMARY_PART.items():
         own = {
             key: entry
-            for key, entry in _summary_entries(parts).items()
+            for key, entry in _summary_entries(getattr(summary, name)).items()
             if entry.by == "user" and not is_claim_removed_by_user(dropped, key[0], entry.text)
         }
-        handbook = _add_entries(
-            handbook, "preferences" if into == "preferences" else "knowledge", own
-        )
+        handbook = _add_entries(handbook, into, own)
     return handbook
 
 
@@ -216,17 +212,12 @@ def _add_entries(
             )
         elif not any(
             normalize_claim(each.text) == key and each.by != "sessions"
-            for name in ENTRY_LISTS
-            for each in group.entries(name)
+            for each in group.all_entries
         ):
-            kept = {
-                name: tuple(
-                    each for each in group.entries(name) if normalize_claim(each.text) != key
-                )
-                for name in ENTRY_LISTS
-            }
-            kept[into] = (own, *kept[into])
-            handbook = _replace_group(handbook, replace(group, raw="", **kept))
+            others = _without_claim(group, key)
+            handbook = _replace_group(
+                handbook, replace(others, **{into: (own, *others.entries(into))})
+            )
     return handbook
 
 
@@ -234,18 +225,18 @@ def _remove_entries(handbook: Handbook, removed: Iterable[tuple[str, tuple[str, 
     for applies, key in removed:
         group = handbook.find_group(applies)
         if group is not None and any(
-            normalize_claim(each.text) == key
-            for name in ENTRY_LISTS
-            for each in group.entries(name)
+            normalize_claim(each.text) == key for each in group.all_entries
         ):
-            kept = {
-                name: tuple(
-                    each for each in group.entries(name) if normalize_claim(each.text) != key
-                )
-                for name in ENTRY_LISTS
-            }
-            handbook = _replace_group(handbook, replace(group, raw="", **kept))
+            handbook = _replace_group(handbook, _without_claim(group, key))
     return handbook
+
+
+def _without_claim(group: HandbookGroup, key: tuple[str, ...]) -> HandbookGroup:
+    lists = {
+        name: tuple(each for each in group.entries(name) if normalize_claim(each.text) != key)
+        for name in ENTRY_LISTS
+    }
+    return replace(group, raw="", **lists)
 
 
 def _replace_group(handbook: Handbook, group: HandbookGroup) -> Handbook:

@@ -113,6 +113,11 @@ class HandbookGroup(Struct, frozen=True, kw_only=True):
         return found
 
     @property
+    def all_entries(self) -> tuple[HandbookEntry, ...]:
+        """The entries of its three lists."""
+        return (*self.preferences, *self.knowledge, *self.failures)
+
+    @property
     def threads(self) -> frozenset[str]:
         """The sessions that it rests on."""
         return frozenset(source.thread for work in self.works for source in work.sources)
@@ -120,14 +125,7 @@ class HandbookGroup(Struct, frozen=True, kw_only=True):
     @property
     def is_empty(self) -> bool:
         """Whether it says nothing."""
-        return not (
-            self.works
-            or self.preferences
-            or self.knowledge
-            or self.failures
-            or self.head
-            or self.other
-        )
+        return not (self.works or self.all_entries or self.head or self.other)
 
 
 class Handbook(Struct, frozen=True, kw_only=True):

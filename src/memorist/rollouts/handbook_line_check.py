@@ -18,7 +18,7 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.word_stems import stem_word
 from memorist.rollouts.hand_edits import HandbookAndSummary
-from memorist.rollouts.handbook import ENTRY_LISTS, render_handbook
+from memorist.rollouts.handbook import render_handbook
 from memorist.rollouts.summary_composition import render_memory_summary
 from memorist.safety.permission_claims import (
     claims_permission,
@@ -119,8 +119,7 @@ class ModelWrittenLineReview:
         self._claims = [
             (entry.text, extract_content_stems(entry.text))
             for group in draft.handbook.groups
-            for name in ENTRY_LISTS
-            for entry in group.entries(name)
+            for entry in group.all_entries
         ]
         self.dropped = dropped
         """Is told what may not stand."""

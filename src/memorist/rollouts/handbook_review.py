@@ -243,16 +243,10 @@ class _HandbookReview:
             if title and title not in groups:
                 groups[title] = self._group(drafted[title], group)
         claims = sum(
-            entry.by == "sessions"
-            for group in self._draft.groups
-            for name in ENTRY_LISTS
-            for entry in group.entries(name)
+            entry.by == "sessions" for group in self._draft.groups for entry in group.all_entries
         )
         self.restored += sum(
-            len(group.entries(name))
-            for title, group in drafted.items()
-            if title not in groups
-            for name in ENTRY_LISTS
+            len(group.all_entries) for title, group in drafted.items() if title not in groups
         )
         if self.restored > max(_FEW_CLAIMS, MAX_LOSS_SHARE * claims) or (
             self.restored == claims > 1
@@ -335,7 +329,7 @@ class _HandbookReview:
     def _claims(
         self, draft: HandbookGroup, reworded: HandbookGroup, name: EntryList
     ) -> Sequence[HandbookEntry]:
-        everything = [entry for each in ENTRY_LISTS for entry in draft.entries(each)]
+        everything = draft.all_entries
         by_key = {normalize_claim(entry.text): entry for entry in everything}
         found: dict[tuple[str, ...], HandbookEntry] = {}
         for entry in reworded.entries(name):

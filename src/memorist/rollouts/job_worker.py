@@ -301,61 +301,34 @@ async def _run_job(
 ) -> JobFinished:
     """Run a claimed job. With `put_off`, a spent budget does not count as an attempt."""
     start = dependencies.clock.monotonic()
+
+    def report(outcome: JobOutcome, reason: str = "") -> JobFinished:
+        seconds = dependencies.clock.monotonic() - start
+        done = JobFinished(
+            kind=claim.kind, key=claim.key, outcome=outcome, seconds=seconds, reason=reason
+        )
+        dependencies.on_event(done)
+        return done
+
     try:
         task = await _run_with_heartbeat(dependencies, claim, job())
         error = task.exception() if task else None
     except asyncio.CancelledError:
         release_job(dependencies.state, claim)
-        _report_finished(dependencies, claim, start, "released", "the worker was stopped")
+        report("released", "the worker was stopped")
         raise
     if task is None:
-        return _report_finished(
-            dependencies,
-            claim,
-            start,
-            "lost",
-            "its lease ran out, and another worker has taken it over",
-        )
+        return report("lost", "its lease ran out, and another worker has taken it over")
     if error is None:
-        return _report_finished(dependencies, claim, start, task.result(), "")
+        return report(task.result())
     if put_off and isinstance(error, BudgetSpent):
-        return _report_finished(
-            dependencies,
-            claim,
-            start,
-            "released"
-            if postpone_job(dependencies.state, claim, str(error), dependencies.terms)
-            else "lost",
-            str(error),
-        )
+        postponed = postpone_job(dependencies.state, claim, str(error), dependencies.terms)
+        return report("released" if postponed else "lost", str(error))
     # A stage is handed in: whatever is wrong with it must not take the worker and its other jobs
     # down, and is on record with its name.
     reason = str(error) if isinstance(error, MemoristError) else f"{type(error).__name__}: {error}"
-    return _report_finished(
-        dependencies,
-        claim,
-        start,
-        "failed" if fail_job(dependencies.state, claim, reason, dependencies.terms) else "lost",
-        reason,
-    )
-
-
-def _report_finished(
-    dependencies: WorkerDependencies,
-    claim: JobClaim,
-    start: float,
-    outcome: JobOutcome,
-    reason: str,
-) -> JobFinished:
-    done = JobFinished(
-        kind=claim.kind,
-        key=claim.key,
-        outcome=outcome,
-        seconds=dependencies.clock.monotonic() - start,
-        reason=reason,
-    )
-    dependencies.on_event(done)
-    return done
+    failed = fail_job(dependencies.state, claim, reason, dependencies.terms)
+    return report("failed" if failed else "lost", reason)
 
 
 async def _run_with_heartbeat(

@@ -9,7 +9,7 @@ and in brackets before each entry its proof, day and evidence.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Literal, get_args
 
 from msgspec import Struct
@@ -127,18 +127,25 @@ _OUTCOME_WORDS: dict[str, TaskOutcome] = {
 }  # fmt: skip
 
 
-def normalize_raw_memory(raw: RawMemory) -> RawMemory:
+def normalize_raw_memory(
+    raw: RawMemory,
+    clean: Callable[[str], str] = str,
+    may_stand: Callable[[MemoryBullet], bool] = lambda _: True,
+) -> RawMemory:
     """Normalize to what the text form can hold: one line per entry, no control characters, nothing
-    empty, limits applied.
+    empty, limits applied. `clean` is applied to each text first; a bullet that `may_stand` refuses
+    is dropped.
     """
     return RawMemory(
-        description=to_one_line(raw.description),
-        task_group=to_one_line(raw.task_group),
+        description=to_one_line(clean(raw.description)),
+        task_group=to_one_line(clean(raw.task_group)),
         outcome=raw.outcome,
-        cwd=to_one_line(raw.cwd) or UNKNOWN_FOLDER,
-        keywords=_tidy_keywords(raw.keywords),
+        cwd=to_one_line(clean(raw.cwd)) or UNKNOWN_FOLDER,
+        keywords=_tidy_keywords(map(clean, raw.keywords)),
         tasks=tuple(
-            task for each in raw.tasks[:MAX_TASKS] if (task := _tidy_task(each)) is not None
+            task
+            for each in raw.tasks[:MAX_TASKS]
+            if (task := _tidy_task(each, clean, may_stand)) is not None
         ),
     )
 
@@ -154,28 +161,32 @@ def _tidy_keywords(words: Iterable[str]) -> tuple[str, ...]:
     return tuple(found)[:MAX_KEYWORDS]
 
 
-def _tidy_task(task: RawMemoryTask) -> RawMemoryTask | None:
+def _tidy_task(
+    task: RawMemoryTask, clean: Callable[[str], str], may_stand: Callable[[MemoryBullet], bool]
+) -> RawMemoryTask | None:
     lists = {
         field: tuple(
-            bullet for each in getattr(task, field) if (bullet := _tidy_bullet(each)) is not None
+            bullet
+            for each in getattr(task, field)
+            if (bullet := _tidy_bullet(each, clean)) is not None and may_stand(bullet)
         )[:MAX_ENTRIES]
         for field in SECTION_TITLES
     }
-    name = to_one_line(task.name)
+    name = to_one_line(clean(task.name))
     if not name and not any(lists.values()):
         return None
     tidied = replace(
         task,
         name=name,
-        group=to_one_line(task.group),
-        cwd=to_one_line(task.cwd) or UNKNOWN_FOLDER,
-        keywords=_tidy_keywords(task.keywords),
+        group=to_one_line(clean(task.group)),
+        cwd=to_one_line(clean(task.cwd)) or UNKNOWN_FOLDER,
+        keywords=_tidy_keywords(map(clean, task.keywords)),
     )
     return replace(tidied, **lists)
 
 
-def _tidy_bullet(bullet: MemoryBullet) -> MemoryBullet | None:
-    text = to_one_line(bullet.text, MAX_ENTRY_CHARACTERS)
+def _tidy_bullet(bullet: MemoryBullet, clean: Callable[[str], str]) -> MemoryBullet | None:
+    text = to_one_line(clean(bullet.text), MAX_ENTRY_CHARACTERS)
     if not text:
         return None
     date = bullet.date if _DAY.fullmatch(bullet.date) and bullet.date.isascii() else ""

@@ -4,12 +4,9 @@ one keeps. Pure.
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
 from memorist.core.text_analysis import to_one_line
 from memorist.rollouts.raw_memory import (
     MAX_ENTRY_CHARACTERS,
-    SECTION_TITLES,
     MemoryBullet,
     RawMemory,
     normalize_raw_memory,
@@ -23,37 +20,7 @@ def clean_raw_memory(memory: RawMemory) -> RawMemory:
     """Return the memory without secrets and scaffold, and without entries in which tools or agents
     try to give orders (SF-1 to SF-3).
     """
-    tasks = []
-    for task in memory.tasks:
-        lists = {
-            field: tuple(
-                bullet
-                for each in getattr(task, field)
-                if (bullet := _clean_bullet(each)) is not None
-            )
-            for field in SECTION_TITLES
-        }
-        words = tuple(map(clean_raw_memory_line, task.keywords))
-        tasks.append(
-            replace(
-                task,
-                name=clean_raw_memory_line(task.name),
-                group=clean_raw_memory_line(task.group),
-                cwd=clean_raw_memory_line(task.cwd),
-                keywords=words,
-                **lists,
-            )
-        )
-    return normalize_raw_memory(
-        replace(
-            memory,
-            description=clean_raw_memory_line(memory.description),
-            task_group=clean_raw_memory_line(memory.task_group),
-            cwd=clean_raw_memory_line(memory.cwd),
-            keywords=tuple(map(clean_raw_memory_line, memory.keywords)),
-            tasks=tuple(tasks),
-        )
-    )
+    return normalize_raw_memory(memory, clean_raw_memory_line, _may_stand)
 
 
 def clean_raw_memory_line(text: str) -> str:
@@ -61,8 +28,5 @@ def clean_raw_memory_line(text: str) -> str:
     return redact(neutralize_markup(to_one_line(text, 2 * MAX_ENTRY_CHARACTERS))).text
 
 
-def _clean_bullet(bullet: MemoryBullet) -> MemoryBullet | None:
-    text = clean_raw_memory_line(bullet.text)
-    if bullet.proof != "said" and find_injection_rules(text):
-        return None
-    return replace(bullet, text=text)
+def _may_stand(bullet: MemoryBullet) -> bool:
+    return bullet.proof == "said" or not find_injection_rules(bullet.text)

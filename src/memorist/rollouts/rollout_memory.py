@@ -59,10 +59,9 @@ def render_rollout_memory(runtime: Runtime, project: str) -> str:
         load_prompt("rollouts/lookup"),
         load_prompt("rollouts/lean"),
     )
-    found = render_rollout_memory_view(
+    return render_rollout_memory_view(
         files.get(SUMMARY_FILE, b"").decode("utf-8", "replace"), find_notes(files), view, texts
     )
-    return "" if found is None else found.text
 
 
 class RolloutMemoryExtension(SessionExtension):

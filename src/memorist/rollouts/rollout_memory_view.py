@@ -43,20 +43,6 @@ class RolloutMemoryPrompts(Struct, frozen=True):
     """`rollouts/lean`: the same in the lean form."""
 
 
-class RolloutMemoryView(Struct, frozen=True, kw_only=True):
-    """The text for a session, and what it holds."""
-
-    text: str
-    tokens: int
-    """Estimated tokens of the summary in it."""
-    entries: int
-    """Preferences, tips and topics in it."""
-    left_out: int
-    """Entries of this project left out for lack of space."""
-    withheld: int
-    """Entries that read like orders planted for an agent."""
-
-
 class RolloutMemoryViewOptions(Struct, frozen=True, kw_only=True):
     """For which session it is rendered, and how much."""
 
@@ -73,8 +59,8 @@ def render_rollout_memory_view(
     notes: Sequence[UserNote],
     view: RolloutMemoryViewOptions,
     texts: RolloutMemoryPrompts,
-) -> RolloutMemoryView | None:
-    """Render what a session is shown; None if there is nothing for it.
+) -> str:
+    """Render what a session is shown; empty if there is nothing for it.
 
     `summary` is the text of `memory_summary.md`, empty if there is none. Notes that are not merged
     yet come first.
@@ -86,16 +72,11 @@ def render_rollout_memory_view(
     )
     applicable = _with_notes(_applicable_entries(whole, view.location), notes, view.location)
     fit = _drop_planted_orders(applicable)
-    withheld = (
-        _count_shown(applicable)
-        - _count_shown(fit)
-        + (bool(applicable.profile) and not fit.profile)
-    )
     small = _drop_long_entries(fit, view.tokens // _MAX_ENTRY_SHARE)
     small = replace(small, left_out=_count_shown(fit) - _count_shown(small))
     cut = drop_summary_entries_to_fit(small, view.tokens, _count_tokens)
     if not (_count_shown(cut) or cut.profile):
-        return None
+        return ""
     plain = _strip_empty_headings(render_memory_summary(cut))
     values = {
         "folder": view.folder,
@@ -104,13 +85,7 @@ def render_rollout_memory_view(
             texts.lean if view.lean else texts.lookup, {"folder": view.folder}, strict=True
         ).strip(),
     }
-    return RolloutMemoryView(
-        text=render_template(texts.shown, values, strict=True).strip(),
-        tokens=estimate_text_tokens(plain),
-        entries=_count_shown(cut),
-        left_out=cut.left_out,
-        withheld=withheld,
-    )
+    return render_template(texts.shown, values, strict=True).strip()
 
 
 def _count_tokens(text: str) -> int:

@@ -266,12 +266,7 @@ class _GroupUpdate:
             and not is_claim_removed_by_user(given.dropped, group.title, note.entry.text)
         ]
         self._notes = {entry.note: entry for entry in noted}
-        existing = {
-            entry.note
-            for name in ENTRY_LISTS
-            for entry in group.entries(name)
-            if entry.by == "note" and entry.note
-        }
+        existing = {entry.note for entry in group.all_entries if entry.by == "note" and entry.note}
         self.is_due = bool(self._stale or self._fresh or existing ^ self._notes.keys())
         self.counts: dict[str, int] = {}
 

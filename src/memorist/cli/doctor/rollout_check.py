@@ -71,7 +71,7 @@ def check_rollouts(context: DoctorContext) -> Iterator[CheckResult]:
         return
     remembered = restore_extracts_from_summaries(
         parse_extract_files(read_memory_folder(DiskFiles(), context.layout.rollouts).files)
-    ).rows
+    )
     if not remembered:
         return
     known = 0
