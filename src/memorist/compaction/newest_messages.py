@@ -18,6 +18,7 @@ from memorist.compaction.measured_conversation import MeasuredConversation
 from memorist.core.messages import (
     MISSING_OUTPUT,
     Block,
+    ContentPart,
     DocumentBlock,
     ImageBlock,
     Message,
@@ -25,6 +26,7 @@ from memorist.core.messages import (
     TextBlock,
     ToolResult,
     ToolUse,
+    change_content,
 )
 from memorist.core.token_count import (
     estimate_block_tokens,
@@ -250,7 +252,7 @@ def _mark_oldest_media(kept: Sequence[Message], over: int) -> tuple[Message, ...
     for message in kept:
         blocks: list[Block] = []
         for block in message.blocks:
-            marked = _mark_block(block, message.id) if left > 0 else block
+            marked = change_content(block, message.id, describe_media) if left > 0 else block
             left -= estimate_block_tokens(block) - estimate_block_tokens(marked)
             blocks.append(marked)
         whole = tuple(blocks)
@@ -321,26 +323,21 @@ def _list_texts(message: Message) -> list[str]:
 def _cut_message(message: Message, most: int) -> Message:
     if all(estimate_text_tokens(text) <= most for text in _list_texts(message)):
         return message
-    return replace(
-        message,
-        blocks=tuple(_cut_block(block, message.role, most, message.id) for block in message.blocks),
+
+    def cut(part: ContentPart, id: str) -> ContentPart:
+        return (
+            replace(part, text=_cut_text(part.text, most, id))
+            if isinstance(part, TextBlock)
+            else part
+        )
+
+    blocks = tuple(
+        block
+        if isinstance(block, TextBlock) and message.role != "user"
+        else change_content(block, message.id, cut)
+        for block in message.blocks
     )
-
-
-def _cut_block(block: Block, role: str, most: int, id: str) -> Block:
-    match block:
-        case TextBlock(text=text) if role == "user":
-            return replace(block, text=_cut_text(text, most, id))
-        case ToolResult(content=content):
-            parts = tuple(
-                replace(part, text=_cut_text(part.text, most, block.tool_use_id))
-                if isinstance(part, TextBlock)
-                else part
-                for part in content
-            )
-            return replace(block, content=parts)
-        case _:
-            return block
+    return replace(message, blocks=blocks)
 
 
 def _cut_text(text: str, most: int, id: str) -> str:
@@ -356,30 +353,16 @@ def _cut_text(text: str, most: int, id: str) -> str:
 
 def replace_media_by_marks(message: Message) -> Message:
     """The message with a mark in place of each picture and document."""
-    blocks = tuple(_mark_block(block, message.id) for block in message.blocks)
+    blocks = tuple(change_content(block, message.id, describe_media) for block in message.blocks)
     return message if blocks == message.blocks else replace(message, blocks=blocks, wire=None)
 
 
-def _mark_block(block: Block, id: str) -> Block:
-    match block:
-        case ToolResult(content=content):
-            return replace(
-                block,
-                content=tuple(
-                    describe_media(part, block.tool_use_id)
-                    if isinstance(part, ImageBlock | DocumentBlock)
-                    else part
-                    for part in content
-                ),
-            )
-        case ImageBlock() | DocumentBlock():
-            return describe_media(block, id)
-        case _:
-            return block
-
-
-def describe_media(part: ImageBlock | DocumentBlock, id: str) -> TextBlock:
-    """The mark in place of a picture or document: its size, and the id by which it is found."""
+def describe_media(part: ContentPart, id: str) -> ContentPart:
+    """The mark in place of a picture or document: its size, and the id by which it is found; any
+    other part as it is.
+    """
+    if not isinstance(part, ImageBlock | DocumentBlock):
+        return part
     what = "picture" if isinstance(part, ImageBlock) else "document"
     data = part.source.get("data") or part.source.get("url") or ""
     size = len(data) * 3 // 4 if isinstance(data, str) else 0

@@ -21,14 +21,14 @@ from memorist.compaction.oldest_rounds import drop_oldest_rounds
 from memorist.compaction.summary_parser import UnusableSummary, parse_summary
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import (
-    Block,
+    ContentPart,
     DocumentBlock,
     ImageBlock,
     JsonObject,
     Message,
     Origin,
     TextBlock,
-    ToolResult,
+    change_content,
 )
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.core.token_count import (
@@ -176,34 +176,18 @@ def build_summary_request(
 
 
 def _replace_media(message: Message) -> Message:
-    if not any(
-        isinstance(block, ImageBlock | DocumentBlock | ToolResult) for block in message.blocks
-    ):
-        return message
-    blocks = tuple(_replace_media_block(block) for block in message.blocks)
+    blocks = tuple(change_content(block, message.id, _name_media) for block in message.blocks)
     return message if blocks == message.blocks else replace(message, blocks=blocks)
 
 
-def _replace_media_block(block: Block) -> Block:
-    match block:
+def _name_media(part: ContentPart, _: str) -> ContentPart:
+    match part:
         case ImageBlock():
             return TextBlock(IMAGE_PLACEHOLDER)
         case DocumentBlock():
             return TextBlock(DOCUMENT_PLACEHOLDER)
-        case ToolResult(content=content) if any(
-            isinstance(part, ImageBlock | DocumentBlock) for part in content
-        ):
-            parts = tuple(
-                TextBlock(IMAGE_PLACEHOLDER)
-                if isinstance(part, ImageBlock)
-                else TextBlock(DOCUMENT_PLACEHOLDER)
-                if isinstance(part, DocumentBlock)
-                else part
-                for part in content
-            )
-            return replace(block, content=parts)
         case _:
-            return block
+            return part
 
 
 async def request_summary(

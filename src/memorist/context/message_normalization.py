@@ -22,8 +22,7 @@ from msgspec.structs import replace
 from memorist.core.messages import (
     MISSING_OUTPUT,
     Block,
-    DocumentBlock,
-    ImageBlock,
+    ContentPart,
     JsonObject,
     Message,
     Origin,
@@ -59,8 +58,6 @@ OWN_FORMATS = {
     "openai_chat": ("openai_chat",),
 }
 """For each wire format, the message formats whose blocks it takes unchanged."""
-
-ContentPart = TextBlock | ImageBlock | DocumentBlock | UnknownBlock
 
 
 class NormalizationRules(Struct, frozen=True, kw_only=True):

@@ -12,10 +12,12 @@ order of magnitude faster, which lets a replay read a transcript at disk speed
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 Role = Literal["user", "assistant", "system", "developer", "tool"]
 """The role on the wire. `tool` is the role of tool results in Chat Completions."""
@@ -158,6 +160,9 @@ class UnknownBlock(Struct, frozen=True, tag="unknown"):
     raw: JsonObject
 
 
+ContentPart = TextBlock | ImageBlock | DocumentBlock | UnknownBlock
+"""What a tool result is made of."""
+
 MISSING_OUTPUT = "No output: the call was interrupted."
 """Text of a result that never came. Constant, so that retries hit the cached prefix."""
 
@@ -166,7 +171,7 @@ class ToolResult(Struct, frozen=True, tag="tool_result"):
     """A tool result. `plain` says that the wire carried one string, not a list of parts."""
 
     tool_use_id: str
-    content: tuple[TextBlock | ImageBlock | DocumentBlock | UnknownBlock, ...]
+    content: tuple[ContentPart, ...]
     is_error: bool = False
     plain: bool = True
     extra: JsonObject | None = None
@@ -189,6 +194,22 @@ Block = (
     | DocumentBlock
     | UnknownBlock
 )
+
+
+def change_content(
+    block: Block, id: str, change: Callable[[ContentPart, str], ContentPart]
+) -> Block:
+    """The block with its text, picture or document changed, or each of those in a tool's result.
+    `change` is given each part and the id by which it is found again: that of the call, or `id`.
+    """
+    match block:
+        case ToolResult(tool_use_id=call):
+            content = tuple(change(part, call) for part in block.content)
+            return block if content == block.content else replace(block, content=content)
+        case TextBlock() | ImageBlock() | DocumentBlock() | UnknownBlock():
+            return change(block, id)
+        case _:
+            return block
 
 
 class WireInfo(Struct, frozen=True):

@@ -13,6 +13,7 @@ from typing import Any
 
 from memorist.core.messages import (
     Block,
+    ContentPart,
     DocumentBlock,
     ImageBlock,
     JsonObject,
@@ -56,8 +57,6 @@ from memorist.ports import Reply
 
 # Content blocks of Anthropic Messages, both ways.
 
-
-Part = TextBlock | ImageBlock | DocumentBlock | UnknownBlock
 
 _TEXT = frozenset({"type", "text"})
 _THINKING = frozenset({"type", "thinking", "signature"})
@@ -146,13 +145,9 @@ def _read_tool_result(raw: JsonObject) -> ToolResult | None:
     return ToolResult(call, (), is_error, plain=True, extra=extra)
 
 
-def _read_part(raw: object) -> Part:
+def _read_part(raw: object) -> ContentPart:
     block = read_block(raw)
-    return (
-        block
-        if isinstance(block, TextBlock | ImageBlock | DocumentBlock | UnknownBlock)
-        else build_unknown_block(raw)
-    )
+    return block if isinstance(block, ContentPart) else build_unknown_block(raw)
 
 
 def _read_image(raw: JsonObject) -> ImageBlock | None:
@@ -217,7 +212,7 @@ def _base_fields(
     return base
 
 
-def _write_result(block: ToolResult, write: Callable[[Part], object]) -> JsonObject:
+def _write_result(block: ToolResult, write: Callable[[ContentPart], object]) -> JsonObject:
     base: JsonObject = {"type": "tool_result", "tool_use_id": block.tool_use_id}
     if (
         block.plain
@@ -263,11 +258,11 @@ def _translate(block: Block) -> JsonObject | None:
             return _translate_part(block)
 
 
-def _strip_extras(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+def _strip_extras(parts: tuple[ContentPart, ...]) -> tuple[ContentPart, ...]:
     return tuple(TextBlock(part.text) if isinstance(part, TextBlock) else part for part in parts)
 
 
-def _translate_part(part: Part) -> JsonObject | None:
+def _translate_part(part: ContentPart) -> JsonObject | None:
     match part:
         case TextBlock():
             return _text_block(part.text)

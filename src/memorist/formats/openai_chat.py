@@ -15,6 +15,7 @@ from msgspec import structs
 
 from memorist.core.messages import (
     Block,
+    ContentPart,
     DecodedRequest,
     DocumentBlock,
     ImageBlock,
@@ -63,7 +64,6 @@ from memorist.ports import Reply
 
 FORMAT = "openai_chat"
 
-Part = TextBlock | ImageBlock | DocumentBlock | UnknownBlock
 
 REASONING_KEYS = ("reasoning_content", "reasoning")
 REFUSAL_TYPE = "message_refusal"
@@ -94,7 +94,7 @@ def read_message(item: object, name: str) -> Message:
     return build_unknown_message(FORMAT, item, name)
 
 
-def _read_content(item: JsonObject) -> tuple[tuple[Part, ...], tuple[str, bool]] | None:
+def _read_content(item: JsonObject) -> tuple[tuple[ContentPart, ...], tuple[str, bool]] | None:
     """The blocks, and how the content was given (a key of `_WIRES`); None when it is of another
     type.
     """
@@ -225,7 +225,7 @@ _READERS: dict[str, Callable[[JsonObject, str], Message | None]] = {
 }
 
 
-def read_content_part(raw: object) -> Part:
+def read_content_part(raw: object) -> ContentPart:
     """Read one content part. Never raises. Media keep the whole part as their source."""
     if not isinstance(raw, dict):
         return build_unknown_block(raw)
@@ -288,8 +288,7 @@ def write_message(message: Message) -> object:
     content = [
         block
         for block in message.blocks
-        if isinstance(block, TextBlock | ImageBlock | DocumentBlock | UnknownBlock)
-        and not _is_refusal(block)
+        if isinstance(block, ContentPart) and not _is_refusal(block)
     ]
     if content or wire.kind == "message":
         written["content"] = write_content(content, plain=wire.plain)
@@ -314,7 +313,7 @@ def _is_refusal(block: Block) -> bool:
     )
 
 
-def write_content(content: list[Part], *, plain: bool) -> object:
+def write_content(content: list[ContentPart], *, plain: bool) -> object:
     """A string if it was one and still can be, otherwise parts."""
     first = content[0] if len(content) == 1 else None
     if plain and isinstance(first, TextBlock) and first.extra is None:
@@ -322,7 +321,7 @@ def write_content(content: list[Part], *, plain: bool) -> object:
     return [write_part(part) for part in content]
 
 
-def write_part(part: Part) -> object:
+def write_part(part: ContentPart) -> object:
     """Write a part of this format as it was read."""
     match part:
         case TextBlock():

@@ -9,6 +9,7 @@ from msgspec import structs
 
 from memorist.core.messages import (
     Block,
+    ContentPart,
     DecodedRequest,
     DocumentBlock,
     ImageBlock,
@@ -55,8 +56,6 @@ from memorist.ports import Reply
 # formats as parts.
 
 
-Part = TextBlock | ImageBlock | DocumentBlock | UnknownBlock
-
 TEXT_KEYS = {"input_text": "text", "output_text": "text", "text": "text", "refusal": "refusal"}
 """Part types that are text, and the key that holds it."""
 
@@ -76,7 +75,7 @@ def read_content(content: str | list[Any], role: Role) -> tuple[Block, ...]:
     return tuple([read_content_part(part, usual) for part in content])
 
 
-def read_content_part(raw: object, usual: str) -> Part:
+def read_content_part(raw: object, usual: str) -> ContentPart:
     """Read one part. Never raises: an unexpected shape becomes an `UnknownBlock`. Media keep the
     whole part as their source.
     """
@@ -112,14 +111,10 @@ def write_content(blocks: tuple[Block, ...], role: Role, *, plain: bool) -> obje
     if plain and len(blocks) == 1 and isinstance(blocks[0], TextBlock) and blocks[0].extra is None:
         return blocks[0].text
     usual = default_text_type(role)
-    return [
-        write_part(block, usual)
-        for block in blocks
-        if isinstance(block, TextBlock | ImageBlock | DocumentBlock | UnknownBlock)
-    ]
+    return [write_part(block, usual) for block in blocks if isinstance(block, ContentPart)]
 
 
-def write_part(part: Part, usual: str) -> object:
+def write_part(part: ContentPart, usual: str) -> object:
     """Write a part of this format as it was read."""
     match part:
         case TextBlock():
