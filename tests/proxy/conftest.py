@@ -194,9 +194,13 @@ def proxied(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Iterator[Proxie
 
 
 @contextmanager
-def raw_provider(answer: Callable[[Any], None], bodies: list[bytes] | None = None) -> Iterator[str]:
+def raw_provider(
+    answer: Callable[[Any], None],
+    bodies: list[bytes] | None = None,
+    heads: list[bytes] | None = None,
+) -> Iterator[str]:
     """A provider that does with each connection's socket what it is told to, after it has read a
-    request, whose body goes to `bodies`.
+    request, whose head goes to `heads` and whose body to `bodies`.
     """
     import socket
 
@@ -212,6 +216,8 @@ def raw_provider(answer: Callable[[Any], None], bodies: list[bytes] | None = Non
             length = int(head.lower().partition(b"content-length:")[2].partition(b"\r")[0] or 0)
             while len(body) < length:
                 body += connection.recv(65_536)
+            if heads is not None:
+                heads.append(head)
             if bodies is not None:
                 bodies.append(body)
             answer(connection)

@@ -63,6 +63,32 @@ PAGE = (
 
 
 @pytest.mark.covers("IN-3")
+@pytest.mark.parametrize("variable", ["HTTP_PROXY", "ALL_PROXY"])
+def test_a_provider_is_reached_through_the_proxy_of_the_environment(
+    proxied: Proxied, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    """Where a company lets nothing else out; what runs on this machine is reached directly."""
+    heads: list[bytes] = []
+    answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}"
+    for name in ("HTTP_PROXY", "ALL_PROXY", "NO_PROXY", "HTTPS_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    with raw_provider(lambda it: it.sendall(answer), heads=heads) as company:
+        monkeypatch.setenv(variable, company)
+        away = proxied({"anthropic": "http://models.example/base"})
+        assert away.ask("/v1/messages", HELLO).status == 200
+        monkeypatch.setenv("NO_PROXY", "models.example")
+        assert away.ask("/v1/messages", HELLO).status == 502
+    assert heads[0].startswith(b"POST http://models.example/base/v1/messages HTTP/1.1")
+    assert len(heads) == 1
+
+    with raw_provider(lambda it: it.sendall(answer), heads=heads) as near:
+        monkeypatch.setenv(variable, "http://127.0.0.1:9")
+        assert proxied(near).ask("/v1/messages", HELLO).status == 200
+    assert heads[1].startswith(b"POST /v1/messages HTTP/1.1")
+
+
+@pytest.mark.covers("IN-3")
 @pytest.mark.parametrize(
     ("status", "kind"),
     [

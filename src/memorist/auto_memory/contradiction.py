@@ -423,9 +423,9 @@ class RelatedStatementSearch:
     def __init__(self, memories: Collection[MemoryHeader]) -> None:
         self._sayings: dict[int, _Saying] = {}
         """What each memory says, by its header's identity."""
-        self._placed: list[_Saying] = []
+        self._indexed: list[_Saying] = []
         """Those whose words are noted; some are no more."""
-        self._places: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
+        self._positions: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
         """Where in that list each word stands, with its punctuation."""
         self._words = ""
         """All these words, each in a line of its own."""
@@ -441,15 +441,15 @@ class RelatedStatementSearch:
         }
         self._related.clear()
         newest = [each for id, each in self._sayings.items() if id not in known]
-        placed = len(self._placed) + len(newest)
-        if placed > (1 + MAX_REMOVED_SHARE) * len(self._sayings):
-            self._placed, newest = [], [*self._sayings.values()]
-            self._places.clear()
-        for at, each in enumerate(newest, start=len(self._placed)):
+        indexed = len(self._indexed) + len(newest)
+        if indexed > (1 + MAX_REMOVED_SHARE) * len(self._sayings):
+            self._indexed, newest = [], [*self._sayings.values()]
+            self._positions.clear()
+        for at, each in enumerate(newest, start=len(self._indexed)):
             for word in each.folded.split():
-                self._places[word].append(at)
-        self._placed += newest
-        self._words = "\n".join(["", *self._places, ""])
+                self._positions[word].append(at)
+        self._indexed += newest
+        self._words = "\n".join(["", *self._positions, ""])
 
     def find_related(self, said: str) -> tuple[str, ...]:
         """Paths of the memories that say the same as a statement or speak against it, as far as
@@ -512,7 +512,7 @@ class RelatedStatementSearch:
         return {
             found
             for at in near
-            if id((found := self._placed[at]).header) in self._sayings
+            if id((found := self._indexed[at]).header) in self._sayings
             and holds_mark_from_every_group(found.folded, marks[1:])
         }
 
@@ -520,7 +520,7 @@ class RelatedStatementSearch:
         """Where the memories are that hold one of these, or a word that begins with one."""
         return set().union(
             *(
-                self._places[word]
+                self._positions[word]
                 for mark in group
                 if mark
                 for word in self._list_words(mark)

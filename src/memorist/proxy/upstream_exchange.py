@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator, Mapping
 from types import SimpleNamespace
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 from aiohttp import web
@@ -54,6 +55,22 @@ class _ConnectionUse:
 async def _on_connection_reused(session: object, use: SimpleNamespace, params: object) -> None:
     del session, params
     use.trace_request_ctx.is_reused = True
+
+
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+def find_outgoing_proxy(url: str) -> str | None:
+    """The HTTP proxy that the environment names for an address (`HTTPS_PROXY`, `ALL_PROXY`, but for
+    `NO_PROXY`); None for this machine, which no such proxy reaches, and for SOCKS.
+    """
+    address = URL(url, encoded=True)
+    host = address.host or ""
+    if host in _LOOPBACK or proxy_bypass(host):
+        return None
+    known = getproxies()
+    candidates = (known.get(address.scheme), known.get("all"))
+    return next((each for each in candidates if each and each.startswith("http")), None)
 
 
 class UpstreamConnectionPool:
@@ -107,6 +124,7 @@ class UpstreamConnectionPool:
                 headers=sized,
                 data=data,
                 allow_redirects=False,
+                proxy=find_outgoing_proxy(url),
                 trace_request_ctx=use,
             )
         except TimeoutError as error:

@@ -131,6 +131,7 @@ def memory_list_command(as_json: bool) -> None:
             "description": head.description,
             "age_days": head.age_days(now),
             "trust": head.trust,
+            "status": head.status,
             "also_in": elsewhere.get(prefix + head.path, ClientCounterparts()).also_in,
             "conflicts": elsewhere.get(prefix + head.path, ClientCounterparts()).conflicts,
         }
@@ -140,10 +141,9 @@ def memory_list_command(as_json: bool) -> None:
         output.print_json({"memories": rows})
         return
     for row in rows:
-        click.echo(
-            f"{row['path']}  [{row['kind'] or '-'}, {row['trust']}, {row['age_days']} d]  "
-            f"{row['description']}"
-        )
+        marks = [row["kind"] or "-", row["trust"], f"{row['age_days']} d"]
+        marks += ["muted"] if row["status"] == "muted" else []
+        click.echo(f"{row['path']}  [{', '.join(marks)}]  {row['description']}")
         for remark in elsewhere.get(row["path"], ClientCounterparts()).remarks:
             click.echo(f"  {remark}")
     if not rows:
