@@ -75,6 +75,7 @@ def test_add_list_show_search_and_forget(shell: Shell) -> None:
         "description": "Use pnpm, never npm, in this repository",
         "age_days": 0,
         "trust": "reviewed",
+        "status": "active",
         "also_in": [],
         "conflicts": [],
     }
