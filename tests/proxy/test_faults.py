@@ -89,6 +89,23 @@ def test_a_provider_is_reached_through_the_proxy_of_the_environment(
 
 
 @pytest.mark.covers("IN-3")
+def test_a_provider_behind_tls_is_reached_by_a_tunnel_or_not_at_all(
+    proxied: Proxied, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The proxy of the environment is asked for a tunnel; one that refuses it is told as such."""
+    heads: list[bytes] = []
+    refusal = b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+    for name in ("NO_PROXY", "no_proxy", "https_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with raw_provider(lambda it: it.sendall(refusal), heads=heads) as company:
+        monkeypatch.setenv("HTTPS_PROXY", company)
+        away = proxied({"anthropic": "https://models.example"})
+        assert away.ask("/v1/messages", HELLO).status == 502
+    assert heads[0].startswith(b"CONNECT models.example:443 HTTP/1.1")
+    assert b"x-api-key" not in heads[0].lower()
+
+
+@pytest.mark.covers("IN-3")
 @pytest.mark.parametrize(
     ("status", "kind"),
     [
