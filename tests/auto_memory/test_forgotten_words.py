@@ -49,3 +49,25 @@ def test_forgotten_words_are_read_once_for_each_state_of_the_history(
         )
         memory.write([change], ChangeReason(actor="user", what="forget"))
         assert words.list_words() == {"Always round half to even.", "Never push to main."}
+
+
+def test_a_change_is_read_once_for_all_sessions_of_a_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first prompt of another session reads no change that an earlier one has read, and after
+    a write only the new one.
+    """
+    with Memorist(home=tmp_path / "home") as engine:
+        memory = engine.memory(str(tmp_path / "shop"))
+        for text in ("Always round half to even.", "Never push to main."):
+            memory.add(text)
+        memory.forget(["always-round-half-to-even.md"])
+        counted = Mock(side_effect=FolderHistory.read_change)
+        monkeypatch.setattr(FolderHistory, "read_change", partialmethod(_call, counted))
+
+        for _ in range(3):
+            assert ForgottenWords(memory).list_words() == {"Always round half to even."}
+        assert counted.call_count == 3
+        memory.forget(["never-push-to-main.md"])
+        assert len(ForgottenWords(memory).list_words()) == 2
+        assert counted.call_count == 4

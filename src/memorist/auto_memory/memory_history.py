@@ -14,6 +14,7 @@ import shutil
 import weakref
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -33,6 +34,7 @@ from memorist.auto_memory.memory_changes import (
     render_commit_message,
 )
 from memorist.core.lazy import lazy_module
+from memorist.core.lru_cache import LruCache
 from memorist.errors import InputError, StoreError
 from memorist.store.database import move_damaged_database_aside
 from memorist.store.disk_files import (
@@ -70,6 +72,8 @@ __all__ = [
 BRANCH = cast("Ref", b"refs/heads/main")
 
 
+_MAX_KEPT_CHANGES = 500
+"""Changes of one folder that are kept in memory once they were read. Our choice."""
 _LOCK_ATTEMPTS = 10
 """Stale Git locks that one change removes; a killed writer leaves one."""
 
@@ -97,6 +101,10 @@ class FolderHistory:
         self._newest_files: tuple[ObjectID, dict[str, str]] | None = None
         """Files of the change that was read or recorded last."""
         self._trees = TreeEditor()
+        self._read_changes: LruCache[tuple[RecordedChange, str]] = LruCache(
+            max_size=_MAX_KEPT_CHANGES
+        )
+        """Changes that were read, by id, each with its parent's id."""
 
     def _open_repository(self) -> Repo | None:
         """Open the repository; None where there is none."""
@@ -159,6 +167,7 @@ class FolderHistory:
         """Close its files."""
         self._newest_files = None
         self._trees = TreeEditor()
+        self._read_changes.clear()
         self._repository = None
         self._release()
 
@@ -286,10 +295,15 @@ class FolderHistory:
 
     def iter_changes(self, path: str = "") -> Iterator[RecordedChange]:
         """Yield the changes, newest first; only those of one file where a path is given."""
-        for commit in self.walk_commits():
-            recorded = self.read_change(commit)
+        id = self.find_newest_id()
+        while id:
+            recorded, id = self._read_changes.get_or_create(id, partial(self._read_with_parent, id))
             if not path or path in recorded.paths:
                 yield recorded
+
+    def _read_with_parent(self, id: str) -> tuple[RecordedChange, str]:
+        commit = self._read_commit(id)
+        return self.read_change(commit), commit.parents[0].decode() if commit.parents else ""
 
     def log(self, path: str = "", limit: int | None = None) -> list[RecordedChange]:
         """List the changes as `iter_changes` does, at most `limit`."""

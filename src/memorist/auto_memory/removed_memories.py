@@ -82,13 +82,14 @@ def _list_forgotten_words(memory: AutoMemory) -> frozenset[str]:
     forgotten: set[str] = set()
     is_forgotten: dict[str, bool] = {}
     for change in islice(memory.folder.history.iter_changes(), _MAX_CHANGES):
-        paths = set(filter(is_memory_file, change.paths))
-        is_replaced = not paths.isdisjoint(present) or change.why.actor not in _DELIBERATE_ACTORS
-        for path in paths - present:
+        removed = [path for path in change.paths if path not in present and is_memory_file(path)]
+        is_kept = any(path in present for path in change.paths)
+        is_replaced = is_kept or change.why.actor not in _DELIBERATE_ACTORS
+        for path in removed:
             is_forgotten.setdefault(path, not is_replaced)
-        if not paths.isdisjoint(present):
+        if is_kept:
             kept.add(change.why.quote)
-        elif any(is_forgotten[path] for path in paths):
+        elif any(is_forgotten[path] for path in removed):
             forgotten.add(change.why.quote)
     return frozenset(words for words in forgotten - kept if len(words) >= _MIN_CHARS)
 
