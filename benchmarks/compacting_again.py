@@ -25,7 +25,7 @@ from benchmarks.report import BenchResult, BenchRow
 from memorist.compaction.compaction_prompts import load_compaction_prompts
 from memorist.compaction.compaction_result import CompactedHistory
 from memorist.compaction.extractive_summary import is_instruction_message, summarize_conversation
-from memorist.compaction.full_compaction import RewriteOptions, compact_with_summary
+from memorist.compaction.full_compaction import SummaryStrategyOptions, compact_with_summary
 from memorist.compaction.measured_conversation import (
     MeasuredConversation,
     get_typed_text,
@@ -35,9 +35,9 @@ from memorist.compaction.session_memory_compaction import SessionNotes, compact_
 from memorist.compaction.summary_parser import UnusableSummary
 from memorist.compaction.summary_review import (
     SummaryReview,
+    add_missing_extract_parts,
     check_summary_against_history,
-    compare_with_extract,
-    rewrite_with_missing_content,
+    pair_summary_with_extract,
 )
 from memorist.compaction.whole_conversation import merge_window_into_recording, strip_host_content
 from memorist.core.messages import Message, Origin
@@ -105,11 +105,11 @@ def _with_notes(
     )
     whole = merge_window_into_recording(record, window, is_whole=True)
     reviewed = (
-        compare_with_extract(notes.text, shown, limit=THRESHOLD, whole=whole, cwd=cwd)
+        pair_summary_with_extract(notes.text, shown, limit=THRESHOLD, whole=whole, cwd=cwd)
         if adds
         else SummaryReview(notes.text)
     )
-    made = rewrite_with_missing_content(
+    made = add_missing_extract_parts(
         reviewed,
         lambda _, addition: compact_with_notes(shown, notes, _options(addition)),
     )
@@ -131,7 +131,7 @@ def _with_summary(
     )
     if isinstance(reviewed, UnusableSummary):
         return _of_the_whole(window, record, cwd)
-    made = rewrite_with_missing_content(
+    made = add_missing_extract_parts(
         reviewed if adds else replace(reviewed, extract=""),
         lambda text, addition: compact_with_summary(shown, text, _options(addition)),
     )
@@ -147,8 +147,8 @@ def _write_notes(messages: Sequence[Message], cwd: str, tokens: int) -> dict[str
     return render_structural_notes(ledger, NotesBudget(total_tokens=tokens))
 
 
-def _options(addition: str) -> RewriteOptions:
-    return RewriteOptions(
+def _options(addition: str) -> SummaryStrategyOptions:
+    return SummaryStrategyOptions(
         texts=load_compaction_prompts(),
         settings=CompactionSettings(),
         limit=THRESHOLD,

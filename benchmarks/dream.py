@@ -25,7 +25,7 @@ from memorist.auto_memory.memory_file import (
 )
 from memorist.auto_memory.relative_dates import make_dates_absolute
 from memorist.core.text_analysis import encode_file_text
-from memorist.dream.dream import Dream
+from memorist.dream.dream import DreamExtension
 from memorist.dream.dream_journal import DreamReport
 from memorist.ports import Model, Request
 from memorist.runtime import Runtime, SessionContext
@@ -347,7 +347,7 @@ def read_memory_texts(memory: AutoMemory) -> dict[str, str]:
     return {head.path: memory.folder.read_topic(head.path).body for head in memory.headers()}
 
 
-def build_bench_dream(memory: AutoMemory, clock: FrozenClock, model: Model | None) -> Dream:
+def build_bench_dream(memory: AutoMemory, clock: FrozenClock, model: Model | None) -> DreamExtension:
     """The dreams of a folder that belongs to no session."""
     runtime = Runtime(
         settings=Settings(auto_memory=memory.settings, dream=SETTINGS),
@@ -355,7 +355,7 @@ def build_bench_dream(memory: AutoMemory, clock: FrozenClock, model: Model | Non
         files=DiskFiles(durable=False),
         model=model,
     )
-    return Dream(SessionContext(runtime=runtime), memory.layout, past_sessions=list)
+    return DreamExtension(SessionContext(runtime=runtime), memory.layout, past_sessions=list)
 
 
 def judge_cases(

@@ -29,9 +29,9 @@ from memorist.auto_memory.statements.conversation_score import (
     clamp_rule_score,
     list_conversation_features,
 )
+from memorist.auto_memory.statements.non_english_rule_score import score_non_english_rule
 from memorist.auto_memory.statements.sentence_weights import SentenceWeights
 from memorist.auto_memory.statements.user_prose import split_prose_sentences
-from memorist.auto_memory.statements.written_rule_score import score_written_rule
 
 LABELS = Path(__file__).parent / "labels"
 FOLDS = 5
@@ -96,7 +96,9 @@ def read_examples() -> list[Example]:
                 lasts,
                 number[language, lasts] % FOLDS,
                 frozenset(list_conversation_features(sentence, text)),
-                0.0 if language == "en" else clamp_rule_score(score_written_rule(sentence, text)),
+                0.0
+                if language == "en"
+                else clamp_rule_score(score_non_english_rule(sentence, text)),
             )
             for sentence in split_prose_sentences(text)
         ]

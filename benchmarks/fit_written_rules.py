@@ -1,4 +1,4 @@
-"""Fit the model of `statements.written_rule_score`: a logistic regression over its features.
+"""Fit the model of `statements.non_english_rule_score`: a logistic regression over its features.
 
     python -m benchmarks.fit_written_rules --labels L.jsonl... --rules R.jsonl... --tasks T.jsonl...
 
@@ -27,14 +27,14 @@ import numpy as np
 from msgspec import Struct
 
 from benchmarks.statement_weights import UNFIT, Vector, repository_of, write_sentence_weights
+from memorist.auto_memory.statements.non_english_rule_score import list_rule_features
 from memorist.auto_memory.statements.sentence_weights import SentenceWeights
 from memorist.auto_memory.statements.statement_filters import (
+    is_forbidden_in_memory,
     is_question,
     is_reported_speech,
-    is_unfit_for_memory,
 )
 from memorist.auto_memory.statements.user_prose import split_prose_sentences
-from memorist.auto_memory.statements.written_rule_score import list_rule_features
 
 PARTS = 4
 FALSE_SHARE = 0.05
@@ -114,7 +114,7 @@ def _example(owner: str, language: str, row: dict[str, Any], *, is_rule: bool = 
                 not (
                     is_question(each.masked)
                     or is_reported_speech(each.masked)
-                    or is_unfit_for_memory(each.masked)
+                    or is_forbidden_in_memory(each.masked)
                 ),
             )
             for each in split_prose_sentences(typed)

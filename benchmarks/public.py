@@ -31,7 +31,7 @@ from memorist.recall.calibration_texts import COHORT_MESSAGES
 from memorist.recall.lexical_score import SearchEntry
 from memorist.recall.memory_selection import (
     MemoryMatch,
-    is_searchable,
+    has_enough_search_words,
     list_relevant_paths,
 )
 from memorist.recall.ranker import Ranker
@@ -296,7 +296,7 @@ def _shown_beliefs(case: Json, beliefs: Sequence[Json], embedder: Embedder | Non
         )
         for each in mine
     ]
-    if not is_searchable(case["query"]):
+    if not has_enough_search_words(case["query"]):
         return set()
     with (
         tempfile.TemporaryDirectory() as place,

@@ -19,7 +19,7 @@ from benchmarks.datasets import all_sessions, claude_sessions, write_long_sessio
 from benchmarks.report import BenchResult, BenchRow
 from memorist.rollouts.raw_memory import parse_raw_memory
 from memorist.rollouts.session_evidence import UNKNOWN_WINDOW, convert_tokens_to_bytes
-from memorist.rollouts.session_scan import collect_evidence_rows, scan_transcript
+from memorist.rollouts.session_scan import collect_evidence_rows, read_task_log_and_turn_sizes
 from memorist.rollouts.session_sources import SourceFolder, find_rollouts
 from memorist.rollouts.structural_stage_one import StageOneResult, build_structural_result
 from memorist.store.rollout_rows import Rollout
@@ -77,7 +77,9 @@ def measure(data: Path) -> BenchResult:
 
 def stage(thread: Rollout) -> StageOneResult:
     """Stage one of a session by structure."""
-    return build_structural_result(scan_transcript(LineFile(Path(thread.path))).task_log, thread)
+    return build_structural_result(
+        read_task_log_and_turn_sizes(LineFile(Path(thread.path))).task_log, thread
+    )
 
 
 def _seconds(threads: Sequence[Rollout]) -> float:
@@ -149,7 +151,7 @@ def _search(paths: Sequence[Path]) -> list[BenchRow]:
 
 def _alone(path: Path) -> None:
     began = time.process_time()
-    gone = scan_transcript(LineFile(path))
+    gone = read_task_log_and_turn_sizes(LineFile(path))
     thread = Rollout(
         id="huge", path=str(path), format="claude_code", size=1, modified_ns=1, updated=1
     )

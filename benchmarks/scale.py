@@ -36,7 +36,7 @@ from memorist.core.messages import JsonObject, Message, Origin, TextBlock
 from memorist.core.text_analysis import encode_file_text
 from memorist.engine.engine import Memorist
 from memorist.models.embedder import get_shared_embedder, is_embedder_installed
-from memorist.ports import WordVectors
+from memorist.ports import TextAndWordVectors
 from memorist.recall.lexical_score import SearchEntry
 from memorist.recall.memory_search import FolderSearch
 from memorist.recall.passages import Passage
@@ -77,11 +77,11 @@ class _RandomVectors:
             return self._model.embed(texts)
         return [self._draw() for _ in texts]
 
-    def embed_texts_and_words(self, texts: Sequence[str]) -> list[WordVectors]:
+    def embed_texts_and_words(self, texts: Sequence[str]) -> list[TextAndWordVectors]:
         if len(texts) == 1:
             return self._model.embed_texts_and_words(texts)
         return [
-            WordVectors(
+            TextAndWordVectors(
                 self._draw(),
                 ("word",) * WORDS,
                 b"".join(self._random.choices(self._words, k=WORDS)),

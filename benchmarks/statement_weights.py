@@ -29,8 +29,8 @@ from msgspec import Struct, structs
 
 from memorist.auto_memory.statements.sentence_weights import SentenceModel, SentenceWeights
 from memorist.auto_memory.statements.statement_filters import (
+    is_forbidden_in_memory,
     is_reported_speech,
-    is_unfit_for_memory,
 )
 from memorist.auto_memory.statements.unconfirmed_score import list_sentence_features
 from memorist.auto_memory.statements.user_prose import split_prose_sentences
@@ -136,7 +136,7 @@ def _label(repository: str, one: dict[str, Any], before: str) -> LabelledMessage
             LabelledSentence(
                 frozenset(list_sentence_features(each, typed, before)),
                 bool(span) and (each.text[:40] in span or span[:40] in each.text),
-                not (is_reported_speech(each.masked) or is_unfit_for_memory(each.masked)),
+                not (is_reported_speech(each.masked) or is_forbidden_in_memory(each.masked)),
             )
             for each in split_prose_sentences(typed)
         ),

@@ -23,7 +23,7 @@ EXCEPTIONS = {
     "uvicorn_server.BoundedHttpProtocol.connection_made": "as above",
     "uvicorn_server.BoundedHttpProtocol.data_received": "as above",
     "uvicorn_server.BoundedHttpProtocol.on_response_complete": "uvicorn calls it",
-    "store.receipt_rows.list_receipts": "the way back of what is written for each fork",
+    "store.receipt_rows.list_session_receipts": "the way back of what is written for each fork",
 }
 UNREAD_FIELDS = {
     "RankedEntry.dense": "a host that ranks its own texts reads it",

@@ -24,7 +24,7 @@ from memorist.settings import (
     ResolvedSettings,
     Settings,
     SettingsLayer,
-    environment_layer,
+    read_environment_layer,
     resolve_settings,
 )
 from memorist.store.home_layout import Layout
@@ -70,7 +70,7 @@ def load_settings(
     environment, or the default. Raises SettingsError for invalid TOML, an unknown key or a bad
     value.
     """
-    from_environment = environment_layer(environment)
+    from_environment = read_environment_layer(environment)
     from_caller = SettingsLayer("caller", dict(caller or {}))
     if home is not None:
         from_caller.values["home"] = str(home)

@@ -115,7 +115,7 @@ class Model(Protocol):
 
 
 @runtime_checkable
-class DiscoversWindow(Protocol):
+class ContextWindowSource(Protocol):
     """A model whose server can be asked for its window."""
 
     async def discover_window(self) -> int | None:
@@ -127,7 +127,7 @@ async def discover_window(model: Model) -> int:
     """The model's window in tokens, asked of its server where that can tell: before the first
     request is built, so that it is not refused for its length.
     """
-    if isinstance(model, DiscoversWindow):
+    if isinstance(model, ContextWindowSource):
         await model.discover_window()
     return model.window
 
@@ -147,7 +147,7 @@ class Embedder(Protocol):
         ...
 
 
-class WordVectors(Struct, frozen=True):
+class TextAndWordVectors(Struct, frozen=True):
     """The vectors of a text and of its words."""
 
     whole: bytes
@@ -162,7 +162,7 @@ class WordVectors(Struct, frozen=True):
 class WordEmbedder(Embedder, Protocol):
     """An embedder that tells the words of a text apart, each as it is meant there."""
 
-    def embed_texts_and_words(self, texts: Sequence[str]) -> list[WordVectors]:
+    def embed_texts_and_words(self, texts: Sequence[str]) -> list[TextAndWordVectors]:
         """The vectors of each text. Raises a `ModelError`."""
         ...
 

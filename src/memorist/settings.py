@@ -769,7 +769,7 @@ class ResolvedSettings(Struct, frozen=True):
     """Old spellings that were read, one sentence each."""
 
 
-def environment_layer(environment: Mapping[str, str]) -> SettingsLayer:
+def read_environment_layer(environment: Mapping[str, str]) -> SettingsLayer:
     """Read settings from environment variables; two underscores separate section and key.
 
     Raises SettingsError for a variable with the prefix that names no setting.

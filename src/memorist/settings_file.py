@@ -81,7 +81,7 @@ def remove_setting(text: str, name: str) -> str:
     return _checked(_put_line(text, section, key, ""), _without(_parse(text), name), name)
 
 
-def may_stand_in_project(name: str) -> bool:
+def is_allowed_in_project_file(name: str) -> bool:
     """Whether a project's own file may set it."""
     return name.split(".", maxsplit=1)[0] in PROJECT_SECTIONS
 

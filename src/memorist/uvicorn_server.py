@@ -32,7 +32,7 @@ megabytes take less, and a flood of bodies that never end keeps nobody out for l
 """
 
 
-class SingleLengthMiddleware:
+class RequestSmugglingGuard:
     """Refuses a request that gives its length twice, as `Content-Length` and by chunks. HTTP lets a
     server go by the chunks; a reverse proxy before it that goes by the length would see another
     request in the body (RFC 9112, 6.1).
@@ -60,7 +60,7 @@ class BoundedConfig(uvicorn.Config):
 
     def __init__(self, app: ASGIApp, *, lifespan: Literal["on", "off"]) -> None:
         super().__init__(
-            SingleLengthMiddleware(app),
+            RequestSmugglingGuard(app),
             http=BoundedHttpProtocol,
             ws="none",
             log_level="warning",

@@ -19,7 +19,7 @@ import pytest
 
 from memorist.adapters import conversation as module
 from memorist.adapters.conversation import HostConversation
-from memorist.adapters.engine_thread import EngineThread, open_engine_thread
+from memorist.adapters.engine_thread import EngineThread, attach_or_open_engine_thread
 from memorist.engine import disk_failure_pauses
 from memorist.engine.session import Session
 from memorist.errors import NothingToDo, SettingsError, UsageError
@@ -287,7 +287,7 @@ def test_a_forked_child_passes_through(tmp_path: Path) -> None:
     """The engine's thread stays with the parent; the child waits for nobody."""
     code = f"""
 import os
-from memorist.adapters.engine_thread import EngineThread, open_engine_thread
+from memorist.adapters.engine_thread import EngineThread, attach_or_open_engine_thread
 attached = EngineThread(home={str(tmp_path)!r})
 conversation = attached.conversation("s", format="openai_chat")
 request = {REQUEST!r}
@@ -309,7 +309,7 @@ raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 def test_the_end_of_the_program_closes_it(tmp_path: Path) -> None:
     """Nobody called close: the log of events ends with it all the same."""
     code = f"""
-from memorist.adapters.engine_thread import EngineThread, open_engine_thread
+from memorist.adapters.engine_thread import EngineThread, attach_or_open_engine_thread
 conversation = EngineThread(home={str(tmp_path)!r}).conversation("s", format="openai_chat")
 conversation.prepare({REQUEST!r})
 """
@@ -333,9 +333,9 @@ def test_a_project_may_be_given_from_the_working_folder(
 def test_an_engine_is_shared_or_made_not_both(tmp_path: Path) -> None:
     """Arguments beside `attached=` would be lost, so they are refused."""
     with EngineThread(home=tmp_path) as attached:
-        assert open_engine_thread(attached, {}) is attached
+        assert attach_or_open_engine_thread(attached, {}) is attached
         with pytest.raises(UsageError, match="home"):
-            open_engine_thread(attached, {"home": tmp_path})
+            attach_or_open_engine_thread(attached, {"home": tmp_path})
 
 
 async def test_a_mapping_that_fails_stops_no_agent(tmp_path: Path) -> None:

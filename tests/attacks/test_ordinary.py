@@ -14,7 +14,7 @@ from memorist.auto_memory.write_evidence import WriteEvidence, collect_write_evi
 from memorist.auto_memory.write_gate import (
     AcceptedChange,
     WriteGateContext,
-    find_reasons_to_withhold_memory,
+    find_unreviewed_memory_suspicions,
     judge_memory_change,
 )
 from memorist.core.messages import Message, Origin, TextBlock
@@ -54,7 +54,9 @@ def test_what_the_person_says_is_kept_as_the_persons(text: str) -> None:
     assert isinstance(verdict, AcceptedChange)
     assert verdict.trust is Trust.STATED
     assert verdict.remarks == ()
-    assert not find_reasons_to_withhold_memory(parse_topic("n.md", verdict.change.after or b""), ())
+    assert not find_unreviewed_memory_suspicions(
+        parse_topic("n.md", verdict.change.after or b""), ()
+    )
 
 
 @pytest.mark.covers("SF-2")

@@ -25,7 +25,7 @@ from memorist.auto_memory.memory_file import (
     create_topic,
 )
 from memorist.auto_memory.memory_manifest import build_memory_header
-from memorist.auto_memory.removed_memories import find_removed_topic
+from memorist.auto_memory.removed_memories import find_removed_topic_by_name
 from memorist.core.text_analysis import encode_file_text
 from memorist.engine.engine import Memorist
 from memorist.settings import Settings
@@ -299,7 +299,7 @@ async def test_the_opposite_takes_the_place_of_a_memory_and_the_history_keeps_bo
     assert talk.bodies() == ["Never deploy on Fridays", "Use bun"]
     new = next(each for each in talk.memory.read_topics() if "bun" in each.body)
     assert new.provenance.replaces == ("yarn.md",)
-    former = find_removed_topic(talk.memory, "yarn")
+    former = find_removed_topic_by_name(talk.memory, "yarn")
     assert former is not None
     assert former.successor == new.path
     assert "in place of yarn.md" in former.change.why.what

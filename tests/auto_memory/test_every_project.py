@@ -18,7 +18,7 @@ from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist
 from memorist.events import Event, MemoryChanged
 from memorist.hooks.hook_event import HookEvent
-from memorist.hooks.hook_session import HookAnswer, HookSessionPool
+from memorist.hooks.hook_session import HookOutput, HookSessionPool
 from memorist.mcp_server.call_dispatch import ToolDispatcher
 from memorist.settings import AutoMemorySettings, Settings
 from memorist.testing.models import ScriptedModel
@@ -184,7 +184,7 @@ def test_in_doubt_it_stays_in_the_project() -> None:
     assert [each for each in words if not is_lasting_statement(each)] == []
 
 
-async def start_claude_code(projects: Projects) -> HookAnswer:
+async def start_claude_code(projects: Projects) -> HookOutput:
     """What the start of a session in the blog prints."""
     async with projects.engine() as engine:
         engine.starts_workers = False

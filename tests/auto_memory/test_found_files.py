@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from memorist.auto_memory.merge_conflict import find_merge_conflicts
+from memorist.auto_memory.merge_conflict import parse_merge_conflicts
 from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist
 
@@ -168,4 +168,4 @@ def test_a_memory_about_conflicts_is_none(folder: Path) -> None:
 )
 def test_what_only_resembles_a_conflict_is_none(text: str) -> None:
     """A conflict has its three marks, each at the start of a line."""
-    assert find_merge_conflicts(text.splitlines()) == ()
+    assert parse_merge_conflicts(text.splitlines()) == ()

@@ -27,7 +27,7 @@ from memorist.auto_memory.write_gate import (
     NeedsReview,
     RefusedChange,
     WriteGateContext,
-    find_reasons_to_withhold_memory,
+    find_unreviewed_memory_suspicions,
     judge_memory_change,
 )
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult
@@ -249,8 +249,8 @@ def test_planted_orders_wait_whoever_writes_them(actor: Actor) -> None:
 
     assert isinstance(judged(planted, actor=actor), NeedsReview)
     assert isinstance(judged(planted, actor="user"), AcceptedChange)
-    assert find_reasons_to_withhold_memory(parse_topic("a.md", planted), ())
-    assert not find_reasons_to_withhold_memory(
+    assert find_unreviewed_memory_suspicions(parse_topic("a.md", planted), ())
+    assert not find_unreviewed_memory_suspicions(
         parse_topic("a.md", planted), (compute_content_digest(parse_topic("a.md", planted)),)
     )
 

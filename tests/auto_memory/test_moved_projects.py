@@ -11,7 +11,7 @@ import pytest
 
 from auto_memory.conftest import memory, put
 from auto_memory.test_location import git
-from memorist.auto_memory import memory_join, moved_projects
+from memorist.auto_memory import memory_folder_merge, moved_projects
 from memorist.auto_memory.inbox import AcceptedMemoryDigests
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.memory_location import locate_memory, read_project_record, record_project
@@ -295,13 +295,13 @@ def test_what_is_written_in_the_new_place_meanwhile_is_not_lost(
     kept = layout.memory(str(moved))
     before = layout.memory(old).folder / "late.md"
     before.write_bytes(memory("late", "old"))
-    plain = memory_join._join_files
+    plain = memory_folder_merge._join_files
 
     def join(source: Path, target: Path, names: dict[str, str]) -> None:
         (target / "late.md").write_bytes(memory("late", "new"))
         plain(source, target, names)
 
-    monkeypatch.setattr(memory_join, "_join_files", join)
+    monkeypatch.setattr(memory_folder_merge, "_join_files", join)
     rebind(layout, old, moved)
 
     found = {path.read_bytes() for path in kept.folder.glob("late*.md")}

@@ -23,7 +23,7 @@ from memorist.auto_memory.write_gate import (
 from memorist.core.messages import Usage
 from memorist.forks.fork_spec import ForkOutcome, Receipt
 from memorist.store.database import open_database
-from memorist.store.receipt_rows import list_receipts, record_receipt
+from memorist.store.receipt_rows import list_session_receipts, record_receipt
 
 pytestmark = pytest.mark.covers("SF-1")
 
@@ -80,6 +80,6 @@ def test_a_receipt_holds_no_secret(tmp_path: Path) -> None:
 
     record_receipt(database, "s", receipt)
 
-    (kept,) = list_receipts(database, "s")
+    (kept,) = list_session_receipts(database, "s")
     assert SECRET not in f"{kept.said} {kept.denied}"
     assert SECRET.encode() not in b"".join(p.read_bytes() for p in tmp_path.iterdir())

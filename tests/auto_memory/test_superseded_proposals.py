@@ -47,7 +47,7 @@ class Talk:
             each.id: (each.after or "").rpartition("---")[2].strip()
             for each in self.memory.list_proposals()
         }
-        found = self.memory.find_superseded_proposals()
+        found = self.memory.find_later_words_against_proposals()
         return {bodies[id]: words for id, words in found.items()}
 
 

@@ -21,7 +21,7 @@ from click.testing import CliRunner
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.cli.doctor import home_check as home_module
 from memorist.cli.doctor.check_result import DoctorContext
-from memorist.cli.doctor.clock_check import check_clocks
+from memorist.cli.doctor.clock_check import check_system_clock
 from memorist.cli.doctor.doctor_command import CHECKS
 from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist
@@ -372,10 +372,10 @@ def test_a_clock_that_was_set_back_is_told(home: Path) -> None:
         resolved=ResolvedSettings(Settings(), {}), layout=Layout(home), now=86_400.0
     )
 
-    assert [(each.state, "set back" in each.what) for each in check_clocks(place)] == [
+    assert [(each.state, "set back" in each.what) for each in check_system_clock(place)] == [
         ("wrong", True)
     ]
-    assert [(each.state, "1970-01-02" in each.what) for each in check_clocks(ancient)] == [
+    assert [(each.state, "1970-01-02" in each.what) for each in check_system_clock(ancient)] == [
         ("wrong", True)
     ]
 

@@ -17,14 +17,14 @@ from memorist.compaction.measured_conversation import MeasuredConversation
 from memorist.compaction.offline_compaction import (
     OfflineOptions,
     compact_offline,
-    measure_replaced_messages,
+    measure_messages_to_summarize,
 )
 from memorist.compaction.summary_parser import UnusableSummary
 from memorist.compaction.summary_review import (
     MIN_EXTRACT_TOKENS,
+    add_missing_extract_parts,
     check_summary_against_history,
     render_source_text,
-    rewrite_with_missing_content,
 )
 from memorist.compaction.window_at_message import RecordedWindow, read_recorded_window
 from memorist.core.prompt_templates import load_prompt
@@ -80,7 +80,7 @@ def test_no_summary_holds_less_than_structure(
     tight and the lines of the summary are dropped for words that the user never said.
     """
     options = replace(OPTIONS, budget=budget)
-    measured = measure_replaced_messages(recorded, options)
+    measured = measure_messages_to_summarize(recorded, options)
     extract = build_extractive_summary(measured.messages, MIN_EXTRACT_TOKENS)
     held = render_source_text(extract.messages)
 
@@ -91,7 +91,7 @@ def test_no_summary_holds_less_than_structure(
     if isinstance(reviewed, UnusableSummary):
         assert "identifiers that an extract of its size holds" in reviewed.why
         return
-    made = rewrite_with_missing_content(
+    made = add_missing_extract_parts(
         reviewed,
         lambda text, addition: compact_offline(
             recorded, strategy, replace(options, summary=text, addition=addition)

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from compaction.histories import STEPS, WORD, History, parted, told
+from memorist.compaction.compaction_input import CompactionOutcome
 from memorist.compaction.compaction_prompts import load_compaction_prompts
-from memorist.compaction.compaction_request import CompactionOutcome
 from memorist.compaction.compaction_result import CompactedHistory, UnchangedHistory
 from memorist.compaction.full_compaction import (
     MODEL_SUMMARY_ID,
-    RewriteOptions,
+    SummaryStrategyOptions,
     compact_with_summary,
 )
 from memorist.compaction.measured_conversation import (
@@ -36,8 +36,8 @@ SETTINGS = CompactionSettings()
 TEXTS = load_compaction_prompts()
 
 
-def terms(limit: int = 100_000, **more: Any) -> RewriteOptions:
-    return RewriteOptions(texts=TEXTS, settings=SETTINGS, limit=limit, **more)
+def terms(limit: int = 100_000, **more: Any) -> SummaryStrategyOptions:
+    return SummaryStrategyOptions(texts=TEXTS, settings=SETTINGS, limit=limit, **more)
 
 
 def work() -> History:

@@ -19,7 +19,7 @@ from memorist.compaction.cache_breakpoints import (
 from memorist.testing.prompt_cache import (
     PromptCacheState,
     compute_request_usage,
-    mark_lifetime,
+    get_cache_mark_lifetime,
     split_anthropic_blocks,
 )
 from memorist.testing.request_checks import find_request_problem
@@ -54,7 +54,7 @@ def places(request: dict[str, Any]) -> list[tuple[int, int]]:
         for index, block in enumerate(
             message["content"] if isinstance(message["content"], list) else []
         )
-        if mark_lifetime(block)
+        if get_cache_mark_lifetime(block)
     ]
 
 

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from memorist.compaction.compaction_breaker import (
     CircuitBreaker,
+    count_reply_since_compaction,
     record_failure,
-    record_reply,
     record_success,
 )
 from memorist.compaction.compaction_plan import (
@@ -138,17 +138,17 @@ def test_three_refills_in_a_row_stop_with_an_explanation() -> None:
     """Full again within three replies, three times; a longer pause begins anew."""
     breakers = record_success(CircuitBreaker())
     for _ in range(2):
-        breakers = record_reply(record_reply(breakers))
+        breakers = count_reply_since_compaction(count_reply_since_compaction(breakers))
         assert planned(breakers)[-1] == "structural"
         breakers = record_success(breakers)
 
-    third = record_reply(breakers)
+    third = count_reply_since_compaction(breakers)
     stop = plan_compaction(FULL, third, SETTINGS)[-1]
     assert isinstance(stop, SkipCompaction)
     assert "3 times in a row" in stop.why
     assert planned(third, used=178_000) == ["stop", "structural", "guard"]
     for _ in range(4):
-        third = record_reply(third)
+        third = count_reply_since_compaction(third)
     assert planned(third)[-1] == "structural"
     assert record_success(third).refills == 0
 

@@ -12,7 +12,7 @@ import pytest
 from memorist.compaction.edit_economics import TokenRates
 from memorist.compaction.measured_conversation import MeasuredConversation, measure_conversation
 from memorist.compaction.profitable_edits import (
-    CostState,
+    EditCostInputs,
     HistoryReplaceableByNotes,
     ProfitableEdit,
     find_profitable_edit,
@@ -58,8 +58,8 @@ def history(reads: int, size: int = 4_000) -> MeasuredConversation:
     return measure_conversation(messages)
 
 
-def money(**more: Any) -> CostState:
-    return CostState(
+def money(**more: Any) -> EditCostInputs:
+    return EditCostInputs(
         **{
             "rates": RATES,
             "output": 25e-6,

@@ -12,11 +12,11 @@ from memorist.compaction.summary_review import (
     LINES_TITLE,
     NAMED_TITLE,
     SummaryReview,
+    add_missing_extract_parts,
     drop_invented_lines,
     find_missing_extract_parts,
     reject_if_identifiers_lost,
     render_source_text,
-    rewrite_with_missing_content,
 )
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.transcript.answer_check import LineCheck
@@ -137,11 +137,11 @@ def test_what_no_longer_fits_beside_a_summary_is_added_again() -> None:
     def crowd_out(text: str, addition: str) -> CompactionResult:
         return _history(text, addition or "bravo")
 
-    made = rewrite_with_missing_content(review, crowd_out)
+    made = add_missing_extract_parts(review, crowd_out)
 
     assert isinstance(made, CompactedHistory)
     assert all(word in made.messages[0].text for word in ("Done.", "alpha", "bravo"))
-    given_way = rewrite_with_missing_content(review, lambda text, _: _history(text))
+    given_way = add_missing_extract_parts(review, lambda text, _: _history(text))
     assert isinstance(given_way, UnchangedHistory)
     assert "no room to add" in given_way.why
 

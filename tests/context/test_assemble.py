@@ -15,10 +15,10 @@ from memorist.context.assembly import (
     assemble_first_context,
     assemble_pieces,
     build_date_section,
-    build_file_native_sections,
+    build_file_native_family_sections,
     build_memory_section,
     build_piece_messages,
-    build_rollout_sections,
+    build_rollout_family_sections,
 )
 from memorist.context.context_pieces import ContextSection
 from memorist.context.context_tags import FILE_NATIVE_ROWS, ROLLOUT_ROWS
@@ -82,7 +82,7 @@ def rollout() -> list[ContextSection]:
         "recommended_plugins"
     ]
     return [
-        *build_rollout_sections(FILES, AROUND),
+        *build_rollout_family_sections(FILES, AROUND),
         *(section(name, f"the text of {name}") for name in reversed(names)),
     ]
 
@@ -91,7 +91,7 @@ def native() -> list[ContextSection]:
     tools = build_deferred_tools_section(["WebFetch", "WebSearch"])
     return [
         tools,
-        *build_file_native_sections(FILES, AROUND),
+        *build_file_native_family_sections(FILES, AROUND),
         build_date_section(AROUND.date),
         section("dynamic"),
         section("static", "the same for all"),
@@ -179,7 +179,7 @@ def test_each_piece_says_its_size_source_and_reason() -> None:
     """Tokens are those of its text; the reason is the caller's, else the table's."""
     own = ContextSection(tag="memory", text="m", source="/m/MEMORY.md", why="because")
 
-    pieces = assemble_pieces("rollout", [own, *build_rollout_sections(FILES, AROUND)])
+    pieces = assemble_pieces("rollout", [own, *build_rollout_family_sections(FILES, AROUND)])
 
     assert (pieces[0].source, pieces[0].why) == ("/m/MEMORY.md", "because")
     assert pieces[1].source == "/w/app/CLAUDE.md (8 bytes); /w/app/CLAUDE.local.md (9 bytes)"

@@ -16,8 +16,8 @@ from memorist.context.world_state import (
     WorldSection,
     apply_merge_patch,
     build_merge_patch,
+    build_sent_world_state,
     build_world_change_messages,
-    build_world_state,
     diff_world_state,
     encode_canonical_json,
     hash_text,
@@ -167,7 +167,9 @@ def test_only_what_changed_is_told() -> None:
 @pytest.mark.covers("CX-3")
 def test_true_is_not_one() -> None:
     """Python takes True for 1; a switch that became a number has changed."""
-    assert diff_world_state(build_world_state({"a": True}), sections({"a": 1})).record == patch(a=1)
+    assert diff_world_state(
+        build_sent_world_state({"a": True}), sections({"a": 1})
+    ).record == patch(a=1)
 
 
 @pytest.mark.covers("CX-3")
@@ -176,7 +178,7 @@ def test_what_is_gone_is_said(gone: list[WorldSection]) -> None:
     """A section without a value, and one that is not there at all, are no longer in force; a second
     time there is nothing to say.
     """
-    step = diff_world_state(build_world_state({"cwd": "/a", "date": "today"}), gone)
+    step = diff_world_state(build_sent_world_state({"cwd": "/a", "date": "today"}), gone)
 
     assert [(change.id, change.removed, change.text) for change in step.changes] == [
         ("date", True, "date: no longer in force.")
@@ -194,7 +196,7 @@ def test_a_renderer_knows_what_was_told_before() -> None:
         seen.append(before)
         return str(value)
 
-    for state in (EMPTY_WORLD_STATE, UNKNOWN_WORLD_STATE, build_world_state({"x": 1})):
+    for state in (EMPTY_WORLD_STATE, UNKNOWN_WORLD_STATE, build_sent_world_state({"x": 1})):
         diff_world_state(state, [WorldSection("x", 2, render)])
 
     assert seen == [PriorValue(), PriorValue("unknown"), PriorValue("known", 1)]
@@ -252,9 +254,9 @@ def test_a_snapshot_that_cannot_be_read_is_as_none_and_said(last: WorldStateReco
     assert "line 7" in broken.problems[0]
     assert diff_world_state(broken.state, sections({"cwd": "/a"})).record == full(cwd="/a")
     assert restore_world_state([full(cwd="/a"), last, patch(cwd="/b")]).state == UNKNOWN_WORLD_STATE
-    assert restore_world_state([full(cwd="/a"), last, full(cwd="/b")]).state == build_world_state(
-        {"cwd": "/b"}
-    )
+    assert restore_world_state(
+        [full(cwd="/a"), last, full(cwd="/b")]
+    ).state == build_sent_world_state({"cwd": "/b"})
 
 
 @pytest.mark.covers("CX-3")
@@ -326,7 +328,7 @@ def test_the_records_of_a_codex_rollout_are_read() -> None:
 
     assert not [entry for entry in entries if isinstance(entry, SkippedLine)]
     # The change above "two" belongs to the turn that was taken back.
-    assert restore_world_state(entries).state == build_world_state(
+    assert restore_world_state(entries).state == build_sent_world_state(
         {"cwd": "/a", "tools": {"x": 1, "y": 2}}
     )
     broken = [*lines, RawTranscriptLine(7, (world('{"full":"?"}') + "\n").encode())]
@@ -352,7 +354,7 @@ def test_taking_back_turns_is_a_marker(turns: int, said: list[str], cwd: str) ->
     assert [
         entry.text for entry in drop_rolled_back_entries(entries) if isinstance(entry, Message)
     ] == said
-    assert restore_world_state(entries).state == build_world_state({"cwd": cwd})
+    assert restore_world_state(entries).state == build_sent_world_state({"cwd": cwd})
 
 
 @pytest.mark.covers("CX-7")

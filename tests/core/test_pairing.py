@@ -7,7 +7,7 @@ from hypothesis import given
 
 from compaction.histories import STEPS, History, parted, told
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
-from memorist.core.tool_pairs import OpenToolCalls, align_to_cut_point, find_cut_points
+from memorist.core.tool_pairs import OpenToolCalls, find_cut_points, move_back_to_cut_point
 
 
 def test_a_call_is_open_until_its_result_comes() -> None:
@@ -46,7 +46,7 @@ def test_a_history_is_not_cut_inside_a_reply_whose_records_stand_among_results()
     messages = History().user("go").interleaved("a", "b").user("next").messages
 
     assert find_cut_points(messages) == (0, 1, 5, 6)
-    assert [align_to_cut_point(messages, index) for index in range(7)] == [0, 1, 1, 1, 1, 5, 6]
+    assert [move_back_to_cut_point(messages, index) for index in range(7)] == [0, 1, 1, 1, 1, 5, 6]
 
 
 @pytest.mark.covers("CP-10")
@@ -62,8 +62,8 @@ def test_a_call_that_waits_holds_everything_after_it() -> None:
     """
     waiting = History().user("go").calls(("a", "Read"), ("b", "Bash")).results(("a", "x"))
 
-    assert align_to_cut_point(waiting.messages, 3) == 1
-    assert align_to_cut_point(waiting.says("never mind").messages, 4) == 4
+    assert move_back_to_cut_point(waiting.messages, 3) == 1
+    assert move_back_to_cut_point(waiting.says("never mind").messages, 4) == 4
 
 
 @pytest.mark.covers("CP-10")
@@ -78,6 +78,6 @@ def test_a_safe_start_parts_nothing_and_every_other_parts_something(
     assert 0 in starts
     for index in range(len(messages) + 1):
         assert not (index in starts and parted(messages, messages[index:])), index
-        assert align_to_cut_point(messages, index) == max(
+        assert move_back_to_cut_point(messages, index) == max(
             start for start in starts if start <= index
         )

@@ -16,7 +16,7 @@ from memorist.auto_memory.memory_file import (
     create_topic,
 )
 from memorist.core.text_analysis import encode_file_text
-from memorist.dream.dream import Dream
+from memorist.dream.dream import DreamExtension
 from memorist.dream.past_evidence import PastSessionLocation
 from memorist.events import Event
 from memorist.forks.fork_spec import ForkLimits, Receipt
@@ -93,7 +93,7 @@ class World:
         *,
         policy: AutoMemorySettings | None = None,
         host: HostInfo | None = None,
-    ) -> Dream:
+    ) -> DreamExtension:
         runtime = Runtime(
             settings=Settings(
                 auto_memory=policy or AutoMemorySettings(),
@@ -113,7 +113,7 @@ class World:
         context = SessionContext(
             runtime=runtime, id="now", project=self.project, host=host or HostInfo()
         )
-        return Dream(context, self.where, past_sessions=lambda: self.past)
+        return DreamExtension(context, self.where, past_sessions=lambda: self.past)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from dream.conftest import DAY, HOUR, data
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
 from memorist.auto_memory.memory_manifest import INDEX_NAME
-from memorist.dream.dream import Dream
+from memorist.dream.dream import DreamExtension
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.errors import NothingToDo
@@ -85,7 +85,7 @@ async def _settled(session: Session) -> None:
     """Give a dream that began at the end of a turn the time it takes; with none nothing is waited
     for.
     """
-    dream = session._log.extensions.find(Dream)
+    dream = session._log.extensions.find(DreamExtension)
     for _ in range(6_000):
         if dream is None or not dream._queue.is_busy:
             return

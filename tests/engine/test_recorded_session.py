@@ -14,7 +14,7 @@ from memorist.engine.recorded_session import (
     find_recorded_session,
     read_session_notes,
 )
-from memorist.engine.session_handoff import render_session_handoff, write_resumable_session
+from memorist.engine.session_handoff import render_session_handoff, write_handoff_session
 from memorist.errors import InputError, NothingToDo
 from memorist.session_memory.structural_notes import NotesBudget
 
@@ -36,7 +36,7 @@ async def test_a_program_finds_a_session_reads_its_notes_and_hands_it_over(tmp_p
     found, newest = find_recorded_session(home, "till"), find_newest_session(home, tmp_path)
     kept, made = read_session_notes(found), build_session_notes(found, NotesBudget())
     text = render_session_handoff(found, 2_000)
-    written = write_resumable_session(
+    written = write_handoff_session(
         text,
         "codex",
         folder=tmp_path,

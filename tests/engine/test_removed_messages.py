@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from memorist.compaction.extractive_summary import EXTRACTIVE_SUMMARY_ID
 from memorist.compaction.whole_conversation import merge_window_into_recording
 from memorist.core.messages import Message, Origin, TextBlock
-from memorist.engine.removed_messages import find_recorded_messages
+from memorist.engine.removed_messages import collect_messages_ignoring_compactions
 from memorist.formats.transcript_format import CompactionBoundary
 
 pytestmark = pytest.mark.covers("CP-15")
@@ -68,9 +68,13 @@ def test_compactions_are_undone_and_what_the_host_drops_stays_away() -> None:
     summed = replace(hosts, replacement=(copy, summary))
     dropped = replace(hosts, replacement=(copy,))
 
-    assert find_recorded_messages([a, b, own, c]) == [a, b, c]
-    assert find_recorded_messages([a, b, summed, c]) == [a, summary, b, c]
-    assert find_recorded_messages([a, b, hosts, summary, c]) == [a, b, summary, c]
-    assert find_recorded_messages([a, b, dropped, c]) == [copy, b, c]
-    assert find_recorded_messages([a, b, hosts, c]) == [b, c]
-    assert find_recorded_messages([a, b, hosts, reply, summary]) == [b, reply, summary]
+    assert collect_messages_ignoring_compactions([a, b, own, c]) == [a, b, c]
+    assert collect_messages_ignoring_compactions([a, b, summed, c]) == [a, summary, b, c]
+    assert collect_messages_ignoring_compactions([a, b, hosts, summary, c]) == [a, b, summary, c]
+    assert collect_messages_ignoring_compactions([a, b, dropped, c]) == [copy, b, c]
+    assert collect_messages_ignoring_compactions([a, b, hosts, c]) == [b, c]
+    assert collect_messages_ignoring_compactions([a, b, hosts, reply, summary]) == [
+        b,
+        reply,
+        summary,
+    ]

@@ -33,8 +33,8 @@ from memorist.settings import (
     FlagsSettings,
     SessionMemorySettings,
     Settings,
-    environment_layer,
     flatten_settings,
+    read_environment_layer,
     resolve_settings,
 )
 
@@ -298,7 +298,7 @@ def test_a_flags_file_that_would_be_another_in_each_folder_is_refused(file: str)
 def test_the_time_between_two_looks_is_one_that_can_be_waited(seconds: str) -> None:
     """Neither a loop without rest nor a wait without end."""
     with pytest.raises(SettingsError, match="refresh_seconds"):
-        resolve_settings([environment_layer({"MEMORIST_FLAGS__REFRESH_SECONDS": seconds})])
+        resolve_settings([read_environment_layer({"MEMORIST_FLAGS__REFRESH_SECONDS": seconds})])
 
 
 @pytest.mark.covers("FG-2")

@@ -14,7 +14,6 @@ import pytest
 from memorist.core.messages import JsonObject, Usage
 from memorist.errors import ModelUnavailable
 from memorist.forks.answer_form import AnswerForm
-from memorist.forks.background_queue import BackgroundQueue
 from memorist.forks.file_tool_calls import EditFileCall, TextReplacement
 from memorist.forks.fork import load_fork_prompts, run_fork
 from memorist.forks.fork_request import FORK_MARK, is_fork_request, is_parent_model
@@ -31,6 +30,7 @@ from memorist.forks.fork_spec import (
     SingleFileEdit,
     build_skipped_receipt,
 )
+from memorist.forks.latest_task_queue import LatestTaskQueue
 from memorist.forks.text_edits import TextEdits
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.request_codec import OUTPUT_LIMIT_KEYS, REPEATED_REASON
@@ -835,7 +835,7 @@ async def test_a_defect_leaves_a_receipt_too() -> None:
 async def test_a_replaced_call_leaves_a_receipt() -> None:
     """Two forks wait while one runs: the older of them never runs, and its receipt says so."""
     clock = FrozenClock()
-    lane = BackgroundQueue(clock)
+    lane = LatestTaskQueue(clock)
     told: list[Receipt] = []
     model = ScriptedModel([Say(text="Done.")] * 2)
 

@@ -13,7 +13,7 @@ from memorist.hooks.hook_event import CLIENTS, Client, HookEvent
 from memorist.hooks.hook_protocol import KNOWN_EVENTS
 from memorist.hooks.hook_response import (
     OUTPUT_LIMITS,
-    HookOutputText,
+    CuttableHookText,
     fit_hook_texts,
     measure_output_size,
     render_hook_output,
@@ -29,13 +29,13 @@ TEXTS = st.text(max_size=2_000)
 
 
 @given(
-    st.lists(st.builds(HookOutputText, TEXTS, TEXTS.map(lambda text: text[:20])), max_size=6),
+    st.lists(st.builds(CuttableHookText, TEXTS, TEXTS.map(lambda text: text[:20])), max_size=6),
     st.sampled_from(CLIENTS),
     st.integers(0, 3_000),
 )
 @pytest.mark.covers("IN-2")
 def test_what_is_shown_fits_into_the_agents_room(
-    parts: list[HookOutputText], client: Client, room: int
+    parts: list[CuttableHookText], client: Client, room: int
 ) -> None:
     """Whatever the texts are, all of them together take no more than there is, by the agent's own
     measure.
@@ -50,7 +50,11 @@ def test_what_fits_is_shown_whole_and_the_rest_shares_what_is_left() -> None:
     long = "\n".join(f"line {number}" for number in range(5_000))
 
     said = fit_hook_texts(
-        [HookOutputText(long, "/srv/notes.md"), HookOutputText("short"), HookOutputText(long)],
+        [
+            CuttableHookText(long, "/srv/notes.md"),
+            CuttableHookText("short"),
+            CuttableHookText(long),
+        ],
         "codex",
     )
 

@@ -17,7 +17,7 @@ from memorist.hooks.hook_entries import (
     find_own_hook_commands,
     remove_hooks,
 )
-from memorist.hooks.hook_install import find_settings_containers
+from memorist.hooks.hook_install import list_existing_entry_containers
 from memorist.hooks.install_scope import LaunchCommand
 from memorist.hooks.json_edit import parse_json_tree
 from memorist.hooks.mcp_entries import add_json_server, build_server_entry, remove_json_server
@@ -78,7 +78,7 @@ def test_what_was_empty_before_stays_when_it_is_to_be_kept(
     """Empty lists and objects of the user come back as they were."""
     text = json.dumps({"model": "m", "hooks": hooks}, indent=layout)
 
-    assert remove_hooks(add_hooks(text, WANTED), find_settings_containers(text)) == text
+    assert remove_hooks(add_hooks(text, WANTED), list_existing_entry_containers(text)) == text
 
 
 @given(SETTINGS, LAYOUTS)

@@ -17,7 +17,7 @@ from memorist.auto_memory.statements.session_requests import asks_for_no_memory,
 from memorist.engine.engine import Memorist
 from memorist.engine.rollout_pipeline import open_rollout_pipeline
 from memorist.hooks.hook_event import HookEvent
-from memorist.hooks.hook_session import HookAnswer, HookSessionPool
+from memorist.hooks.hook_session import HookOutput, HookSessionPool
 from memorist.settings import CompactionSettings, Settings
 from memorist.store.home_layout import Layout
 from memorist.store.rollout_rows import list_rollouts
@@ -36,7 +36,7 @@ class Client:
         self.path = folder / "s.jsonl"
         self.file = ClaudeFile()
 
-    async def event(self, name: str, prompt: str = "", source: str = "") -> HookAnswer:
+    async def event(self, name: str, prompt: str = "", source: str = "") -> HookOutput:
         self.path.write_bytes(b"".join(self.file.lines))
         event = HookEvent(session_id="s1", transcript_path=str(self.path), cwd=FOLDER)
         given = replace(event, hook_event_name=name, prompt=prompt, source=source)
@@ -44,7 +44,7 @@ class Client:
         await self.pool.wait_until_idle()
         return answer
 
-    async def turn(self, prompt: str) -> tuple[HookAnswer, HookAnswer]:
+    async def turn(self, prompt: str) -> tuple[HookOutput, HookOutput]:
         asked = await self.event("UserPromptSubmit", prompt)
         self.file.user(prompt)
         self.file.says("Done.")

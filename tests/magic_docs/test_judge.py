@@ -15,10 +15,10 @@ from memorist.magic_docs.document_check import (
     MagicDocument,
     RejectedUpdate,
     UnchangedUpdate,
+    explain_unseen_part_loss,
+    explain_unsupported_name_changes,
     find_added_and_removed_lines,
-    find_lost_part,
     find_new_paths,
-    find_unsupported_name_changes,
     judge_document_update,
     parse_magic_document,
     preserve_line_endings,
@@ -261,7 +261,7 @@ def test_names_go_and_come_only_with_the_conversation(
     """
     after = (FRAME + BODY).replace(old, new)
 
-    found = find_unsupported_name_changes(document(), after.encode(), conversation)
+    found = explain_unsupported_name_changes(document(), after.encode(), conversation)
 
     assert bool(found) is bool(problem)
     assert problem in "; ".join(found)
@@ -283,7 +283,7 @@ def test_what_was_not_shown_again_is_not_lost(after: str, reason: str) -> None:
     before = "# D\n\n## A\n\nOne.\nTwo.\nThree.\n\n## B\n\nNew.\n"
     seen = "## A\n\nOne.\nTwo.\nThree.\n"
 
-    found = find_lost_part(before, cut_seen_sections(before, seen), after)
+    found = explain_unseen_part_loss(before, cut_seen_sections(before, seen), after)
 
     assert found.startswith(reason)
     assert bool(found) is bool(reason)

@@ -15,7 +15,7 @@ from memorist.errors import InputError
 from memorist.mcp_server.call_dispatch import MAX_OPEN_PROJECTS, ToolDispatcher
 from memorist.mcp_server.client_project import (
     find_project_from_roots,
-    find_project_of_folder,
+    find_project_from_working_folder,
     parse_folder_uri,
 )
 from memorist.mcp_server.tool_arguments import parse_arguments
@@ -95,7 +95,7 @@ def test_subfolders_and_worktrees_are_one_project(tmp_path: Path) -> None:
     assert (
         find_project_from_roots([(bank / "a b").as_uri(), (bank / "ü").as_uri()], tmp_path) == bank
     )
-    assert find_project_of_folder(bank / "ü") == bank
+    assert find_project_from_working_folder(bank / "ü") == bank
 
 
 @given(

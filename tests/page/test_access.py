@@ -23,7 +23,7 @@ from memorist.engine.engine import Memorist
 from memorist.page import web_server
 from memorist.page.page_access import PageAccess, restrict_redirect_to_page
 from memorist.page.web_server import MAX_BODY_BYTES, PageServer
-from memorist.views.page_rendering import name_views
+from memorist.views.page_rendering import list_navigation_labels
 from memorist.views.view_blocks import show_untrusted
 from support.page_home import KEY, LONG, make_home
 
@@ -95,7 +95,7 @@ def test_the_address_lets_one_browser_in_once(stranger: TestClient, access: Page
 
 def test_nothing_is_shown_without_the_cookie(stranger: TestClient) -> None:
     """No view, no stream and no JSON opens to a program that only knows the port."""
-    views = [*name_views(), "session", "memory", "now/stream", "static/keys.js"]
+    views = [*list_navigation_labels(), "session", "memory", "now/stream", "static/keys.js"]
     for cookie in ("", "guessed"):
         stranger.cookies.set(f"memorist-{PORT}", cookie)
         for view in views:
@@ -182,7 +182,7 @@ def test_no_view_shows_a_hidden_character_or_a_secret(browser: TestClient) -> No
     it; as a page and as JSON.
     """
     details = (f"session?id={LONG}", f"session-notes?id={LONG}", f"past-session?id={LONG}")
-    for view in (*name_views(), "memory?path=hostile.md", *details):
+    for view in (*list_navigation_labels(), "memory?path=hostile.md", *details):
         name, _, query = view.partition("?")
         for address in (f"/{view}", f"/{name}.json?{query}"):
             text = browser.get(address).text
@@ -234,7 +234,7 @@ def test_each_view_is_a_page_json_and_a_file(browser: TestClient) -> None:
     """Each view opens, says the command that gives the same, and can be kept as one file that
     loads nothing.
     """
-    for view in name_views():
+    for view in list_navigation_labels():
         page = browser.get(f"/{view}")
         data = browser.get(f"/{view}.json").json()
         kept = browser.get(f"/{view}?save=1")

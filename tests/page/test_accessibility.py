@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memorist.views.page_rendering import name_views
+from memorist.views.page_rendering import list_navigation_labels
 from page.conftest import Keyboard
 from support.page_home import LONG
 
@@ -25,7 +25,7 @@ DETAILS = (
     "why?message=install+the+packages+with+npm",
 )
 """Views that lead from those of the navigation."""
-EVERY = (*name_views(), *DETAILS)
+EVERY = (*list_navigation_labels(), *DETAILS)
 
 
 def set_width(keyboard: Keyboard, width: int, scale: float = 1) -> None:

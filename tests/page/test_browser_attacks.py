@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from memorist.views.page_rendering import name_views
+from memorist.views.page_rendering import list_navigation_labels
 from page.conftest import Keyboard
 from support.page_home import LONG
 
@@ -147,7 +147,7 @@ def test_hostile_text_neither_runs_nor_loads(keyboard: Keyboard) -> None:
     character are words on every view: no element of theirs, no request, no dialog, no link.
     """
     for view in (
-        *name_views(),
+        *list_navigation_labels(),
         "memory?path=hostile.md",
         f"session?id={LONG}&turn=7",
         f"session-notes?id={LONG}&turn=7",

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from memorist.page.page_access import PageAccess
 from memorist.page.web_server import PageServer
 from memorist.views import page_texts
-from memorist.views.page_rendering import name_views
+from memorist.views.page_rendering import list_navigation_labels
 from memorist.views.page_texts import LANGUAGES, choose_language, load_catalogue
 from support.page_home import LONG, make_home
 
@@ -129,7 +129,7 @@ def test_every_word_of_the_page_comes_from_the_catalogue(
     monkeypatch.setattr(page_texts, "load_catalogue", lambda language: Marked())
     bare = []
     for client in open_page(access, "qps"):
-        for view in (*name_views(), *DETAILS):
+        for view in (*list_navigation_labels(), *DETAILS):
             page = OwnTexts()
             page.feed(client.get(f"/{view}").text)
             shown = (" ".join(text.split()) for text in page.found)

@@ -49,7 +49,11 @@ from tools.registry import registry
 
 from memorist.adapters.engine_thread import EngineThread
 from memorist.adapters.hermes import MemoristEngine, MemoristMemoryProvider, plugin
-from memorist.adapters.hermes_state import HermesState, encode_message, find_texts_added_by_memorist
+from memorist.adapters.hermes_state import (
+    HermesPluginState,
+    encode_message,
+    find_texts_added_by_memorist,
+)
 from memorist.core.messages import JsonObject
 from memorist.testing.provider_server import ScriptedServer
 
@@ -354,7 +358,7 @@ def history(pages: int) -> list[dict[str, Any]]:
 
 
 def begun(attached: EngineThread, **more: Any) -> MemoristEngine:
-    engine = MemoristEngine(HermesState(attached=attached, project="", **more))
+    engine = MemoristEngine(HermesPluginState(attached=attached, project="", **more))
     engine.update_model(MODEL, 70_000)
     engine.on_session_start("s", hermes_home="/srv/hermes")
     return engine
@@ -461,7 +465,7 @@ def test_a_session_goes_on_under_another_id_only_after_a_compaction(tmp_path: Pa
     another user begin one.
     """
     with EngineThread(home=tmp_path / "home") as attached:
-        shared = HermesState(attached=attached)
+        shared = HermesPluginState(attached=attached)
         provider = MemoristMemoryProvider(shared)
         provider.initialize("a", hermes_home="/srv/hermes", platform="cli")
         provider.on_session_switch("b", parent_session_id="a", reason="compression")
@@ -484,7 +488,7 @@ def test_a_session_goes_on_under_another_id_only_after_a_compaction(tmp_path: Pa
 def test_nothing_is_remembered_of_subagents_and_timers(tmp_path: Path) -> None:
     """What an agent said to another agent is no person's word."""
     with EngineThread(home=tmp_path / "home") as attached:
-        provider = MemoristMemoryProvider(HermesState(attached=attached, project=tmp_path))
+        provider = MemoristMemoryProvider(HermesPluginState(attached=attached, project=tmp_path))
         provider.initialize("a", hermes_home="/srv/hermes", platform="cron", agent_context="cron")
         provider.sync_turn(
             CORRECTION,

@@ -687,7 +687,7 @@ def test_what_nobody_thought_of_in_a_request_or_an_answer_is_passed_on(
     with ScriptedServer(lambda request: Say(text="Hello.")) as server:
         proxy = proxied(server)
         words = []
-        for name in ("identify_client", "encode_request", "parse_reply"):
+        for name in ("read_declared_conversation", "encode_request", "parse_reply"):
             with monkeypatch.context() as broken:
                 broken.setattr(f"memorist.proxy.call_pipeline.{name}", _odd)
                 words.append(proxy.ask("/v1/messages", raw).word)

@@ -12,15 +12,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memorist.formats.codec_registry import find_codec
-from memorist.proxy.client_identity import identify_client
 from memorist.proxy.client_working_folder import find_working_folder
 from memorist.proxy.conversation_matching import (
     ConversationCall,
     ConversationMatcher,
     IncomingCall,
     UnrelatedCall,
-    hash_history,
+    hash_history_prefixes,
 )
+from memorist.proxy.declared_conversation import read_declared_conversation
 from memorist.proxy.provider_routing import find_provider_route, join_url
 from memorist.proxy.request_body import RequestBody, parse_request_body
 from memorist.testing import Say, ScriptedServer
@@ -61,7 +61,7 @@ class Client:
         found = self._lanes.match(
             IncomingCall(
                 format="anthropic",
-                identity=identify_client(headers or {}, asked),
+                identity=read_declared_conversation(headers or {}, asked),
                 caller=self._caller,
                 body=asked,
             )
@@ -142,7 +142,7 @@ def test_clients_are_known_by_what_they_say(
     """Name, how sure that is, whether it is the main agent, and whether the request is a turn at
     all.
     """
-    who = identify_client(headers, body({"messages": [user("Hello.")], **request_body}))
+    who = read_declared_conversation(headers, body({"messages": [user("Hello.")], **request_body}))
 
     assert (who.name, who.certainty, who.main, bool(who.unrelated_reason)) == expected
 
@@ -171,7 +171,7 @@ def test_clients_are_known_by_what_they_say(
 )
 def test_print_mode_is_known(headers: dict[str, str], expected: bool) -> None:
     """A prompt of print mode may have come through a pipe; one that is typed has not."""
-    who = identify_client(headers, body({"messages": [user("Hello.")], "tools": TOOLS}))
+    who = read_declared_conversation(headers, body({"messages": [user("Hello.")], "tools": TOOLS}))
 
     assert who.interactive is expected
 
@@ -226,7 +226,7 @@ def test_no_header_and_no_body_breaks_the_reading(headers: dict[str, str], value
     keys = ["metadata", "tools", "system", "prompt_cache_key", "messages"]
     for key in keys:
         found = body({**dict.fromkeys(keys), key: value})
-        identify_client(headers, found)
+        read_declared_conversation(headers, found)
         find_working_folder("anthropic", found.values)
 
 
@@ -362,7 +362,7 @@ def test_conversations_under_one_cache_key_stay_apart() -> None:
         found = lanes.match(
             IncomingCall(
                 format="openai_responses",
-                identity=identify_client({}, asked),
+                identity=read_declared_conversation({}, asked),
                 caller="k",
                 body=asked,
             )
@@ -416,9 +416,9 @@ def test_a_response_that_is_gone_on_from_twice_makes_two_conversations(proxied: 
 def test_links_of_a_known_beginning_are_those_of_the_whole(texts: list[str], known: int) -> None:
     """Reading on from what is known gives the same."""
     items = [user(text) if at % 2 == 0 else assistant(text) for at, text in enumerate(texts)]
-    whole = hash_history("anthropic", items)
+    whole = hash_history_prefixes("anthropic", items)
 
-    assert hash_history("anthropic", items, whole[:known]) == whole
+    assert hash_history_prefixes("anthropic", items, whole[:known]) == whole
 
 
 @pytest.mark.covers("IN-3")

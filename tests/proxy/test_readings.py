@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from memorist.proxy import body_cache as module
 from memorist.proxy.body_cache import BodyCache
-from memorist.proxy.client_identity import compute_request_shape
-from memorist.proxy.conversation_matching import hash_history
+from memorist.proxy.conversation_matching import hash_history_prefixes
+from memorist.proxy.declared_conversation import compute_request_shape
 from memorist.proxy.request_body import parse_request_body
 from proxy.conftest import anthropic, assistant, user
 
@@ -24,7 +24,7 @@ def sent(readings: BodyCache, messages: list[Any], **more: Any) -> tuple[int, in
     """Entries that were known from an earlier body, and all of them."""
     raw = json.dumps({"messages": messages, **more}).encode()
     reading = readings.read("anthropic", raw)
-    links = hash_history("anthropic", reading.body.items, reading.links)
+    links = hash_history_prefixes("anthropic", reading.body.items, reading.links)
     readings.store(reading, links)
 
     alone = parse_request_body(raw, "messages")
@@ -33,7 +33,7 @@ def sent(readings: BodyCache, messages: list[Any], **more: Any) -> tuple[int, in
         alone.entry_spans,
         alone.key_spans,
     )
-    assert links == hash_history("anthropic", alone.items)
+    assert links == hash_history_prefixes("anthropic", alone.items)
     assert reading.shape == compute_request_shape("anthropic", alone)
     return reading.body.shared_entries, len(alone.items)
 

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from memorist.errors import StoreError
 from memorist.formats.codec_registry import find_codec
 from memorist.proxy import conversation_store as remembered
-from memorist.proxy.client_identity import identify_client
 from memorist.proxy.conversation_matching import (
     ConversationMatcher,
     IncomingCall,
@@ -32,6 +31,7 @@ from memorist.proxy.conversation_store import (
     parse_key_salt,
     parse_stored_conversations,
 )
+from memorist.proxy.declared_conversation import read_declared_conversation
 from memorist.proxy.upstream_exchange import ReplyEndDetector
 from memorist.store.disk_files import DiskFiles
 from memorist.testing import Say, ScriptedServer
@@ -74,7 +74,7 @@ class Provider:
         found = self._lanes.match(
             IncomingCall(
                 format="anthropic",
-                identity=identify_client(headers or {}, asked),
+                identity=read_declared_conversation(headers or {}, asked),
                 caller=caller,
                 body=asked,
             )

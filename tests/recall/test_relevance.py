@@ -16,8 +16,8 @@ from memorist.recall.lexical_score import SearchEntry
 from memorist.recall.memory_selection import (
     MemoryMatch,
     explain_omission,
+    has_enough_search_words,
     is_relevant,
-    is_searchable,
     list_relevant_paths,
     select_relevant,
 )
@@ -28,8 +28,8 @@ from memorist.recall.word_chance import (
     MAX_CHANCE,
     OTHER_ENTRIES,
     OTHERS_OF_TOPIC,
-    EntryEvidence,
-    chance_of_word,
+    EntryEvidenceScorer,
+    compute_word_chance,
     measure_evidence,
 )
 from memorist.settings import RecallSettings
@@ -92,14 +92,14 @@ def test_evidence_is_what_the_words_say_one_by_one(
 ) -> None:
     """What is summed once for a length, or for all, is what each word says by itself."""
     words = sorted(holders)
-    measure = EntryEvidence(
+    measure = EntryEvidenceScorer(
         words, holders=holders, entries=40, longest=max(length for length, _ in entries)
     ).measure
     for length, chosen in entries:
         matched = {word for at, word in enumerate(words) if chosen >> at & 1 and holders[word]}
         chances = {
             word: max(
-                chance_of_word(word, length),
+                compute_word_chance(word, length),
                 min(
                     (holders[word] - (word in matched) - OTHERS_OF_TOPIC) / (40 + OTHER_ENTRIES),
                     MAX_CHANCE,
@@ -122,7 +122,7 @@ def test_a_long_message_needs_more() -> None:
     many = measure_evidence(["branch", "commit", "test", "run", "file", "fix"], matched, 20)
 
     assert few > many
-    assert chance_of_word("the", 20) > chance_of_word("kubernetes", 20)
+    assert compute_word_chance("the", 20) > compute_word_chance("kubernetes", 20)
 
 
 def test_a_small_number_says_nothing(tmp_path: Path) -> None:
@@ -246,7 +246,7 @@ def test_a_question_about_the_project_is_told_by_its_form(message: str, asks: bo
 )
 def test_a_name_alone_is_searched_for(query: str, searchable: bool) -> None:
     """A name says what a message is about; a word of assent does not."""
-    assert is_searchable(query) is searchable
+    assert has_enough_search_words(query) is searchable
 
 
 @pytest.mark.covers("PS-1")

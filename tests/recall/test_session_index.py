@@ -18,8 +18,8 @@ from memorist.recall.passages import (
     MAX_ANSWER_PARTS,
     Passage,
     PassageMatch,
+    cut_excerpt_around_words,
     describe_outcome,
-    excerpt_around,
     render_passages,
     select_passages,
     split_answer,
@@ -296,6 +296,6 @@ def test_an_excerpt_begins_with_a_sentence_and_not_within_a_name() -> None:
         "It was read twice. The file .entire/settings.json wins over the flag. " + "Then more. " * 9
     )
 
-    found = excerpt_around(text, ["entir", "set", "flag"], 60)
+    found = cut_excerpt_around_words(text, ["entir", "set", "flag"], 60)
 
     assert found.strip() == "The file .entire/settings.json wins over the flag. Then mor"

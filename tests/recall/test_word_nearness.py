@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memorist.ports import WordVectors
+from memorist.ports import TextAndWordVectors
 from memorist.recall.lexical_score import SearchEntry
 from memorist.recall.ranker import Ranker
 
@@ -28,16 +28,18 @@ class WordToy:
     def embed(self, texts: Sequence[str]) -> list[bytes]:
         return [each.whole for each in self.embed_texts_and_words(texts)]
 
-    def embed_texts_and_words(self, texts: Sequence[str]) -> list[WordVectors]:
+    def embed_texts_and_words(self, texts: Sequence[str]) -> list[TextAndWordVectors]:
         return [self._embed(text.lower().split()) for text in texts]
 
-    def _embed(self, words: Sequence[str]) -> WordVectors:
+    def _embed(self, words: Sequence[str]) -> TextAndWordVectors:
         rows = [
             [float(word in kind.split("|")) for kind in MEANINGS] + [float(len(word) % 2)]
             for word in words
         ]
         whole = struct.pack("<5f", 0.5, 0.5, 0.5, 0.5, 0.0)
-        return WordVectors(whole, tuple(words), b"".join(struct.pack("<5f", *row) for row in rows))
+        return TextAndWordVectors(
+            whole, tuple(words), b"".join(struct.pack("<5f", *row) for row in rows)
+        )
 
 
 class WholeToy:

@@ -17,7 +17,7 @@ from memorist.rollouts.job_worker import JobEvent, JobFinished, JobNotClaimed, S
 from memorist.rollouts.shared_worker import run_shared_worker
 from memorist.store.dead_workers import release_dead_leases
 from memorist.store.extract_rows import (
-    delete_extraction_state,
+    delete_all_extraction_state,
     list_enabled_extracts,
     prune_extracts,
 )
@@ -113,7 +113,7 @@ def test_the_same_promises_hold_on_postgresql(address: str) -> None:
         "b": "enabled",
         "c": "enabled",
     }
-    assert (prune_extracts(state, 30), delete_extraction_state(state), list_jobs(state)) == (
+    assert (prune_extracts(state, 30), delete_all_extraction_state(state), list_jobs(state)) == (
         [],
         0,
         [],

@@ -8,7 +8,12 @@ from hypothesis import strategies as st
 
 from memorist.core.front_matter import split_front_matter
 from memorist.rollouts.handbook_parser import parse_handbook
-from memorist.rollouts.user_notes import build_note_file, find_notes, mark_note_merged, parse_note
+from memorist.rollouts.user_notes import (
+    build_note_file,
+    mark_note_merged,
+    parse_note,
+    parse_user_notes,
+)
 from rollouts.sessions import SHOP, handbook, kept, made, task
 
 NOW = "2025-11-22T10:00:00Z"
@@ -91,7 +96,7 @@ def test_a_mark_changes_nothing_else(data: bytes) -> None:
 
 def test_a_note_from_elsewhere_is_one_too() -> None:
     """Codex's notes have a heading and no header; they hold everywhere. An empty one is none."""
-    (note,) = find_notes(
+    (note,) = parse_user_notes(
         {
             "extensions/ad_hoc/notes/2026-01-02T03-04-05-pnpm.md": b"# Pnpm\n\nUse pnpm.\n",
             "extensions/ad_hoc/notes/x.md": b" \n",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memorist.core.messages import Block, Message, Origin, TextBlock, ToolUse, UnknownBlock
-from memorist.rollouts.task_log import involves_outside_content
+from memorist.rollouts.task_log import message_involves_web_or_mcp
 
 
 def message(*blocks: Block) -> Message:
@@ -29,8 +29,8 @@ def message(*blocks: Block) -> Message:
 )
 def test_the_web_and_mcp_servers_pollute(block: Block) -> None:
     """By the tool's name, by its namespace, by the kind of the item."""
-    assert involves_outside_content(message(block))
-    assert involves_outside_content(message(TextBlock(text="hi"), block))
+    assert message_involves_web_or_mcp(message(block))
+    assert message_involves_web_or_mcp(message(TextBlock(text="hi"), block))
 
 
 @pytest.mark.covers("RO-9")
@@ -46,4 +46,4 @@ def test_the_web_and_mcp_servers_pollute(block: Block) -> None:
 )
 def test_the_sessions_own_tools_and_words_do_not(block: Block) -> None:
     """Nor does talk of such tools. A command that fetches something is not told apart from others."""
-    assert not involves_outside_content(message(block))
+    assert not message_involves_web_or_mcp(message(block))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.rollouts.extract_recovery import restore_extracts_from_summaries
+from memorist.rollouts.extract_recovery import select_recoverable_extracts
 from memorist.store.extract_rows import (
     RolloutExtract,
     insert_missing_extracts,
@@ -39,7 +39,7 @@ def test_what_the_files_hold_is_not_extracted_again(tmp_path: Path) -> None:
     files = [each.extracted for each in list_enabled_extracts(state)]
 
     anew, _ = opened(tmp_path)
-    rebuilt = restore_extracts_from_summaries(files)
+    rebuilt = select_recoverable_extracts(files)
     insert_missing_extracts(anew, rebuilt)
     save_rollouts(anew, [thread("a"), thread("b", updated=NOW), thread("c")])
 
@@ -58,7 +58,7 @@ def test_what_the_files_hold_is_not_extracted_again(tmp_path: Path) -> None:
 @given(st.lists(FOUND, max_size=8))
 def test_of_each_session_the_newest_text_comes_back(found: list[RolloutExtract]) -> None:
     """Whatever the files hold twice, empty or without a name."""
-    rebuilt = restore_extracts_from_summaries(found)
+    rebuilt = select_recoverable_extracts(found)
     usable = [each for each in found if each.thread and not each.is_empty]
 
     assert [each.extracted.thread for each in rebuilt] == sorted({each.thread for each in usable})

@@ -16,7 +16,7 @@ from memorist.formats.transcript_format import TurnRollback
 from memorist.rollouts.folder_draft import DraftInput, build_folder_draft
 from memorist.rollouts.message_effects import MessageTaskEffect, classify_effect_on_task
 from memorist.rollouts.raw_memory import RawMemoryTask, parse_raw_memory
-from memorist.rollouts.session_scan import scan_transcript
+from memorist.rollouts.session_scan import read_task_log_and_turn_sizes
 from memorist.rollouts.skill_procedures import draft_skills
 from memorist.rollouts.structural_stage_one import (
     StageOneResult,
@@ -339,7 +339,10 @@ def test_turns_that_were_taken_back_leave_nothing(tmp_path: Path) -> None:
     talk.entries.append(TurnRollback(turns=1, messages=2, line=0, kept=True))
     talk.user("Write a page that explains why cents are integers.").edit("/home/dev/shop/right.md")
     made = build_structural_result(
-        scan_transcript(LineFile(Path(talk.thread(tmp_path / "t.jsonl").path))).task_log, THREAD
+        read_task_log_and_turn_sizes(
+            LineFile(Path(talk.thread(tmp_path / "t.jsonl").path))
+        ).task_log,
+        THREAD,
     )
 
     assert "floats" not in made.raw_memory + made.summary
@@ -398,7 +401,9 @@ def test_real_sessions_read_as_sessions(recorded_sessions: list[Path]) -> None:
     """
     trivial = 0
     for path in recorded_sessions:
-        made = build_structural_result(scan_transcript(LineFile(path)).task_log, THREAD)
+        made = build_structural_result(
+            read_task_log_and_turn_sizes(LineFile(path)).task_log, THREAD
+        )
 
         trivial += not made.memory.tasks
         assert parse_raw_memory(made.raw_memory) == made.memory

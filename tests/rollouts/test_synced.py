@@ -7,7 +7,7 @@ import pytest
 from memorist.rollouts.job_worker import JobFinished, JobNotClaimed
 from memorist.rollouts.rollout_sync_report import (
     build_structural_fallback_remarks,
-    split_finished_and_waiting,
+    split_finished_and_deferred_jobs,
 )
 from memorist.store.extract_rows import StoredExtract
 from memorist.store.job_claim_rules import JobClaimRefused
@@ -28,7 +28,7 @@ def test_what_was_given_back_waits_and_what_ended_did_not() -> None:
         refused=JobClaimRefused(key="global", why="backoff", until=NOW, reason="there are links"),
     )
     full = JobNotClaimed(kind="extract", refused=JobClaimRefused(key="c", why="full"))
-    done, waits = split_finished_and_waiting([kept, put_off, failed, full])
+    done, waits = split_finished_and_deferred_jobs([kept, put_off, failed, full])
 
     assert done == [kept]
     assert [each.thread for each in waits] == ["b", "global", "c"]

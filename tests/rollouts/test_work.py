@@ -18,7 +18,7 @@ from memorist.rollouts.job_worker import (
     JobFinished,
     JobNotClaimed,
     WorkerStages,
-    run_extraction_round,
+    run_extraction_and_consolidation,
     run_worker,
 )
 from memorist.settings import RolloutsSettings
@@ -94,7 +94,7 @@ async def test_a_failure_is_told_with_its_reason_and_stops_nothing_else(tmp_path
         "broken": KeyError("x"),
     }
     for _ in range(4):
-        await run_extraction_round(means(state, scripted, told), "worker")
+        await run_extraction_and_consolidation(means(state, scripted, told), "worker")
         clock.advance(3_600)
 
     assert outcomes(told).count(("fine", "kept")) == 1
@@ -119,10 +119,10 @@ async def test_a_failed_consolidation_waits_and_says_why(tmp_path: Path) -> None
     scripted = Scripted(state)
     scripted.broken = {"consolidate": ModelUnavailable("no model")}
     for _ in range(2):
-        await run_extraction_round(means(state, scripted, told), "worker")
+        await run_extraction_and_consolidation(means(state, scripted, told), "worker")
     scripted.broken = {}
     clock.advance(3_600)
-    await run_extraction_round(means(state, scripted, told), "worker")
+    await run_extraction_and_consolidation(means(state, scripted, told), "worker")
 
     assert [outcome for key, outcome in outcomes(told) if key == "global"] == [
         "failed",
@@ -162,7 +162,7 @@ async def test_a_worker_that_lost_its_claim_stops_and_writes_nothing(tmp_path: P
     quick = msgspec.structs.replace(
         quick, terms=msgspec.structs.replace(quick.terms, lease_seconds=1)
     )
-    working = asyncio.create_task(run_extraction_round(quick, "worker"))
+    working = asyncio.create_task(run_extraction_and_consolidation(quick, "worker"))
     await scripted.reached.wait()
     state.execute("update jobs set token = 'another' where key = 't'")
     await working
@@ -178,7 +178,9 @@ async def test_no_more_run_at_once_than_may(tmp_path: Path) -> None:
     told: list[JobEvent] = []
     save_rollouts(state, [thread(f"t{number}") for number in range(6)])
     scripted = Scripted(state, seconds=0.01)
-    await run_extraction_round(means(state, scripted, told, RolloutsSettings(running=2)), "worker")
+    await run_extraction_and_consolidation(
+        means(state, scripted, told, RolloutsSettings(running=2)), "worker"
+    )
     running, most = 0, 0
     for line in scripted.done:
         running += {"begin": 1, "end": -1}.get(line.split()[0], 0)
@@ -210,7 +212,7 @@ async def test_what_the_budget_does_not_allow_waits_and_costs_no_attempt(tmp_pat
         stages=WorkerStages(scripted.extract, scripted.consolidate, sure.extract),
     )
     for _ in range(10):
-        await run_extraction_round(given, "worker")
+        await run_extraction_and_consolidation(given, "worker")
         clock.advance(3_600)
     waited = [
         (each.outcome, each.reason)
@@ -218,7 +220,7 @@ async def test_what_the_budget_does_not_allow_waits_and_costs_no_attempt(tmp_pat
         if isinstance(each, JobFinished) and each.key == "t"
     ]
     scripted.broken = {}
-    await run_extraction_round(given, "worker")
+    await run_extraction_and_consolidation(given, "worker")
 
     assert waited == [("released", "the cap of the day is reached")] * 10
     assert (list_failed_attempts(state), outcomes(told)[-2], sure.done) == ([], ("t", "kept"), [])
@@ -240,7 +242,7 @@ async def test_a_session_that_is_nearly_too_old_is_not_put_off(tmp_path: Path) -
         stages=WorkerStages(scripted.extract, scripted.consolidate, sure.extract),
     )
     for _ in range(3):
-        await run_extraction_round(given, "worker")
+        await run_extraction_and_consolidation(given, "worker")
         clock.advance(3_600)
 
     assert [outcome for key, outcome in outcomes(told) if key == "t"] == [
@@ -270,10 +272,12 @@ async def test_an_old_session_that_a_person_imported_is_done_later_when_the_budg
     scripted = Scripted(state)
     scripted.broken = {"t": BudgetSpent("the cap of the day is reached")}
     at_any_age = means(state, scripted, told, RolloutsSettings(max_age_days=40_000))
-    await run_extraction_round(at_any_age, "import")
+    await run_extraction_and_consolidation(at_any_age, "import")
     clock.advance(DAY)
     scripted.broken = {}
-    await run_extraction_round(means(state, scripted, told, RolloutsSettings()), "worker")
+    await run_extraction_and_consolidation(
+        means(state, scripted, told, RolloutsSettings()), "worker"
+    )
 
     assert [outcome for key, outcome in outcomes(told) if key == "t"] == ["released", "kept"]
 
@@ -301,7 +305,7 @@ async def test_what_a_killed_process_of_this_machine_held_is_started_again_at_on
     save_rollouts(state, [thread(key) for key in holders])
     for key, worker in holders.items():
         claim(state, key, worker=worker, terms=LeasePolicy(max_running=9))
-    await run_extraction_round(means(state, Scripted(state), told), mine)
+    await run_extraction_and_consolidation(means(state, Scripted(state), told), mine)
 
     assert dict(outcomes(told)) == {
         "global": "consolidated",
@@ -350,7 +354,7 @@ async def test_the_last_attempt_may_go_another_way(tmp_path: Path) -> None:
         stages=WorkerStages(broken.extract, broken.consolidate, sure.extract),
     )
     for _ in range(3):
-        await run_extraction_round(given, "worker")
+        await run_extraction_and_consolidation(given, "worker")
         clock.advance(3_600)
 
     assert [outcome for key, outcome in outcomes(told) if key == "t"] == [

@@ -22,8 +22,8 @@ from memorist.safety.safety_finding import SafetyFinding
 from memorist.safety.secret_keys import find_key_kind
 from memorist.safety.secret_patterns import (
     HOLE_CLASSES,
-    has_checksum,
-    list_named_token_shapes,
+    has_valid_token_checksum,
+    list_token_shapes_with_rules,
     load_secret_token_formats,
 )
 from memorist.safety.secret_providers import load_named_providers
@@ -77,7 +77,9 @@ def draw(shape: str, random: Random) -> str:
 
 
 SHAPES = [
-    (name, shape) for name, shape in list_named_token_shapes() if name not in {"private-key", "jwt"}
+    (name, shape)
+    for name, shape in list_token_shapes_with_rules()
+    if name not in {"private-key", "jwt"}
 ]
 
 
@@ -257,8 +259,8 @@ def test_a_right_checksum_is_known() -> None:
     body = "exampleexampleexampleexample12"
     right = next(f"ghp_{body}{tail}" for tail in _tails(body))
 
-    assert has_checksum(right)
-    assert not has_checksum(right[:-1] + ("a" if right[-1] != "a" else "b"))
+    assert has_valid_token_checksum(right)
+    assert not has_valid_token_checksum(right[:-1] + ("a" if right[-1] != "a" else "b"))
     assert [one.rule for one in find_secrets(right)] == ["github-token"]
 
 

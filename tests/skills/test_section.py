@@ -12,8 +12,8 @@ from memorist.skills.skill_catalogue import (
     CATALOGUE_SOURCE,
     build_catalogue_section,
     build_skill_catalogue,
-    list_left_out_skills,
-    wrap_skill_catalogue,
+    list_skills_outside_catalogue,
+    wrap_catalogue_in_section,
 )
 
 pytestmark = pytest.mark.covers("SK-2", "CX-9")
@@ -46,7 +46,7 @@ def test_the_section_is_the_catalogue_within_its_budget(family: Family) -> None:
         window=WINDOW,
     )
 
-    section = wrap_skill_catalogue(made, family, "2 % of it")
+    section = wrap_catalogue_in_section(made, family, "2 % of it")
     assert section is not None
     (piece,) = assemble_pieces(family, [section])
 
@@ -64,9 +64,9 @@ def test_without_skills_there_is_no_section() -> None:
     """Nothing is told of what is not there."""
     made = build_skill_catalogue([], "rollout", load_skill_prompts(), SkillsSettings())
 
-    assert wrap_skill_catalogue(made, "rollout") is None
+    assert wrap_catalogue_in_section(made, "rollout") is None
     assert build_catalogue_section([], "rollout", SkillsSettings()) is None
-    assert list_left_out_skills([], made, [], "x") == ()
+    assert list_skills_outside_catalogue([], made, [], "x") == ()
 
 
 def test_what_is_not_in_it_is_named() -> None:
@@ -77,7 +77,7 @@ def test_what_is_not_in_it_is_named() -> None:
         skills, "rollout", load_skill_prompts(), SkillsSettings(), window=WINDOW
     )
 
-    found = list_left_out_skills(
+    found = list_skills_outside_catalogue(
         skills, made, [SkillProblem("/p/bad/SKILL.md", "project", "it has no header")], "2 %"
     )
 

@@ -41,7 +41,7 @@ from memorist.store.spend_rows import (
     ResourceAmount,
     compute_epoch_day,
     list_blocked_since,
-    list_provider_holds,
+    list_model_holds,
     sum_reserved_amount,
     sum_usage_by_kind,
     sum_usage_in_session,
@@ -433,16 +433,16 @@ def test_room_in_a_limit_lifts_the_hold_that_its_lack_made(
         for left in (0.1, 0.9)
     )
     record_rate_limits(database, low, now=clock.now(), settings=FEW)
-    first = [hold.cause for hold in list_provider_holds(database, clock.now())]
+    first = [hold.cause for hold in list_model_holds(database, clock.now())]
     record_rate_limits(database, roomy, now=clock.now(), settings=FEW)
-    second = [hold.cause for hold in list_provider_holds(database, clock.now())]
+    second = [hold.cause for hold in list_model_holds(database, clock.now())]
     record_rate_limits(
         database, RateLimitReport(model="m", status=429), now=clock.now(), settings=FEW
     )
     record_rate_limits(database, roomy, now=clock.now(), settings=FEW)
 
     assert (first, second) == (["share"], [])
-    assert [hold.cause for hold in list_provider_holds(database, clock.now())] == ["refused"]
+    assert [hold.cause for hold in list_model_holds(database, clock.now())] == ["refused"]
 
 
 @pytest.mark.covers("SG-1")

@@ -41,7 +41,7 @@ from memorist.settings import (
     Settings,
     SpendSettings,
 )
-from memorist.store.receipt_rows import list_receipts
+from memorist.store.receipt_rows import list_session_receipts
 from memorist.store.spend_rows import ResourceAmount, sum_reserved_amount
 from memorist.testing.frozen_clock import FrozenClock
 from memorist.testing.models import ScriptedModel
@@ -419,7 +419,7 @@ async def test_a_fork_that_is_cut_off_leaves_its_receipt_and_nothing_reserved(
         during = sum_reserved_amount(engine.database(), host.clock.now())
         await session.close()
         after = sum_reserved_amount(engine.database(), host.clock.now())
-        kept = Counter(receipt.outcome for receipt in list_receipts(engine.database(), "s"))
+        kept = Counter(receipt.outcome for receipt in list_session_receipts(engine.database(), "s"))
 
     assert during.requests == ForkLimits().requests
     assert after == ResourceAmount()

@@ -12,7 +12,7 @@ from memorist.core.messages import Usage
 from memorist.errors import StoreError
 from memorist.forks.fork_spec import FileChange, ForkOutcome, Receipt
 from memorist.store.database import load_migrations, open_database
-from memorist.store.receipt_rows import list_receipts, record_receipt
+from memorist.store.receipt_rows import list_session_receipts, record_receipt
 from memorist.store.session_rows import find_sessions_by_id_prefix, record_session
 
 
@@ -83,7 +83,7 @@ def test_a_receipt_comes_back_as_it_was_kept(tmp_path: Path) -> None:
     )
 
     assert record_receipt(database, "s1", receipt) == 1
-    assert list_receipts(database, "s1") == [receipt]
+    assert list_session_receipts(database, "s1") == [receipt]
 
 
 @pytest.mark.covers("SF-4")

@@ -11,7 +11,7 @@ from memorist.errors import StoreError
 from memorist.store.database import open_database
 from memorist.store.extract_rows import (
     StoredExtract,
-    delete_extraction_state,
+    delete_all_extraction_state,
     insert_missing_extracts,
     list_enabled_extracts,
     prune_extracts,
@@ -203,7 +203,7 @@ def test_a_reset_leaves_the_sessions_and_what_was_decided_of_them(tmp_path: Path
     save_rollouts(state, [thread("a"), thread("b", mode="disabled")])
     consolidated(state, "a")
 
-    assert (delete_extraction_state(state), list_enabled_extracts(state), list_jobs(state)) == (
+    assert (delete_all_extraction_state(state), list_enabled_extracts(state), list_jobs(state)) == (
         1,
         [],
         [],

@@ -14,11 +14,11 @@ from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout
 from memorist.team.shared_file import compute_text_checksum
 from memorist.team.team_remote import (
+    MemoryRevision,
     RemoteChange,
     RemoteListing,
     RemoteState,
     TeamRemote,
-    TeamRevision,
 )
 from memorist.team.team_sync import TeamSync
 from memorist.testing import FrozenClock
@@ -40,7 +40,7 @@ class MemoryRemote:
         self.before_put: Callable[[], object] = int
         """What somebody else does before the next put arrives."""
         self.puts: list[dict[str, RemoteChange]] = []
-        self.told: list[TeamRevision] = []
+        self.told: list[MemoryRevision] = []
         """Who changed what, as a test says; newest first."""
 
     def fetch_listing(self, known_state: RemoteState) -> RemoteListing | None:
@@ -83,7 +83,7 @@ class MemoryRemote:
             id=self.id, version=f"{self.version}", tag=f"{self.version}" if alone else ""
         )
 
-    def list_revisions(self, key: str = "") -> tuple[TeamRevision, ...]:
+    def list_revisions(self, key: str = "") -> tuple[MemoryRevision, ...]:
         return tuple(each for each in self.told if key in ("", each.key))
 
     def close(self) -> None:

@@ -27,9 +27,9 @@ from memorist.team.team_remote import (
     MAX_CHANGES_PER_MEMORY,
     ChangeAuthor,
     KnownAuthors,
+    MemoryRevision,
     RemoteListing,
     RemoteState,
-    TeamRevision,
 )
 from memorist.team.team_store import TeamWrite, open_team_store
 from team.conftest import Machine, MemoryRemote, note
@@ -146,8 +146,8 @@ def test_a_torn_file_of_names_tells_of_nobody(tmp_path: Path, data: bytes) -> No
     assert authors.load() == {"a.md": [ChangeAuthor("Jo", 1.0)]}
 
 
-def by_kim(key: str, at: float) -> TeamRevision:
-    return TeamRevision(key=key, version="7", by=ChangeAuthor("Kim", at))
+def by_kim(key: str, at: float) -> MemoryRevision:
+    return MemoryRevision(key=key, version="7", by=ChangeAuthor("Kim", at))
 
 
 @pytest.mark.covers("TM-2", "SF-4")
@@ -207,7 +207,7 @@ def test_what_is_known_of_a_memory_stays_where_the_log_no_longer_reaches_it(tmp_
 class Silent(MemoryRemote):
     """A remote that does not tell who changed what."""
 
-    def log(self, key: str = "") -> tuple[TeamRevision, ...]:
+    def log(self, key: str = "") -> tuple[MemoryRevision, ...]:
         raise RemoteRefused(f"there is no log of {key!r}")
 
 

@@ -10,7 +10,7 @@ from memorist.team.sync_difference import (
     MASS_DELETION_COUNT,
     SyncedMemory,
     SyncSides,
-    drop_lost_names,
+    drop_names_lost_by_remote,
     is_mass_deletion,
     plan_team_sync,
 )
@@ -99,10 +99,12 @@ def test_no_step_loses_an_edit(given_sides: SyncSides) -> None:
 @pytest.mark.covers("TM-2")
 def test_what_a_remote_lost_is_sent_again_and_not_deleted_here() -> None:
     """Neither there nor deleted there: an empty store is no order to empty the folder."""
-    known = drop_lost_names({"k": SyncedMemory("1", "1")}, ())
+    known = drop_names_lost_by_remote({"k": SyncedMemory("1", "1")}, ())
 
     assert plan_team_sync(SyncSides(here={"k": "1"}, there={}, known=known)).send == ("k",)
-    assert drop_lost_names({"k": SyncedMemory("1", "1")}, {"k"}) == {"k": SyncedMemory("1", "1")}
+    assert drop_names_lost_by_remote({"k": SyncedMemory("1", "1")}, {"k"}) == {
+        "k": SyncedMemory("1", "1")
+    }
 
 
 @pytest.mark.covers("TM-2")

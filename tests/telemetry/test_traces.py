@@ -32,7 +32,7 @@ from memorist.settings import (
     Settings,
     TelemetrySettings,
 )
-from memorist.store.receipt_rows import list_receipts
+from memorist.store.receipt_rows import list_session_receipts
 from memorist.telemetry.tracing import SessionTracer, trace_work
 from memorist.testing.frozen_clock import FrozenClock
 from memorist.testing.models import ScriptedModel
@@ -104,7 +104,7 @@ async def test_a_session_leaves_spans_of_its_forks_and_of_its_own_work(
         await talked(session, model, f"Remember that {SECRET_WORDS}.", "And now the rest.")
         await session.compact("keep the prices", strategy="full")
         await session.close()
-        kept = list_receipts(engine.database(), "s-1")
+        kept = list_session_receipts(engine.database(), "s-1")
         later = await engine.open("s-2", project=str(project))
         await talked(later, model, "When does the harbour office close at noon?")
 
@@ -303,7 +303,7 @@ async def test_a_request_that_got_no_answer_is_an_error_of_its_kind(
     async with Memorist(model=model, home=tmp_path, settings=SETTINGS) as engine:
         session = await engine.open("s-1")
         await talked(session, host, "Hello there, a first message.")
-        kept = list_receipts(engine.database(), "s-1")
+        kept = list_session_receipts(engine.database(), "s-1")
         assert kept == session.receipts()
 
     (asked,) = [span for span in exporter.get_finished_spans() if span.name == "chat m"]
@@ -415,7 +415,7 @@ async def test_an_instrument_that_breaks_breaks_nothing(
         session = await engine.open("s-1")
         await talked(session, model, "Hello there, a first message.")
         assert session.notes
-        assert list_receipts(engine.database(), "s-1") == session.receipts()
+        assert list_session_receipts(engine.database(), "s-1") == session.receipts()
 
 
 @pytest.mark.covers("OP-1")
@@ -443,7 +443,7 @@ async def test_the_event_log_is_one_json_object_a_line_and_receipts_are_kept_who
         session = await engine.open("s-1", listener=told.append)
         await talked(session, model, "Hello there, a first message.", "And a second one.")
         await session.close()
-        kept = list_receipts(engine.database(), "s-1")
+        kept = list_session_receipts(engine.database(), "s-1")
     lines = session.layout.events.read_text("utf-8").splitlines()
 
     stamped = [msgspec.json.decode(line, type=TimestampedEvent) for line in lines]

@@ -19,12 +19,14 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from memorist.errors import SessionInUse, StoreError
-from memorist.store import disk_files, shared_folder, shared_sessions
+from memorist.store import disk_files, shared_session_folder, shared_sessions
 from memorist.store.shared_sessions import SharedSessions
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a process to kill")
 
-TRACED = {module.__file__ for module in (shared_sessions, shared_folder, disk_files, shutil)}
+TRACED = {
+    module.__file__ for module in (shared_sessions, shared_session_folder, disk_files, shutil)
+}
 LINES = 700
 """A few more than a restore of these files goes through."""
 OLD = {"transcript.jsonl": b"one\n", "notes.md": b"Old.", "pins.json": b"[]", "a/old.txt": b"x"}

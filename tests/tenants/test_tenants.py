@@ -22,7 +22,7 @@ from memorist.models.rate_limits import RateLimitReport
 from memorist.models.shared_model import SharedModelPool
 from memorist.ports import HostInfo
 from memorist.settings import Settings
-from memorist.store.home_layout import make_folder_name, make_unique_folder_name
+from memorist.store.home_layout import make_folder_name, make_portable_folder_name
 from memorist.system import SystemClock
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import Say
@@ -93,7 +93,7 @@ NAMES = st.one_of(
 @example("Bob", "bob")
 @example("b\u043eb", "bob")
 @example("\ud800", "\ud801")
-@example("a/b", make_unique_folder_name("a/b"))
+@example("a/b", make_portable_folder_name("a/b"))
 @example("caf\u00e9", "cafe\u0301")
 def test_tenants_of_any_name_never_meet_and_never_leave_the_root(one: str, other: str) -> None:
     """Each name is one plain folder below the root, and two names have two folders also where case

@@ -13,8 +13,8 @@ from memorist.testing.prompt_cache import (
     PrefixBlock,
     PromptCacheState,
     account_openai_blocks,
-    common_prefix_length,
     compute_request_usage,
+    find_common_prefix_length,
     split_anthropic_blocks,
 )
 
@@ -219,7 +219,7 @@ def test_parts_never_overlap_and_never_exceed_the_whole(
 @given(st.text("ab", max_size=40), st.text("ab", max_size=40))
 def test_the_common_beginning_is_exact(left: str, right: str) -> None:
     """As many characters as really agree."""
-    length = common_prefix_length(left, right)
+    length = find_common_prefix_length(left, right)
 
     assert left[:length] == right[:length]
     assert length in {len(left), len(right)} or left[length] != right[length]

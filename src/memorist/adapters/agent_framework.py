@@ -36,7 +36,11 @@ from memorist.adapters.agent_framework_messages import (
 )
 from memorist.adapters.chat_messages import FORMAT, build_chat_request
 from memorist.adapters.conversation import HostConversation
-from memorist.adapters.engine_thread import EngineArguments, EngineThread, open_engine_thread
+from memorist.adapters.engine_thread import (
+    EngineArguments,
+    EngineThread,
+    attach_or_open_engine_thread,
+)
 from memorist.adapters.message_map import MessageMap
 from memorist.adapters.run_identity import RunOwner, RunOwnerResolver, RunValue, find_user_id
 from memorist.adapters.wire_reply import is_too_long_error
@@ -83,7 +87,7 @@ class MemoristProvider(ContextProvider):
     ) -> None:
         super().__init__(source_id)
         self._identity = RunOwnerResolver[AgentSession](user, project, _find_user)
-        self.attached = open_engine_thread(attached, engine)
+        self.attached = attach_or_open_engine_thread(attached, engine)
         """The engine. Close it, or leave that to the end of the program."""
         self.session = ""
         """Id of the session that was used last."""
@@ -247,7 +251,7 @@ class MemoristCompaction:
     ) -> None:
         self._model = agent_model
         self.session = session or str(uuid.uuid4())
-        self.attached = open_engine_thread(attached, engine)
+        self.attached = attach_or_open_engine_thread(attached, engine)
         self._conversation = self.attached.conversation(self.session, format=FORMAT)
 
     async def __call__(self, messages: list[Message]) -> bool:

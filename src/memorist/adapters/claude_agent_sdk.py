@@ -27,13 +27,17 @@ from claude_agent_sdk import (
 
 from memorist.adapters.claude_session_store import MemoristSessionStore
 from memorist.adapters.conversation import EngineFailure
-from memorist.adapters.engine_thread import EngineArguments, EngineThread, open_engine_thread
+from memorist.adapters.engine_thread import (
+    EngineArguments,
+    EngineThread,
+    attach_or_open_engine_thread,
+)
 from memorist.engine.engine import Memorist
 from memorist.errors import FormatError
 from memorist.events import AdapterFailed
 from memorist.hooks.hook_event import Client, HookEvent, UnusableHookEvent, parse_hook_event
-from memorist.hooks.hook_response import HookOutputText, fit_hook_texts, render_hook_output
-from memorist.hooks.hook_session import HookAnswer, HookSessionPool
+from memorist.hooks.hook_response import CuttableHookText, fit_hook_texts, render_hook_output
+from memorist.hooks.hook_session import HookOutput, HookSessionPool
 from memorist.ports import Model
 from memorist.settings import HooksSettings, Settings
 
@@ -96,7 +100,7 @@ class MemoristHooks:
         for name in ("home", "model", "settings"):
             if options.get(name) is not None:
                 engine[name] = options[name]
-        self.attached = open_engine_thread(given, engine)
+        self.attached = attach_or_open_engine_thread(given, engine)
         self._owns = given is None
         self.session = ""
         """Id of the session of the last event."""
@@ -165,18 +169,18 @@ class MemoristHooks:
         found: HookJSONOutput = msgspec.json.decode(shown) if shown else {}
         return found
 
-    async def _collect_answer(self, event: HookEvent, seconds: float) -> HookAnswer:
+    async def _collect_answer(self, event: HookEvent, seconds: float) -> HookOutput:
         """What to show at an event."""
         sessions = await self._open_session_pool()
         first = event.session_id not in self._open_sessions
         self._open_sessions[event.session_id] = event
-        parts: list[HookAnswer] = []
+        parts: list[HookOutput] = []
         if first and event.hook_event_name == "UserPromptSubmit":
             start = msgspec.structs.replace(event, hook_event_name="SessionStart", source="startup")
             parts.append(await sessions.answer(CLIENT, start, event.cwd, seconds))
         parts.append(await sessions.answer(CLIENT, event, event.cwd, NOTES_SHARE * seconds))
-        text = fit_hook_texts([HookOutputText(part.text) for part in parts], CLIENT)
-        return HookAnswer(text, parts[-1].notice)
+        text = fit_hook_texts([CuttableHookText(part.text) for part in parts], CLIENT)
+        return HookOutput(text, parts[-1].notice)
 
     async def _open_session_pool(self) -> HookSessionPool:
         """The sessions of the user's engine: a new one after it rested and was closed."""

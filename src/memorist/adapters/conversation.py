@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 
-from memorist.compaction.compaction_request import CompactionOutcome
+from memorist.compaction.compaction_input import CompactionOutcome
 from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.context.assembly import HostContext
 from memorist.core.messages import JsonObject

@@ -33,7 +33,7 @@ from memorist.events import Event, EventListener
 from memorist.flags.flag_lookup import FlagSource
 from memorist.ports import Clock, FileSystem, HostInfo, Model
 from memorist.settings import Settings
-from memorist.store.home_layout import make_unique_folder_name
+from memorist.store.home_layout import make_portable_folder_name
 from memorist.system import SystemClock
 
 Result = TypeVar("Result")
@@ -256,7 +256,7 @@ class EngineThread:
     def home(self, user: str) -> Path:
         """The folder of a user's data; for an empty name the engine's own."""
         own = self._engine.layout.home
-        return own / USERS_FOLDER / make_unique_folder_name(user) if user else own
+        return own / USERS_FOLDER / make_portable_folder_name(user) if user else own
 
     def _open_users(self) -> Tenants:
         """The homes of users, with the settings and the model of the engine."""
@@ -316,7 +316,9 @@ def _unwrap(outcome: Result | EngineFailure) -> Result:
     return outcome
 
 
-def open_engine_thread(attached: EngineThread | None, engine: EngineArguments) -> EngineThread:
+def attach_or_open_engine_thread(
+    attached: EngineThread | None, engine: EngineArguments
+) -> EngineThread:
     """Return the engine that an adapter was given, or open one with these arguments.
 
     Raises UsageError for both at once.

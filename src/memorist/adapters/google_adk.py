@@ -30,7 +30,11 @@ from google.genai import types
 
 from memorist.adapters.chat_messages import FORMAT, build_chat_request, content_text
 from memorist.adapters.conversation import HostConversation
-from memorist.adapters.engine_thread import EngineArguments, EngineThread, open_engine_thread
+from memorist.adapters.engine_thread import (
+    EngineArguments,
+    EngineThread,
+    attach_or_open_engine_thread,
+)
 from memorist.adapters.google_adk_messages import AdkContentMap
 from memorist.adapters.run_identity import RunOwner
 from memorist.adapters.wire_reply import is_too_long_error
@@ -102,7 +106,7 @@ class MemoristPlugin(BasePlugin):
         self._project = project
         self._user = user
         self._owns = attached is None
-        self.attached = open_engine_thread(attached, engine)
+        self.attached = attach_or_open_engine_thread(attached, engine)
         """The engine."""
         self.session = ""
         """Id of the conversation that was used last."""
@@ -218,7 +222,7 @@ class MemoristMemory(BaseMemoryService):
     ) -> None:
         self._project = project
         self._user = user
-        self.attached = open_engine_thread(attached, engine)
+        self.attached = attach_or_open_engine_thread(attached, engine)
 
     async def add_session_to_memory(self, session: Session) -> None:
         """Take a whole session and extract what is worth keeping.
@@ -316,7 +320,7 @@ class MemoristSummarizer(BaseEventsSummarizer):
         **engine: Unpack[EngineArguments],
     ) -> None:
         self._project = str(project)
-        self.attached = open_engine_thread(attached, engine)
+        self.attached = attach_or_open_engine_thread(attached, engine)
 
     async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:
         """Return one event in place of these; None, and ADK keeps all of them, when nothing was

@@ -25,7 +25,11 @@ from agent.memory_provider import MemoryProvider
 from memorist.adapters.chat_messages import FORMAT, build_chat_completion
 from memorist.adapters.conversation import HostConversation
 from memorist.adapters.engine_thread import EngineArguments, EngineThread
-from memorist.adapters.hermes_state import HermesState, encode_message, find_texts_added_by_memorist
+from memorist.adapters.hermes_state import (
+    HermesPluginState,
+    encode_message,
+    find_texts_added_by_memorist,
+)
 from memorist.adapters.message_map import MessageMap
 from memorist.compaction.thresholds import compute_request_thresholds
 from memorist.core.messages import JsonObject
@@ -54,8 +58,8 @@ class MemoristMemoryProvider(MemoryProvider):
 
     features = frozenset({"notes", "recall", "extraction"})
 
-    def __init__(self, shared: HermesState | None = None) -> None:
-        self.shared = shared or HermesState()
+    def __init__(self, shared: HermesPluginState | None = None) -> None:
+        self.shared = shared or HermesPluginState()
         self.session = ""
         self._shown: set[str] = set()
         self._writes = True
@@ -180,8 +184,8 @@ class MemoristEngine(ContextEngine):
 
     features = frozenset({"notes", "compaction"})
 
-    def __init__(self, shared: HermesState | None = None) -> None:
-        self.shared = shared or HermesState()
+    def __init__(self, shared: HermesPluginState | None = None) -> None:
+        self.shared = shared or HermesPluginState()
         self.session = ""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> MemoristEngine:
@@ -301,7 +305,7 @@ class MemoristEngine(ContextEngine):
         ).decode()
 
 
-_shared_states: dict[tuple[object, ...], HermesState] = {}
+_shared_states: dict[tuple[object, ...], HermesPluginState] = {}
 """The shared state by its options:
 
 Hermes loads a plug-in's file once for the provider and once for the engine.
@@ -341,7 +345,7 @@ def plugin(
 
     def register(context: HermesRegistry) -> None:
         if key not in _shared_states:
-            _shared_states[key] = HermesState(
+            _shared_states[key] = HermesPluginState(
                 project=project, fetch=fetch, attached=attached, **engine
             )
         shared = _shared_states[key]

@@ -17,7 +17,11 @@ from memorist.adapters.chat_messages import (
     content_text,
 )
 from memorist.adapters.conversation import HostConversation
-from memorist.adapters.engine_thread import EngineArguments, EngineThread, open_engine_thread
+from memorist.adapters.engine_thread import (
+    EngineArguments,
+    EngineThread,
+    attach_or_open_engine_thread,
+)
 from memorist.adapters.message_map import MessageMap
 from memorist.core.messages import JsonObject
 
@@ -27,7 +31,7 @@ request) is Hermes' own.
 """
 
 
-class HermesState:
+class HermesPluginState:
     """State shared by the provider and the engine of one plug-in: the memorist engine, opened on
     first use, and the conversations.
     """
@@ -59,7 +63,7 @@ class HermesState:
         """The memorist engine. Raises SettingsError or ModelNameError."""
         with self._attach_lock:
             if self._attached is None:
-                self._attached = open_engine_thread(None, self._engine)
+                self._attached = attach_or_open_engine_thread(None, self._engine)
             return self._attached
 
     def begin_session(self, session: str, home: str, user: str) -> None:

@@ -21,7 +21,11 @@ from langgraph.runtime import Runtime
 
 from memorist.adapters.chat_messages import build_chat_request
 from memorist.adapters.conversation import HostConversation
-from memorist.adapters.engine_thread import EngineArguments, EngineThread, open_engine_thread
+from memorist.adapters.engine_thread import (
+    EngineArguments,
+    EngineThread,
+    attach_or_open_engine_thread,
+)
 from memorist.adapters.langchain_messages import (
     decode_wire_items,
     encode_message,
@@ -147,7 +151,7 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         **engine: Unpack[EngineArguments],
     ) -> None:
         super().__init__()
-        self.attached = open_engine_thread(attached, engine)
+        self.attached = attach_or_open_engine_thread(attached, engine)
         """The engine. Close it, or leave that to the end of the program."""
         self.session = ""
         """Id of the session that was used last."""

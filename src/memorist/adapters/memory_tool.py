@@ -28,7 +28,7 @@ from memorist.auto_memory.team_memory import TEAM_PREFIX
 from memorist.auto_memory.write_evidence import WriteEvidence, collect_write_evidence
 from memorist.auto_memory.write_gate import (
     RefusedChange,
-    collect_unaccepted_reasons,
+    collect_review_and_refusal_reasons,
     judge_memory_change,
 )
 from memorist.auto_memory.write_result import WriteResult
@@ -362,7 +362,7 @@ class MemoryToolCommands:
             session=case.evidence.session,
         )
         reasons = (
-            *collect_unaccepted_reasons(verdicts),
+            *collect_review_and_refusal_reasons(verdicts),
             *(("the policy is review",) if self._memory.settings.policy == "review" else ()),
         )
         if reasons:

@@ -34,7 +34,11 @@ from agents.run import CallModelData, ModelInputData
 from agents.tool_context import ToolContext
 
 from memorist.adapters.conversation import HostConversation
-from memorist.adapters.engine_thread import EngineArguments, EngineThread, open_engine_thread
+from memorist.adapters.engine_thread import (
+    EngineArguments,
+    EngineThread,
+    attach_or_open_engine_thread,
+)
 from memorist.adapters.message_map import MessageMap
 from memorist.core.messages import JsonObject
 from memorist.engine.fetch_tool import FETCH_TOOL_NAME, build_fetch_tool
@@ -78,7 +82,7 @@ class MemoristSession:
         attached: EngineThread | None = None,
         **engine: Unpack[EngineArguments],
     ) -> None:
-        self.attached = open_engine_thread(attached, engine)
+        self.attached = attach_or_open_engine_thread(attached, engine)
         """The engine. Close it, or leave that to the end of the program."""
         self.session_id = session_id or uuid.uuid4().hex
         self.underlying: Session = underlying or SQLiteSession(self.session_id)

@@ -20,7 +20,11 @@ from pydantic_ai.toolsets import FunctionToolset
 
 from memorist.adapters.chat_messages import build_chat_request
 from memorist.adapters.conversation import HostConversation
-from memorist.adapters.engine_thread import EngineArguments, EngineThread, open_engine_thread
+from memorist.adapters.engine_thread import (
+    EngineArguments,
+    EngineThread,
+    attach_or_open_engine_thread,
+)
 from memorist.adapters.message_map import MessageMap
 from memorist.adapters.pydantic_ai_messages import (
     MessagePiece,
@@ -75,7 +79,7 @@ class MemoristCapability(AbstractCapability[Any]):
         attached: EngineThread | None = None,
         **engine: Unpack[EngineArguments],
     ) -> None:
-        self.attached = open_engine_thread(attached, engine)
+        self.attached = attach_or_open_engine_thread(attached, engine)
         """The engine. Close it, or leave that to the end of the program."""
         self.session = ""
         """Id of the session that was used last."""

@@ -16,7 +16,11 @@ from types import MappingProxyType
 from typing import ClassVar, Self, TypedDict, Unpack
 
 from memorist.adapters.conversation import HostConversation
-from memorist.adapters.engine_thread import EngineArguments, EngineThread, open_engine_thread
+from memorist.adapters.engine_thread import (
+    EngineArguments,
+    EngineThread,
+    attach_or_open_engine_thread,
+)
 from memorist.adapters.run_identity import RunOwner, RunOwnerResolver, RunValue, find_user_id
 from memorist.adapters.wire_reply import ends_turn, read_wire_reply
 from memorist.core.messages import JsonObject
@@ -178,7 +182,7 @@ class WireAdapter:
         for name in ("home", "model", "settings"):
             if options.get(name) is not None:
                 engine[name] = options[name]
-        self.attached = open_engine_thread(options.get("attached"), engine)
+        self.attached = attach_or_open_engine_thread(options.get("attached"), engine)
         self._owns = options.get("attached") is None
         project = options.get("project", "")
         given = project if callable(project) else os.fspath(project)

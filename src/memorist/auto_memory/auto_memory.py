@@ -17,10 +17,10 @@ from memorist.auto_memory.client_rules import (
 )
 from memorist.auto_memory.contradiction import (
     RelatedStatementSearch,
-    extract_memory_statement,
     find_corrected_memories,
     find_same_memory,
     reconcile_memory,
+    render_statement_with_refusal,
 )
 from memorist.auto_memory.inbox import (
     AcceptedMemoryDigests,
@@ -55,10 +55,13 @@ from memorist.auto_memory.memory_manifest import (
 )
 from memorist.auto_memory.memory_undo import find_change_to_undo, plan_memory_undo
 from memorist.auto_memory.project_files import ProjectFiles
-from memorist.auto_memory.purge_journal import PurgeEntry, PurgeJournal, build_purge_entry
+from memorist.auto_memory.purge_journal import PendingPurge, PurgeJournal, build_pending_purge
 from memorist.auto_memory.statements.statement_kind import choose_memory_kind
 from memorist.auto_memory.statements.statement_scope import applies_to_every_project
-from memorist.auto_memory.superseded_proposals import KnownMemory, find_superseded_proposals
+from memorist.auto_memory.superseded_proposals import (
+    KnownMemory,
+    find_later_words_against_proposals,
+)
 from memorist.auto_memory.team_memory import (
     TEAM_PREFIX,
     is_team_path,
@@ -69,7 +72,7 @@ from memorist.auto_memory.visible_memory import (
     compute_content_digest,
     filter_visible_index,
     find_memory_suspicions,
-    list_visible_lines,
+    keep_visible_index_lines,
 )
 from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.auto_memory.write_gate import (
@@ -80,7 +83,7 @@ from memorist.auto_memory.write_gate import (
     RefusedChange,
     WriteGateContext,
     apply_review_policy,
-    find_reasons_to_withhold_memory,
+    find_unreviewed_memory_suspicions,
     judge_memory_change,
     policy_forbids_writing,
 )
@@ -190,7 +193,7 @@ class AutoMemory:
 
     def list_visible_index_lines(self) -> tuple[str, ...]:
         """Return the lines of `visible_index` before they are judged. Raises StoreError."""
-        return list_visible_lines(*self._read_whole_index())
+        return keep_visible_index_lines(*self._read_whole_index())
 
     def write(
         self,
@@ -289,7 +292,7 @@ class AutoMemory:
         ):
             return False
         near = self._read_cached(
-            self.get_statement_search().find_related(extract_memory_statement(topic))
+            self.get_statement_search().find_related(render_statement_with_refusal(topic))
         )
         found = reconcile_memory(change, near, format_utc_timestamp(self._clock.now()))
         return not (found.known or found.replaced or found.contradicts)
@@ -411,7 +414,7 @@ class AutoMemory:
             ):
                 result.add(change)
                 continue
-            said = extract_memory_statement(parse_topic(change.path, change.after))
+            said = render_statement_with_refusal(parse_topic(change.path, change.after))
             topics = [
                 topic
                 for topic in self._read_cached(self.get_statement_search().find_related(said))
@@ -562,7 +565,7 @@ class AutoMemory:
         topic = self.folder.read_topic(path)
         if self.folder.is_known_clean(topic):
             return topic, ()
-        return topic, find_reasons_to_withhold_memory(
+        return topic, find_unreviewed_memory_suspicions(
             topic,
             self.reviewed_digests(),
             Trust.UNKNOWN if self.folder.has_untrusted_origin(path) else None,
@@ -670,7 +673,7 @@ class AutoMemory:
         ]
         return self.write(changes, reason)
 
-    def add_to_purge_journal(self, paths: Sequence[str]) -> tuple[PurgeEntry, ...]:
+    def add_to_purge_journal(self, paths: Sequence[str]) -> tuple[PendingPurge, ...]:
         """Note what is to be forgotten for good, so that a killed command can be finished; returns
         it with what an unfinished one noted.
 
@@ -688,7 +691,7 @@ class AutoMemory:
                 f"`log` show what there is"
             )
         return self.purge_journal.add(
-            build_purge_entry(path, self.read_versions(path)) for path in paths
+            build_pending_purge(path, self.read_versions(path)) for path in paths
         )
 
     def purge(self, paths: Sequence[str], clean: Callable[[bytes], bytes] = bytes) -> int:
@@ -751,11 +754,11 @@ class AutoMemory:
         there = [] if self.everywhere is None else self.everywhere.inbox.list_proposals()
         return [*self.inbox.list_proposals(), *there]
 
-    def find_superseded_proposals(self) -> dict[str, str]:
+    def find_later_words_against_proposals(self) -> dict[str, str]:
         """The user's later words that speak against a new memory that waits, by the proposal's
         id. Raises StoreError.
         """
-        return find_superseded_proposals(self.list_proposals(), self.find_known_memories)
+        return find_later_words_against_proposals(self.list_proposals(), self.find_known_memories)
 
     def find_known_memories(self, said: str) -> list[KnownMemory]:
         """The memories, here or in every project, that have to do with a statement."""

@@ -39,10 +39,10 @@ from memorist.auto_memory.stances import (
     find_word_alternatives,
     fold_word_ending,
     holds_mark_from_every_group,
-    list_verb_keys,
+    list_verb_folded_clause_keys,
     may_agree_or_oppose,
     read_stances,
-    split_choice,
+    separate_chosen_alternative,
 )
 from memorist.auto_memory.statements.statement_patterns import VERB
 from memorist.auto_memory.statements.statement_similarity import is_same_rule
@@ -50,10 +50,15 @@ from memorist.auto_memory.team_memory import is_team_path
 from memorist.auto_memory.value_correction import (
     MAX_CORRECTION_CHARS,
     corrects_value,
-    list_corrected_words,
+    list_required_corrected_words,
     names_whole_topic,
 )
-from memorist.auto_memory.verb_forms import SEPARABLE, cut_verb, fold_verb, split_prefix
+from memorist.auto_memory.verb_forms import (
+    SEPARABLE,
+    cut_verb_to_common_stem,
+    fold_european_verb,
+    split_separable_verb_prefix,
+)
 from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import encode_file_text
@@ -160,8 +165,8 @@ def _is_opposite(
     one: Stance, other: Stance, mine: Sequence[Stance], theirs: Sequence[Stance]
 ) -> bool:
     if one.positive != other.positive:
-        return _is_same_choice(one, other) or not list_verb_keys(one).isdisjoint(
-            list_verb_keys(other)
+        return _is_same_choice(one, other) or not list_verb_folded_clause_keys(one).isdisjoint(
+            list_verb_folded_clause_keys(other)
         )
     return one.positive and (
         _is_other_choice(one, other, mine, theirs) or _is_other_value(one, other)
@@ -169,19 +174,19 @@ def _is_opposite(
 
 
 def _is_same_choice(one: Stance, other: Stance) -> bool:
-    chosen = split_choice(one)
-    return bool(chosen[0]) and chosen == split_choice(other)
+    chosen = separate_chosen_alternative(one)
+    return bool(chosen[0]) and chosen == separate_chosen_alternative(other)
 
 
 def _is_other_choice(
     one: Stance, other: Stance, mine: Sequence[Stance], theirs: Sequence[Stance]
 ) -> bool:
     """Whether both choose one of the same alternatives for the same thing, and not the same."""
-    word, rest = split_choice(one)
+    word, rest = separate_chosen_alternative(one)
     group = find_word_alternatives(word) if word else None
     if group is None:
         return False
-    known, known_rest = split_choice(other)
+    known, known_rest = separate_chosen_alternative(other)
     if known not in group or word == known or rest != known_rest:
         return False
     return all(_count_choices(stances, group) == 1 for stances in (mine, theirs))
@@ -273,7 +278,7 @@ def reconcile_memory(change: MemoryChange, topics: Iterable[Topic], now: str) ->
     other word changes nothing: it is dropped where it is known, and named where it contradicts.
     """
     added = parse_topic(change.path, change.after or b"")
-    said = extract_memory_statement(added)
+    said = render_statement_with_refusal(added)
     found = [
         (agreement, topic)
         for topic in topics
@@ -313,7 +318,7 @@ _REFUSAL = lazy_pattern(
 )
 
 
-def extract_memory_statement(added: Topic) -> str:
+def render_statement_with_refusal(added: Topic) -> str:
     """What a memory says, behind the refusal that its sentence began with."""
     refusal = _REFUSAL.match(added.provenance.quote)
     return f"{refusal[0]}{added.saying}" if refusal else added.saying
@@ -357,9 +362,9 @@ def expand_statement_words(said: str) -> set[str]:
     """The words, one of which a text holds that says the same or the opposite: those of the
     statement, each without its ending, and the alternatives to one.
     """
-    keys = {key for stance in read_stances(said) for key in list_verb_keys(stance)}
+    keys = {key for stance in read_stances(said) for key in list_verb_folded_clause_keys(stance)}
     words = {word for key in keys for word in key}
-    words = words.union(*list_corrected_words(said))
+    words = words.union(*list_required_corrected_words(said))
     return words | {other for word in words for other in find_word_alternatives(word) or ()}
 
 
@@ -388,8 +393,8 @@ _StanceKey = frozenset[str] | tuple[object, ...]
 
 def _list_keys(stance: Stance) -> Iterator[_StanceKey]:
     """What two clauses have in common wherever one can be the opposite of the other."""
-    yield from list_verb_keys(stance)
-    word, rest = split_choice(stance)
+    yield from list_verb_folded_clause_keys(stance)
+    word, rest = separate_chosen_alternative(stance)
     if word:
         yield find_word_alternatives(word), rest
     for length in range(1, stance.value_length + 1):
@@ -479,7 +484,7 @@ class RelatedStatementSearch:
 
     def _iter_related(self, said: str) -> Iterator[MemoryHeader]:
         opposed = [_describe_opposed(each) for each in read_stances(said)]
-        corrected = [_list_marks(words) for words in list_corrected_words(said)]
+        corrected = [_list_marks(words) for words in list_required_corrected_words(said)]
         marks = [*(each.marks for each in opposed), *corrected]
         near = set[_Saying]().union(*map(self._find_all, marks)) if opposed else self._all
         nearest = sorted(near, key=lambda each: (len(each.folded), each.header.path))
@@ -558,17 +563,26 @@ def _describe_opposed(stance: Stance) -> OpposedClauseCriteria:
     """What a clause that says the same as this one or the opposite holds: its words, for its choice
     an alternative, and nothing for its value.
     """
-    chosen, rest = split_choice(stance)
+    chosen, rest = separate_chosen_alternative(stance)
     words = [word for word in rest if not (stance.value_length and re.search(r"\d", word))]
     group = (find_word_alternatives(chosen) or frozenset((chosen,))) if chosen else frozenset()
     first, last = stance.order[0], stance.order[-1]
-    parted = {first, last} if last in SEPARABLE else {last} if split_prefix(last)[0] else set()
+    parted = (
+        {first, last}
+        if last in SEPARABLE
+        else {last}
+        if split_separable_verb_prefix(last)[0]
+        else set()
+    )
     whole = [
-        cut_verb(word) if word in (first, last) else _cut_ending(word)
+        cut_verb_to_common_stem(word) if word in (first, last) else _cut_ending(word)
         for word in words
         if word not in parted
     ]
-    parts = [cut_verb(split_prefix(word)[1] or word) for word in parted.intersection(words)]
+    parts = [
+        cut_verb_to_common_stem(split_separable_verb_prefix(word)[1] or word)
+        for word in parted.intersection(words)
+    ]
     return OpposedClauseCriteria(
         # What is a part of a German verb, apart or not, begins no word: it comes last.
         [*_list_marks(whole, group), *((part,) for part in parts)],
@@ -615,8 +629,8 @@ def _measure_limits(
     words = {
         word
         for each in stances
-        for key in list_verb_keys(each)
-        for word in (*key, *split_prefix(fold_verb(each.order[-1])))
+        for key in list_verb_folded_clause_keys(each)
+        for word in (*key, *split_separable_verb_prefix(fold_european_verb(each.order[-1])))
     }
     groups = {group for word in words if (group := find_word_alternatives(word)) is not None}
     nouns = {
@@ -673,7 +687,7 @@ _SHORT_WORD = 4
 def _compare_topic(said: str, topic: Topic) -> StatementRelation:
     found = compare_statements(said, topic.saying)
     if found is StatementRelation.UNRELATED:
-        former = extract_replaced_text(topic)
+        former = extract_former_text_from_description(topic)
         if is_same_rule(said, topic.description):
             return StatementRelation.SAME
         if former and compare_statements(said, former) in _CHANGED:
@@ -712,16 +726,16 @@ def _find_lost_topic(added: Topic, former: Topic) -> str:
     return next(
         (
             text
-            for text in (former.saying, extract_replaced_text(former))
+            for text in (former.saying, extract_former_text_from_description(former))
             if text
             and len(text) <= MAX_FORMER_CHARS
-            and not names_whole_topic(extract_memory_statement(added), text)
+            and not names_whole_topic(render_statement_with_refusal(added), text)
         ),
         "",
     )
 
 
-def extract_replaced_text(topic: Topic) -> str:
+def extract_former_text_from_description(topic: Topic) -> str:
     """What a memory's description keeps of one that it replaced; empty where it keeps nothing.
 
     A user may write the same mark themselves: it counts where the memory replaces another and
@@ -732,10 +746,12 @@ def extract_replaced_text(topic: Topic) -> str:
     return "" if is_own else former
 
 
-def remove_replaced_text(topic: Topic) -> str:
+def strip_former_text_from_description(topic: Topic) -> str:
     """A memory's description without what it keeps of one that it replaced."""
     return (
-        _split_former(topic.description)[0] if extract_replaced_text(topic) else topic.description
+        _split_former(topic.description)[0]
+        if extract_former_text_from_description(topic)
+        else topic.description
     )
 
 

@@ -34,7 +34,7 @@ from memorist.auto_memory.memory_changes import (
 )
 from memorist.auto_memory.memory_file import Topic, parse_topic
 from memorist.auto_memory.memory_manifest import is_index_file
-from memorist.auto_memory.quotation_proof import keep_typed_statements
+from memorist.auto_memory.quotation_proof import drop_statements_in_others_words
 from memorist.auto_memory.statement_changes import (
     PlannedChange,
     RemoveMemories,
@@ -42,8 +42,10 @@ from memorist.auto_memory.statement_changes import (
     plan_memory_addition,
     plan_memory_removal,
 )
-from memorist.auto_memory.statements.bare_corrections import find_bare_corrections
 from memorist.auto_memory.statements.statement_parser import Statement, find_statements
+from memorist.auto_memory.statements.uncertain_value_corrections import (
+    find_uncertain_value_corrections,
+)
 from memorist.auto_memory.statements.unconfirmed_statements import find_unconfirmed_statements
 from memorist.auto_memory.statements.user_prose import (
     announces_text_in_next_message,
@@ -64,7 +66,6 @@ from memorist.core.prompt_templates import load_prompt
 from memorist.core.utc_time import format_utc_timestamp
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.events import ExtractionFailed, MemoryRefused
-from memorist.forks.background_queue import BackgroundQueue
 from memorist.forks.fork_request import is_parent_model
 from memorist.forks.fork_spec import (
     FolderAccess,
@@ -74,6 +75,7 @@ from memorist.forks.fork_spec import (
     Receipt,
     build_discarded_receipt,
 )
+from memorist.forks.latest_task_queue import LatestTaskQueue
 from memorist.models.answer_schema import should_use_answer_form
 from memorist.ports import Model
 from memorist.runtime import SessionContext
@@ -81,9 +83,9 @@ from memorist.safety.secrets import redact
 from memorist.session_memory.notes_brief import get_spoken_text, render_conversation_brief
 from memorist.store.database import is_storage_failure
 from memorist.store.overlay_files import OverlayFiles
-from memorist.transcript.answer_check import LineCoverage
+from memorist.transcript.answer_check import CoveringText
 from memorist.transcript.answer_source import build_line_check
-from memorist.transcript.typed_replies import TypedReplyReader
+from memorist.transcript.user_words_in_results import UserWordsReader
 
 LABEL = "extraction"
 UNCERTAIN = "you may have meant this for later sessions as well"
@@ -138,15 +140,15 @@ class MemoryExtraction:
         """Ids of the user's newest message and of the one before it."""
         self._is_text_announced = False
         """Whether the user's newest message announced a text of somebody else."""
-        self._retractable = RetractableWrites(memory)
+        self._retractable = NewestStatementWrites(memory)
         self._outside_texts: tuple[str, ...] = ()
         """Outside texts of messages already examined: a later fork still sees them and may obey
         them.
         """
-        self._replies = TypedReplyReader()
+        self._replies = UserWordsReader()
         self._cursor = self._load_cursor()
         self._is_stopped = False
-        self._queue = BackgroundQueue(context.runtime.clock, on_error=self._on_background_error)
+        self._queue = LatestTaskQueue(context.runtime.clock, on_error=self._on_background_error)
         self._prompts = ExtractionPrompts(
             load_prompt("auto_memory/extract"),
             load_prompt("auto_memory/asked"),
@@ -208,7 +210,7 @@ class MemoryExtraction:
         may_correct = not self._is_text_announced
         self._is_text_announced = announces_text_in_next_message(typed.text)
         self._statements += statements
-        waiting = keep_typed_statements(
+        waiting = drop_statements_in_others_words(
             find_unconfirmed_statements(typed, self._last_reply()), typed
         )
         corrections = self._find_corrections(typed, statements) if may_correct else ()
@@ -232,7 +234,7 @@ class MemoryExtraction:
         """
         unanswered, self._unanswered = self._unanswered, []
         for typed in unanswered:
-            waiting = keep_typed_statements(find_unconfirmed_statements(typed), typed)
+            waiting = drop_statements_in_others_words(find_unconfirmed_statements(typed), typed)
             self._deferred_statements += [(statement, typed) for statement in waiting]
 
     def _find_corrections(
@@ -242,7 +244,7 @@ class MemoryExtraction:
         if not typed.is_typed:
             return ()
         stated = {each.quote for each in statements}
-        found = keep_typed_statements(find_bare_corrections(typed), typed)
+        found = drop_statements_in_others_words(find_uncertain_value_corrections(typed), typed)
         return tuple(each for each in found if each.quote not in stated)
 
     def _last_reply(self) -> str:
@@ -518,7 +520,7 @@ class MemoryExtraction:
             repeated = (
                 before is None
                 and after is not None
-                and repeats_statement(parse_topic(name, after), self._statements)
+                and repeats_user_statement(parse_topic(name, after), self._statements)
             )
             if not is_index_file(name) and not repeated:
                 changes.append(MemoryChange(path=name, before=before, after=after))
@@ -611,7 +613,7 @@ class MemoryExtraction:
         await self._queue.drain(self._memory.settings.drain_seconds)
 
 
-class RetractableWrites:
+class NewestStatementWrites:
     """What the newest message with statements led to."""
 
     def __init__(self, memory: AutoMemory) -> None:
@@ -639,7 +641,7 @@ class RetractableWrites:
                 self._memory.undo(each.change_id)
 
 
-def repeats_statement(topic: Topic, statements: Sequence[Statement]) -> bool:
+def repeats_user_statement(topic: Topic, statements: Sequence[Statement]) -> bool:
     """Tell whether a memory says no more than one of the user's statements, which a rule has
     applied already: it quotes the same words, or has no word beside them.
     """
@@ -647,7 +649,7 @@ def repeats_statement(topic: Topic, statements: Sequence[Statement]) -> bool:
     for statement in statements:
         said = normalize_for_comparison(statement.quote)
         same = len(split_script_words(quote)) >= MIN_QUOTE_WORDS and quote in said
-        if same or LineCoverage(statement.quote).covers(topic.body, share=1.0):
+        if same or CoveringText(statement.quote).covers(topic.body, share=1.0):
             return True
     return False
 

@@ -48,9 +48,9 @@ from memorist.auto_memory.memory_scan import (
     ScannedFile,
     build_scan_entry,
     compare_scan,
-    find_trusted_paths,
+    find_paths_with_trusted_origin,
     raises_trust,
-    update_scan_entry,
+    update_scan_entry_metadata,
 )
 from memorist.auto_memory.scan_cache import ScanCache
 from memorist.auto_memory.team_memory import (
@@ -58,7 +58,7 @@ from memorist.auto_memory.team_memory import (
     TEAM_PREFIX,
     TeamMemoryText,
     is_team_path,
-    select_index_headers,
+    select_own_or_team_headers,
 )
 from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.core.text_analysis import (
@@ -75,7 +75,7 @@ from memorist.store.disk_files import (
     is_write_forbidden,
     read_if_exists,
     remove_if_exists,
-    replace_content,
+    replace_content_if_unchanged,
 )
 from memorist.store.home_layout import MemoryLayout
 from memorist.store.process_lock import hold_lock
@@ -398,7 +398,7 @@ class MemoryFolderReader:
         """Return the paths whose claim of origin is believed; after a partial scan, the history is
         used too.
         """
-        return find_trusted_paths(
+        return find_paths_with_trusted_origin(
             known, *passing, *(() if known.files and known.whole else self._list_gated_paths())
         )
 
@@ -430,7 +430,7 @@ class MemoryFolderReader:
                 and before.is_judged
                 and (before.blob, before.foreign) == (blob, foreign)
             ):
-                return update_scan_entry(before, facts), data
+                return update_scan_entry_metadata(before, facts), data
         return build_scan_entry(
             path, facts, data, blob=blob, lines=self._settings.scan_lines, foreign=foreign
         ), data
@@ -544,7 +544,7 @@ class MemoryFolderReader:
         scan = self._loaded_scan()
         known = self._ranked.get(prefix)
         if known is None or known[0] is not scan:
-            heads = select_index_headers(
+            heads = select_own_or_team_headers(
                 (seen.head for seen in scan.files.values() if seen.head is not None), prefix
             )
             known = self._ranked[prefix] = (scan, RankedHeaders(heads, {}))
@@ -715,7 +715,7 @@ class MemoryFolder(MemoryFolderReader):
                 msgspec.json.encode(PendingChange(why=reason, after=after, undoes=undoes)),
             )
             for change in real:
-                replace_content(
+                replace_content_if_unchanged(
                     self._files, self.layout.folder / change.path, change.before, change.after
                 )
                 self._update_scan_entry(change.path)

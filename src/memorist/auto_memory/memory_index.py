@@ -25,7 +25,7 @@ from memorist.auto_memory.memory_manifest import (
     DAY_SECONDS,
     MemoryHeader,
 )
-from memorist.auto_memory.merge_conflict import find_merge_conflicts
+from memorist.auto_memory.merge_conflict import parse_merge_conflicts
 from memorist.core.lazy import lazy_pattern
 from memorist.settings import AutoMemorySettings
 
@@ -189,7 +189,7 @@ def _drop_settled_conflicts(lines: list[str]) -> list[str]:
     """Drop the marks of merge conflicts that held pointer lines alone, which are derived anew."""
     settled = {
         number
-        for conflict in find_merge_conflicts(lines)
+        for conflict in parse_merge_conflicts(lines)
         if not any(lines[each] for each in conflict.content)
         for number in conflict.lines
     }

@@ -19,10 +19,10 @@ from memorist.auto_memory.memory_manifest import (
     is_memory_file,
     is_single_line_path,
 )
-from memorist.auto_memory.merge_conflict import find_merge_conflicts
+from memorist.auto_memory.merge_conflict import parse_merge_conflicts
 from memorist.auto_memory.statements.statement_similarity import is_same_rule
 from memorist.auto_memory.visible_memory import filter_visible_index
-from memorist.auto_memory.write_gate import find_reasons_to_withhold_memory
+from memorist.auto_memory.write_gate import find_unreviewed_memory_suspicions
 from memorist.errors import InputError
 from memorist.forks.fork_permissions import is_same_name
 from memorist.ports import FileInfo
@@ -175,7 +175,7 @@ def _dropped_line_problems(built: MemoryIndex, paths: Collection[str]) -> list[L
     Lines of withheld memories are reported with the memory itself.
     """
     lines = built.text.splitlines()
-    disputed = sum(len(each.lines) for each in find_merge_conflicts(lines))
+    disputed = sum(len(each.lines) for each in parse_merge_conflicts(lines))
     conflicts = LintProblem(
         INDEX_NAME,
         "it holds a merge conflict of Git, whose lines are not shown",
@@ -214,7 +214,7 @@ def _topic_problems(topic: Topic, reviewed: Collection[str]) -> list[LintProblem
             reason,
             "it is not shown; accept it with `memorist memory edit`, or forget it",
         )
-        for reason in find_reasons_to_withhold_memory(topic, reviewed)
+        for reason in find_unreviewed_memory_suspicions(topic, reviewed)
     ]
     text = topic.text()
     if find_hidden_characters(text):
@@ -266,7 +266,7 @@ def _duplicate_problems(topics: Sequence[Topic]) -> list[LintProblem]:
     return found
 
 
-def lint_memory_folders(memory: AutoMemory) -> tuple[list[Topic], list[LintProblem]]:
+def load_and_lint_memories(memory: AutoMemory) -> tuple[list[Topic], list[LintProblem]]:
     """The memories that can be read, those that hold in every project under `everywhere/`, and what
     is wrong with them and their folders. Raises StoreError.
     """

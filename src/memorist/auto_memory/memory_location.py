@@ -136,10 +136,10 @@ def locate_project_root(folder: Path) -> Path:
     """Return the root of the folder's repository, shared by its worktrees; the folder itself where
     there is none.
 
-    Raises InputError; see `check_folder_name`.
+    Raises InputError; see `check_utf8_folder_name`.
     """
     start = Path(os.path.realpath(folder))
-    check_folder_name(start)
+    check_utf8_folder_name(start)
     for candidate in (start, *start.parents):
         git = candidate / ".git"
         if git.is_dir():
@@ -152,7 +152,7 @@ def locate_project_root(folder: Path) -> Path:
     return start
 
 
-def check_folder_name(folder: Path) -> None:
+def check_utf8_folder_name(folder: Path) -> None:
     """Raise InputError for a folder whose name is not UTF-8, so that no file of ours can hold it;
     Claude Code and Codex do not start in such a folder.
     """
@@ -165,7 +165,7 @@ def check_folder_name(folder: Path) -> None:
         ) from None
 
 
-def locate_recorded_root(folder: str) -> Path:
+def locate_root_of_recorded_folder(folder: str) -> Path:
     """Return the root of the folder that a recording names; the folder itself where it is none of
     this system: one of Windows would be taken for one below the working folder on Linux.
     """

@@ -103,7 +103,7 @@ def build_scan_entry(
     return ScannedFile(facts.size, facts.modified_ns, blob, head, foreign, redacted_blob)
 
 
-def update_scan_entry(previous: ScannedFile, facts: FileInfo) -> ScannedFile:
+def update_scan_entry_metadata(previous: ScannedFile, facts: FileInfo) -> ScannedFile:
     """Update the entry of a file whose bytes were judged before: copies and touched files cost
     nothing more.
     """
@@ -123,7 +123,7 @@ def raises_trust(before: ScannedFile, after: ScannedFile) -> bool:
     )
 
 
-def find_trusted_paths(scan: FolderScan, *gated_paths: str) -> frozenset[str]:
+def find_paths_with_trusted_origin(scan: FolderScan, *gated_paths: str) -> frozenset[str]:
     """Return the paths whose claim of origin is believed when they change.
 
     These are the paths of the last scan that are not foreign, and those that passed the gate.

@@ -31,7 +31,7 @@ class MergeConflict(Struct, frozen=True):
         return tuple(line for line in self.lines if line not in self.marks)
 
 
-def find_merge_conflicts(lines: Sequence[str]) -> tuple[MergeConflict, ...]:
+def parse_merge_conflicts(lines: Sequence[str]) -> tuple[MergeConflict, ...]:
     """Find the conflicts that have all their marks, in order."""
     found: list[MergeConflict] = []
     marks: list[int] = []
@@ -71,4 +71,4 @@ def _parse_mark(line: str) -> str:
 
 def has_merge_conflict(text: str) -> bool:
     """Whether a text holds a conflict."""
-    return _OPENING in text and bool(find_merge_conflicts(text.splitlines()))
+    return _OPENING in text and bool(parse_merge_conflicts(text.splitlines()))

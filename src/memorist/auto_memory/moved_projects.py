@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from memorist.auto_memory.memory_changes import ChangeReason, render_change_headline
-from memorist.auto_memory.memory_join import join_memory
+from memorist.auto_memory.memory_folder_merge import merge_memory_folder_into
 from memorist.auto_memory.memory_location import (
     FormerRoot,
     ProjectRecord,
@@ -69,7 +69,7 @@ def _is_mount(root: Path) -> bool:
     return str(root) in _MOUNTS or str(root.parent) in _MOUNTS
 
 
-def find_neighbouring_project(files: FileSystem, layout: Layout, project: str) -> str:
+def describe_neighbouring_memory(files: FileSystem, layout: Layout, project: str) -> str:
     """Find the memory of a folder around this one or within it, neither of which is a repository,
     and say how they become one project; empty for none.
     """
@@ -127,7 +127,7 @@ def describe_elsewhere_memory(files: FileSystem, layout: Layout, project: str) -
     moved = find_moved_projects(files, layout, project)
     if moved:
         return tuple(describe_moved_project(each, layout, project) for each in moved)
-    neighbour = find_neighbouring_project(files, layout, project)
+    neighbour = describe_neighbouring_memory(files, layout, project)
     return (neighbour,) if neighbour else ()
 
 
@@ -210,7 +210,7 @@ def rebind_memory(
         reason = ChangeReason(
             actor="user", what=render_change_headline("move", f"the memory of {old_root}")
         )
-        join_memory(files, source, target, reason, clock=clock, settings=settings)
+        merge_memory_folder_into(files, source, target, reason, clock=clock, settings=settings)
     _record_move(files, target, root, old_root, clock.now())
     return target
 

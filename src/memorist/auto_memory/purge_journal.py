@@ -15,7 +15,7 @@ from memorist.store.disk_files import remove_if_exists
 from memorist.store.home_layout import MemoryLayout
 
 
-class PurgeEntry(Struct, frozen=True):
+class PendingPurge(Struct, frozen=True):
     """One memory to forget: its path, the names it went by, its words in every version, and the
     sessions that it came from.
     """
@@ -26,9 +26,9 @@ class PurgeEntry(Struct, frozen=True):
     sessions: tuple[str, ...] = ()
 
 
-def build_purge_entry(path: str, versions: Sequence[Topic]) -> PurgeEntry:
+def build_pending_purge(path: str, versions: Sequence[Topic]) -> PendingPurge:
     """The entry of a memory with these versions."""
-    return PurgeEntry(
+    return PendingPurge(
         path,
         tuple({topic.name for topic in versions}),
         tuple(
@@ -51,20 +51,20 @@ class PurgeJournal:
         self._files = files
         self.path = layout.purge_journal
 
-    def load(self) -> tuple[PurgeEntry, ...]:
+    def load(self) -> tuple[PendingPurge, ...]:
         """Empty where nothing is unfinished."""
         try:
-            return msgspec.json.decode(self._files.read(self.path), type=tuple[PurgeEntry, ...])
+            return msgspec.json.decode(self._files.read(self.path), type=tuple[PendingPurge, ...])
         except (FileNotFoundError, msgspec.DecodeError):
             return ()
 
-    def add(self, entries: Iterable[PurgeEntry]) -> tuple[PurgeEntry, ...]:
+    def add(self, entries: Iterable[PendingPurge]) -> tuple[PendingPurge, ...]:
         """Note these; returns them with what an unfinished run noted of them. Raises StoreError."""
         noted = {each.path: each for each in self.load()}
         given = tuple(entries)
         for each in given:
-            before = noted.get(each.path, PurgeEntry(each.path))
-            noted[each.path] = PurgeEntry(
+            before = noted.get(each.path, PendingPurge(each.path))
+            noted[each.path] = PendingPurge(
                 each.path,
                 tuple({*before.names, *each.names}),
                 tuple({*before.texts, *each.texts}),

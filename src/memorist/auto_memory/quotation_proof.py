@@ -13,7 +13,11 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from memorist.auto_memory.memory_file import Topic, with_body, with_header
-from memorist.auto_memory.stances import find_word_alternatives, read_stances, split_choice
+from memorist.auto_memory.stances import (
+    find_word_alternatives,
+    read_stances,
+    separate_chosen_alternative,
+)
 from memorist.auto_memory.statements.memory_title import derive_name_and_description
 from memorist.auto_memory.statements.statement_filters import is_question
 from memorist.auto_memory.statements.statement_parser import Statement, find_statements
@@ -86,10 +90,14 @@ def find_typed_statements(message: Message) -> tuple[Statement, ...]:
     """The statements of a message that a person typed to the agent: none of one that a program may
     have passed on, none from the words of others in it.
     """
-    return keep_typed_statements(find_statements(message), message) if message.is_typed else ()
+    return (
+        drop_statements_in_others_words(find_statements(message), message)
+        if message.is_typed
+        else ()
+    )
 
 
-def keep_typed_statements(
+def drop_statements_in_others_words(
     statements: Sequence[Statement], message: Message
 ) -> tuple[Statement, ...]:
     """Those statements whose quote is before the words of others begin."""
@@ -201,7 +209,7 @@ def _read_choice(sentence: str) -> tuple[str, ...]:
     """
     text = _SPEAKER.sub("", _strip_openings(sentence))
     stances = read_stances(text)
-    chosen = {each.positive: split_choice(each) for each in stances}
+    chosen = {each.positive: separate_chosen_alternative(each) for each in stances}
     if not len(stances) == len(chosen) == 2 or _LOOSE.search(text):
         return ()
     last = stances[1]

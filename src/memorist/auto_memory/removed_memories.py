@@ -30,7 +30,7 @@ class RemovedTopic(Struct, frozen=True):
     """Path of the memory that came in its place; empty where none did."""
 
 
-def find_removed_topic(memory: AutoMemory, name: str) -> RemovedTopic | None:
+def find_removed_topic_by_name(memory: AutoMemory, name: str) -> RemovedTopic | None:
     """The memory that the folder of `memory` once had under a path, with or without `.md`; None
     where the history has none.
     """

@@ -11,10 +11,10 @@ from msgspec import Struct
 from memorist.auto_memory.statements.statement_patterns import VERB
 from memorist.auto_memory.verb_forms import (
     SEPARABLE,
-    find_last_particle,
-    fold_japanese_word,
-    fold_korean_word,
-    fold_verb,
+    find_separated_verb_prefix,
+    fold_european_verb,
+    fold_japanese_verb,
+    fold_korean_verb,
 )
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import parse_word_list
@@ -351,7 +351,7 @@ def _take_clause(tokens: Sequence[str], words: frozenset[str]) -> Sequence[str] 
 
 def _has_only(token: str, words: frozenset[str]) -> bool:
     return all(
-        word in words or fold_verb(word) in words or word[0].isdigit()
+        word in words or fold_european_verb(word) in words or word[0].isdigit()
         for word in _read_token(token)
     )
 
@@ -376,7 +376,7 @@ def _read_clause(clause: str, start: int) -> list[Stance]:
     order = list_content_stems(clause)
     if not order:
         return []
-    particle = find_last_particle(clause)
+    particle = find_separated_verb_prefix(clause)
     if particle and particle not in order:
         order = (*order, particle)
     if len(order) == 2 and "answer" in order:  # "answer in German" and "in German answer"
@@ -443,9 +443,9 @@ def fold_word_ending(word: str) -> str:
 
 def _fold_foreign_ending(folded: str) -> str:
     if "가" <= folded[-1:] <= "힣":
-        return fold_korean_word(folded)
+        return fold_korean_verb(folded)
     if "ぁ" <= folded[-1:] <= "ゖ":
-        return fold_japanese_word(folded)
+        return fold_japanese_verb(folded)
     return _CYRILLIC_ENDING.sub("", folded)
 
 
@@ -476,7 +476,7 @@ GROUP_NOUNS: dict[str, frozenset[str]] = {
 
 
 @lru_cache(maxsize=20_000)
-def split_choice(stance: Stance) -> tuple[str, frozenset[str]]:
+def separate_chosen_alternative(stance: Stance) -> tuple[str, frozenset[str]]:
     """The word of a choice among alternatives, and what else the clause says; no word without
     one.
     """
@@ -491,7 +491,7 @@ def split_choice(stance: Stance) -> tuple[str, frozenset[str]]:
 
 
 @lru_cache(maxsize=20_000)
-def list_verb_keys(stance: Stance) -> frozenset[frozenset[str]]:
+def list_verb_folded_clause_keys(stance: Stance) -> frozenset[frozenset[str]]:
     """The content words of a clause, and again for each word that may be its verb with that one
     folded: the first, as in `no uses tabs`, with what stands apart from it in German, or the last,
     as in `nicht ausführen`.
@@ -507,4 +507,4 @@ def list_verb_keys(stance: Stance) -> frozenset[frozenset[str]]:
 
 
 def _fold_unless_chosen(word: str) -> str:
-    return word if find_word_alternatives(word) else fold_verb(word)
+    return word if find_word_alternatives(word) else fold_european_verb(word)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.contradiction import remove_replaced_text
+from memorist.auto_memory.contradiction import strip_former_text_from_description
 from memorist.auto_memory.memory_changes import MemoryChange
 from memorist.auto_memory.memory_file import (
     MemoryKind,
@@ -130,7 +130,7 @@ def plan_memory_removal(statement: Statement, topics: Sequence[Topic]) -> Remove
         for topic in near[:MAX_FORGET_MATCHES]
     )
     sure = len(whole) == 1 and wanted <= _significant_stems(
-        _render_text(whole[0], remove_replaced_text(whole[0]))
+        _render_text(whole[0], strip_former_text_from_description(whole[0]))
     )
     return RemoveMemories(changes, sure=sure)
 

@@ -11,7 +11,7 @@ from memorist.auto_memory.contradiction import (
     OPPOSED,
     RelatedStatementSearch,
     compare_statements,
-    extract_memory_statement,
+    render_statement_with_refusal,
 )
 from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.memory_file import Topic, parse_topic
@@ -30,7 +30,7 @@ class KnownMemory(Struct, frozen=True):
     """Seconds since the epoch, UTC."""
 
 
-def find_superseded_proposals(
+def find_later_words_against_proposals(
     waiting: Sequence[Proposal], find_memories: Callable[[str], Iterable[KnownMemory]]
 ) -> dict[str, str]:
     """The user's later words that speak against a new memory that waits, by the proposal's id.
@@ -50,7 +50,7 @@ def find_superseded_proposals(
     )
     found: dict[str, str] = {}
     for id, topic in topics.items():
-        said = extract_memory_statement(topic)
+        said = render_statement_with_refusal(topic)
         later = [
             *(
                 topics[other].saying

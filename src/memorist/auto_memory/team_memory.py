@@ -67,7 +67,7 @@ def is_team_path(path: str) -> bool:
     return path.startswith(TEAM_PREFIX)
 
 
-def get_sharing_scope(kind: MemoryKind | None) -> SharingScope:
+def get_kind_sharing_scope(kind: MemoryKind | None) -> SharingScope:
     """Return the scope of a kind; a memory without one is private."""
     return "private" if kind is None else SHARING_SCOPES[kind]
 
@@ -112,7 +112,7 @@ def _contradicts(one: str, other: str) -> bool:
     return share >= SIMILAR_SHARE
 
 
-def select_index_headers(headers: Iterable[MemoryHeader], prefix: str) -> list[MemoryHeader]:
+def select_own_or_team_headers(headers: Iterable[MemoryHeader], prefix: str) -> list[MemoryHeader]:
     """Select the headers that an index lists, with paths relative to it.
 
     `prefix` is `team/` for the team's index, else empty.

@@ -197,7 +197,7 @@ def corrects_value(new: str, known: str) -> bool:
 
 
 @lru_cache(maxsize=2_000)
-def list_corrected_words(text: str) -> frozenset[frozenset[str]]:
+def list_required_corrected_words(text: str) -> frozenset[frozenset[str]]:
     """Groups of words, of one of which every text that this one corrects holds all; none where it
     corrects nothing.
     """

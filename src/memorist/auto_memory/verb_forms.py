@@ -25,7 +25,7 @@ _KOREAN_ENDING = lazy_pattern(r"(?:지|(?:으)?(?:세요|십시오|면)|습니�
 _KOREAN_REQUEST = lazy_pattern(r"(?<=[가-힣])(?:라|줘|요|야|도)\Z")
 
 
-def fold_korean_word(word: str) -> str:
+def fold_korean_verb(word: str) -> str:
     """A word without the ending of a verb; empty where it is nothing else, such as 해줘."""
     noun = _KOREAN_NOUN_VERB.sub("", word)
     if noun != word:
@@ -67,7 +67,7 @@ _JAPANESE_ENDING = lazy_pattern(
 )
 
 
-def fold_japanese_word(word: str) -> str:
+def fold_japanese_verb(word: str) -> str:
     """A word without the ending of a verb; empty where it is nothing else."""
     verb = _JAPANESE_FRAME.sub("", word)
     return "" if verb in _JAPANESE_AUXILIARIES else _JAPANESE_ENDING.sub("", verb)
@@ -86,7 +86,7 @@ _LAST_LETTERS = (("qu", "c"), ("gu", "g"), ("ç", "c"), ("z", "c"), ("j", "g"))
 
 
 @lru_cache(maxsize=20_000)
-def fold_verb(word: str) -> str:
+def fold_european_verb(word: str) -> str:
     """A verb of a European language without the ending that tells an order from a ban."""
     stem = _VERB_ENDING.sub("", word)
     for ending, plain in _LAST_LETTERS:
@@ -95,7 +95,7 @@ def fold_verb(word: str) -> str:
     return stem
 
 
-def cut_verb(word: str) -> str:
+def cut_verb_to_common_stem(word: str) -> str:
     """The beginning that all forms of a verb have: `to` of `toca` and `no toques`."""
     if "가" <= word[-1] <= "힣":
         return word[:-1] or word
@@ -113,13 +113,13 @@ _LAST_PARTICLE = lazy_pattern(rf"\s({'|'.join(sorted(SEPARABLE))})\W*\Z")
 _PREFIXED = lazy_pattern(rf"({'|'.join(sorted(SEPARABLE, key=len, reverse=True))})(\w{{3,}})\Z")
 
 
-def find_last_particle(clause: str) -> str:
+def find_separated_verb_prefix(clause: str) -> str:
     """What a clause ends with of a German verb that is apart; empty for none."""
     found = _LAST_PARTICLE.search(clause)
     return found[1] if found else ""
 
 
-def split_prefix(word: str) -> tuple[str, str]:
+def split_separable_verb_prefix(word: str) -> tuple[str, str]:
     """The part of a German verb that can stand apart, and the rest; empty where there is none."""
     found = _PREFIXED.match(word)
     return (found[1], found[2]) if found else ("", "")

@@ -20,9 +20,9 @@ from memorist.auto_memory.memory_file import (
 )
 from memorist.auto_memory.memory_index import MemoryIndex, parse_pointer_target
 from memorist.auto_memory.merge_conflict import (
-    find_merge_conflicts,
     has_merge_conflict,
     is_sync_copy,
+    parse_merge_conflicts,
 )
 from memorist.core.text_analysis import encode_file_text
 from memorist.safety.permission_claims import grants_permission, is_planted_order
@@ -57,7 +57,7 @@ def compute_content_digest(topic: Topic) -> str:
     ).hexdigest()[:32]
 
 
-def render_memory_for_reader(topic: Topic) -> str:
+def render_all_readable_text(topic: Topic) -> str:
     """Render everything that a reader of the memory sees: name, description, text, other header
     values and comments.
     """
@@ -118,7 +118,7 @@ def _header_texts(value: object) -> Iterator[str]:
 
 def explain_unbacked_permission(topic: Topic, trust: Trust) -> tuple[str, ...]:
     """Report a permission granted in a user's name that no quoted words of the user give."""
-    if not grants_permission(render_memory_for_reader(topic)) or (
+    if not grants_permission(render_all_readable_text(topic)) or (
         trust in USER_TRUST and grants_permission(topic.provenance.quote)
     ):
         return ()
@@ -154,7 +154,7 @@ def filter_visible_index(index: MemoryIndex, is_visible: Callable[[str], bool]) 
     """Filter the index: only lines of memories that a model may see, and no lines that read like
     orders, alone or together.
     """
-    lines = drop_suspicious_lines(list_visible_lines(index, is_visible))
+    lines = drop_suspicious_lines(keep_visible_index_lines(index, is_visible))
     text = "\n".join(lines) + "\n" if lines else ""
     listed = tuple(filter(is_visible, index.listed))
     return replace(
@@ -162,12 +162,14 @@ def filter_visible_index(index: MemoryIndex, is_visible: Callable[[str], bool]) 
     )
 
 
-def list_visible_lines(index: MemoryIndex, is_visible: Callable[[str], bool]) -> tuple[str, ...]:
+def keep_visible_index_lines(
+    index: MemoryIndex, is_visible: Callable[[str], bool]
+) -> tuple[str, ...]:
     """The lines of an index but for those of memories that a model may not see, and of merge
     conflicts.
     """
     lines = index.text.splitlines()
-    disputed = {number for each in find_merge_conflicts(lines) for number in each.lines}
+    disputed = {number for each in parse_merge_conflicts(lines) for number in each.lines}
     return tuple(
         line
         for number, line in enumerate(lines)

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from memorist.auto_memory.statements.introduced_lines import find_introduced_lines
+from memorist.auto_memory.statements.context_quoted_lines import find_lines_quoted_by_context
 from memorist.auto_memory.statements.statement_filters import is_reported_speech
 from memorist.auto_memory.statements.user_prose import (
     extract_prose_lines,
@@ -20,8 +20,8 @@ from memorist.auto_memory.statements.user_prose import (
 )
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import DocumentBlock, Message, Origin, UnknownBlock
-from memorist.safety.terminal_text import remove_colors
-from memorist.transcript.typed_replies import insert_typed_replies
+from memorist.safety.terminal_text import remove_color_codes
+from memorist.transcript.user_words_in_results import insert_user_words_from_results
 
 # The user's own words in a typed message, without quotations, pasted text and reported speech
 # (SF-2).
@@ -204,7 +204,7 @@ def extract_own_words(text: str) -> str:
     text = cut_others_words(text).strip()
     if "\n" not in text:
         return _own_words_of_line(text)
-    shown = find_introduced_lines(text)
+    shown = find_lines_quoted_by_context(text)
     own = (line for line in extract_prose_lines(text) if line not in shown)
     return "\n".join(filter(None, map(_own_words_of_line, own)))
 
@@ -291,7 +291,7 @@ def collect_write_evidence(session: str, messages: Iterable[Message]) -> WriteEv
     """
     user: list[tuple[str, str]] = []
     outside: list[str] = []
-    for message in insert_typed_replies(messages):
+    for message in insert_user_words_from_results(messages):
         outside += [result.text for result in message.tool_results]
         outside += _attached_texts(message)
         if message.origin in _OUTSIDE_ORIGINS:
@@ -443,7 +443,7 @@ def _padded_words(source: str) -> str:
     """Join a source's words with spaces, including one at each end. The colours of a terminal part
     no words.
     """
-    plain = normalize_for_comparison(remove_colors(source))
+    plain = normalize_for_comparison(remove_color_codes(source))
     return f" {' '.join(split_script_words(plain))} "
 
 

@@ -47,7 +47,7 @@ from memorist.auto_memory.visible_memory import (
     explain_unbacked_permission,
     find_memory_suspicions,
     find_planted_orders,
-    render_memory_for_reader,
+    render_all_readable_text,
 )
 from memorist.auto_memory.write_evidence import (
     WriteEvidence,
@@ -342,7 +342,7 @@ def _prove_quote(
 def _has_other_texts(topic: Topic) -> bool:
     """Whether a reader sees more of it than is in name, description and body."""
     plain = f"{topic.name}\n{topic.description}\n{topic.body}"
-    more = render_memory_for_reader(topic)[len(plain) :]
+    more = render_all_readable_text(topic)[len(plain) :]
     return any(line not in plain for line in more.splitlines())
 
 
@@ -358,9 +358,9 @@ def _determine_origin(
         if change.before is not None
         else Provenance()
     )
-    same = change.before is not None and render_memory_for_reader(
+    same = change.before is not None and render_all_readable_text(
         parse_topic(change.path, change.before)
-    ) == render_memory_for_reader(topic)
+    ) == render_all_readable_text(topic)
     trust: Trust
     if case.actor in USER_ACTORS:
         trust, quote = (
@@ -477,7 +477,7 @@ def _trust_without_quote(topic: Topic, case: WriteGateContext) -> Trust:
     return (
         Trust.OUTSIDE
         if is_copied_from_outside(topic.body, case.evidence)
-        or is_copied_from_outside(render_memory_for_reader(topic), case.evidence)
+        or is_copied_from_outside(render_all_readable_text(topic), case.evidence)
         else Trust.DERIVED
     )
 
@@ -539,8 +539,8 @@ def _has_outside_instruction(
     topic: Topic, before: Topic | None, trust: Trust, case: WriteGateContext
 ) -> bool:
     """Whether any part that came from outside tells the reader what to do."""
-    text = render_memory_for_reader(topic)
-    known = normalize_for_comparison(render_memory_for_reader(before)) if before is not None else ""
+    text = render_all_readable_text(topic)
+    known = normalize_for_comparison(render_all_readable_text(before)) if before is not None else ""
     instructions = (
         sentence
         for sentence in find_borrowed_sentences(text, case.evidence)
@@ -559,15 +559,15 @@ def _has_same_content(one: Topic, other: Topic) -> bool:
     """Whether two states of a memory agree in everything that decides what it says and whether it
     is shown.
     """
-    return (render_memory_for_reader(one), one.kind, one.provenance.status, one.pinned) == (
-        render_memory_for_reader(other),
+    return (render_all_readable_text(one), one.kind, one.provenance.status, one.pinned) == (
+        render_all_readable_text(other),
         other.kind,
         other.provenance.status,
         other.pinned,
     )
 
 
-def find_reasons_to_withhold_memory(
+def find_unreviewed_memory_suspicions(
     topic: Topic, reviewed_digests: Collection[str], trust: Trust | None = None
 ) -> tuple[str, ...]:
     """Find out why a memory on disk is not shown to a model; empty when it may be.
@@ -579,7 +579,7 @@ def find_reasons_to_withhold_memory(
     return () if found and compute_content_digest(topic) in reviewed_digests else found
 
 
-def collect_unaccepted_reasons(verdicts: Sequence[GateVerdict]) -> tuple[str, ...]:
+def collect_review_and_refusal_reasons(verdicts: Sequence[GateVerdict]) -> tuple[str, ...]:
     """Collect the reasons of all verdicts that are not acceptance, each once, in order."""
     found = [
         reason

@@ -34,10 +34,10 @@ from memorist.store.spend_rows import (
     ModelHold,
     budget_transaction,
     compute_epoch_day,
-    lift_provider_hold,
-    list_provider_holds,
+    lift_model_hold,
+    list_model_holds,
     record_blocked_work,
-    record_provider_hold,
+    record_model_hold,
     release_reservation,
     reserve_amount,
     sum_reserved_amount,
@@ -174,7 +174,7 @@ def read_budget_usage(
         day_reserved=sum_reserved_amount(database, now),
         session=sum_usage_in_session(database, session),
         session_reserved=sum_reserved_amount(database, now, session),
-        holds=tuple(list_provider_holds(database, now, model)),
+        holds=tuple(list_model_holds(database, now, model)),
     )
 
 
@@ -187,9 +187,9 @@ def record_rate_limits(
     hold = decide_provider_hold(report, settings, now)
     with contextlib.suppress(StoreError), budget_transaction(database):
         if hold is not None:
-            record_provider_hold(database, hold)
+            record_model_hold(database, hold)
         elif report.allowances:
-            lift_provider_hold(database, report.model, "share")
+            lift_model_hold(database, report.model, "share")
 
 
 MAX_HOLD_SECONDS = float(DAY_SECONDS)

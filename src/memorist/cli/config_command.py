@@ -24,14 +24,14 @@ from memorist.platforms.regular_files import read_regular_file
 from memorist.rollouts.session_sources import find_repository_root
 from memorist.settings import (
     Settings,
-    environment_layer,
     flatten_settings,
     is_setting,
+    read_environment_layer,
     resolve_settings,
 )
 from memorist.settings_file import (
     assign_setting,
-    may_stand_in_project,
+    is_allowed_in_project_file,
     parse_setting,
     remove_setting,
 )
@@ -150,11 +150,11 @@ def config_unset_command(name: str, of_project: bool) -> None:
 
 def _settings_path(name: str, *, of_project: bool) -> Path:
     """The user's settings file, or with `of_project` that of the project."""
-    from_environment = resolve_settings([environment_layer(read_environment())]).settings
+    from_environment = resolve_settings([read_environment_layer(read_environment())]).settings
     own = Path(from_environment.home).expanduser() / "config.toml"
     if not of_project:
         return own
-    if not may_stand_in_project(name):
+    if not is_allowed_in_project_file(name):
         raise SettingsError(
             f"a project's file may not set {name}: a repository that you cloned must not choose it"
         )

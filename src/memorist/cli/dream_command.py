@@ -21,7 +21,7 @@ from memorist.cli.command_group import words_argument
 from memorist.cli.install_command import find_launch_command
 from memorist.cli.memory.memory_commands import confirm_or_abort
 from memorist.dream.daily_log import DailyLogs
-from memorist.dream.dream import Dream
+from memorist.dream.dream import DreamExtension
 from memorist.dream.dream_archive import list_archived_memories
 from memorist.dream.dream_gates import DreamGateClosed, DreamGatesOpen
 from memorist.dream.dream_journal import (
@@ -47,7 +47,7 @@ MODEL = click.option(
 @contextmanager
 def open_project_dreams(
     model: str | None = None, projects: Callable[[Memorist], list[str]] | None = None
-) -> Iterator[list[tuple[str, AutoMemory, Dream]]]:
+) -> Iterator[list[tuple[str, AutoMemory, DreamExtension]]]:
     """Open the dreams of the working folder's project, or of those that `projects` returns, and
     close everything at the end.
     """
@@ -66,7 +66,7 @@ def open_project_dreams(
         asyncio.run(engine.close())
 
 
-async def _dream_now(dream: Dream, *, dry_run: bool) -> DreamReport:
+async def _dream_now(dream: DreamExtension, *, dry_run: bool) -> DreamReport:
     try:
         return await dream.run("asked for", asked=True, dry_run=dry_run)
     finally:
@@ -195,7 +195,7 @@ def dream_archive_command(as_json: bool) -> None:
 @dream_group.command("log")
 @words_argument("text")
 @output.JSON_OPTION
-def dream_log_command(text: str, as_json: bool) -> None:
+def dream_log_add_command(text: str, as_json: bool) -> None:
     """Add TEXT to today's log of this project: one line, with the time. The next dream of a model
     reads it.
 
@@ -244,7 +244,7 @@ def dream_nightly_command(
         click.echo("no project of this home has a memory yet")
 
 
-async def _dream_nightly(found: list[tuple[str, Dream]]) -> list[tuple[str, DreamReport]]:
+async def _dream_nightly(found: list[tuple[str, DreamExtension]]) -> list[tuple[str, DreamReport]]:
     """Dream for one project after another; an error in one does not stop the others."""
     rows = []
     for project, dream in found:

@@ -17,7 +17,7 @@ from memorist.cli import output
 from memorist.cli.command_environment import find_home, read_environment
 from memorist.core.token_count import estimate_text_tokens
 from memorist.engine.recorded_session import find_recorded_session
-from memorist.engine.session_handoff import render_session_handoff, write_resumable_session
+from memorist.engine.session_handoff import render_session_handoff, write_handoff_session
 from memorist.errors import InputError
 from memorist.formats.resumable_session import ResumableClient
 from memorist.store.disk_files import DiskFiles
@@ -75,7 +75,7 @@ def handoff_command(
     found = find_recorded_session(find_home(), session)
     text = render_session_handoff(found, budget)
     if resumable:
-        written = write_resumable_session(
+        written = write_handoff_session(
             text,
             next(each for each in get_args(ResumableClient) if each == target),
             folder=Path.cwd(),

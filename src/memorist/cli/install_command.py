@@ -12,7 +12,7 @@ from typing import Any
 import click
 from msgspec import Struct
 
-from memorist.auto_memory.memory_location import check_folder_name
+from memorist.auto_memory.memory_location import check_utf8_folder_name
 from memorist.cli.command_environment import read_environment
 from memorist.cli.hook_commands import HOME_OPTION, end_daemon, resolve_home
 from memorist.config import load_settings
@@ -235,7 +235,7 @@ def build_settings_scope(*, user: bool) -> SettingsScope:
     folder of which no record can be kept.
     """
     if not user:
-        check_folder_name(Path.cwd())
+        check_utf8_folder_name(Path.cwd())
     return SettingsScope(
         home=Path.home(), environment=read_environment(), project=None if user else Path.cwd()
     )

@@ -72,7 +72,7 @@ def _list_sessions(root: str) -> list[Rollout]:
     return [each for each in _list_all_sessions() if each.repository == root]
 
 
-def describe_other_projects(root: str) -> str:
+def describe_other_projects_with_sessions(root: str) -> str:
     """Where past sessions are known of, the projects with most of them first; empty where there is
     no other project.
     """
@@ -159,7 +159,7 @@ def print_project_facts() -> None:
     source = f"{sessions:,} past session{'' if sessions == 1 else 's'}"
     if not facts:
         click.echo(f"\n{NOTHING_KNOWN.format(project=Path(root).name, source=source)}")
-        if others := describe_other_projects(root):
+        if others := describe_other_projects_with_sessions(root):
             click.echo(output.make_terminal_safe_line(others))
         return
     click.echo(f"\nKnown about {Path(root).name} now, from {source}:")

@@ -18,7 +18,7 @@ from memorist.engine.rollout_pipeline import RolloutPipeline
 from memorist.errors import InputError, StoreError
 from memorist.models.embedder import find_embedder
 from memorist.recall.memory_search import open_memory_search
-from memorist.recall.passages import PassageMatch, excerpt_around, format_day
+from memorist.recall.passages import PassageMatch, cut_excerpt_around_words, format_day
 from memorist.recall.search_query import parse_query
 from memorist.recall.session_index import SessionIndex
 from memorist.rollouts.session_sources import find_repository_root
@@ -121,7 +121,7 @@ def _print_results(query: str, found: SearchResults) -> None:
 
 
 def _print_excerpt(who: str, text: str, words: Collection[str]) -> None:
-    part = shorten_to_one_line(excerpt_around(text, words, EXCERPT_CHARS), EXCERPT_CHARS)
+    part = shorten_to_one_line(cut_excerpt_around_words(text, words, EXCERPT_CHARS), EXCERPT_CHARS)
     if part:
         click.echo(f"            {who:<6}{output.replace_invalid_utf8(part)}")
 

@@ -33,7 +33,7 @@ from memorist.team.remote_location import (
 from memorist.team.shared_names import find_shared_name_problem
 from memorist.team.sync_report import TeamSyncReport
 from memorist.team.team_remote import RemoteState
-from memorist.team.team_sharing import share_memories
+from memorist.team.team_sharing import move_memories_to_team
 from memorist.team.team_status import TeamStatus, read_team_status
 from memorist.team.team_sync import TeamSync
 
@@ -128,7 +128,7 @@ def team_share_command(paths: tuple[str, ...], convention: bool) -> None:
     with open_project_memory() as (engine, memory):
         limit = engine.settings.team.entry_bytes
         print_write_outcome(
-            share_memories(memory, paths, convention=convention, limit=limit),
+            move_memories_to_team(memory, paths, convention=convention, limit=limit),
             "shared",
         )
 

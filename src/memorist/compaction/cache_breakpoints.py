@@ -44,7 +44,7 @@ _UNMARKABLE_TYPES = frozenset({"thinking", "redacted_thinking"})
 _encode = msgspec.json.Encoder().encode
 
 
-class BlockPosition(Struct, frozen=True, order=True):
+class CacheOrderPosition(Struct, frozen=True, order=True):
     """Position of a block in the order of the cache: part (0 tools, 1 system, 2 messages), entry,
     block within it.
     """
@@ -91,7 +91,7 @@ def add_breakpoints(
     host = find_host_breakpoints(body, unmarked_entries)
     automatic = isinstance(body.get("cache_control"), dict)
     free = MAX_BREAKPOINTS - len(host) - automatic
-    marks: dict[BlockPosition, CacheLifetime] = {}
+    marks: dict[CacheOrderPosition, CacheLifetime] = {}
     for position in _find_wanted_positions(body, unchanged_entries, automatic=automatic):
         if not (known_cacheable and position.part == 2) and not _is_cacheable(body, position):
             continue
@@ -101,9 +101,11 @@ def add_breakpoints(
     return _insert_breakpoints(body, marks, copy_list) if marks else body
 
 
-def _find_wanted_positions(body: JsonObject, same: int, *, automatic: bool) -> list[BlockPosition]:
+def _find_wanted_positions(
+    body: JsonObject, same: int, *, automatic: bool
+) -> list[CacheOrderPosition]:
     """The candidate positions, most useful first."""
-    wanted: list[BlockPosition] = []
+    wanted: list[CacheOrderPosition] = []
     messages = _as_list(body.get("messages"))
     last = None if automatic else _find_last_markable(messages)
     if last is not None:
@@ -113,7 +115,7 @@ def _find_wanted_positions(body: JsonObject, same: int, *, automatic: bool) -> l
     if isinstance(body.get("system"), str) and body["system"]:
         ends = [0]
     if ends:
-        wanted.append(BlockPosition(1, ends[-1]))
+        wanted.append(CacheOrderPosition(1, ends[-1]))
     between = _find_middle_position(messages, same)
     if between is not None and between not in wanted:
         wanted.append(between)
@@ -136,16 +138,18 @@ def _is_markable(block: object) -> bool:
     return block.get("type") != "text" or bool(block.get("text"))
 
 
-def _find_last_markable(messages: Sequence[object], end: int | None = None) -> BlockPosition | None:
+def _find_last_markable(
+    messages: Sequence[object], end: int | None = None
+) -> CacheOrderPosition | None:
     for entry in range((len(messages) if end is None else end) - 1, -1, -1):
         blocks = _content_blocks(messages[entry])
         for index in range(len(blocks) - 1, -1, -1):
             if _is_markable(blocks[index]):
-                return BlockPosition(2, entry, index)
+                return CacheOrderPosition(2, entry, index)
     return None
 
 
-def _find_middle_position(messages: Sequence[object], same: int) -> BlockPosition | None:
+def _find_middle_position(messages: Sequence[object], same: int) -> CacheOrderPosition | None:
     """The end of the unchanged prefix, where so many blocks follow that the look-back from the last
     breakpoint would miss it.
     """
@@ -159,22 +163,22 @@ def _find_middle_position(messages: Sequence[object], same: int) -> BlockPositio
     return None
 
 
-def find_host_breakpoints(body: JsonObject, start: int = 0) -> Mapping[BlockPosition, str]:
+def find_host_breakpoints(body: JsonObject, start: int = 0) -> Mapping[CacheOrderPosition, str]:
     """Every breakpoint in the body, including those inside a tool result, with its lifetime; of the
     messages those from `start` on.
     """
-    found: dict[BlockPosition, str] = {}
+    found: dict[CacheOrderPosition, str] = {}
     for part, key in enumerate(("tools", "system")):
         for index, block in enumerate(_as_list(body.get(key))):
             if (lifetime := _find_lifetime(block)) is not None:
-                found[BlockPosition(part, index)] = lifetime
+                found[CacheOrderPosition(part, index)] = lifetime
     for entry, message in enumerate(_as_list(body.get("messages"))[start:], start):
         content = message.get("content") if isinstance(message, dict) else None
         if not isinstance(content, list):
             continue
         for index, block in enumerate(content):
             if (lifetime := _find_lifetime(block)) is not None:
-                found[BlockPosition(2, entry, index)] = lifetime
+                found[CacheOrderPosition(2, entry, index)] = lifetime
     return found
 
 
@@ -194,7 +198,7 @@ def _find_lifetime(block: object) -> str | None:
 
 
 def _choose_lifetime(
-    position: BlockPosition, host: Mapping[BlockPosition, str]
+    position: CacheOrderPosition, host: Mapping[CacheOrderPosition, str]
 ) -> CacheLifetime | None:
     """The lifetime with which a breakpoint here keeps the order of the host's breakpoints: five
     minutes, unless the host has one for an hour behind it; None where none keeps it.
@@ -206,7 +210,7 @@ def _choose_lifetime(
     return None if short_before else "1h"
 
 
-def _iterate_prefix(body: JsonObject, position: BlockPosition) -> Iterator[object]:
+def _iterate_prefix(body: JsonObject, position: CacheOrderPosition) -> Iterator[object]:
     """Tools, system blocks and messages up to and including the entry of the position."""
     system = body.get("system")
     parts = (
@@ -219,7 +223,7 @@ def _iterate_prefix(body: JsonObject, position: BlockPosition) -> Iterator[objec
         yield from islice(entries, position.entry + 1) if part == position.part else entries
 
 
-def _is_cacheable(body: JsonObject, position: BlockPosition) -> bool:
+def _is_cacheable(body: JsonObject, position: CacheOrderPosition) -> bool:
     """Whether the prefix up to this position is as long as the model caches; counted only until it
     is, and encoded only where the texts alone are too short to tell.
     """
@@ -252,7 +256,7 @@ def _text_length(entry: object) -> int:
 
 def _insert_breakpoints(
     body: JsonObject,
-    marks: Mapping[BlockPosition, CacheLifetime],
+    marks: Mapping[CacheOrderPosition, CacheLifetime],
     copied: Callable[[list[Any]], list[Any]],
 ) -> JsonObject:
     """The body with breakpoints added to system blocks and message blocks. Each list is copied
@@ -273,7 +277,7 @@ def _insert_breakpoints(
     return marked
 
 
-def _mark_entry(entry: JsonObject, position: BlockPosition, control: JsonObject) -> JsonObject:
+def _mark_entry(entry: JsonObject, position: CacheOrderPosition, control: JsonObject) -> JsonObject:
     if position.part == 1:
         return {**entry, "cache_control": control}
     blocks = list(_content_blocks(entry))

@@ -61,7 +61,7 @@ def add_old_results(
     )
 
 
-def renew_cleared_results(
+def extend_cleared_results_when_due(
     clearing: ClearedResults,
     messages: Sequence[Message],
     settings: CompactionSettings,

@@ -52,7 +52,7 @@ class CircuitBreaker(Struct, frozen=True, kw_only=True):
         return self.is_refilled and self.refills + 1 >= max_refills
 
 
-def record_reply(breaker: CircuitBreaker) -> CircuitBreaker:
+def count_reply_since_compaction(breaker: CircuitBreaker) -> CircuitBreaker:
     """Record a reply of the model."""
     return (
         breaker

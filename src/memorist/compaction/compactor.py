@@ -20,10 +20,11 @@ from memorist.compaction import (
 )
 from memorist.compaction.compaction_breaker import (
     CircuitBreaker,
+    count_reply_since_compaction,
     record_failure,
-    record_reply,
     record_success,
 )
+from memorist.compaction.compaction_input import CompactionInput, CompactionOutcome
 from memorist.compaction.compaction_plan import (
     CompactionAttempt,
     RejectRequest,
@@ -33,7 +34,6 @@ from memorist.compaction.compaction_plan import (
     plan_compaction,
 )
 from memorist.compaction.compaction_prompts import CompactionPrompts
-from memorist.compaction.compaction_request import CompactionOutcome, CompactionRequest
 from memorist.compaction.compaction_result import (
     CompactedHistory,
     CompactionResult,
@@ -47,8 +47,8 @@ from memorist.compaction.conversation_preamble import (
 from memorist.compaction.edit_economics import TokenRates, derive_token_rates
 from memorist.compaction.extractive_summary import summarize_conversation
 from memorist.compaction.full_compaction import (
-    RewriteOptions,
-    restore_missing_items,
+    SummaryStrategyOptions,
+    restore_items_skipped_by_strategy,
 )
 from memorist.compaction.measured_conversation import (
     MeasuredConversation,
@@ -62,11 +62,11 @@ from memorist.compaction.newest_messages import (
     find_unanswered_start,
     keep_newest_messages,
     keep_unanswered_messages,
-    raise_limit_for_newest_round,
+    raise_limit_to_keep_older_messages,
 )
 from memorist.compaction.oldest_rounds import build_dropped_beginning_message, ensure_user_first
 from memorist.compaction.profitable_edits import (
-    CostState,
+    EditCostInputs,
     HistoryReplaceableByNotes,
     find_profitable_edit,
     is_price_check_due,
@@ -74,7 +74,7 @@ from memorist.compaction.profitable_edits import (
 from memorist.compaction.restored_content import find_host_announcements, gather_restorable_content
 from memorist.compaction.session_memory_compaction import SessionNotes
 from memorist.compaction.summary_parser import UnusableSummary
-from memorist.compaction.summary_receipt import complete_summary_receipts, find_summary_outcome
+from memorist.compaction.summary_receipt import add_acceptance_to_receipts, find_summary_acceptance
 from memorist.compaction.summary_request import (
     COMPACTION_LABEL,
     SummaryRequest,
@@ -83,9 +83,9 @@ from memorist.compaction.summary_request import (
 )
 from memorist.compaction.summary_review import (
     SummaryReview,
+    add_missing_extract_parts,
     check_summary_against_history,
-    compare_with_extract,
-    rewrite_with_missing_content,
+    pair_summary_with_extract,
 )
 from memorist.compaction.thresholds import CompactionThresholds, are_edits_priced
 from memorist.compaction.tool_result_budget import (
@@ -207,7 +207,7 @@ class Compactor(SessionExtension):
         if starts_reply(message, self._last_message):
             # Counted here and not in `on_reply`, so that a reply that is only seen in the history
             # of the next request counts too.
-            self._breaker = record_reply(self._breaker)
+            self._breaker = count_reply_since_compaction(self._breaker)
         self._last_message = message
 
     def on_rollback(self, removed: Iterable[Message]) -> None:
@@ -272,7 +272,7 @@ class Compactor(SessionExtension):
         return settings.enabled and (idle or priced or tokens >= limits.auto)
 
     @trace_work(COMPACTION_LABEL)
-    async def compact(self, call: CompactionRequest) -> CompactionOutcome:
+    async def compact(self, call: CompactionInput) -> CompactionOutcome:
         """Take the planned steps for this request, in order."""
         now = self._runtime.clock.now() if call.now is None else call.now
         self._began = self._runtime.clock.monotonic()
@@ -329,7 +329,7 @@ class Compactor(SessionExtension):
         )
 
     def _report_outcome(
-        self, call: CompactionRequest, done: CompactionOutcome, *, tried: bool, model_failed: bool
+        self, call: CompactionInput, done: CompactionOutcome, *, tried: bool, model_failed: bool
     ) -> CompactionOutcome:
         succeeded = done.result is not None and done.result.strategy != "micro"
         if tried:
@@ -358,7 +358,7 @@ class Compactor(SessionExtension):
 
     def _window_state(
         self,
-        call: CompactionRequest,
+        call: CompactionInput,
         measured: MeasuredConversation,
         cleared: CompactedHistory | None,
     ) -> WindowState:
@@ -377,7 +377,7 @@ class Compactor(SessionExtension):
         )
 
     async def _clear_for_cost(
-        self, call: CompactionRequest, measured: MeasuredConversation, now: float
+        self, call: CompactionInput, measured: MeasuredConversation, now: float
     ) -> CompactionResult:
         """Clear what a cold cache makes free to clear, or what saves money."""
         settings = self._settings
@@ -449,10 +449,10 @@ class Compactor(SessionExtension):
             and self._session_memory.read_notes() is not None
         )
 
-    def _cost_state(self, price: ModelPrice, now: float) -> CostState:
+    def _cost_state(self, price: ModelPrice, now: float) -> EditCostInputs:
         rates = derive_token_rates(price)
         age = 0.0 if self._last_reply is None else now - self._last_reply
-        return CostState(
+        return EditCostInputs(
             rates=rates or TokenRates(plain=0.0, read=0.0, write=0.0),
             output=(price.output or 0.0) / MILLION,
             cached=self._cached_tokens,
@@ -462,7 +462,7 @@ class Compactor(SessionExtension):
         )
 
     async def _attempt_strategy(
-        self, strategy: str, measured: MeasuredConversation, call: CompactionRequest
+        self, strategy: str, measured: MeasuredConversation, call: CompactionInput
     ) -> CompactionResult:
         """Try a strategy, and record the requests to a model with what became of its summary."""
         outcome: CompactionResult = UnchangedHistory("The compaction did not end.")
@@ -470,14 +470,14 @@ class Compactor(SessionExtension):
             outcome = await self._try_strategy(strategy, measured, call)
         finally:
             if self._summary_runs:
-                use = find_summary_outcome(outcome)
-                for each in complete_summary_receipts(self._summary_runs, use):
+                use = find_summary_acceptance(outcome)
+                for each in add_acceptance_to_receipts(self._summary_runs, use):
                     self._runtime.record_receipt(each)
                 self._summary_runs.clear()
         return outcome
 
     async def _try_strategy(
-        self, strategy: str, measured: MeasuredConversation, call: CompactionRequest
+        self, strategy: str, measured: MeasuredConversation, call: CompactionInput
     ) -> CompactionResult:
         if strategy == "micro":
             return microcompact.clear_results(
@@ -495,7 +495,8 @@ class Compactor(SessionExtension):
             spare = max(0, call.limits.blocking - call.limits.auto - 1)
             kept = apart.rest.messages
             apart = replace(
-                apart, limit=raise_limit_for_newest_round(kept, apart.limit, spare, measured.factor)
+                apart,
+                limit=raise_limit_to_keep_older_messages(kept, apart.limit, spare, measured.factor),
             )
         settings = self._settings
         await self._process_ledger()
@@ -509,7 +510,7 @@ class Compactor(SessionExtension):
             skills=call.skills,
             announcements=find_host_announcements(apart.rest.messages),
         )
-        terms = RewriteOptions(
+        terms = SummaryStrategyOptions(
             texts=self._prompts,
             settings=settings,
             limit=apart.limit,
@@ -517,7 +518,7 @@ class Compactor(SessionExtension):
             automatic=call.manual is None,
         )
         return reattach_preamble(
-            restore_missing_items(
+            restore_items_skipped_by_strategy(
                 await self._rewrite_rest(strategy, apart, measured, call, terms),
                 terms,
                 measured.factor,
@@ -530,8 +531,8 @@ class Compactor(SessionExtension):
         strategy: str,
         apart: SplitHistory,
         whole: MeasuredConversation,
-        call: CompactionRequest,
-        terms: RewriteOptions,
+        call: CompactionInput,
+        terms: SummaryStrategyOptions,
     ) -> CompactionResult:
         measured = apart.rest
         match strategy:
@@ -555,7 +556,7 @@ class Compactor(SessionExtension):
                 return UnchangedHistory(f"The way {strategy!r} is not open for this request.")
 
     async def _compact_with_notes(
-        self, measured: MeasuredConversation, call: CompactionRequest, terms: RewriteOptions
+        self, measured: MeasuredConversation, call: CompactionInput, terms: SummaryStrategyOptions
     ) -> CompactionResult:
         await self._session_memory.wait_for_running_update()
         text, cursor = self._session_memory.read_notes(), self._session_memory.read_cursor()
@@ -584,14 +585,14 @@ class Compactor(SessionExtension):
         if isinstance(compacted, UnchangedHistory):
             return compacted
         compared: SummaryReview = await self._runtime.run_heavy(
-            compare_with_extract,
+            pair_summary_with_extract,
             text,
             measured,
             limit=terms.limit,
             whole=await _read_whole(measured, call),
             cwd=self._tracker.ledger.cwd,
         )
-        fuller = rewrite_with_missing_content(
+        fuller = add_missing_extract_parts(
             compared,
             lambda _, addition: session_memory_compaction.compact_with_notes(
                 measured, notes, replace(terms, addition=addition)
@@ -603,8 +604,8 @@ class Compactor(SessionExtension):
         self,
         strategy: str,
         both: tuple[MeasuredConversation, MeasuredConversation],
-        call: CompactionRequest,
-        terms: RewriteOptions,
+        call: CompactionInput,
+        terms: SummaryStrategyOptions,
     ) -> CompactionResult:
         # The model is asked about the whole conversation; its summary replaces only a part.
         measured, whole = both
@@ -630,7 +631,7 @@ class Compactor(SessionExtension):
             if strategy == "inline"
             else full_compaction.compact_with_summary
         )
-        return rewrite_with_missing_content(
+        return add_missing_extract_parts(
             reviewed,
             lambda text, addition: rewrite(measured, text, replace(terms, addition=addition)),
         )
@@ -639,7 +640,7 @@ class Compactor(SessionExtension):
         self,
         strategy: str,
         request: SummaryRequest,
-        call: CompactionRequest,
+        call: CompactionInput,
     ) -> str | UnusableSummary:
         """Ask for the summary. On a switch to a smaller window the model that has worked so far
         writes the hand-over, since it still sees the whole conversation; where that fails,
@@ -673,7 +674,7 @@ class Compactor(SessionExtension):
             await asyncio.sleep(0)
 
     async def _compact_structurally(
-        self, measured: MeasuredConversation, call: CompactionRequest, limit: int
+        self, measured: MeasuredConversation, call: CompactionInput, limit: int
     ) -> CompactionResult:
         """Compact without a model, outside the loop: a long history takes seconds, in which the
         host's other conversations go on.
@@ -699,9 +700,7 @@ class Compactor(SessionExtension):
         )
 
 
-async def _read_whole(
-    measured: MeasuredConversation, call: CompactionRequest
-) -> tuple[Message, ...]:
+async def _read_whole(measured: MeasuredConversation, call: CompactionInput) -> tuple[Message, ...]:
     """The conversation with what earlier compactions removed, where one of them did."""
     if call.read_whole is None or not any(
         message.origin is Origin.SUMMARY for message in measured.messages

@@ -142,7 +142,7 @@ def collect_history_statistics(
     )
 
 
-def get_parent_name(name: str) -> str:
+def strip_last_name_part(name: str) -> str:
     """The name without its last part: its folder, class or module; empty for a name of one part."""
     at = max(name.rfind("/"), name.rfind("."), name.rfind(":"))
     return name[:at] if at > 0 else ""
@@ -151,7 +151,7 @@ def get_parent_name(name: str) -> str:
 def _measure_family_heat(hot: dict[str, float]) -> dict[str, float]:
     found: dict[str, float] = {}
     for name, warmth in hot.items():
-        if head := get_parent_name(name):
+        if head := strip_last_name_part(name):
             found[head] = min(1.0, found.get(head, 0.0) + warmth)
     return found
 

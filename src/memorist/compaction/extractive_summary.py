@@ -49,7 +49,7 @@ from memorist.compaction.user_words import (
     SummaryUtterance,
     collect_utterances,
     estimate_least_utterance_tokens,
-    find_utterances_not_in_messages,
+    find_utterances_of_removed_messages,
     fit_utterances,
     render_utterances,
 )
@@ -67,7 +67,7 @@ from memorist.transcript.name_search import (
     NamePresence,
     WordRun,
     find_recognizable_names,
-    find_word_runs,
+    hash_normalized_word_runs,
 )
 from memorist.transcript.touched_files import FileRecord
 from memorist.transcript.transcript_ledger import TranscriptLedger
@@ -159,7 +159,7 @@ class ExtractSelection:
         self._queue = [(-_MAX_WORDS_PER_TOKEN * rate, at) for at, rate in enumerate(rates)]
         heapify(self._queue)
         for text in known:
-            self._covered |= find_word_runs(text)
+            self._covered |= hash_normalized_word_runs(text)
 
     def fill(self, room: int) -> int:
         """Select the best extracts within `room` tokens; returns the tokens left."""
@@ -187,7 +187,7 @@ class ExtractSelection:
         known = self._new.get(at)
         if known is None:
             text = unit.text
-            known, self._costs[at] = find_word_runs(text), estimate_text_tokens(text) + 1
+            known, self._costs[at] = hash_normalized_word_runs(text), estimate_text_tokens(text) + 1
         self._new[at] = new = known - self._covered
         cost = self._costs[at] + (
             0 if unit.source in self._sources else estimate_heading_tokens(unit.source)
@@ -388,7 +388,7 @@ def _gather_material(
     )
     return _SummaryMaterial(
         utterances=[
-            *find_utterances_not_in_messages([*quoted, *user_texts], utterances),
+            *find_utterances_of_removed_messages([*quoted, *user_texts], utterances),
             *(each for each in utterances if messages[each.step - 1].id not in shown),
         ],
         blocks=[

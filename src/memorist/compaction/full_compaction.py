@@ -97,7 +97,7 @@ def render_numbered_user_texts(chosen: dict[int, str], texts: CompactionPrompts)
     return render_template(texts.said, {"messages": lines}, strict=True)
 
 
-class RewriteOptions(Struct, frozen=True, kw_only=True):
+class SummaryStrategyOptions(Struct, frozen=True, kw_only=True):
     """Options and inputs shared by all strategies that write a summary."""
 
     texts: CompactionPrompts
@@ -129,7 +129,9 @@ class SummaryReplacement(Struct, frozen=True):
 
 
 def assemble_history(
-    conversation: MeasuredConversation, replaced: SummaryReplacement, options: RewriteOptions
+    conversation: MeasuredConversation,
+    replaced: SummaryReplacement,
+    options: SummaryStrategyOptions,
 ) -> CompactionResult:
     """Build the new history: the summary, the kept messages, the restored items. The boundary is a
     transcript record, not a message.
@@ -199,7 +201,7 @@ def assemble_history(
     )
 
 
-def _choose_words_room(conversation: MeasuredConversation, options: RewriteOptions) -> int:
+def _choose_words_room(conversation: MeasuredConversation, options: SummaryStrategyOptions) -> int:
     """Tokens for the user's words: the usual ones, or more where the short messages take more."""
     usual = min(options.settings.inline_user_tokens, options.limit // USER_TEXTS_PART)
     sizes = [estimate_text_tokens(text) + LINE_TOKENS for text in conversation.user_texts]
@@ -221,7 +223,7 @@ def _fit_restored(back: Sequence[RestoredItem], room: int) -> tuple[RestoredItem
 
 
 def compact_with_summary(
-    conversation: MeasuredConversation, summary: str, options: RewriteOptions
+    conversation: MeasuredConversation, summary: str, options: SummaryStrategyOptions
 ) -> CompactionResult:
     """Rewrite the conversation with a model's summary, as returned by `parse_summary`."""
     clean = drop_prompt_text_and_false_quotes(
@@ -273,8 +275,8 @@ OWN_ID_PREFIX = "memorist"
 """Id prefix of messages that a compaction inserted."""
 
 
-def restore_missing_items(
-    result: CompactionResult, options: RewriteOptions, factor: float
+def restore_items_skipped_by_strategy(
+    result: CompactionResult, options: SummaryStrategyOptions, factor: float
 ) -> CompactionResult:
     """The result with what the strategy itself did not restore, as far as there is room: the
     invoked skills; and behind an extractive summary, which has task list and files of its own, the

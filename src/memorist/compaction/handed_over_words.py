@@ -51,7 +51,7 @@ _CUT = lazy_pattern(rf"\n… \d+{CUT_MARK}\n")
 _OPEN_TASK = lazy_pattern(r"^- open: .*$", re.MULTILINE)
 
 
-class HandedOverState(Struct, frozen=True):
+class HandedOverWorkState(Struct, frozen=True):
     """Where the work stood that a hand-over passed on: what was asked last, and the lines of its
     open tasks.
     """
@@ -82,7 +82,7 @@ def _is_cut_of(words: str, typed: Sequence[str]) -> bool:
     return bool(rest) and any(each.startswith(head) and each.endswith(rest[-1]) for each in typed)
 
 
-def find_handed_over_state(messages: Iterable[Message]) -> HandedOverState | None:
+def find_handed_over_work_state(messages: Iterable[Message]) -> HandedOverWorkState | None:
     """The state in the newest hand-over among these messages; None where there is none, or where
     nothing was asked before it.
     """
@@ -111,8 +111,8 @@ def _split_said(text: str) -> Iterator[tuple[str, str]]:
             yield label[1], words
 
 
-def _parse_state(text: str) -> HandedOverState | None:
+def _parse_state(text: str) -> HandedOverWorkState | None:
     found = _ASKED.search(text) if text.startswith(HANDOFF_OPENING) else None
     if found is None:
         return None
-    return HandedOverState(found[1].strip(), tuple(_OPEN_TASK.findall(found[2])))
+    return HandedOverWorkState(found[1].strip(), tuple(_OPEN_TASK.findall(found[2])))

@@ -23,7 +23,7 @@ from memorist.compaction.handed_over_words import (
     ASKED_LABEL,
     REPLIED,
     STILL_AT_WORK,
-    find_handed_over_state,
+    find_handed_over_work_state,
 )
 from memorist.compaction.measured_conversation import get_typed_text
 from memorist.compaction.newest_messages import find_unanswered_start, replace_media_by_marks
@@ -117,7 +117,7 @@ def _render_state(recorded: RecordedWindow, tasks: Iterable[TaskItem]) -> str:
     asked = next(filter(None, typed), "")
     opened = [each for each in tasks if each.status not in _DONE_STATUSES]
     open_lines = [f"- open: {each.text} ({each.status or 'pending'})" for each in opened]
-    if not asked and (before := find_handed_over_state(messages)) is not None:
+    if not asked and (before := find_handed_over_work_state(messages)) is not None:
         asked, open_lines = before.asked, open_lines or list(before.open_tasks)
     waiting = find_unanswered_start(messages) < len(messages)
     lines = [

@@ -23,7 +23,7 @@ from memorist.core.messages import (
     ToolResult,
     ToolUse,
 )
-from memorist.transcript.display_paths import display_path
+from memorist.transcript.display_paths import make_display_path
 from memorist.transcript.tool_actions import (
     ChangeAction,
     CommandAction,
@@ -149,14 +149,14 @@ def _collect_call_blocks(
 ) -> Iterator[SourceBlock]:
     match action:
         case ChangeAction(changes=changes) if changes and (patch := _find_patch(use)):
-            names = ", ".join(display_path(change.path, root) for change in changes[:3])
+            names = ", ".join(make_display_path(change.path, root) for change in changes[:3])
             yield _build_source_block(base, "change", f"patched {names}", changes[0].path, patch)
         case ChangeAction(changes=changes) if changes:
             for change in changes[:_CHANGES_LIMIT]:
                 yield _build_source_block(
                     base,
                     "change",
-                    f"changed {display_path(change.path, root)}",
+                    f"changed {make_display_path(change.path, root)}",
                     change.path,
                     change.new,
                 )
@@ -204,10 +204,13 @@ def _build_result_block(
     title, path = "answer", ""
     match action:
         case ReadAction(paths=paths) if paths:
-            title, path = f"from {display_path(paths[0], root)}", paths[0]
+            title, path = f"from {make_display_path(paths[0], root)}", paths[0]
             kind = "error" if result.is_error else "file"
         case ChangeAction(changes=changes) if changes:
-            title, path = f"{display_path(changes[0].path, root)} after the change", changes[0].path
+            title, path = (
+                f"{make_display_path(changes[0].path, root)} after the change",
+                changes[0].path,
+            )
         case CommandAction(short=short, reads=reads):
             title, path = f"output of `{short[:_TITLE_COMMAND]}`", reads[0] if reads else ""
             kind = "file" if reads and kind == "output" else kind

@@ -20,7 +20,7 @@ from memorist.compaction.extract_scores import (
     ASSISTANT_KINDS,
     CLEARED_AGE_UNIT,
     HistoryStatistics,
-    get_parent_name,
+    strip_last_name_part,
 )
 from memorist.compaction.extract_weights import load_extract_weights
 from memorist.compaction.history_extracts import SourceBlock
@@ -106,7 +106,7 @@ def compute_identifier_features(name: IdentifierUsage, history: HistoryStatistic
         if (file := history.touched.get(name.file, 0))
         else 0.0,
         log1p(history.changes.get(name.file, 0)),
-        history.families.get(get_parent_name(text), 0.0),
+        history.families.get(strip_last_name_part(text), 0.0),
         log1p(name.companions / 10),
     ]
 

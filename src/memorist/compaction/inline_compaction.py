@@ -19,7 +19,7 @@ from memorist.compaction.compaction_result import (
 )
 from memorist.compaction.full_compaction import (
     REMARKS_TOKENS,
-    RewriteOptions,
+    SummaryStrategyOptions,
     record_dropped_lines,
     render_numbered_user_texts,
 )
@@ -37,7 +37,7 @@ from memorist.compaction.newest_messages import (
 from memorist.compaction.summary_parser import drop_prompt_text_and_false_quotes
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.core.token_count import estimate_message_tokens, estimate_messages_tokens
-from memorist.core.tool_pairs import align_to_cut_point
+from memorist.core.tool_pairs import move_back_to_cut_point
 
 HAND_OVER_ID = "memorist-hand-over"
 """Id of the hand-over message."""
@@ -81,7 +81,7 @@ def _find_earlier_texts(conversation: MeasuredConversation) -> list[str]:
 
 
 def compact_with_hand_over(
-    conversation: MeasuredConversation, summary: str, options: RewriteOptions
+    conversation: MeasuredConversation, summary: str, options: SummaryStrategyOptions
 ) -> CompactionResult:
     """Rewrite the conversation with a hand-over, `summary` as returned by `parse_summary`. The
     user's messages are shortened where the limit would be exceeded; those that an earlier digest
@@ -91,7 +91,7 @@ def compact_with_hand_over(
     it reads, and so are the results of its calls.
     """
     texts, limit, messages = options.texts, options.limit, conversation.messages
-    if align_to_cut_point(messages, len(messages)) < len(messages):
+    if move_back_to_cut_point(messages, len(messages)) < len(messages):
         return UnchangedHistory("A tool call still waits for its result.")
     clean = drop_prompt_text_and_false_quotes(summary, conversation.user_texts, (texts.inline,))
     if not clean.text:

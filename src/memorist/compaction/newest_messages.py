@@ -26,7 +26,7 @@ from memorist.core.messages import (
     TextBlock,
     ToolResult,
     ToolUse,
-    change_content,
+    change_block_content,
 )
 from memorist.core.token_count import (
     estimate_block_tokens,
@@ -34,7 +34,7 @@ from memorist.core.token_count import (
     estimate_messages_tokens,
     estimate_text_tokens,
 )
-from memorist.core.tool_pairs import align_to_cut_point, find_cut_points
+from memorist.core.tool_pairs import find_cut_points, move_back_to_cut_point
 from memorist.core.truncation import truncate_middle
 from memorist.formats.host_markup import strip_host_markup
 
@@ -99,7 +99,7 @@ def compute_room_for_older_messages(room: int) -> int:
     return min(MIN_PAST_TOKENS, max(MIN_SUMMARY_TOKENS, room // MIN_PAST_PART))
 
 
-def raise_limit_for_newest_round(
+def raise_limit_to_keep_older_messages(
     messages: Sequence[Message], limit: int, spare: int, factor: float
 ) -> int:
     """The limit of a result, in tokens: where what the model has not answered yet fits it, but not
@@ -157,12 +157,12 @@ def find_unanswered_start(messages: Sequence[Message]) -> int:
     """
     end = len(messages)
     if not end or (messages[-1].role == "assistant" and not messages[-1].tool_uses):
-        return align_to_cut_point(messages, end)
+        return move_back_to_cut_point(messages, end)
     start = find_newest_round(messages)
     typed = end
     while typed and is_user_request(messages[typed - 1]):
         typed -= 1
-    return align_to_cut_point(messages, min(start, typed))
+    return move_back_to_cut_point(messages, min(start, typed))
 
 
 def keep_unanswered_messages(
@@ -252,7 +252,7 @@ def _mark_oldest_media(kept: Sequence[Message], over: int) -> tuple[Message, ...
     for message in kept:
         blocks: list[Block] = []
         for block in message.blocks:
-            marked = change_content(block, message.id, describe_media) if left > 0 else block
+            marked = change_block_content(block, message.id, describe_media) if left > 0 else block
             left -= estimate_block_tokens(block) - estimate_block_tokens(marked)
             blocks.append(marked)
         whole = tuple(blocks)
@@ -334,7 +334,7 @@ def _cut_message(message: Message, most: int) -> Message:
     blocks = tuple(
         block
         if isinstance(block, TextBlock) and message.role != "user"
-        else change_content(block, message.id, cut)
+        else change_block_content(block, message.id, cut)
         for block in message.blocks
     )
     return replace(message, blocks=blocks)
@@ -353,7 +353,9 @@ def _cut_text(text: str, most: int, id: str) -> str:
 
 def replace_media_by_marks(message: Message) -> Message:
     """The message with a mark in place of each picture and document."""
-    blocks = tuple(change_content(block, message.id, describe_media) for block in message.blocks)
+    blocks = tuple(
+        change_block_content(block, message.id, describe_media) for block in message.blocks
+    )
     return message if blocks == message.blocks else replace(message, blocks=blocks, wire=None)
 
 

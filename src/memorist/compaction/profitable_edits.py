@@ -61,7 +61,7 @@ def is_price_check_due(
     )
 
 
-class CostState(Struct, frozen=True, kw_only=True):
+class EditCostInputs(Struct, frozen=True, kw_only=True):
     """The model's rates and the cost-relevant state of the session."""
 
     rates: TokenRates
@@ -98,7 +98,7 @@ class ProfitableEdit(Struct, frozen=True):
 
 def find_profitable_edit(
     conversation: MeasuredConversation,
-    cost: CostState,
+    cost: EditCostInputs,
     *,
     used: int,
     limits: CompactionThresholds,
@@ -151,7 +151,7 @@ def find_profitable_edit(
     )
 
 
-def _build_cache_state(cost: CostState, used: int) -> RequestCacheState:
+def _build_cache_state(cost: EditCostInputs, used: int) -> RequestCacheState:
     return RequestCacheState(
         context_tokens=used,
         cached_tokens=cost.cached,

@@ -12,7 +12,7 @@ from memorist.compaction.cached_microcompact import (
     add_clearing_edit,
     confirm_clearing,
     drop_stale_results,
-    renew_cleared_results,
+    extend_cleared_results_when_due,
 )
 from memorist.compaction.provider_edit_format import (
     ProviderSummary,
@@ -84,7 +84,9 @@ class ProviderEdits:
         shown = messages()
         pinned = drop_stale_results(self._pinned, shown) if self._pinned.ids else self._pinned
         at_once = late or (self.is_compaction_enabled and bool(pinned.ids))
-        self._pinned = renew_cleared_results(pinned, shown, self._settings, at_once=at_once)
+        self._pinned = extend_cleared_results_when_due(
+            pinned, shown, self._settings, at_once=at_once
+        )
         cleared = add_clearing_edit(change.body, self._pinned, shown)
         self.betas = tuple(dict.fromkeys((*self.betas, *cleared.betas)))
         return cleared.body

@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from memorist.compaction.compaction_prompts import CompactionPrompts
 from memorist.compaction.compaction_result import CompactionResult, UnchangedHistory
 from memorist.compaction.full_compaction import (
-    RewriteOptions,
     SummaryReplacement,
+    SummaryStrategyOptions,
     assemble_history,
     render_transcript_remark,
 )
@@ -132,7 +132,7 @@ def render_notes_for_conversation(notes: SessionNotes, texts: CompactionPrompts)
 
 
 def compact_with_notes(
-    conversation: MeasuredConversation, notes: SessionNotes, options: RewriteOptions
+    conversation: MeasuredConversation, notes: SessionNotes, options: SummaryStrategyOptions
 ) -> CompactionResult:
     """Rewrite the conversation with the notes. A result that reaches the limit is
     `UnchangedHistory`, and full compaction follows.

@@ -21,7 +21,7 @@ MAX_NAMED_CHARACTERS = 160
 MAX_REASON_CHARACTERS = 600
 
 
-class SummaryOutcome(Struct, frozen=True):
+class SummaryAcceptance(Struct, frozen=True):
     """What became of a summary."""
 
     why: str = ""
@@ -32,15 +32,17 @@ class SummaryOutcome(Struct, frozen=True):
     """Lines that were not believed, each with the reason where there is one."""
 
 
-def find_summary_outcome(result: CompactionResult) -> SummaryOutcome:
+def find_summary_acceptance(result: CompactionResult) -> SummaryAcceptance:
     """What became of the summary that a compaction was to be made of."""
     if isinstance(result, UnchangedHistory):
-        return SummaryOutcome(result.why or "It was not used.")
+        return SummaryAcceptance(result.why or "It was not used.")
     dropped = tuple(each.why for each in result.cut if each.id == MODEL_SUMMARY_ID)
-    return SummaryOutcome("", result.tokens_after, dropped)
+    return SummaryAcceptance("", result.tokens_after, dropped)
 
 
-def complete_summary_receipts(receipts: Sequence[Receipt], use: SummaryOutcome) -> list[Receipt]:
+def add_acceptance_to_receipts(
+    receipts: Sequence[Receipt], use: SummaryAcceptance
+) -> list[Receipt]:
     """The receipts of the requests for one summary, of which the last one answered."""
     *failed, last = receipts
     ran = last.outcome in (ForkOutcome.UNCHANGED, ForkOutcome.OVER_LIMIT)
@@ -53,7 +55,7 @@ def _bound_reason(receipt: Receipt) -> Receipt:
     )
 
 
-def _describe_use(receipt: Receipt, use: SummaryOutcome) -> Receipt:
+def _describe_use(receipt: Receipt, use: SummaryAcceptance) -> Receipt:
     if use.why:
         return _bound_reason(replace(receipt, said=f"The summary is not used: {use.why}"))
     size = f" in a history of {use.tokens:,} tokens" if use.tokens else ""

@@ -28,7 +28,7 @@ from memorist.core.messages import (
     Message,
     Origin,
     TextBlock,
-    change_content,
+    change_block_content,
 )
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.core.token_count import (
@@ -38,9 +38,9 @@ from memorist.core.token_count import (
 )
 from memorist.errors import ContextTooLong
 from memorist.forks.fork_request import (
+    compute_fork_output_limit,
     extract_id_from_model_string,
     is_parent_model,
-    raise_fork_output_limit,
 )
 from memorist.forks.fork_spec import (
     EditMethod,
@@ -176,7 +176,7 @@ def build_summary_request(
 
 
 def _replace_media(message: Message) -> Message:
-    blocks = tuple(change_content(block, message.id, _name_media) for block in message.blocks)
+    blocks = tuple(change_block_content(block, message.id, _name_media) for block in message.blocks)
     return message if blocks == message.blocks else replace(message, blocks=blocks)
 
 
@@ -290,7 +290,7 @@ def _parent_limit(parent: ParentCall) -> int:
     given = [parent.request.body.get(key) for key in OUTPUT_LIMIT_KEYS]
     limits = [each for each in given if isinstance(each, int)]
     wanted = MAX_SUMMARY_TOKENS
-    grown = [raise_fork_output_limit(parent.request.format, each, wanted) for each in limits]
+    grown = [compute_fork_output_limit(parent.request.format, each, wanted) for each in limits]
     return min([wanted, *grown])
 
 

@@ -93,7 +93,7 @@ def check_summary_against_history(
 ) -> SummaryReview | UnusableSummary:
     """Compare a model's summary with the history that it is of, and with an extract of its own
     size. `replaced` is the part of `messages` that a summary replaces: without the preamble, which
-    stays. The rest is as in `compare_with_extract`.
+    stays. The rest is as in `pair_summary_with_extract`.
     """
     size = max(MIN_EXTRACT_TOKENS, estimate_text_tokens(summary, replaced.factor))
     extract = summarize_conversation(replaced, min(size, replaced.tokens), cwd=cwd)
@@ -106,11 +106,11 @@ def check_summary_against_history(
     )
     if lost is not None:
         return lost
-    compared = compare_with_extract(reviewed.text, replaced, limit=limit, whole=whole, cwd=cwd)
+    compared = pair_summary_with_extract(reviewed.text, replaced, limit=limit, whole=whole, cwd=cwd)
     return replace(compared, dropped=reviewed.dropped)
 
 
-def compare_with_extract(
+def pair_summary_with_extract(
     text: str,
     replaced: MeasuredConversation,
     *,
@@ -140,7 +140,7 @@ def _render_extract(messages: Iterable[Message]) -> str:
     return text.replace(f"\n{STATES_NOTICE}\n", "\n", 1)
 
 
-def rewrite_with_missing_content(
+def add_missing_extract_parts(
     reviewed: SummaryReview, rewrite: Callable[[str, str], CompactionResult]
 ) -> CompactionResult:
     """The new history with a reviewed summary, which holds every identifier and as many words of

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from memorist.core.messages import JsonObject
 from memorist.formats.request_codec import OUTPUT_LIMIT_KEYS
 from memorist.models.context_window import resolve_window
-from memorist.models.model_pricing import ModelPrice, find_request_price
+from memorist.models.model_pricing import ModelPrice, find_request_model_price
 from memorist.settings import CompactionSettings, Settings
 
 FULL_SIZE_WINDOW = 100_000
@@ -99,7 +99,7 @@ def compute_request_thresholds(
     """Return the thresholds for a request's model, from its window and its output limit; `learned`
     is the window that its server showed.
     """
-    known = find_request_price(request, settings.models.prices) or ModelPrice()
+    known = find_request_model_price(request, settings.models.prices) or ModelPrice()
     asked = next((value for name in OUTPUT_LIMIT_KEYS if (value := request.get(name))), None)
     named = asked if isinstance(asked, int) and asked > 0 else 0
     output = named or known.max_output or DEFAULT_OUTPUT

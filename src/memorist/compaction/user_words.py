@@ -99,7 +99,7 @@ def collect_utterances(messages: Sequence[Message]) -> list[SummaryUtterance]:
     return list(found.values())
 
 
-def find_utterances_not_in_messages(
+def find_utterances_of_removed_messages(
     user_texts: Sequence[str], utterances: Sequence[SummaryUtterance]
 ) -> list[SummaryUtterance]:
     """What the user typed before these utterances: the texts that none of them holds."""
@@ -121,7 +121,9 @@ def estimate_least_utterance_tokens(utterances: Iterable[SummaryUtterance]) -> t
 
 def estimate_user_words_tokens(user_texts: Sequence[str]) -> int:
     """Tokens of a summary of nothing but what the user typed; 0 where there is nothing."""
-    short, long = estimate_least_utterance_tokens(find_utterances_not_in_messages(user_texts, ()))
+    short, long = estimate_least_utterance_tokens(
+        find_utterances_of_removed_messages(user_texts, ())
+    )
     return short + long + _FRAME_TOKENS if user_texts else 0
 
 

@@ -32,7 +32,7 @@ def render_agents_files(report: InstructionReport) -> str:
     return "\n\n".join(file.text for file in report.loaded)
 
 
-def describe_agents_sources(report: InstructionReport) -> str:
+def describe_agents_file_sizes(report: InstructionReport) -> str:
     """Describe each file's part of the joined text."""
     return "; ".join(f"{file.path} ({file.size:,} bytes)" for file in report.loaded)
 

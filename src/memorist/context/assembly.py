@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.context.agents_instructions import (
-    describe_agents_sources,
+    describe_agents_file_sizes,
     read_agents_files,
     render_agents_files,
 )
@@ -112,10 +112,10 @@ def assemble_pieces(family: Family, sections: Sequence[ContextSection]) -> tuple
         (section for section in sections if section.text.strip()),
         key=lambda section: order[kinds[section.tag].tag],
     )
-    return tuple(render_context_section(section, kinds[section.tag]) for section in shown)
+    return tuple(convert_section_to_piece(section, kinds[section.tag]) for section in shown)
 
 
-def check_context_sections(sections: Sequence[ContextSection], family: Family) -> None:
+def reject_unknown_context_sections(sections: Sequence[ContextSection], family: Family) -> None:
     """Raise InputError for a section that the family does not have, or that no context holds."""
     for section in sections:
         _row_of(section.tag, family)
@@ -128,7 +128,7 @@ def _row_of(tag: str, family: Family) -> ContextTag:
     return found
 
 
-def render_context_section(section: ContextSection, kind: ContextTag) -> ContextPiece:
+def convert_section_to_piece(section: ContextSection, kind: ContextTag) -> ContextPiece:
     """Render one section as a piece."""
     text = wrap_in_tag(kind, escape_closing_tag(section.text.strip("\n"), kind), section.values)
     return build_context_piece(
@@ -136,7 +136,7 @@ def render_context_section(section: ContextSection, kind: ContextTag) -> Context
     )
 
 
-def build_rollout_sections(
+def build_rollout_family_sections(
     instructions: InstructionReport, environment: SessionEnvironment
 ) -> list[ContextSection]:
     """Build the rollout family's sections on project and environment."""
@@ -159,7 +159,7 @@ def build_rollout_sections(
             ContextSection(
                 tag="AGENTS.md",
                 text=render_agents_files(instructions),
-                source=describe_agents_sources(instructions),
+                source=describe_agents_file_sizes(instructions),
                 why=why,
                 values={"folder": folder},
             )
@@ -167,7 +167,7 @@ def build_rollout_sections(
     return found
 
 
-def build_file_native_sections(
+def build_file_native_family_sections(
     instructions: InstructionReport,
     environment: SessionEnvironment,
     *,
@@ -321,9 +321,11 @@ def build_first_context(
         folder_context.environment,
     )
     if family == "rollout":
-        own = build_rollout_sections(instructions, around)
+        own = build_rollout_family_sections(instructions, around)
     else:
-        own = build_file_native_sections(instructions, around, status_characters=status_characters)
+        own = build_file_native_family_sections(
+            instructions, around, status_characters=status_characters
+        )
     dated = [build_date_section(around.date)] if family == "file-native" and around.date else []
     waiting = [
         OmittedSource(

@@ -17,7 +17,7 @@ from memorist.context.assembly import (
     INSTRUCTIONS_SECTION,
     MODEL_SECTION,
     REMINDER_TAG,
-    render_context_section,
+    convert_section_to_piece,
 )
 from memorist.context.claude_instructions import render_claude_file
 from memorist.context.context_pieces import ContextPiece, ContextSection
@@ -173,7 +173,7 @@ def _host_world_sections(
         text = (
             escape_closing_tag(section.text.strip("\n"), kind)
             if kind.tag == REMINDER_TAG
-            else render_context_section(section, kind).text
+            else convert_section_to_piece(section, kind).text
         )
         retraction = f"[memorist] No longer in force: {kind.tag}, from {section.source}."
         role: Role = "developer" if kind.role == "system" else kind.role

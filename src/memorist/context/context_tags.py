@@ -19,7 +19,7 @@ from memorist.core.markup_escaping import escape_attribute
 from memorist.core.messages import Origin, Role
 from memorist.core.prompt_templates import find_placeholders, render_template
 from memorist.errors import InputError
-from memorist.formats.host_markup import detect_origin, find_markup_parts, strip_host_markup
+from memorist.formats.host_markup import detect_origin, find_host_markup_spans, strip_host_markup
 from memorist.settings import Family
 
 # The scaffold table: every tag of both families, as data.
@@ -339,7 +339,7 @@ def split_by_context_tags(
         yield identify_context_tag(text, role, family), text.strip()
         return
     done = 0
-    for part in find_markup_parts(text):
+    for part in find_host_markup_spans(text):
         yield from _split_known(text[done : part.start], role, family)
         inner = text[part.start : part.end]
         yield identify_context_tag(inner, role, family), inner.strip()

@@ -188,7 +188,7 @@ UNKNOWN_WORLD_STATE = SentWorldState({}, {}, unknown=True)
 """The state after a snapshot that could not be read: everything is sent again."""
 
 
-def build_world_state(values: JsonObject) -> SentWorldState:
+def build_sent_world_state(values: JsonObject) -> SentWorldState:
     """Return the state in which the model was told these values."""
     clean = to_patchable_object(values)
     return SentWorldState(
@@ -318,5 +318,5 @@ def restore_world_state(entries: Iterable[TranscriptEntry]) -> RestoredWorldStat
                 f"sent again"
             )
     return RestoredWorldState(
-        UNKNOWN_WORLD_STATE if state is None else build_world_state(state), tuple(problems)
+        UNKNOWN_WORLD_STATE if state is None else build_sent_world_state(state), tuple(problems)
     )

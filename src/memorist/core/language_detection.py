@@ -146,7 +146,7 @@ def _make_stemmer(language: str) -> Callable[[str], str]:
 
 
 @cache
-def list_common_word_keys() -> frozenset[str]:
+def list_non_english_common_words() -> frozenset[str]:
     """Search keys of the common words of all languages but English."""
     return frozenset(
         key

@@ -196,7 +196,7 @@ Block = (
 )
 
 
-def change_content(
+def change_block_content(
     block: Block, id: str, change: Callable[[ContentPart, str], ContentPart]
 ) -> Block:
     """The block with its text, picture or document changed, or each of those in a tool's result.

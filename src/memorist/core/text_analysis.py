@@ -274,7 +274,7 @@ MAX_LINE = 300
 """Characters of a name, a folder or a description."""
 
 
-def to_one_line(text: str, limit: int = MAX_LINE) -> str:
+def to_printable_line(text: str, limit: int = MAX_LINE) -> str:
     """Return a text as one line of at most `limit` characters, without control characters or halves
     of characters.
     """

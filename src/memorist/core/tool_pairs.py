@@ -73,7 +73,7 @@ def find_cut_points(messages: Sequence[Message]) -> tuple[int, ...]:
     return tuple(index for index, bound in enumerate(accumulate(steps)) if bound == 0)
 
 
-def align_to_cut_point(messages: Sequence[Message], index: int) -> int:
+def move_back_to_cut_point(messages: Sequence[Message], index: int) -> int:
     """The nearest index at or before `index` at which the history may be cut."""
     starts = find_cut_points(messages)
     return starts[bisect_right(starts, index) - 1] if starts else 0

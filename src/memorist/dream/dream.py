@@ -26,7 +26,7 @@ from memorist.dream.dream_gates import (
     DreamGateFacts,
     DreamGateNeedsFact,
     DreamGatesOpen,
-    DreamSessionConditions,
+    TriggeringSessionFacts,
     judge_dream_gates,
     select_new_sessions,
 )
@@ -47,12 +47,11 @@ from memorist.dream.dream_workspace import (
     apply_dream,
     prepare_dream,
 )
-from memorist.dream.past_evidence import PastSessionLocation, list_session_write_times
+from memorist.dream.past_evidence import PastSessionLocation, list_session_modification_times
 from memorist.errors import MemoristError, StoreError
 from memorist.events import DreamFailed, DreamFinished, Event
 from memorist.extensions import SessionExtension
 from memorist.forks.answer_form import AnswerForm
-from memorist.forks.background_queue import BackgroundQueue
 from memorist.forks.fork_spec import (
     FolderAccess,
     ForkOutcome,
@@ -61,6 +60,7 @@ from memorist.forks.fork_spec import (
     Receipt,
     build_discarded_receipt,
 )
+from memorist.forks.latest_task_queue import LatestTaskQueue
 from memorist.models.answer_schema import should_use_answer_form
 from memorist.ports import Model, discover_window
 from memorist.runtime import SessionContext
@@ -87,7 +87,7 @@ class _DreamForkResult(Struct, frozen=True, kw_only=True):
     """To be recorded once it is known what of its work was written; None if already recorded."""
 
 
-class Dream(SessionExtension):
+class DreamExtension(SessionExtension):
     """The dreams of one project, for one session or one command."""
 
     def __init__(
@@ -109,13 +109,13 @@ class Dream(SessionExtension):
         self._past_sessions = past_sessions
         """Returns all sessions of the project."""
         self._uses = uses
-        self._host = DreamSessionConditions(
+        self._host = TriggeringSessionFacts(
             is_remote=context.host.remote,
             is_interactive=context.host.interactive,
             is_main_session=context.host.main,
         )
         self._lock = DreamLock(layout, runtime.clock)
-        self._queue = BackgroundQueue(runtime.clock, on_error=self._on_background_error)
+        self._queue = LatestTaskQueue(runtime.clock, on_error=self._on_background_error)
         self._last_scan: float | None = None
 
     @property
@@ -183,7 +183,7 @@ class Dream(SessionExtension):
 
     async def _new_sessions(self, since: float) -> tuple[str, ...]:
         past = self._past_sessions()
-        seen = await asyncio.to_thread(list_session_write_times, past, self._runtime.files)
+        seen = await asyncio.to_thread(list_session_modification_times, past, self._runtime.files)
         return select_new_sessions(seen, current=self._context.id, since=since)
 
     async def has_new_material(self) -> bool:

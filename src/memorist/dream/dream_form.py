@@ -17,7 +17,7 @@ from memorist.auto_memory.memory_file import Topic
 from memorist.auto_memory.statements.statement_similarity import extract_content_words
 from memorist.core.messages import JsonObject
 from memorist.core.sentences import shorten_to_one_line
-from memorist.core.text_analysis import to_one_line
+from memorist.core.text_analysis import to_printable_line
 from memorist.core.token_count import estimate_text_tokens
 from memorist.core.utc_time import format_utc_day
 from memorist.core.word_stems import stem_word
@@ -122,8 +122,8 @@ def _select_memories(material: DreamMaterial, fitted: FittedMaterial, room: int)
 
 
 def _memory_line(topic: Topic) -> str:
-    body = to_one_line(topic.body, MAX_MEMORY_CHARACTERS)
-    about = to_one_line(topic.description, MAX_SAYING_CHARACTERS)
+    body = to_printable_line(topic.body, MAX_MEMORY_CHARACTERS)
+    about = to_printable_line(topic.description, MAX_SAYING_CHARACTERS)
     return body if about in body else f"{about}: {body}"
 
 
@@ -135,7 +135,7 @@ def _render_memories(shown: _ShownMemories) -> str:
         lines += ["", "Sayings of the person:"]
     lines += [
         f"{number}. (memory {numbers[path]}, {format_utc_day(said.at)}) "
-        f"{to_one_line(said.text, MAX_SAYING_CHARACTERS)}"
+        f"{to_printable_line(said.text, MAX_SAYING_CHARACTERS)}"
         for number, (said, path) in enumerate(shown.sayings, 1)
     ]
     return redact(neutralize_markup(strip_hidden_characters("\n".join(lines)))).text

@@ -29,7 +29,7 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import NOTES_STOP_WORDS, STEM_LENGTH, parse_word_list
 from memorist.dream.structural_dream import DreamAct
 from memorist.settings import DreamSettings
-from memorist.transcript.answer_check import LineCheck, LineCoverage
+from memorist.transcript.answer_check import CoveringText, LineCheck
 from memorist.transcript.name_search import NamePresence, find_recognizable_names
 
 RETIRED_MARK = re.compile(r"\s*retired:\s*(?P<why>\S[^\n]{0,300})\s*", re.IGNORECASE)
@@ -211,7 +211,7 @@ def covers_whole_memory(text: str, body: str) -> bool:
     """
     denied = count_negations(body)
     return any(
-        LineCoverage(part).covers(body, share=1.0)
+        CoveringText(part).covers(body, share=1.0)
         and count_negations(part) == denied
         and all(keeps_denials_and_order(part, each) for each in split_sentences_by_line(body))
         for part in (text, *text.splitlines())

@@ -23,7 +23,7 @@ from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.auto_memory.write_gate import (
     AcceptedChange,
     NeedsReview,
-    collect_unaccepted_reasons,
+    collect_review_and_refusal_reasons,
     judge_memory_change,
 )
 from memorist.auto_memory.write_result import WriteResult
@@ -321,7 +321,7 @@ class _DreamWriter:
         blocked += [(each.path, each.why) for each in rules.questions]
         blocked += [(change.path, why) for change, why in self._model.questions]
         refused = [
-            (each.path, collect_unaccepted_reasons([each]))
+            (each.path, collect_review_and_refusal_reasons([each]))
             for each in verdicts
             if not isinstance(each, AcceptedChange | NeedsReview)
         ]

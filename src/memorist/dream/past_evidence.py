@@ -29,7 +29,7 @@ from memorist.ports import FileSystem
 from memorist.settings import ContextSettings
 from memorist.store.home_layout import SessionLayout
 from memorist.store.transcript_reader import read_transcript
-from memorist.transcript.typed_replies import insert_typed_replies
+from memorist.transcript.user_words_in_results import insert_user_words_from_results
 
 MAX_PAST_SESSIONS = 20
 """Newest past sessions that one dream reads."""
@@ -59,7 +59,7 @@ class PastEvidence(Struct, frozen=True, kw_only=True):
     evidence: WriteEvidence = WriteEvidence()
 
 
-def list_session_write_times(
+def list_session_modification_times(
     past: Iterable[PastSessionLocation], files: FileSystem
 ) -> list[SessionFileInfo]:
     """Return when each session was last written to; those without a transcript are left out.
@@ -110,7 +110,9 @@ def read_past_evidence(
     """
     seen = {
         each.id: each.changed
-        for each in list_session_write_times((each for each in past if each.id in chosen), files)
+        for each in list_session_modification_times(
+            (each for each in past if each.id in chosen), files
+        )
     }
     newest = sorted((each for each in past if each.id in seen), key=lambda each: -seen[each.id])[
         :MAX_PAST_SESSIONS
@@ -128,7 +130,7 @@ def _add_session_evidence(
     evidence: PastEvidence, session: str, at: float, transcript: Path
 ) -> PastEvidence:
     entries = (entry for entry in read_transcript(transcript) if isinstance(entry, Message))
-    messages = list(insert_typed_replies(entries))
+    messages = list(insert_user_words_from_results(entries))
     behind = collect_write_evidence(session, messages)
     own = dict(behind.user_messages)
     sayings = [

@@ -10,7 +10,7 @@ from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import RecordedChange
 from memorist.auto_memory.memory_index import MemoryUsage
 from memorist.auto_memory.memory_location import locate_memory
-from memorist.dream.dream import Dream
+from memorist.dream.dream import DreamExtension
 from memorist.dream.past_evidence import PastSessionLocation
 from memorist.errors import MemoristError
 from memorist.runtime import Runtime, SessionContext
@@ -18,7 +18,7 @@ from memorist.store.memory_uses import sum_memory_uses
 from memorist.store.session_rows import list_sessions
 
 
-def open_dream(memory: AutoMemory, context: SessionContext) -> Dream:
+def open_dream(memory: AutoMemory, context: SessionContext) -> DreamExtension:
     """Build the dream of a memory, either for the end of a session's turns or for a command."""
     runtime, where = context.runtime, memory.layout
     folders: dict[str, Path | None] = {}
@@ -39,7 +39,7 @@ def open_dream(memory: AutoMemory, context: SessionContext) -> Dream:
         return {path: MemoryUsage(total.used, total.last) for path, total in found.items()}
 
     settings = replace(runtime.settings, auto_memory=memory.settings)
-    return Dream(
+    return DreamExtension(
         replace(context, runtime=replace(runtime, settings=settings)),
         where,
         past_sessions=past,

@@ -29,12 +29,12 @@ from memorist.dream.dream_gates import (
     DreamGateFacts,
     DreamGateNeedsFact,
     DreamGatesOpen,
-    DreamSessionConditions,
+    TriggeringSessionFacts,
     judge_dream_gates,
     select_new_sessions,
 )
 from memorist.dream.dream_lock import DreamLock
-from memorist.dream.past_evidence import PastSessionLocation, list_session_write_times
+from memorist.dream.past_evidence import PastSessionLocation, list_session_modification_times
 from memorist.errors import StoreError
 from memorist.ports import Clock, FileSystem, Model
 from memorist.rollouts.job_worker import build_lease_policy
@@ -193,12 +193,12 @@ def _open_gate(
 ) -> DreamGatesOpen | None:
     known = DreamGateFacts(
         now=context.now,
-        host=DreamSessionConditions(),
+        host=TriggeringSessionFacts(),
         last=DreamLock(where, SystemClock()).last_dream_time(),
     )
     verdict = judge_dream_gates(known, context.settings.dream)
     if isinstance(verdict, DreamGateNeedsFact):
-        seen = list_session_write_times(sessions, DiskFiles())
+        seen = list_session_modification_times(sessions, DiskFiles())
         verdict = judge_dream_gates(
             replace(known, sessions=select_new_sessions(seen, current="", since=verdict.since)),
             context.settings.dream,

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.compaction.compaction_request import CompactionOutcome
+from memorist.compaction.compaction_input import CompactionOutcome
 from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.context.assembly import HostContext
 from memorist.core.messages import JsonObject

@@ -21,8 +21,8 @@ from memorist.context.assembly import (
     build_first_context,
     build_memory_section,
     build_piece_messages,
-    check_context_sections,
     read_folder_context,
+    reject_unknown_context_sections,
 )
 from memorist.context.change_detecting_files import ChangeDetectingFileReader
 from memorist.context.context_pieces import ContextPiece
@@ -45,8 +45,8 @@ from memorist.context.world_state import (
     EMPTY_WORLD_STATE,
     SentWorldState,
     WorldSection,
+    build_sent_world_state,
     build_world_change_messages,
-    build_world_state,
     diff_world_state,
     restore_world_state,
 )
@@ -92,7 +92,7 @@ class ContextExtension(SessionExtension):
         self._runtime = log.runtime
         self._settings = log.runtime.settings.context
         self._family: Family = host.family or self._settings.family
-        check_context_sections(host.sections, self._family)
+        reject_unknown_context_sections(host.sections, self._family)
         self.pieces: tuple[ContextPiece, ...] = ()
         """The first context as it is shown."""
         """What was looked up but is not in the context, or only in part."""
@@ -124,7 +124,7 @@ class ContextExtension(SessionExtension):
 
         Raises InputError for a section that the family does not have.
         """
-        check_context_sections(host.sections, self._family)
+        reject_unknown_context_sections(host.sections, self._family)
         self._host = host
         self._is_stale = True
 
@@ -251,7 +251,7 @@ class ContextExtension(SessionExtension):
         )
         self.pieces = context.pieces
         self._compared_sections = None
-        self._world_state = self._first_state = build_world_state(
+        self._world_state = self._first_state = build_sent_world_state(
             {section.id: section.value for section in self._sections}
         )
         save_first_context(

@@ -41,7 +41,7 @@ from memorist.errors import StoreError
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
 from memorist.models.context_window import DEFAULT_WINDOW
-from memorist.models.model_pricing import ModelPrice, find_request_price
+from memorist.models.model_pricing import ModelPrice, find_request_model_price
 from memorist.recall.recall import load_recall_prompts
 from memorist.recall.shown_index import build_shown_index
 from memorist.rollouts.rollout_memory import render_rollout_memory
@@ -50,8 +50,8 @@ from memorist.settings import Family
 from memorist.skills.skill import load_skill_prompts
 from memorist.skills.skill_catalogue import (
     build_skill_catalogue,
-    list_left_out_skills,
-    wrap_skill_catalogue,
+    list_skills_outside_catalogue,
+    wrap_catalogue_in_section,
 )
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import SessionLayout
@@ -136,7 +136,7 @@ def _list_skills(
     """
     settings = engine.settings
     found = engine.skills(str(folder)).find_skills()
-    known = find_request_price({"model": model}, settings.models.prices) or ModelPrice()
+    known = find_request_model_price({"model": model}, settings.models.prices) or ModelPrice()
     window = min(settings.compaction.window or sys.maxsize, known.window or DEFAULT_WINDOW)
     catalogue = build_skill_catalogue(
         found.skills,
@@ -147,8 +147,8 @@ def _list_skills(
         factor=_factor(model),
     )
     limit = f"{settings.skills.share:.0%} of a window of {window:,} tokens"
-    section = wrap_skill_catalogue(catalogue, family, limit)
-    return () if section is None else (section,), list_left_out_skills(
+    section = wrap_catalogue_in_section(catalogue, family, limit)
+    return () if section is None else (section,), list_skills_outside_catalogue(
         found.skills, catalogue, found.problems, limit
     )
 

@@ -37,12 +37,13 @@ from memorist.config import apply_project_settings, is_switched_off, load_settin
 from memorist.context.client_rule_reader import ClientRuleReader
 from memorist.core.lru_cache import LruCache
 from memorist.core.messages import Message
-from memorist.dream.dream import Dream
+from memorist.dream.dream import DreamExtension
 from memorist.dream.project_dream import open_dream
 from memorist.engine.blocking_engine import BlockingMemorist
 from memorist.engine.context_extension import ContextExtension
+from memorist.engine.fallback_session_folders import FallbackSessionFolders
 from memorist.engine.history_search import HistorySearch, SearchResults
-from memorist.engine.long_term_memory import keeps_auto_memory, uses_past_sessions
+from memorist.engine.long_term_memory import has_auto_memory, has_past_session_memory
 from memorist.engine.memory_extension import MemoryExtension, open_memory_extension
 from memorist.engine.memory_holdout import draw_holdout
 from memorist.engine.observed_session import ObservedSession
@@ -55,7 +56,6 @@ from memorist.engine.session import Session
 from memorist.engine.session_log import SessionLog
 from memorist.engine.session_pins import PinnedTextExtension
 from memorist.engine.shared_session_lease import SharedSessionLease, open_shared_sessions
-from memorist.engine.temporary_session_folders import TemporarySessionFolders
 from memorist.engine.worker_process import (
     end_worker,
     has_exited,
@@ -78,7 +78,7 @@ from memorist.recall.session_index import SessionIndex
 from memorist.rollouts.rollout_memory import RolloutMemoryExtension
 from memorist.rollouts.session_sources import (
     find_repository_root,
-    has_recordings,
+    has_other_recorded_sessions,
     list_default_source_folders,
 )
 from memorist.runtime import HeavyRunner, Runtime, SessionContext
@@ -94,7 +94,7 @@ from memorist.store.database import (
 )
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout, SessionLayout
-from memorist.store.memory_mode import note_memory_off_session, read_memory_off_sessions
+from memorist.store.memory_mode import read_memory_off_sessions, record_memory_off_session
 from memorist.store.state_database import StateDatabase, is_shared_state, open_state
 from memorist.system import SystemClock
 from memorist.team.team_watcher import open_team_watcher
@@ -201,7 +201,7 @@ class Memorist:
         self._skill_searches: LruCache[SkillDiscovery] = LruCache()
         self._state: StateDatabase | None = None
         self._blocking: BlockingMemorist | None = None
-        self._unsaved = TemporarySessionFolders()
+        self._unsaved = FallbackSessionFolders()
         self._worker_process: int | None = None
         """Process id of the last started worker."""
 
@@ -351,7 +351,7 @@ class Memorist:
         held_out = draw_holdout(context)
         memory = self._open_memory_extension(log, held_out=held_out)
         extensions: list[SessionExtension] = []
-        learns = uses_past_sessions(context)
+        learns = has_past_session_memory(context)
         if learns and not held_out:
             extensions.append(RolloutMemoryExtension(context, self._open_rollout_state))
         extensions.append(memory)
@@ -363,7 +363,7 @@ class Memorist:
         if host.main and host.memory:
             extensions += (
                 PinnedTextExtension(context),
-                MemoryOffExtension(lambda: self.turn_memory_off(log)),
+                MemoryOffRequestExtension(lambda: self.turn_memory_off(log)),
             )
         log.begin([*extensions, *(open_own(context) for open_own in self.extensions)])
         memory.begin()
@@ -383,9 +383,9 @@ class Memorist:
             PastSessionRecall,
             MagicDocs,
             SessionMemory,
-            Dream,
+            DreamExtension,
         )
-        note_memory_off_session(self._files, self.layout, log.context.id)
+        record_memory_off_session(self._files, self.layout, log.context.id)
 
     def memory_off_sessions(self) -> frozenset[str]:
         """Ids of sessions whose user turned memory off. Raises StoreError."""
@@ -450,7 +450,7 @@ class Memorist:
         return (
             is_shared_state(self.settings.state)
             or self.layout.rollouts_state.exists()
-            or has_recordings(
+            or has_other_recorded_sessions(
                 list_default_source_folders(self.layout, self.environment), excluding=session
             )
         )
@@ -558,7 +558,7 @@ class Memorist:
         """The memory of a session's project; None without a project, and on a machine whose disk is
         not persistent.
         """
-        return self.memory(context.project) if keeps_auto_memory(context) else None
+        return self.memory(context.project) if has_auto_memory(context) else None
 
     def memory(self, project: str) -> AutoMemory:
         """The memory of a project, by any folder of its repository.
@@ -652,7 +652,7 @@ class Memorist:
         await self.close()
 
 
-class MemoryOffExtension(SessionExtension):
+class MemoryOffRequestExtension(SessionExtension):
     """Calls `turn_off` at the message that asks for it."""
 
     def __init__(self, turn_off: Callable[[], None]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from memorist.runtime import SessionContext
 
 
-def keeps_auto_memory(context: SessionContext) -> bool:
+def has_auto_memory(context: SessionContext) -> bool:
     """Whether the memories of the session's project are written and shown; never without a project,
     nor on a machine whose disk is not persistent.
     """
@@ -14,7 +14,7 @@ def keeps_auto_memory(context: SessionContext) -> bool:
     return bool(context.project) and is_wanted and host.memory and not host.remote
 
 
-def uses_past_sessions(context: SessionContext) -> bool:
+def has_past_session_memory(context: SessionContext) -> bool:
     """Whether the memory of past sessions takes part; never in a subagent, nor on a machine whose
     disk is not persistent.
     """

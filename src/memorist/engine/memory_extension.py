@@ -25,7 +25,7 @@ from memorist.auto_memory.statements.unconfirmed_statements import (
     find_unconfirmed_statements,
 )
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
-from memorist.core.language_detection import list_common_word_keys
+from memorist.core.language_detection import list_non_english_common_words
 from memorist.core.lazy import precompile_lazy_patterns
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, TextBlock, ToolUse
 from memorist.errors import StoreError
@@ -333,7 +333,7 @@ def _begin_compiling() -> None:
 
 
 def _compile_patterns() -> None:
-    list_common_word_keys()
+    list_non_english_common_words()
     for _ in chain(
         _read_samples(),
         compile_statement_patterns(),

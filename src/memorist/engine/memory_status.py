@@ -12,7 +12,7 @@ from memorist.auto_memory.memory_file import Trust
 from memorist.core.utc_time import format_utc_minute
 from memorist.engine.engine import Memorist
 from memorist.store.database import Connection
-from memorist.store.memory_uses import find_last_shown_use
+from memorist.store.memory_uses import find_newest_shown_memory_use
 
 ORIGINS: Mapping[Trust, str] = {
     Trust.STATED: "stated by you",
@@ -51,7 +51,7 @@ def read_memory_status(
     folder = str(memory.layout.folder)
     counted = Counter(head.trust for head in memory.headers()) if memory.folder.exists else {}
     user = memory.everywhere
-    use = None if database is None else find_last_shown_use(database, folder)
+    use = None if database is None else find_newest_shown_memory_use(database, folder)
     return ProjectMemoryStatus(
         folder=folder,
         origins={name: counted[trust] for trust, name in ORIGINS.items() if counted.get(trust)},

@@ -16,7 +16,7 @@ from memorist.auto_memory.statements.user_prose import extract_redacted_user_tex
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, TextBlock, ToolUse
 from memorist.core.prompt_templates import load_prompt
 from memorist.engine.history_search import HistorySearch, SearchResults
-from memorist.engine.long_term_memory import uses_past_sessions
+from memorist.engine.long_term_memory import has_past_session_memory
 from memorist.engine.memory_extension import MemoryExtension
 from memorist.engine.memory_holdout import draw_holdout
 from memorist.engine.session_log import SessionLog
@@ -24,7 +24,7 @@ from memorist.errors import MemoristError, ModelError, StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionView
 from memorist.models.embedder import find_embedder
 from memorist.ports import Embedder
-from memorist.recall.memory_selection import MAX_QUERY_CHARS, is_searchable
+from memorist.recall.memory_selection import MAX_QUERY_CHARS, has_enough_search_words
 from memorist.recall.passages import (
     PassageMatch,
     render_fixed_calls,
@@ -32,7 +32,7 @@ from memorist.recall.passages import (
     select_passages,
 )
 from memorist.recall.project_question import is_question_without_request
-from memorist.recall.ranker import embed_cohort, lock_index_build_in_process
+from memorist.recall.ranker import embed_calibration_texts, lock_index_build_in_process
 from memorist.recall.session_index import SessionIndex
 from memorist.rollouts.session_sources import find_repository_root
 from memorist.runtime import SessionContext
@@ -103,7 +103,7 @@ class PastSessionRecall(SessionExtension):
                         with closing(SessionIndex(path, embedder=embedder)) as index:
                             index.embed(self._project, should_stop)
                 self._load_index()
-                embed_cohort(embedder)  # or the first question waits for it
+                embed_calibration_texts(embedder)  # or the first question waits for it
 
     def _load_index(self) -> None:
         """Read into memory, in the thread, what the next prompt would wait for."""
@@ -148,13 +148,13 @@ class PastSessionRecall(SessionExtension):
 
     def recall(self, prompt: str) -> str:
         """The text to show at a prompt, each passage once; empty for most prompts."""
-        if not is_searchable(prompt):
+        if not has_enough_search_words(prompt):
             return ""
         with contextlib.suppress(StoreError, ModelError):
             index = self._open_index(by_meaning=is_question_without_request(prompt))
             if index is None:
                 return ""
-            found = find_relevant_passages(
+            found = find_passages_for_prompt(
                 index,
                 prompt,
                 project=self._project,
@@ -233,7 +233,7 @@ class PastSessionRecall(SessionExtension):
         self._stopping.clear()
 
 
-def find_relevant_passages(
+def find_passages_for_prompt(
     index: SessionIndex,
     prompt: str,
     *,
@@ -265,12 +265,14 @@ def find_past_session_passages(
     they are indexed; `embeddings` is the setting `recall.embeddings`. Raises StoreError.
     """
     path, root = layout.session_index, find_repository_root(project)
-    if not root or not path.exists() or not is_searchable(query):
+    if not root or not path.exists() or not has_enough_search_words(query):
         return ()
     embedder = find_embedder(wanted=embeddings and is_question_without_request(query))
     memory.folder.refresh()
     with contextlib.closing(SessionIndex(path, embedder=embedder)) as index:
-        return find_relevant_passages(index, query, project=root, forgotten=ForgottenWords(memory))
+        return find_passages_for_prompt(
+            index, query, project=root, forgotten=ForgottenWords(memory)
+        )
 
 
 def search_project_history(log: SessionLog, query: str, limit: int) -> SearchResults:
@@ -298,7 +300,7 @@ def open_past_session_recall(
     """Open the recall of the project's past sessions, and bring its index up to date in a thread;
     none without a project, since nothing crosses projects, and none where recall is off.
     """
-    enabled = uses_past_sessions(context) and context.runtime.settings.recall.enabled
+    enabled = has_past_session_memory(context) and context.runtime.settings.recall.enabled
     if not context.project or not enabled or draw_holdout(context):
         return None
     recall = PastSessionRecall(context, open_state, find_index, memory)

@@ -20,15 +20,15 @@ from memorist.compaction.offline_compaction import (
     OfflineOptions,
     compact_offline,
     join_removed_messages,
-    measure_replaced_messages,
+    measure_messages_to_summarize,
 )
 from memorist.compaction.summary_parser import UnusableSummary
-from memorist.compaction.summary_receipt import SummaryOutcome, complete_summary_receipts
+from memorist.compaction.summary_receipt import SummaryAcceptance, add_acceptance_to_receipts
 from memorist.compaction.summary_request import build_summary_request, request_summary
 from memorist.compaction.summary_review import (
     SummaryReview,
+    add_missing_extract_parts,
     check_summary_against_history,
-    rewrite_with_missing_content,
 )
 from memorist.compaction.window_at_message import RecordedWindow
 from memorist.engine.background_status import open_background_runtime
@@ -70,7 +70,7 @@ async def compact_with_model(
         await model.close()
     if isinstance(summary, UnusableSummary):
         return UnchangedHistory(summary.why)
-    return rewrite_with_missing_content(
+    return add_missing_extract_parts(
         summary,
         lambda text, addition: compact_offline(
             recorded, strategy, replace(options, summary=text, addition=addition)
@@ -104,7 +104,7 @@ async def _summarize(
         asked=True,
     )
     if isinstance(found, str):
-        replaced = measure_replaced_messages(recorded, options)
+        replaced = measure_messages_to_summarize(recorded, options)
         found = check_summary_against_history(
             found,
             measured.messages,
@@ -114,11 +114,11 @@ async def _summarize(
             cwd=recorded.head.cwd if recorded.head else "",
         )
     use = (
-        SummaryOutcome(found.why)
+        SummaryAcceptance(found.why)
         if isinstance(found, UnusableSummary)
-        else SummaryOutcome(dropped=found.dropped)
+        else SummaryAcceptance(dropped=found.dropped)
     )
-    for each in complete_summary_receipts(receipts, use) if receipts else ():
+    for each in add_acceptance_to_receipts(receipts, use) if receipts else ():
         runtime.record_receipt(each)
     return found
 

@@ -31,7 +31,9 @@ def read_whole_conversation(
     id, what the user rolled back, what the host dropped without a summary, and what it had put into
     the conversation, which is brought back by other means. Raises UnreadableSession.
     """
-    recorded = find_recorded_messages(drop_rolled_back_entries(read_transcript(transcript)))
+    recorded = collect_messages_ignoring_compactions(
+        drop_rolled_back_entries(read_transcript(transcript))
+    )
     shown, left_out = {each.id for each in window}, set(hidden)
     recorded = [
         part
@@ -43,7 +45,7 @@ def read_whole_conversation(
     return merge_window_into_recording(newest, window, is_whole=len(newest) == len(recorded))
 
 
-def find_recorded_messages(entries: Iterable[TranscriptEntry]) -> list[Message]:
+def collect_messages_ignoring_compactions(entries: Iterable[TranscriptEntry]) -> list[Message]:
     """The messages that compactions removed, or nothing did: our own compactions, and those of the
     host, which put a summary in their place. What the host dropped without one stays away.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from memorist.compaction.compaction_request import CompactionOutcome, CompactionRequest
+from memorist.compaction.compaction_input import CompactionInput, CompactionOutcome
 from memorist.compaction.compactor import NO_USAGE
 from memorist.compaction.thresholds import CompactionThresholds
 from memorist.core.messages import Message, Origin
@@ -80,7 +80,7 @@ class ReplayedSession:
             )
         elif self._log.is_auto_compaction_enabled and self._log.compactor.is_due(now, limits):
             done = await self._log.compactor.compact(
-                CompactionRequest(
+                CompactionInput(
                     skills=self._log.invoked_skills.list_invoked(),
                     messages=tuple(self._log.window_messages),
                     limits=limits,

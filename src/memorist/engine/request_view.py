@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.compaction.cache_breakpoints import add_breakpoints, find_host_breakpoints
-from memorist.compaction.compaction_request import CompactionOutcome, CompactionRequest
+from memorist.compaction.compaction_input import CompactionInput, CompactionOutcome
 from memorist.compaction.compactor import Compactor
 from memorist.compaction.window_at_message import find_text_by_id
 from memorist.core.messages import JsonObject, Message, Origin, ToolResult
@@ -175,7 +175,7 @@ class RequestView:
             whole = self._window.messages
             self._show_messages([*whole[: len(whole) - len(recent)], *shown])
 
-    async def compact_if_due(self, now: float, call: CompactionRequest) -> CompactionOutcome | None:
+    async def compact_if_due(self, now: float, call: CompactionInput) -> CompactionOutcome | None:
         """Compact the view if that is due, requested or forced; None when there was nothing to
         decide.
         """

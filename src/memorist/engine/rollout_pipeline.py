@@ -30,14 +30,14 @@ from memorist.rollouts.copied_sessions import (
     copy_opencode_sessions,
     find_database_folder,
 )
-from memorist.rollouts.extract_recovery import restore_extracts_from_summaries
+from memorist.rollouts.extract_recovery import select_recoverable_extracts
 from memorist.rollouts.forked_sessions import Counts, find_parent_session
 from memorist.rollouts.job_worker import (
     JobEvent,
     WorkerDependencies,
     WorkerStages,
     judge_changed_rollouts,
-    run_extraction_round,
+    run_extraction_and_consolidation,
 )
 from memorist.rollouts.rollout_folder import read_memory_folder
 from memorist.rollouts.rollout_summaries import parse_extract_files
@@ -45,7 +45,7 @@ from memorist.rollouts.rollout_sync_report import (
     RolloutSyncReport,
     UnextractedSession,
     build_structural_fallback_remarks,
-    split_finished_and_waiting,
+    split_finished_and_deferred_jobs,
 )
 from memorist.rollouts.session_eligibility import is_excluded_by_outside_content, judge_rollout
 from memorist.rollouts.session_sources import (
@@ -76,7 +76,7 @@ from memorist.store.extract_rows import (
 from memorist.store.job_claim_rules import LeasePolicy
 from memorist.store.memory_mode import (
     read_memory_off_sessions,
-    save_memory_enabled_rollouts,
+    save_rollouts_except_memory_off,
     set_memory_mode,
 )
 from memorist.store.rollout_rows import ExtractionProgress, Rollout, list_rollouts
@@ -158,7 +158,7 @@ class RolloutPipeline(RolloutStore):
         ]
         found = replace(
             found,
-            threads=save_memory_enabled_rollouts(self.state, threads, off, self.claim_terms),
+            threads=save_rollouts_except_memory_off(self.state, threads, off, self.claim_terms),
             skipped=(*found.skipped, *self._uncopied),
         )
         if not folders:
@@ -204,7 +204,7 @@ class RolloutPipeline(RolloutStore):
         )
 
     def _read_kept_files(self) -> Sequence[StoredExtract]:
-        return restore_extracts_from_summaries(
+        return select_recoverable_extracts(
             parse_extract_files(read_memory_folder(self._files, self.layout.rollouts).files)
         )
 
@@ -381,12 +381,12 @@ class RolloutPipeline(RolloutStore):
         terms = replace(self.claim_terms, cooldown_seconds=0)
         worker = name_current_process()
         self.state.register_worker(worker)
-        await run_extraction_round(
+        await run_extraction_and_consolidation(
             replace(plan.worker_dependencies, on_event=hear, terms=terms), worker
         )
         with closing(SessionIndex(self.layout.session_index)) as index:
             index.sync(list_rollouts(self.state))
-        done, waits = split_finished_and_waiting(said)
+        done, waits = split_finished_and_deferred_jobs(said)
         extracts = [each for each in done if each.kind == "extract"]
         instead = build_structural_fallback_remarks(
             list_enabled_extracts(self.state),

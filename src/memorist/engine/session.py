@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, Self, cast
 
-from memorist.compaction.compaction_request import CompactionOutcome, CompactionRequest
+from memorist.compaction.compaction_input import CompactionInput, CompactionOutcome
 from memorist.compaction.compaction_result import CompactionStrategy
 from memorist.compaction.provider_edit_format import ProviderSummary
 from memorist.compaction.provider_edits import ProviderEdits
@@ -49,7 +49,7 @@ from memorist.formats.request_codec import OUTPUT_LIMIT_KEYS
 from memorist.formats.transcript_format import CompactionBoundary
 from memorist.models.context_window import resolve_window
 from memorist.models.context_window_observer import ContextWindowObserver
-from memorist.models.model_pricing import ModelPrice, find_request_price
+from memorist.models.model_pricing import ModelPrice, find_request_model_price
 from memorist.ports import Request
 from memorist.session_memory.conversation_tracker import ConversationTracker
 from memorist.session_memory.notes_trigger import NotesDue
@@ -282,7 +282,9 @@ class Session:
         if about != self._limits_key:
             self._limits_key = about
             self._limits = compute_request_thresholds(request, self._log.runtime.settings, learned)
-            self._price = find_request_price(request, self._log.runtime.settings.models.prices)
+            self._price = find_request_model_price(
+                request, self._log.runtime.settings.models.prices
+            )
 
     def _find_learned_window(self, request: JsonObject) -> int | None:
         """The window that the host names or the model's server showed: in this process, or to
@@ -292,7 +294,7 @@ class Session:
         learned, named = runtime.learned_windows.get(name), self._log.context.host.window
         if learned or named:
             return min(filter(None, (learned, named)))
-        known = find_request_price(request, runtime.settings.models.prices)
+        known = find_request_model_price(request, runtime.settings.models.prices)
         if (
             known is None
             and runtime.model is not None
@@ -504,7 +506,7 @@ class Session:
         instructions: str = "",
         forced: bool = False,
     ) -> CompactionOutcome | None:
-        call = CompactionRequest(
+        call = CompactionInput(
             limits=self._limits,
             parent=self._parent_call(None),
             price=self._price,

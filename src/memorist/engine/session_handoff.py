@@ -64,7 +64,7 @@ class WrittenSession(Struct, frozen=True):
     arguments: tuple[str, ...]
 
 
-def write_resumable_session(
+def write_handoff_session(
     text: str,
     client: ResumableClient,
     *,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from memorist.auto_memory.memory_location import locate_recorded_root
+from memorist.auto_memory.memory_location import locate_root_of_recorded_folder
 from memorist.core.prompt_templates import load_prompt
 from memorist.errors import UnreadableSession
 from memorist.formats.format_detection import read_session
@@ -109,7 +109,7 @@ def read_recording_size(entry: SessionEntry) -> int:
 
 def _root_of(project: str, roots: dict[str, Path]) -> Path:
     if project not in roots:
-        roots[project] = locate_recorded_root(project)
+        roots[project] = locate_root_of_recorded_folder(project)
     return roots[project]
 
 

@@ -34,7 +34,7 @@ from memorist.models.shared_model import SharedModel, SharedModelHandle, SharedM
 from memorist.ports import Clock, HostInfo, Model
 from memorist.runtime import HeavyRunner
 from memorist.settings import Settings
-from memorist.store.home_layout import make_unique_folder_name
+from memorist.store.home_layout import make_portable_folder_name
 from memorist.system import SystemClock
 
 MAX_OPEN_SESSIONS = 100
@@ -160,7 +160,7 @@ class Tenants:
 
         Names that differ in any way have different homes. Raises UsageError for an empty one.
         """
-        return self.root / make_unique_folder_name(tenant)
+        return self.root / make_portable_folder_name(tenant)
 
     async def engine(self, tenant: str) -> Memorist:
         """Return a tenant's engine, for what is not a session: its memory, its status.
@@ -292,7 +292,7 @@ class Tenants:
         A named project gets a path that does not exist, so that no repository is mistaken for it.
         """
         if not project.startswith("/"):
-            return project and str(UNROOTED_PROJECTS / make_unique_folder_name(project))
+            return project and str(UNROOTED_PROJECTS / make_portable_folder_name(project))
         try:
             where, root = Path(os.path.realpath(project)), Path(os.path.realpath(self.root))
         except ValueError as error:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from memorist.context.rollback import starts_turn
 from memorist.core.messages import WORLD_STATE_ID_PREFIX, Message
 from memorist.engine.host_history import COMPARED_ENTRIES, HostEntry, HostHistory
-from memorist.formats.request_codec import Codec, copy_cache_mark, strip_cache_marks
+from memorist.formats.request_codec import Codec, copy_cache_mark, strip_entry_cache_marks
 
 
 class ViewEntry(Struct, frozen=True):
@@ -206,7 +206,7 @@ class ViewWindow:
 
     def _encode_entry(self, message: Message, replaced_index: int | None = None) -> ViewEntry:
         """One of memorist's entries, without the cache marks that the host's may have had then."""
-        items = map(strip_cache_marks, self._codec.encode_messages([message]))
+        items = map(strip_entry_cache_marks, self._codec.encode_messages([message]))
         return ViewEntry((message,), None, tuple(items), replaced_index)
 
     @property

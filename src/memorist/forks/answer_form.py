@@ -33,15 +33,15 @@ class AnswerForm(Struct, frozen=True, kw_only=True):
     """Turns an answer of whatever content into edits; what is unusable is a problem of it."""
 
 
-def read_answer_text(form: AnswerForm, text: str) -> TextEdits:
+def read_edits_from_answer_text(form: AnswerForm, text: str) -> TextEdits:
     """The edits of an answer to a form."""
     answer = find_json_object_or_list(text)
     if answer is None:
         return TextEdits((), ("The answer holds no JSON object.",))
-    return read_answer_object(form, answer)
+    return read_edits_from_answer_object(form, answer)
 
 
-def read_answer_object(form: AnswerForm, answer: JsonObject) -> TextEdits:
+def read_edits_from_answer_object(form: AnswerForm, answer: JsonObject) -> TextEdits:
     """The edits of the object of an answer, with another object around the form or its keys spelled
     otherwise. Entries of the form's lists count under whatever key they are.
     """

@@ -41,7 +41,7 @@ MAX_MATCH_CHARACTERS = 500
 _MAX_GREP_BYTES = 2_000_000
 
 
-class JoinedFiles(Struct, frozen=True):
+class ConcatenatedFiles(Struct, frozen=True):
     """Several files as one text, with each file's name and the number of lines before it."""
 
     data: bytes
@@ -109,7 +109,7 @@ def _find_files(files: FileSystem, folder: Path, pattern: str | None) -> list[Pa
     return found
 
 
-def _join_files(files: FileSystem, root: Path, pattern: str | None) -> JoinedFiles:
+def _join_files(files: FileSystem, root: Path, pattern: str | None) -> ConcatenatedFiles:
     facts = files.facts(root)
     paths = [root] if facts is not None and facts.is_file else _find_files(files, root, pattern)
     data = bytearray()
@@ -132,10 +132,10 @@ def _join_files(files: FileSystem, root: Path, pattern: str | None) -> JoinedFil
         text = text if text.endswith(b"\n") else text + b"\n"
         count += text.count(b"\n")
         data += text
-    return JoinedFiles(bytes(data), tuple(names), tuple(starts))
+    return ConcatenatedFiles(bytes(data), tuple(names), tuple(starts))
 
 
-async def _grep_lines(lines: JoinedFiles, call: SearchCall) -> list[tuple[int, str]]:
+async def _grep_lines(lines: ConcatenatedFiles, call: SearchCall) -> list[tuple[int, str]]:
     """Numbers (from 1) and texts of the matching lines. Perl syntax, which models write, or
     extended syntax where grep lacks it.
     """

@@ -15,14 +15,14 @@ from memorist.core.leading_thought import strip_thought
 from memorist.core.messages import JsonObject, Message, ToolUse, Usage
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.errors import FormatError, ModelError, ModelTimeout, StoreError
-from memorist.forks.answer_form import AnswerForm, read_answer_text
+from memorist.forks.answer_form import AnswerForm, read_edits_from_answer_text
 from memorist.forks.file_tool_calls import parse_tool_call
 from memorist.forks.fork_request import (
     ForkPrompts,
     build_first_request,
+    cap_output_to_remaining_window,
     choose_edit_method,
     extract_id_from_model_string,
-    fit_later_turn,
     fit_spec_to_window,
     is_fork_request,
     is_parent_model,
@@ -266,7 +266,7 @@ class _ForkRun:
     ) -> JsonObject | None:
         """The request as the window holds it; None, with the reason stated, where it does not."""
         window = self._model.window
-        fitted = fit_later_turn(body, tail, usage, window)
+        fitted = cap_output_to_remaining_window(body, tail, usage, window)
         if fitted is None:
             self.statement = (
                 f"Its next turn would not fit into the window of {window:,} tokens (models.window)."
@@ -416,7 +416,7 @@ def _parse_text_edits(
     edits = parse_edit_elements(text)
     match way:
         case EditMethod.FORM if form is not None and (expected or text.strip()):
-            return read_answer_text(form, text)
+            return read_edits_from_answer_text(form, text)
         case EditMethod.TEXT | EditMethod.TOOLS:
             if not (edits.calls or edits.reads or edits.problems):
                 edits = parse_written_calls(text)

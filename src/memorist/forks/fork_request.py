@@ -193,7 +193,7 @@ MIN_LATER_OUTPUT = 200
 """Tokens that a later turn needs for its answer: one corrected edit."""
 
 
-def fit_later_turn(
+def cap_output_to_remaining_window(
     body: JsonObject, tail: Sequence[Message], usage: Usage, window: int
 ) -> JsonObject | None:
     """The request of a later turn with an output limit that the window still holds; None where it
@@ -262,7 +262,7 @@ provider's cache key.
 """
 
 
-def raise_fork_output_limit(wire_format: str, given: int, wanted: int) -> int:
+def compute_fork_output_limit(wire_format: str, given: int, wanted: int) -> int:
     """Output tokens of a fork of a request that asks for `given`: a host that wants short answers
     would cut every fork. No provider caches by the limit. A server of Chat Completions takes any;
     elsewhere a limit above the model's own is an error, so that it grows to a sure one.
@@ -277,7 +277,7 @@ def _free_answer(body: JsonObject, spec: ForkSpec, method: EditMethod, codec: Co
     the cache, and without them the fork could not answer at all.
     """
     limits = {
-        key: raise_fork_output_limit(codec.name, limit, spec.limits.output)
+        key: compute_fork_output_limit(codec.name, limit, spec.limits.output)
         for key in OUTPUT_LIMIT_KEYS
         if isinstance(limit := body.get(key), int)
     }

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from memorist.core.messages import JsonObject, Usage
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.errors import StoreError
-from memorist.forks.answer_form import AnswerForm, read_answer_object
+from memorist.forks.answer_form import AnswerForm, read_edits_from_answer_object
 from memorist.forks.fork_spec import ForkOutcome, ForkSpec, ForkStart, NoTools, Receipt
 from memorist.forks.text_edits import TextEdits
 from memorist.forks.tool_executor import ToolExecutor
@@ -133,7 +133,7 @@ async def _make_edits(each: _JoinedFork, answer: JsonObject, receipt: Receipt) -
     """Make the edits of one fork's part of the answer."""
     given = answer.get(each.spec.label)
     given = given if isinstance(given, dict) else {"entries": given} if given else {}
-    edits = read_answer_object(each.form, given)
+    edits = read_edits_from_answer_object(each.form, given)
     problems = [*edits.problems, *edits.dropped]
     try:
         executor = ToolExecutor(each.spec.permission, each.files, each.spec.known_files)

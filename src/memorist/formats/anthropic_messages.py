@@ -36,12 +36,13 @@ from memorist.formats.host_markup import detect_origin
 from memorist.formats.request_codec import (
     UNKNOWN_ITEM,
     Codec,
-    arguments_object,
     build_unknown_block,
     build_unknown_message,
     collect_extra_keys,
     detect_user_origin,
+    get_arguments_object,
     get_raw_json,
+    get_text_or_none,
     get_unknown_block_text,
     group_by_speaker,
     is_anthropic_typed,
@@ -49,9 +50,8 @@ from memorist.formats.request_codec import (
     merge_extra_keys,
     parse_token_number,
     read_tool_definition,
-    require_list,
+    require_list_field,
     require_object,
-    text_or_none,
 )
 from memorist.ports import Reply
 
@@ -197,7 +197,7 @@ def _base_fields(
                 "type": "tool_use",
                 "id": block.id,
                 "name": block.name,
-                "input": arguments_object(block),
+                "input": get_arguments_object(block),
             }
         case ThinkingBlock(signature=None):
             base = {"type": "thinking", "thinking": block.text}
@@ -245,7 +245,7 @@ def _translate(block: Block) -> JsonObject | None:
                 "type": "tool_use",
                 "id": block.id,
                 "name": name,
-                "input": arguments_object(block),
+                "input": get_arguments_object(block),
             }
         case ToolResult():
             bare = ToolResult(
@@ -483,7 +483,7 @@ class AnthropicCodec(Codec):
         """The assistant message of the reply; none when it is empty, because the API rejects an
         empty one within a history.
         """
-        content = require_list(reply, "content", "The anthropic reply")
+        content = require_list_field(reply, "content", "The anthropic reply")
         return [{"role": "assistant", "content": content}] if content else []
 
     def decode_reply(self, body: JsonObject) -> Reply:
@@ -493,10 +493,10 @@ class AnthropicCodec(Codec):
             raise FormatError(
                 "This is an error answer of the API, not a reply; look at its `error` field."
             )
-        content = require_list(body, "content", "The anthropic reply")
+        content = require_list_field(body, "content", "The anthropic reply")
         reply_id, stop, usage = (
-            text_or_none(body.get("id")),
-            text_or_none(body.get("stop_reason")),
+            get_text_or_none(body.get("id")),
+            get_text_or_none(body.get("stop_reason")),
             read_usage(body.get("usage")),
         )
         message = Message(
@@ -506,7 +506,7 @@ class AnthropicCodec(Codec):
             origin=Origin.MODEL,
             usage=usage,
             reply_id=reply_id,
-            model=text_or_none(body.get("model")),
+            model=get_text_or_none(body.get("model")),
             stop_reason=stop,
             wire=_BLOCKS_WIRE,
         )

@@ -16,7 +16,7 @@ from memorist.core.messages import Message
 from memorist.formats.claude_code_records import (
     build_message,
     read_compaction_boundary,
-    read_record,
+    read_record_message,
 )
 from memorist.formats.claude_code_tree import (
     ASSISTANT,
@@ -176,7 +176,7 @@ class _ClaudeCodeReader:
         line = self.index.line_numbers[number]
         record = self.index.cached_records.pop(number, None)
         if record is None or record.message is None:
-            return read_record(data, line, last_of_reply=last_of_reply)
+            return read_record_message(data, line, last_of_reply=last_of_reply)
         return build_message(record, record.message, line, last_of_reply=last_of_reply), False
 
     def _other_entry(self, line: RawTranscriptLine) -> tuple[TranscriptEntry, ...]:

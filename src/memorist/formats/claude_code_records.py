@@ -12,13 +12,17 @@ from msgspec import Raw, Struct
 
 from memorist.core.messages import Block, Message, Origin, TextBlock, ToolResult, Usage, WireInfo
 from memorist.formats.anthropic_messages import read_block, read_blocks
-from memorist.formats.request_codec import combine_block_origins, detect_user_origin, text_or_none
+from memorist.formats.request_codec import (
+    combine_block_origins,
+    detect_user_origin,
+    get_text_or_none,
+)
 from memorist.formats.transcript_format import (
     FAILURES,
     CompactionBoundary,
+    convert_datetime_to_epoch_seconds,
     parse_iso_timestamp,
     repair_transcript_line,
-    to_epoch_seconds,
 )
 
 # The records of a Claude Code session file, as far as they are read (claude-code.md sections
@@ -28,7 +32,7 @@ from memorist.formats.transcript_format import (
 NO_RAW = Raw()
 
 
-class ReplyIdentity(Struct, gc=False):
+class ReplyIdAndModel(Struct, gc=False):
     """The id that distinguishes replies, and the model that wrote the reply."""
 
     id: str | None = None
@@ -44,12 +48,12 @@ class TreeFields(Struct, gc=False, rename="camel"):
     is_sidechain: bool | None = None
     is_meta: bool | None = None
     team_name: str | None = None
-    message: ReplyIdentity | None = None
+    message: ReplyIdAndModel | None = None
     tool_use_result: Raw = NO_RAW
     """Only its presence matters."""
 
 
-class RecordKind(Struct, gc=False):
+class KindOnlyRecord(Struct, gc=False):
     """The kind alone, for records whose other fields have unusual types."""
 
     type: str | None = None
@@ -201,7 +205,7 @@ class LooseMessageRecord(Struct, rename="camel"):
     is_meta: bool | None = None
 
 
-class QueuedPrompt(Struct, gc=False, rename={"command_mode": "commandMode"}):
+class AttachmentContent(Struct, gc=False, rename={"command_mode": "commandMode"}):
     """An attachment; only `queued_command` is read, a prompt typed while the agent was working."""
 
     type: str | None = None
@@ -214,7 +218,7 @@ class AttachmentRecord(Struct, gc=False, rename="camel"):
     """A record of injected context."""
 
     uuid: str
-    attachment: QueuedPrompt
+    attachment: AttachmentContent
     parent_uuid: str | None = None
     timestamp: str | None = None
 
@@ -238,11 +242,13 @@ as consent.
 _record = msgspec.json.Decoder(MessageRecord).decode
 _loose = msgspec.json.Decoder(LooseMessageRecord).decode
 _attachment = msgspec.json.Decoder(AttachmentRecord).decode
-_kind = msgspec.json.Decoder(RecordKind).decode
+_kind = msgspec.json.Decoder(KindOnlyRecord).decode
 _system = msgspec.json.Decoder(SystemRecord).decode
 
 
-def read_record(data: bytes, line: int, *, last_of_reply: bool) -> tuple[Message | None, bool]:
+def read_record_message(
+    data: bytes, line: int, *, last_of_reply: bool
+) -> tuple[Message | None, bool]:
     """The message of a user, assistant, attachment or system record, and whether the line had to be
     repaired.
 
@@ -284,7 +290,7 @@ def build_message(
             blocks=blocks,
             origin=Origin.INJECTED if synthetic else Origin.MODEL,
             parent=record.parent_uuid,
-            timestamp=to_epoch_seconds(record.timestamp),
+            timestamp=convert_datetime_to_epoch_seconds(record.timestamp),
             usage=_read_usage(message.usage) if last_of_reply and not synthetic else None,
             reply_id=message.id,
             model=None if synthetic else message.model,
@@ -299,7 +305,7 @@ def build_message(
         blocks=blocks,
         origin=origin,
         parent=record.parent_uuid,
-        timestamp=to_epoch_seconds(record.timestamp),
+        timestamp=convert_datetime_to_epoch_seconds(record.timestamp),
         line=line,
         wire=wire,
         is_typed=record.is_typed,
@@ -374,8 +380,8 @@ def _read_unusual(data: bytes, line: int) -> Message | None:
             blocks=blocks,
             origin=Origin.MODEL,
             parent=record.parent_uuid,
-            reply_id=text_or_none(record.message.id),
-            model=text_or_none(record.message.model),
+            reply_id=get_text_or_none(record.message.id),
+            model=get_text_or_none(record.message.model),
             line=line,
             wire=wire,
         )
@@ -403,7 +409,7 @@ def _read_attachment(data: bytes, line: int) -> Message | None:
         return None
     blocks, wire = _read_content(queued.prompt)
     kind = queued.origin.get("kind") if isinstance(queued.origin, dict) else None
-    origin, blocks = _judge_origin(blocks, text_or_none(kind))
+    origin, blocks = _judge_origin(blocks, get_text_or_none(kind))
     if queued.command_mode == "task-notification":
         origin = Origin.NOTIFICATION
     return Message(

@@ -17,9 +17,9 @@ from msgspec import Struct
 
 from memorist.formats.claude_code_records import (
     NO_RAW,
+    KindOnlyRecord,
     MessageRecord,
     PreservedSegment,
-    RecordKind,
     SessionFields,
     SessionTitles,
     SystemRecord,
@@ -76,7 +76,7 @@ decoded once.
 
 _link = msgspec.json.Decoder(TreeFields).decode
 _record = msgspec.json.Decoder(MessageRecord).decode
-_kind = msgspec.json.Decoder(RecordKind).decode
+_kind = msgspec.json.Decoder(KindOnlyRecord).decode
 _system = msgspec.json.Decoder(SystemRecord).decode
 _titles = msgspec.json.Decoder(SessionTitles).decode
 _session = msgspec.json.Decoder(SessionFields).decode

@@ -19,6 +19,7 @@ from memorist.core.messages import Block, Message, Origin, Role, TextBlock, Thin
 from memorist.formats.codex_rollout_records import (
     CompactionLine,
     HistoryItemLine,
+    LooseHistoryItemLine,
     SessionMetaLine,
     SessionMetaPayload,
     TokenCountLine,
@@ -26,7 +27,6 @@ from memorist.formats.codex_rollout_records import (
     TurnContextLine,
     TurnContextPayload,
     TurnRollbackTracker,
-    UndatedHistoryItemLine,
     UtteranceLine,
     WorldStateLine,
     read_assistant_message,
@@ -57,10 +57,10 @@ from memorist.formats.transcript_format import (
     TurnRollback,
     UsageReport,
     WorldStateRecord,
+    convert_datetime_to_epoch_seconds,
     explain_bad_line,
     parse_iso_timestamp,
     repair_transcript_line,
-    to_epoch_seconds,
 )
 
 # First pass over a Codex rollout file: the kind of each line, the session's metadata, and which
@@ -169,7 +169,7 @@ class _RolloutKind(Struct, gc=False):
 
 _decode_probe = msgspec.json.Decoder(_RolloutProbe).decode
 _decode_kind = msgspec.json.Decoder(_RolloutKind).decode
-_decode_undated = msgspec.json.Decoder(UndatedHistoryItemLine).decode
+_decode_undated = msgspec.json.Decoder(LooseHistoryItemLine).decode
 _decode_meta = msgspec.json.Decoder(SessionMetaLine).decode
 _decode_bare_meta = msgspec.json.Decoder(SessionMetaPayload).decode
 _decode_turn = msgspec.json.Decoder(TurnContextLine).decode
@@ -401,7 +401,7 @@ def _try_meta(data: bytes) -> SessionMetaLine | None:
 
 
 _decode_item = msgspec.json.Decoder(HistoryItemLine).decode
-_decode_undated_item = msgspec.json.Decoder(UndatedHistoryItemLine).decode
+_decode_undated_item = msgspec.json.Decoder(LooseHistoryItemLine).decode
 _decode_count = msgspec.json.Decoder(TokenCountLine).decode
 _decode_compaction = msgspec.json.Decoder(CompactionLine).decode
 _decode_world_state = msgspec.json.Decoder(WorldStateLine).decode
@@ -486,7 +486,7 @@ class _RolloutReader:
         record = _decode_item(data)
         return self._complete_message(
             _read_recorded_item(record.payload, f"item-{number}"),
-            to_epoch_seconds(record.timestamp),
+            convert_datetime_to_epoch_seconds(record.timestamp),
             number,
         )
 

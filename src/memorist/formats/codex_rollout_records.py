@@ -23,7 +23,7 @@ from memorist.core.messages import (
 )
 from memorist.formats.openai_responses import read_item
 from memorist.formats.request_codec import parse_tool_arguments
-from memorist.formats.transcript_format import to_epoch_seconds
+from memorist.formats.transcript_format import convert_datetime_to_epoch_seconds
 
 
 class HistoryItemLine(Struct):
@@ -33,7 +33,7 @@ class HistoryItemLine(Struct):
     timestamp: datetime | None = None
 
 
-class UndatedHistoryItemLine(Struct):
+class LooseHistoryItemLine(Struct):
     """The same, when the time is of another type."""
 
     payload: Any
@@ -253,7 +253,7 @@ def read_call(data: bytes, number: int, reply: str, model: str | None) -> Messag
         role="assistant",
         blocks=(block,),
         origin=_MODEL_ORIGIN,
-        timestamp=to_epoch_seconds(record.timestamp),
+        timestamp=convert_datetime_to_epoch_seconds(record.timestamp),
         reply_id=reply,
         model=model,
         line=number,
@@ -272,7 +272,7 @@ def read_call_output(data: bytes, number: int) -> Message:
         role="tool",
         blocks=(ToolResult(item.call_id, (TextBlock(item.output),), extra=_item_extra(item)),),
         origin=_TOOL_ORIGIN,
-        timestamp=to_epoch_seconds(record.timestamp),
+        timestamp=convert_datetime_to_epoch_seconds(record.timestamp),
         line=number,
         wire=_OUTPUT_WIRES[type(item)],
     )
@@ -359,7 +359,7 @@ def read_assistant_message(data: bytes, number: int, reply: str, model: str | No
         role="assistant",
         blocks=tuple([TextBlock(part.text) for part in item.content]),
         origin=_AUTHOR_MODEL,
-        timestamp=to_epoch_seconds(record.timestamp),
+        timestamp=convert_datetime_to_epoch_seconds(record.timestamp),
         reply_id=reply,
         model=model,
         line=number,
@@ -392,7 +392,7 @@ def read_reasoning(data: bytes, number: int, reply: str, model: str | None) -> M
         role="assistant",
         blocks=(ThinkingBlock("\n\n".join(texts), sealed, _reasoning_extra(item)),),
         origin=_AUTHOR_MODEL,
-        timestamp=to_epoch_seconds(record.timestamp),
+        timestamp=convert_datetime_to_epoch_seconds(record.timestamp),
         reply_id=reply,
         model=model,
         line=number,

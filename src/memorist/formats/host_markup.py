@@ -159,7 +159,7 @@ _ANY_TAG = lazy_pattern(r"\s*<([A-Za-z][\w.:-]*)(?:\s[^<>]*)?>")
 _TYPED_SIGN = {"bash-input": "!", "user-memory-input": "#"}
 
 
-class MarkupPart(NamedTuple):
+class HostMarkupSpan(NamedTuple):
     """A host's part of a text: its tag, start and end."""
 
     tag: str
@@ -282,7 +282,7 @@ def _strip_parts(text: str) -> tuple[str, Origin | None]:
     """The text without its host parts, and the origin of the first one; None, and the text
     unchanged, when there are none.
     """
-    found = find_markup_parts(text)
+    found = find_host_markup_spans(text)
     if not found:
         return text, None
     kept: list[str] = []
@@ -294,11 +294,11 @@ def _strip_parts(text: str) -> tuple[str, Origin | None]:
     return "".join(kept).strip(), _PART_TAGS[found[0].tag]
 
 
-def find_markup_parts(text: str) -> list[MarkupPart]:
+def find_host_markup_spans(text: str) -> list[HostMarkupSpan]:
     """The host parts of a text, in order; the text between them is not the host's."""
     # Parts are closed, and a closing tag is found much faster than an opening one.
     opening = _PART_OPENING.search(text) if _PART_CLOSING.search(text) else None
-    found: list[MarkupPart] = []
+    found: list[HostMarkupSpan] = []
     unclosed: set[str] = set()
     folded = text.lower() if opening is not None else ""
     counted = fences = 0
@@ -312,7 +312,7 @@ def find_markup_parts(text: str) -> list[MarkupPart]:
                 unclosed.add(tag)
             opening = _PART_OPENING.search(text, opening.end())
             continue
-        found.append(MarkupPart(tag, opening.start(), end))
+        found.append(HostMarkupSpan(tag, opening.start(), end))
         counted = end
         opening = _PART_OPENING.search(text, end)
     return found

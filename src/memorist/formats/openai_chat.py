@@ -39,12 +39,13 @@ from memorist.formats.request_codec import (
     UNKNOWN_ITEM,
     Codec,
     SpeakerGroup,
-    arguments_text,
     build_unknown_block,
     build_unknown_message,
     collect_extra_keys,
     detect_user_origin,
+    get_arguments_text,
     get_raw_json,
+    get_text_or_none,
     get_unknown_block_text,
     group_by_speaker,
     is_custom_call,
@@ -53,9 +54,8 @@ from memorist.formats.request_codec import (
     parse_token_number,
     parse_tool_arguments,
     read_tool_definition,
-    require_list,
+    require_list_field,
     require_object,
-    text_or_none,
 )
 from memorist.ports import Reply
 
@@ -273,7 +273,7 @@ def _read_call(raw: object) -> ToolUse | None:
     )
 
 
-def write_message(message: Message) -> object:
+def write_native_message(message: Message) -> object:
     """Write a message of this format as it was read, with its edited blocks."""
     wire = message.wire or _WIRES["message", False]
     if wire.kind == UNKNOWN_ITEM:
@@ -318,10 +318,10 @@ def write_content(content: list[ContentPart], *, plain: bool) -> object:
     first = content[0] if len(content) == 1 else None
     if plain and isinstance(first, TextBlock) and first.extra is None:
         return first.text
-    return [write_part(part) for part in content]
+    return [write_native_part(part) for part in content]
 
 
-def write_part(part: ContentPart) -> object:
+def write_native_part(part: ContentPart) -> object:
     """Write a part of this format as it was read."""
     match part:
         case TextBlock():
@@ -350,14 +350,14 @@ def write_call(block: ToolUse) -> JsonObject:
         return {
             "id": block.id,
             "type": "function",
-            "function": {"name": block.name, "arguments": arguments_text(block)},
+            "function": {"name": block.name, "arguments": get_arguments_text(block)},
         }
     custom = block.extra.get("type") == "custom"
     key, argument = ("custom", "input") if custom else ("function", "arguments")
     old = block.extra.get(key)
     body = dict(old) if isinstance(old, dict) else {}
     as_object = block.arguments is None and isinstance(body.get(argument), dict)
-    body |= {"name": block.name, argument: block.input if as_object else arguments_text(block)}
+    body |= {"name": block.name, argument: block.input if as_object else get_arguments_text(block)}
     return {**block.extra, "id": block.id, key: body}
 
 
@@ -398,7 +398,7 @@ def _translate_call(block: ToolUse, wire: WireInfo | None) -> JsonObject:
         return {
             "id": block.id,
             "type": "custom",
-            "custom": {"name": block.name, "input": arguments_text(block)},
+            "custom": {"name": block.name, "input": get_arguments_text(block)},
         }
     name = f"{block.namespace}__{block.name}" if block.namespace else block.name
     return write_call(ToolUse(block.id, name, block.input, block.arguments))
@@ -528,7 +528,7 @@ def _write_group(turn: SpeakerGroup) -> Iterable[object]:
         yield from _translate_assistant(waiting)
         waiting.clear()
         if _is_native(message):
-            yield write_message(message)
+            yield write_native_message(message)
         else:
             yield from _translate_message(message)
     yield from _translate_assistant(waiting)
@@ -594,14 +594,14 @@ class OpenAIChatCodec(Codec):
         """Read a whole reply; only its first choice. Raises FormatError."""
         choice = _first_choice(require_object(body, "The openai_chat reply"))
         reply_id, stop, usage = (
-            text_or_none(body.get("id")),
-            text_or_none(choice.get("finish_reason")),
+            get_text_or_none(body.get("id")),
+            get_text_or_none(choice.get("finish_reason")),
             read_usage(body.get("usage")),
         )
         message = structs.replace(
             read_message(choice["message"], reply_id or "reply"),
             reply_id=reply_id,
-            model=text_or_none(body.get("model")),
+            model=get_text_or_none(body.get("model")),
             stop_reason=stop,
             usage=usage,
         )
@@ -625,7 +625,7 @@ class OpenAIChatCodec(Codec):
 
 def _first_choice(reply: JsonObject) -> JsonObject:
     """The first choice. Raises FormatError when there is none with a message."""
-    choices = require_list(reply, "choices", "The openai_chat reply")
+    choices = require_list_field(reply, "choices", "The openai_chat reply")
     choice = choices[0] if choices else None
     if not isinstance(choice, dict) or not isinstance(choice.get("message"), dict):
         raise FormatError(

@@ -32,13 +32,14 @@ from memorist.formats.host_markup import detect_origin
 from memorist.formats.request_codec import (
     UNKNOWN_ITEM,
     Codec,
-    arguments_text,
     build_unknown_block,
     build_unknown_message,
     collect_extra_keys,
     combine_block_origins,
     detect_user_origin,
+    get_arguments_text,
     get_raw_json,
+    get_text_or_none,
     get_unknown_block_text,
     is_anthropic_typed,
     is_custom_call,
@@ -46,9 +47,8 @@ from memorist.formats.request_codec import (
     parse_token_number,
     parse_tool_arguments,
     read_tool_definition,
-    require_list,
+    require_list_field,
     require_object,
-    text_or_none,
 )
 from memorist.ports import Reply
 
@@ -62,7 +62,7 @@ TEXT_KEYS = {"input_text": "text", "output_text": "text", "text": "text", "refus
 _PROVENANCE = "internal_chat_message_metadata_passthrough"
 
 
-def default_text_type(role: Role) -> str:
+def get_default_text_type(role: Role) -> str:
     """The usual type of a text part in a message of this role."""
     return "output_text" if role == "assistant" else "input_text"
 
@@ -71,7 +71,7 @@ def read_content(content: str | list[Any], role: Role) -> tuple[Block, ...]:
     """Read a message's content."""
     if isinstance(content, str):
         return (TextBlock(content),)
-    usual = default_text_type(role)
+    usual = get_default_text_type(role)
     return tuple([read_content_part(part, usual) for part in content])
 
 
@@ -110,11 +110,11 @@ def write_content(blocks: tuple[Block, ...], role: Role, *, plain: bool) -> obje
     """Write a message's content: a string if it was one and still can be, otherwise parts."""
     if plain and len(blocks) == 1 and isinstance(blocks[0], TextBlock) and blocks[0].extra is None:
         return blocks[0].text
-    usual = default_text_type(role)
-    return [write_part(block, usual) for block in blocks if isinstance(block, ContentPart)]
+    usual = get_default_text_type(role)
+    return [write_native_part(block, usual) for block in blocks if isinstance(block, ContentPart)]
 
 
-def write_part(part: ContentPart, usual: str) -> object:
+def write_native_part(part: ContentPart, usual: str) -> object:
     """Write a part of this format as it was read."""
     match part:
         case TextBlock():
@@ -128,7 +128,7 @@ def write_part(part: ContentPart, usual: str) -> object:
             return get_raw_json(part)
 
 
-def write_blocks_as_parts(blocks: Iterable[Block], usual: str) -> list[JsonObject]:
+def translate_foreign_blocks(blocks: Iterable[Block], usual: str) -> list[JsonObject]:
     """Write blocks of another format as parts. Empty texts and what this format cannot express are
     left out.
     """
@@ -420,7 +420,7 @@ _READERS: dict[str, Callable[[JsonObject, str, str], Message | None]] = {
 }
 
 
-def write_item(message: Message) -> list[object]:
+def write_native_item(message: Message) -> list[object]:
     """Write a message of this format as it was read: one item, or none when its blocks no longer
     form such an item.
     """
@@ -487,7 +487,7 @@ def _write_output(block: ToolResult, wire: WireInfo) -> JsonObject:
     ):
         base[key] = block.content[0].text
     elif block.content or not block.plain:
-        base[key] = [write_part(part, "input_text") for part in block.content]
+        base[key] = [write_native_part(part, "input_text") for part in block.content]
     return merge_extra_keys(base, block.extra)
 
 
@@ -530,7 +530,7 @@ def _stop_reason(body: JsonObject) -> str | None:
     """
     details = body.get("incomplete_details")
     reason = details.get("reason") if isinstance(details, dict) else None
-    return text_or_none(reason) or text_or_none(body.get("status"))
+    return get_text_or_none(reason) or get_text_or_none(body.get("status"))
 
 
 def _call_item(block: ToolUse, *, custom: bool) -> JsonObject:
@@ -541,13 +541,13 @@ def _call_item(block: ToolUse, *, custom: bool) -> JsonObject:
     }
     if block.namespace is not None:
         item["namespace"] = block.namespace
-    item["input" if custom else "arguments"] = arguments_text(block)
+    item["input" if custom else "arguments"] = get_arguments_text(block)
     return item
 
 
 def _output_item(block: ToolResult, *, custom: bool) -> JsonObject:
     only_text = all(isinstance(part, TextBlock) for part in block.content)
-    output = block.text if only_text else write_blocks_as_parts(block.content, "input_text")
+    output = block.text if only_text else translate_foreign_blocks(block.content, "input_text")
     return {
         "type": "custom_tool_call_output" if custom else "function_call_output",
         "call_id": block.tool_use_id,
@@ -557,7 +557,7 @@ def _output_item(block: ToolResult, *, custom: bool) -> JsonObject:
 
 def _message_item(blocks: Sequence[Block], role: Role) -> list[JsonObject]:
     role = "user" if role == "tool" else role
-    parts = write_blocks_as_parts(blocks, default_text_type(role))
+    parts = translate_foreign_blocks(blocks, get_default_text_type(role))
     return [{"type": "message", "role": role, "content": parts}] if parts else []
 
 
@@ -599,7 +599,7 @@ class OpenAIResponsesCodec(Codec):
         value = body.get(self.body_key)
         if isinstance(value, str):
             return [{"type": "message", "role": "user", "content": value}]
-        return require_list(body, self.body_key, "The openai_responses request")
+        return require_list_field(body, self.body_key, "The openai_responses request")
 
     def encode_messages(self, messages: Sequence[Message]) -> list[Any]:
         """Write messages as items; those of this format unchanged."""
@@ -610,7 +610,9 @@ class OpenAIResponsesCodec(Codec):
                 block.id for block in message.tool_uses if is_custom_call(block, message.wire)
             )
             own = message.wire is not None and message.wire.format in (FORMAT, CODEX)
-            written += (write_item(message) if own else []) or _translate_message(message, custom)
+            written += (write_native_item(message) if own else []) or _translate_message(
+                message, custom
+            )
         return written
 
     def encode_request(self, prompt: DecodedRequest) -> JsonObject:
@@ -666,7 +668,7 @@ class OpenAIResponsesCodec(Codec):
 
     def reply_entries(self, reply: JsonObject) -> list[Any]:
         """The reply's output items, unchanged."""
-        return require_list(reply, "output", "The openai_responses reply")
+        return require_list_field(reply, "output", "The openai_responses reply")
 
     def decode_reply(self, body: JsonObject) -> Reply:
         """Read a whole reply: a message for each output item; the last one carries the usage.
@@ -679,11 +681,11 @@ class OpenAIResponsesCodec(Codec):
                 "This is a failed response without output; look at its `error` field."
             )
         reply_id, stop, usage = (
-            text_or_none(body.get("id")),
+            get_text_or_none(body.get("id")),
             _stop_reason(body),
             read_usage(body.get("usage")),
         )
-        model = text_or_none(body.get("model"))
+        model = get_text_or_none(body.get("model"))
         last = len(items) - 1
         messages = tuple(
             structs.replace(

@@ -51,10 +51,10 @@ def is_session_info(info: object) -> bool:
 def read_session(lines: RecordedLines) -> Iterator[TranscriptEntry]:
     """Read an exported session, held in memory."""
     document = read_chat_document(lines)
-    yield from read_export(document or ChatDocument({}, ()))
+    yield from read_exported_session(document or ChatDocument({}, ()))
 
 
-def read_export(document: ChatDocument) -> Iterator[TranscriptEntry]:
+def read_exported_session(document: ChatDocument) -> Iterator[TranscriptEntry]:
     """The `SessionHead`, then the messages; parts of bookkeeping are left out."""
     info = get_object(document.fields, "info")
     replies = (get_object(each.data, "info") for each in document.messages)

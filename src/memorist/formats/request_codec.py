@@ -150,14 +150,14 @@ def parse_tool_arguments(text: str) -> JsonObject | None:
     return value if isinstance(value, dict) else None
 
 
-def arguments_text(call: ToolUse) -> str:
+def get_arguments_text(call: ToolUse) -> str:
     """The arguments as text: the exact text when the wire had text, otherwise the object as
     JSON.
     """
     return json.dumps(call.input, ensure_ascii=False) if call.arguments is None else call.arguments
 
 
-def arguments_object(call: ToolUse) -> JsonObject:
+def get_arguments_object(call: ToolUse) -> JsonObject:
     """The arguments as an object. Free text (a custom tool, broken JSON) becomes the value of the
     single key `input`.
     """
@@ -180,7 +180,7 @@ def parse_token_number(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
-def text_or_none(value: object) -> str | None:
+def get_text_or_none(value: object) -> str | None:
     """The value if it is text, otherwise None."""
     return value if isinstance(value, str) else None
 
@@ -233,7 +233,7 @@ def _whole_origin(blocks: tuple[Block, ...], origins: list[Origin | None]) -> Or
     )
 
 
-def strip_cache_marks(entry: object) -> object:
+def strip_entry_cache_marks(entry: object) -> object:
     """A history entry without cache marks on itself, its blocks, or the parts of its tool results.
     Tool input is the model's and stays unchanged.
     """
@@ -242,7 +242,7 @@ def strip_cache_marks(entry: object) -> object:
     clean = {key: value for key, value in entry.items() if key not in CACHE_MARKS}
     for key in ("content", "output"):
         if isinstance(clean.get(key), list):
-            clean[key] = [strip_cache_marks(part) for part in clean[key]]
+            clean[key] = [strip_entry_cache_marks(part) for part in clean[key]]
     return clean
 
 
@@ -292,7 +292,7 @@ def read_tool_definition(raw: JsonObject, source: JsonObject, schema_key: str) -
         source.get(schema_key),
     )
     return ToolDefinition(
-        name=name if isinstance(name, str) else text_or_none(raw.get("type")) or "",
+        name=name if isinstance(name, str) else get_text_or_none(raw.get("type")) or "",
         description=description if isinstance(description, str) else "",
         schema=schema if isinstance(schema, dict) else {},
         raw=raw,
@@ -314,7 +314,7 @@ def require_object(value: object, what: str) -> JsonObject:
     return value
 
 
-def require_list(body: JsonObject, key: str, what: str) -> list[Any]:
+def require_list_field(body: JsonObject, key: str, what: str) -> list[Any]:
     """Return the list under the key. Raises FormatError."""
     value = body.get(key)
     if not isinstance(value, list):
@@ -463,7 +463,7 @@ class Codec(ABC):
 
     def history(self, body: JsonObject) -> list[Any]:
         """The entries of the history. Raises FormatError."""
-        return require_list(body, self.body_key, f"The {self.name} request")
+        return require_list_field(body, self.body_key, f"The {self.name} request")
 
     def decode_request(self, body: JsonObject) -> DecodedRequest:
         """Read a whole request body. Messages without an id on the wire are named `m0`, `m1` … by
@@ -520,7 +520,7 @@ class Codec(ABC):
             if reply is None
             else self.reply_entries(require_object(reply, f"The {self.name} reply"))
         )
-        added = [strip_cache_marks(entry) for entry in self.encode_messages(tail)]
+        added = [strip_entry_cache_marks(entry) for entry in self.encode_messages(tail)]
         return {**body, self.body_key: [*self.history(body), *replied, *added]}
 
 

@@ -50,7 +50,7 @@ def parse_iso_timestamp(timestamp: object) -> float | None:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def to_epoch_seconds(moment: datetime | None) -> float | None:
+def convert_datetime_to_epoch_seconds(moment: datetime | None) -> float | None:
     """A decoded time (UTC when it names no zone) as seconds since the epoch."""
     if moment is None:
         return None

@@ -26,7 +26,7 @@ MAX_QUEUED = 128
 """Requests that may wait in the socket."""
 
 
-class DaemonSocket:
+class LockedDaemonSocket:
     """The socket and the lock.
 
     From here on the process works in the hooks folder, because socket paths must be short.
@@ -66,7 +66,7 @@ class DaemonSocket:
             os.close(self._lock)
 
 
-def open_daemon_socket(home: Path) -> DaemonSocket | None:
+def open_daemon_socket(home: Path) -> LockedDaemonSocket | None:
     """Open the socket of a home; None if another process listens already.
 
     Waits for one that is shutting down.
@@ -85,7 +85,7 @@ def open_daemon_socket(home: Path) -> DaemonSocket | None:
         os.close(lock)
         return None
     try:
-        return DaemonSocket(folder, lock, *_bind_socket())
+        return LockedDaemonSocket(folder, lock, *_bind_socket())
     except OSError as error:
         os.close(lock)
         raise StoreError(f"no socket can be made in {folder}: {error.strerror or error}") from error

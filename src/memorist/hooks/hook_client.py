@@ -47,7 +47,7 @@ class HookUnanswered(Exception):
     """There is no response; the message says why."""
 
 
-class HookCall:
+class HookCommandArguments:
     """The arguments and the deadline of one hook call."""
 
     def __init__(self, arguments: list[str]) -> None:
@@ -90,17 +90,17 @@ def run_hook(arguments: list[str]) -> None:
         if os.environ.get("MEMORIST_OFF", "") not in ("", "0"):
             if arguments[:1] == ["SessionStart"]:
                 _write_output(OFF_NOTICE)
-                asked = HookCall(arguments)
-                note_memory_off_session(asked, _read_event(asked))
+                asked = HookCommandArguments(arguments)
+                record_memory_off_session(asked, _read_event(asked))
             return  # one session without memory: nothing of it is read, shown or written
-        asked = HookCall(arguments)
+        asked = HookCommandArguments(arguments)
         _thread.start_new_thread(_enforce_deadline, (asked,))
         _write_output(ask_daemon(asked, _read_event(asked)))
     finally:
         _exit(asked, sys.exception())
 
 
-def explain_wrong_argument(call: HookCall, arguments: list[str]) -> str:
+def explain_wrong_argument(call: HookCommandArguments, arguments: list[str]) -> str:
     """What is wrong in the command of a settings file; empty for nothing."""
     if call.event not in hook_protocol.KNOWN_EVENTS:
         known = ", ".join(hook_protocol.KNOWN_EVENTS[:-1])
@@ -113,7 +113,7 @@ def explain_wrong_argument(call: HookCall, arguments: list[str]) -> str:
     return ""
 
 
-def report_wrong_argument(call: HookCall, why: str) -> None:
+def report_wrong_argument(call: HookCommandArguments, why: str) -> None:
     """Tell `memorist doctor`, and say it in one line on standard error. The event is sent all the
     same: the agent names it in what it writes.
     """
@@ -128,13 +128,13 @@ def _render_notice(why: str) -> bytes:
     return notice.encode("utf-8", "replace")
 
 
-def _enforce_deadline(asked: HookCall) -> None:
+def _enforce_deadline(asked: HookCommandArguments) -> None:
     """Exit the program when it is late, whatever it waits for. Runs in a thread."""
     time.sleep(asked.seconds + GRACE_SECONDS)
     _exit(asked, HookUnanswered("it did not end by itself"))
 
 
-def _exit(asked: HookCall | None, error: BaseException | None) -> None:
+def _exit(asked: HookCommandArguments | None, error: BaseException | None) -> None:
     """Log the reason, if there is one, and exit in any case."""
     try:
         if asked is not None and error is not None:
@@ -152,7 +152,7 @@ def _exit(asked: HookCall | None, error: BaseException | None) -> None:
         os._exit(0)
 
 
-def _read_event(asked: HookCall) -> bytes:
+def _read_event(asked: HookCommandArguments) -> bytes:
     """Read the event from standard input.
 
     All of it is read, so that the agent does not block on writing; an event that is too large is
@@ -180,7 +180,7 @@ def _write_output(data: bytes) -> None:
         data = data[os.write(1, data) :]
 
 
-def note_memory_off_session(call: HookCall, event: bytes) -> None:
+def record_memory_off_session(call: HookCommandArguments, event: bytes) -> None:
     """Note the id of a session without memory, so that its recording is not learned from later."""
     parts = event.partition(b'"session_id"')[2].split(b'"', 2)
     id = parts[1] if len(parts) > 2 and parts[0].strip() == b":" else b""
@@ -195,7 +195,7 @@ def note_memory_off_session(call: HookCall, event: bytes) -> None:
         os.close(descriptor)
 
 
-def ask_daemon(call: HookCall, data: bytes) -> bytes:
+def ask_daemon(call: HookCommandArguments, data: bytes) -> bytes:
     """Ask the daemon for the response. Starts a daemon if there is none, or one of another version.
 
     Raises HookUnanswered, or OSError.
@@ -244,7 +244,7 @@ def enter_hooks_folder(home: str, folder: str) -> None:
     os.chdir(folder)
 
 
-def _exchange(asked: HookCall, question: bytes) -> bytes | None:
+def _exchange(asked: HookCommandArguments, question: bytes) -> bytes | None:
     """Send the request once and return all that came back.
 
     None if nobody listens; the bytes received so far if the connection broke.

@@ -22,7 +22,7 @@ from memorist.engine.engine import Memorist
 from memorist.errors import MemoristError
 from memorist.hooks import hook_protocol, hook_time_limits
 from memorist.hooks.daemon_socket import (
-    DaemonSocket,
+    LockedDaemonSocket,
 )
 from memorist.hooks.daemon_watchdog import (
     EventLoopWatchdog,
@@ -73,7 +73,7 @@ class HookDaemon:
     def __init__(
         self,
         home: Path,
-        daemon_socket: DaemonSocket,
+        daemon_socket: LockedDaemonSocket,
     ) -> None:
         self._home = home
         self._listening = daemon_socket
@@ -296,7 +296,7 @@ def _config_version(home: Path) -> tuple[int, int] | None:
     return found.st_mtime_ns, found.st_size
 
 
-def run_daemon(home: Path, daemon_socket: DaemonSocket) -> None:
+def run_daemon(home: Path, daemon_socket: LockedDaemonSocket) -> None:
     """Serve until the daemon is to exit."""
 
     async def serve() -> None:

@@ -66,7 +66,7 @@ class SettingsChange(Struct, frozen=True):
         return "".join(difflib.unified_diff(old, new, *names))
 
 
-class InstallRecord(Struct, frozen=True, kw_only=True):
+class InstalledFileRecord(Struct, frozen=True, kw_only=True):
     """A file that was changed."""
 
     path: str
@@ -81,7 +81,7 @@ class InstallRecord(Struct, frozen=True, kw_only=True):
     blank: str = ""
     """The original content, if it was only blanks and a pair of braces."""
     kept: tuple[str, ...] = ()
-    """Containers that existed before (`find_settings_containers`); they stay when
+    """Containers that existed before (`list_existing_entry_containers`); they stay when
     they become empty.
     """
 
@@ -151,13 +151,13 @@ class HookInstaller:
             raise InputError(f"{path} is larger than any settings file; memorist leaves it alone")
         return path, data
 
-    def read_records(self) -> dict[str, InstallRecord]:
+    def read_records(self) -> dict[str, InstalledFileRecord]:
         """The installed files by path; an unreadable record file counts as empty."""
         with contextlib.suppress(FileNotFoundError, StoreError, msgspec.DecodeError):
             return {
                 each.path: each
                 for each in msgspec.json.decode(
-                    self._files.read(self._path), type=list[InstallRecord]
+                    self._files.read(self._path), type=list[InstalledFileRecord]
                 )
             }
         return {}
@@ -179,7 +179,9 @@ class HookInstaller:
         elif old.after == _checksum(change.before):
             now = msgspec.structs.replace(old, after=_checksum(change.after))
         else:
-            now = InstallRecord(path=str(change.path), before="", after=_checksum(change.after))
+            now = InstalledFileRecord(
+                path=str(change.path), before="", after=_checksum(change.after)
+            )
         records[str(change.path)] = now
         self._write_records(records)
         if change.before is None:
@@ -205,11 +207,11 @@ class HookInstaller:
         if records.pop(str(change.path), None) is not None:
             self._write_records(records)
 
-    def _write_records(self, records: Mapping[str, InstallRecord]) -> None:
+    def _write_records(self, records: Mapping[str, InstalledFileRecord]) -> None:
         self._files.write(self._path, msgspec.json.encode(list(records.values())))
 
 
-def find_settings_containers(text: str) -> tuple[str, ...]:
+def list_existing_entry_containers(text: str) -> tuple[str, ...]:
     """Existing containers of memorist's entries, such as `hooks`, `hooks.Stop` and `mcpServers`.
 
     Raises InputError.
@@ -231,13 +233,15 @@ def _is_client_folder(folder: Path) -> bool:
     return folder.name in CLIENT_FOLDERS or folder.name.startswith("memorist-")
 
 
-def _new_record(change: SettingsChange, after: bytes) -> InstallRecord:
+def _new_record(change: SettingsChange, after: bytes) -> InstalledFileRecord:
     text = (change.before or b"").decode("utf-8", "replace")
     blank = text if "".join(text.split()) in ("", "{}") else ""
     kept = (
-        () if blank or change.path.suffix != ".json" or not text else find_settings_containers(text)
+        ()
+        if blank or change.path.suffix != ".json" or not text
+        else list_existing_entry_containers(text)
     )
-    return InstallRecord(
+    return InstalledFileRecord(
         path=str(change.path),
         before=_checksum(change.before or b""),
         after=_checksum(after),

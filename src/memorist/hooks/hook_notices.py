@@ -75,7 +75,7 @@ def render_pin_notice(text: str) -> str:
     return f"memorist: keeps “{shown}” in sight for this session"
 
 
-def render_memory_stays_on_notice(client: Client) -> str:
+def render_quoted_off_request_notice(client: Client) -> str:
     """Say that a line of a prompt asks for no memory, and was taken for a quotation."""
     command = "$memorist-off" if client == "codex" else "/memorist:off"
     return f"memorist: memory stays on; if you want none in this session: {command}"

@@ -28,7 +28,7 @@ _OUTPUT_UNITS: dict[Client, tuple[str, int]] = {
 }
 
 
-class HookOutputText(Struct, frozen=True):
+class CuttableHookText(Struct, frozen=True):
     """A text to show, and the path of its full version for when it is cut; empty where there is
     none.
     """
@@ -44,7 +44,7 @@ def measure_output_size(text: str, client: Client) -> int:
 
 
 def fit_hook_texts(
-    texts: Sequence[HookOutputText], client: Client, limit: int | None = None
+    texts: Sequence[CuttableHookText], client: Client, limit: int | None = None
 ) -> str:
     """Join the texts in order, each cut to its fair share of `limit`; what short texts leave goes
     to the longer ones.
@@ -66,7 +66,7 @@ def fit_hook_texts(
     )
 
 
-def _truncate(part: HookOutputText, client: Client, room: int) -> str:
+def _truncate(part: CuttableHookText, client: Client, room: int) -> str:
     """The start of a text, cut at a line end if one is near, with a note on where the rest is.
 
     Empty where even the note does not fit.

@@ -25,9 +25,9 @@ from memorist.hooks.hook_event import Client, HookEvent
 from memorist.hooks.hook_notices import (
     NOTICE_EVENTS,
     render_memory_notice,
-    render_memory_stays_on_notice,
     render_moved_notice,
     render_pin_notice,
+    render_quoted_off_request_notice,
     render_waiting_notice,
 )
 from memorist.hooks.hook_texts import (
@@ -67,7 +67,7 @@ OFF_CONTEXT = (
 OFF_NOTICE = "memorist: memory is off for this session; nothing of it is kept from here on"
 
 
-class HookAnswer(Struct, frozen=True):
+class HookOutput(Struct, frozen=True):
     """What a hook prints."""
 
     text: str
@@ -174,7 +174,7 @@ class HookSession:
             render_moved_notice(self._session.describe_former_memory()) if begins else "",
             render_memory_notice(events),
             render_pin_notice(pinned) if pinned else "",
-            render_memory_stays_on_notice(self._client)
+            render_quoted_off_request_notice(self._client)
             if contains_no_memory_request(typed)
             else "",
         )
@@ -340,7 +340,7 @@ class HookSessionPool:
 
     async def answer(
         self, client: Client, event: HookEvent, project: str, seconds: float
-    ) -> HookAnswer:
+    ) -> HookOutput:
         """What to show at an event; its follow-up work then runs in the background."""
 
         async def open_session() -> HookSession:
@@ -348,7 +348,7 @@ class HookSessionPool:
 
         key = (client, event.session_id)
         if event.session_id in self._off:
-            return HookAnswer("")
+            return HookOutput("")
         async with contextlib.AsyncExitStack() as hold:
             session = await hold.enter_async_context(self._pool.use(key, open_session))
             if event.hook_event_name == "UserPromptSubmit" and asks_for_no_memory(
@@ -356,14 +356,14 @@ class HookSessionPool:
             ):
                 session.turn_memory_off()
                 self._off.add(event.session_id)
-                return HookAnswer(render_hook_context([OFF_CONTEXT], client), OFF_NOTICE)
+                return HookOutput(render_hook_context([OFF_CONTEXT], client), OFF_NOTICE)
             said = await session.answer(event, seconds)
             notice = await session.take_notice(event) if self._shows_notices else ""
             work = self._run_follow_up(key, session, event, hold.pop_all())
         task = asyncio.create_task(work)
         self._follow_ups.add(task)
         task.add_done_callback(self._follow_ups.discard)
-        return HookAnswer(said, notice)
+        return HookOutput(said, notice)
 
     async def _run_follow_up(
         self,

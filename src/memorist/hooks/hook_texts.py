@@ -9,7 +9,7 @@ from memorist.context.assembly import REMINDER_TAG
 from memorist.context.context_tags import find_context_tag, unwrap_tag
 from memorist.core.prompt_templates import load_prompt, render_template
 from memorist.hooks.hook_event import Client
-from memorist.hooks.hook_response import HookOutputText, fit_hook_texts
+from memorist.hooks.hook_response import CuttableHookText, fit_hook_texts
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.session_memory.notes_template import STRUCTURAL_MARK
@@ -41,14 +41,14 @@ def strip_reminder_tag(text: str) -> str:
 
 def render_hook_context(texts: Sequence[str], client: Client) -> str:
     """Render the context that is shown at a session start or with a prompt."""
-    return fit_hook_texts([HookOutputText(strip_reminder_tag(text)) for text in texts], client)
+    return fit_hook_texts([CuttableHookText(strip_reminder_tag(text)) for text in texts], client)
 
 
 def render_restored_notes(
     sections: Mapping[str, str], notes: Path, texts: Sequence[str], client: Client
 ) -> str:
     """Render what is shown after a compaction: the notes first, then the session start context."""
-    parts = [HookOutputText(strip_reminder_tag(text)) for text in texts]
+    parts = [CuttableHookText(strip_reminder_tag(text)) for text in texts]
     said = _render_sections(
         sections,
         [*RESTORED_SECTIONS, *(title for title in sections if title not in RESTORED_SECTIONS)],
@@ -56,7 +56,7 @@ def render_restored_notes(
     if said:
         parts.insert(
             0,
-            HookOutputText(
+            CuttableHookText(
                 render_template(load_prompt("hooks/notes"), {"notes": said}, strict=True).strip(),
                 full_text_path=str(notes),
             ),
@@ -73,7 +73,7 @@ def render_summary_instructions(sections: Mapping[str, str], notes: Path, client
         return ""
     return fit_hook_texts(
         [
-            HookOutputText(
+            CuttableHookText(
                 render_template(
                     load_prompt("hooks/compaction"), {"notes": said}, strict=True
                 ).strip(),

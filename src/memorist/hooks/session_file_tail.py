@@ -32,7 +32,7 @@ from memorist.store.transcript_reader import LINE_LIMIT
 TrackedEntry = Message | CompactionBoundary | TurnRollback | WorldStateRecord | UsageReport
 
 
-class NewSessionRecords(Struct, frozen=True, kw_only=True):
+class NewSessionEntries(Struct, frozen=True, kw_only=True):
     """The new part of one reading of a session file."""
 
     head: SessionHead | None
@@ -44,9 +44,9 @@ class NewSessionRecords(Struct, frozen=True, kw_only=True):
     """Whether the reading began at the start of the file."""
 
 
-def find_new_records(
+def select_new_entries(
     entries: Iterable[object], known_ids: Collection[str], *, from_start: bool = True
-) -> NewSessionRecords:
+) -> NewSessionEntries:
     """Select the new entries of a reading; `known_ids` are the ids of messages processed before."""
     head: SessionHead | None = None
     fresh: list[TrackedEntry] = []
@@ -65,7 +65,7 @@ def find_new_records(
                 head = head or entry
             case _:
                 pass
-    return NewSessionRecords(
+    return NewSessionEntries(
         head=head,
         entries=tuple(fresh),
         message_ids=tuple(live),
@@ -79,7 +79,7 @@ rewind is missed. Our choice.
 """
 HEAD_LINES = 200
 """Lines that are searched for the session's header."""
-NO_RECORDS = NewSessionRecords(head=None, entries=(), message_ids=(), from_start=False)
+NO_RECORDS = NewSessionEntries(head=None, entries=(), message_ids=(), from_start=False)
 _ROLLBACK_MARK = b'"thread_rolled_back"'
 """A rollback of turns concerns lines that were read before."""
 
@@ -149,7 +149,7 @@ class SessionFileTail:
         except OSError:
             return 0
 
-    def read(self, known_ids: Collection[str], *, from_start: bool = False) -> NewSessionRecords:
+    def read(self, known_ids: Collection[str], *, from_start: bool = False) -> NewSessionEntries:
         """Return the new records.
 
         `from_start` reads the whole file. Raises UnreadableSession if it is no session file.
@@ -161,7 +161,7 @@ class SessionFileTail:
         if next(iter(stretch), None) is None:
             return NO_RECORDS
         self._format = self._format or detect_format(stretch)
-        found = find_new_records(
+        found = select_new_entries(
             SESSION_READERS[self._format](stretch), known_ids, from_start=start == (0, 0)
         )
         if stretch.has_rollback and start != (0, 0):

@@ -124,7 +124,7 @@ edit changes a few of them, a whole document written anew from what was shown ha
 """
 
 
-def find_lost_part(before: str, shown: str, after: str) -> str:
+def explain_unseen_part_loss(before: str, shown: str, after: str) -> str:
     """Why a new text is not taken of which the model was shown only a part (`cut_seen_sections`):
     it holds the marks of what was cut, or lacks it. Empty where neither is so.
     """
@@ -270,7 +270,7 @@ def _order_problems(
     return tuple(reasons)
 
 
-def find_unsupported_name_changes(
+def explain_unsupported_name_changes(
     document: MagicDocument, data: bytes, conversation: str
 ) -> tuple[str, ...]:
     """Return why the names in the bytes that a fork made of a document speak against them: a name

@@ -20,7 +20,6 @@ from memorist.core.messages import Message
 from memorist.errors import StoreError, WriteConflict
 from memorist.events import MagicDocForgotten, MagicDocFound, MagicDocUnchanged, MagicDocUpdated
 from memorist.extensions import SessionExtension
-from memorist.forks.background_queue import BackgroundQueue
 from memorist.forks.fork_request import is_parent_model
 from memorist.forks.fork_spec import (
     ForkOutcome,
@@ -29,13 +28,14 @@ from memorist.forks.fork_spec import (
     SingleFileEdit,
     build_discarded_receipt,
 )
+from memorist.forks.latest_task_queue import LatestTaskQueue
 from memorist.magic_docs.document_check import (
     AcceptedUpdate,
     MagicDocument,
     RejectedUpdate,
     UnchangedUpdate,
-    find_lost_part,
-    find_unsupported_name_changes,
+    explain_unseen_part_loss,
+    explain_unsupported_name_changes,
     judge_document_update,
     parse_magic_document,
 )
@@ -77,7 +77,7 @@ class _DocumentState(Struct, frozen=True):
     refused: tuple[str, ...] = ()
 
 
-class DocumentUpdate(Struct, frozen=True):
+class ProposedDocumentUpdate(Struct, frozen=True):
     """A fork's version of a document; `after` is None if it did not touch it."""
 
     path: Path
@@ -119,7 +119,7 @@ class MagicDocs(SessionExtension):
         self._turns = 0
         self._asked_for = False
         """Whether the user waits for the update."""
-        self._queue = BackgroundQueue(runtime.clock, on_error=self._on_background_error)
+        self._queue = LatestTaskQueue(runtime.clock, on_error=self._on_background_error)
         self._asked = dict.fromkeys(registry.load())
         for path in self._asked:
             conversation.on_file_read(path)
@@ -269,7 +269,7 @@ class MagicDocs(SessionExtension):
             return
         refused = await self._write_update(
             scope,
-            DocumentUpdate(
+            ProposedDocumentUpdate(
                 path, data, document, shown, overlay.changes().get(path, (None, None))[1]
             ),
         )
@@ -282,7 +282,7 @@ class MagicDocs(SessionExtension):
             self._known[path] = _DocumentState(upto, refused)
 
     async def _write_update(
-        self, scope: DocumentScope, update: DocumentUpdate
+        self, scope: DocumentScope, update: ProposedDocumentUpdate
     ) -> tuple[str, ...] | None:
         """Write an acceptable update.
 
@@ -290,7 +290,7 @@ class MagicDocs(SessionExtension):
         """
         if update.after is None or update.after == update.before:
             return ()
-        lost = find_lost_part(
+        lost = explain_unseen_part_loss(
             update.document.text, update.shown, update.after.decode("utf-8", "replace")
         )
         if lost:
@@ -308,7 +308,7 @@ class MagicDocs(SessionExtension):
             )
             reasons = tuple(f"it would name {name}, which is not there" for name in missing)
             reasons = reasons or await asyncio.to_thread(
-                find_unsupported_name_changes,
+                explain_unsupported_name_changes,
                 update.document,
                 verdict.data,
                 "\n".join(map(_source_text, self._conversation.messages)),
@@ -324,7 +324,7 @@ class MagicDocs(SessionExtension):
                 return self._replace_file(scope, update, data)
 
     def _replace_file(
-        self, scope: DocumentScope, update: DocumentUpdate, data: bytes
+        self, scope: DocumentScope, update: ProposedDocumentUpdate, data: bytes
     ) -> tuple[str, ...] | None:
         path = update.path
         trouble = ""

@@ -220,9 +220,9 @@ class ToolDispatcher:
 
     def render_skillify_prompt(self, root: Path, session: str, description: str) -> str:
         """Render the prompt for a skill. Raises InputError, NothingToDo, StoreError."""
-        text: str = import_module("memorist.mcp_server.skill_request").build_skill_request(
-            self.open_project(root).sessions, session, description
-        )
+        text: str = import_module(
+            "memorist.mcp_server.skill_interview_prompt"
+        ).build_skill_interview_prompt(self.open_project(root).sessions, session, description)
         return text
 
     def read_memory(self, root: Path, path: str, client: str) -> str:

@@ -72,7 +72,7 @@ def find_project_from_roots(roots: Sequence[str], working_folder: Path) -> Path 
     return found[0]
 
 
-def find_project_of_folder(working_folder: Path) -> Path:
+def find_project_from_working_folder(working_folder: Path) -> Path:
     """Return the project of the working folder.
 
     Raises InputError for `/` and the home folder, which any program may be started in.
@@ -92,4 +92,6 @@ def resolve_project(folder: Path | None, roots: Sequence[str], working_folder: P
     """
     if folder is not None:
         return locate_project_root(folder)
-    return find_project_from_roots(roots, working_folder) or find_project_of_folder(working_folder)
+    return find_project_from_roots(roots, working_folder) or find_project_from_working_folder(
+        working_folder
+    )

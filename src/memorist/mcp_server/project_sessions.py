@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from memorist.auto_memory.memory_location import locate_recorded_root
+from memorist.auto_memory.memory_location import locate_root_of_recorded_folder
 from memorist.auto_memory.quotation_proof import find_typed_statements
 from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.write_evidence import (
@@ -26,7 +26,7 @@ from memorist.store.disk_files import read_if_exists
 from memorist.store.home_layout import SessionLayout
 from memorist.store.session_rows import list_sessions_newest_first
 from memorist.store.transcript_reader import read_transcript
-from memorist.transcript.typed_replies import insert_typed_replies
+from memorist.transcript.user_words_in_results import insert_user_words_from_results
 
 MAX_SEARCHED_SESSIONS = 20
 """Newest sessions that are searched when none is named."""
@@ -77,7 +77,7 @@ class ProjectSessions:
 
     def _root_of(self, project: str) -> Path:
         if project not in self._roots:
-            self._roots[project] = locate_recorded_root(project)
+            self._roots[project] = locate_root_of_recorded_folder(project)
         return self._roots[project]
 
     def find_session(self, id_prefix: str) -> ProjectSession:
@@ -148,7 +148,7 @@ class ProjectSessions:
         for each in self._searched_sessions(id_prefix):
             likely = [
                 message
-                for message in insert_typed_replies(self._messages(each))
+                for message in insert_user_words_from_results(self._messages(each))
                 if message.origin is Origin.USER
                 and wanted in normalize_for_comparison(message.text)
             ]

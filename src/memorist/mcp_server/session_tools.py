@@ -9,7 +9,7 @@ from memorist.errors import NothingToDo
 from memorist.mcp_server.result_rendering import cut_page, sanitize_data, to_safe_line
 from memorist.mcp_server.tool_arguments import SessionReadArguments, SessionSearchArguments
 from memorist.models.embedder import find_embedder
-from memorist.recall.passages import Passage, excerpt_around, format_day
+from memorist.recall.passages import Passage, cut_excerpt_around_words, format_day
 from memorist.recall.search_query import parse_query
 from memorist.recall.session_index import SessionIndex
 
@@ -39,7 +39,9 @@ def search_sessions(
             f"## {format_day(turn.at)} session {to_safe_line(each.session)} line {turn.line}"
         )
         for who, text in _parts(turn):
-            lines.append(f"{who}: {to_safe_line(excerpt_around(text, words, EXCERPT_CHARS), 400)}")
+            lines.append(
+                f"{who}: {to_safe_line(cut_excerpt_around_words(text, words, EXCERPT_CHARS), 400)}"
+            )
     return _frame("\n".join(lines))
 
 

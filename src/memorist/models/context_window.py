@@ -16,7 +16,7 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject
 from memorist.models.model_pricing import (
     ModelPrice,
-    find_request_price,
+    find_request_model_price,
 )
 from memorist.models.model_settings import ModelSettings
 
@@ -191,5 +191,5 @@ def resolve_window(request: JsonObject, models: ModelSettings, learned: int | No
     """Return the window of a request's model in tokens: what its server showed, else the price
     table's, else `models.window`, else the default.
     """
-    known = find_request_price(request, models.prices) or ModelPrice()
+    known = find_request_model_price(request, models.prices) or ModelPrice()
     return learned or known.window or models.window or DEFAULT_WINDOW

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 from memorist.core.text_analysis import replace_surrogates
 from memorist.errors import ModelNameError, ModelRefused
 from memorist.models.integer_matmul import convert_to_integer_matmul
-from memorist.ports import WordVectors
+from memorist.ports import TextAndWordVectors
 
 MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
@@ -37,7 +37,7 @@ KEPT_QUESTIONS = 32
 of those that hold everywhere and of past sessions.
 """
 
-_Vectors = TypeVar("_Vectors", bytes, WordVectors)
+_Vectors = TypeVar("_Vectors", bytes, TextAndWordVectors)
 Array = Any
 """A numpy array. numpy is an extra."""
 Encoding = Any
@@ -143,13 +143,13 @@ class MiniLmEmbedder:
             return [self._embed_question(texts[0]).whole]
         return self._embed_texts(texts, self._average_tokens)
 
-    def embed_texts_and_words(self, texts: Sequence[str]) -> list[WordVectors]:
+    def embed_texts_and_words(self, texts: Sequence[str]) -> list[TextAndWordVectors]:
         """The vectors of each text and of its words. Raises ModelRefused when the runtime fails."""
         if len(texts) == 1:
             return [self._embed_question(texts[0])]
         return self._embed_texts(texts, self._find_words)
 
-    def _embed_one(self, text: str) -> WordVectors:
+    def _embed_one(self, text: str) -> TextAndWordVectors:
         return self._embed_texts((text,), self._find_words)[0]
 
     def _embed_texts(
@@ -188,7 +188,7 @@ class MiniLmEmbedder:
     def _average_tokens(self, _: Encoding, hidden: Array) -> bytes:
         return bytes(self._scale_to_unit(hidden.mean(axis=0, keepdims=True)).tobytes())
 
-    def _find_words(self, text: Encoding, hidden: Array) -> WordVectors:
+    def _find_words(self, text: Encoding, hidden: Array) -> TextAndWordVectors:
         pieces: dict[int, list[int]] = {}
         for at, word in enumerate(text.word_ids):
             if word is not None:
@@ -198,7 +198,9 @@ class MiniLmEmbedder:
             "".join(text.tokens[at].removeprefix("##") for at in rows) for rows in pieces.values()
         )
         vectors = self._scale_to_unit(self._numpy.array(sums or hidden[:0]))
-        return WordVectors(self._average_tokens(text, hidden), tuple(words), vectors.tobytes())
+        return TextAndWordVectors(
+            self._average_tokens(text, hidden), tuple(words), vectors.tobytes()
+        )
 
     def _scale_to_unit(self, rows: Array) -> Array:
         np = self._numpy

@@ -148,7 +148,9 @@ def compute_cache_saving_usd(model: str, usage: Usage, table: PriceTable) -> flo
     return None if without is None or actual is None else without - actual
 
 
-def find_request_price(request: JsonObject, own: Mapping[str, ModelPrice]) -> ModelPrice | None:
+def find_request_model_price(
+    request: JsonObject, own: Mapping[str, ModelPrice]
+) -> ModelPrice | None:
     """Return the price of a request's model; the user's `own` table (`models.prices`) takes
     precedence over the shipped one.
     """

@@ -24,7 +24,7 @@ from memorist.views.view_formatting import format_time
 def build_inbox_view(context: PageContext) -> PageView:
     """The changes that wait for the user's word, side by side with what stands now."""
     waiting = context.memory.list_proposals()
-    superseded = context.memory.find_superseded_proposals()
+    superseded = context.memory.find_later_words_against_proposals()
     origins = sorted({describe_proposal_origin(each) for each in waiting})
     blocks: list[PageBlock] = []
     if waiting:

@@ -59,7 +59,7 @@ def _forget_hard(context: PageContext, path: str) -> str:
 
 
 def _accept_origin(memory: AutoMemory, origin: str) -> str:
-    superseded = memory.find_superseded_proposals()
+    superseded = memory.find_later_words_against_proposals()
     found = [
         each
         for each in memory.list_proposals()

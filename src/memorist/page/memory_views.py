@@ -11,7 +11,7 @@ from memorist.auto_memory.anchors import describe_anchor_changes
 from memorist.auto_memory.memory_blame import blame_memory
 from memorist.auto_memory.memory_changes import RecordedChange
 from memorist.auto_memory.memory_file import Trust
-from memorist.auto_memory.memory_lint import lint_memory_folders
+from memorist.auto_memory.memory_lint import load_and_lint_memories
 from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
 from memorist.auto_memory.stale_memories import find_stale_memories
 from memorist.engine.past_session_recall import find_past_session_passages
@@ -124,7 +124,7 @@ def build_problem_blocks(context: PageContext, path: str = "") -> list[PageBlock
 
 
 def _list_problems(context: PageContext) -> list[PageRow]:
-    _, problems = lint_memory_folders(context.memory)
+    _, problems = load_and_lint_memories(context.memory)
     rows = [_problem_row(context, each.path, each.what, each.cure) for each in problems]
     for stale in find_stale_memories(context.memory):
         what = describe_anchor_changes(stale.changes, stale.since)

@@ -10,8 +10,8 @@ from memorist.engine.session_list import SessionEntry, list_known_sessions, read
 from memorist.errors import MemoristError
 from memorist.page.page_context import PageContext, build_view_address
 from memorist.page.session_views import (
+    build_memory_use_blocks,
     build_session_table,
-    build_uses,
     build_window_chart,
     format_session_cost,
     read_session_timeline,
@@ -28,7 +28,7 @@ from memorist.views.view_blocks import (
     TableBlock,
     build_row,
 )
-from memorist.views.view_formatting import base_name, format_time
+from memorist.views.view_formatting import format_time, get_last_path_part
 
 RUNNING_SECONDS = 900
 """A session whose file grew within a quarter of an hour counts as running. Our choice."""
@@ -102,7 +102,9 @@ def _follow_session(context: PageContext, entry: SessionEntry, *, runs: bool) ->
             ),
             build_window_chart(timeline, entry.id),
         ]
-    blocks += build_uses(list_uses_in_session(context.engine.database(), entry.id)[-NEWEST:])
+    blocks += build_memory_use_blocks(
+        list_uses_in_session(context.engine.database(), entry.id)[-NEWEST:]
+    )
     notes = read_kept_notes(entry)
     if notes:
         blocks.append(ProseBlock(heading=say("Notes as they stand"), text=notes))
@@ -113,7 +115,8 @@ def _follow_session(context: PageContext, entry: SessionEntry, *, runs: bool) ->
     return [
         *blocks,
         LinkBlock(
-            label=say("Ways on from {project}", project=base_name(entry.project)), links=ways
+            label=say("Ways on from {project}", project=get_last_path_part(entry.project)),
+            links=ways,
         ),
     ]
 

@@ -27,10 +27,10 @@ from memorist.views.view_blocks import (
     TableBlock,
     build_row,
 )
-from memorist.views.view_formatting import base_name, format_time
+from memorist.views.view_formatting import format_time, get_last_path_part
 
 
-def build_past_sessions(query: str, page: int) -> PageView:
+def build_past_sessions_view(query: str, page: int) -> PageView:
     """Past sessions: what became of each, and the way to leave one out."""
 
     def read(past: RolloutStore) -> tuple[list[Rollout], dict[str, StoredExtract]]:
@@ -81,7 +81,7 @@ def _past_text(each: Rollout, extract: StoredExtract | None) -> str:
     return f"{each.first_words} {each.repository} {each.cwd} {each.id} {learned}".casefold()
 
 
-def build_past_session(id: str) -> PageView:
+def build_past_session_view(id: str) -> PageView:
     """What one past session left: each task with its outcome, what was learned, what failed and
     what fixed it.
     """
@@ -167,7 +167,7 @@ def _past_row(each: Rollout, extract: StoredExtract | None) -> PageRow:
             shorten_to_one_line(each.first_words or "—", 140),
             build_view_address("session", id=each.id),
         ),
-        base_name(each.repository or each.cwd) or "—",
+        get_last_path_part(each.repository or each.cwd) or "—",
         outcome,
         state,
         str(extract.uses) if extract is not None else "0",

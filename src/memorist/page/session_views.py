@@ -36,7 +36,7 @@ from memorist.page.session_timeline import (
 from memorist.page.spend_view import build_receipt_table, list_spend_figures, sum_receipt_costs
 from memorist.recall.passages import PassageMatch
 from memorist.store.memory_uses import MemoryUse, list_uses_in_session
-from memorist.store.receipt_rows import list_receipts
+from memorist.store.receipt_rows import list_session_receipts
 from memorist.views.page_texts import say, say_each
 from memorist.views.view_blocks import (
     BarBlock,
@@ -54,7 +54,12 @@ from memorist.views.view_blocks import (
     Tone,
     build_row,
 )
-from memorist.views.view_formatting import base_name, format_dollars, format_percent, format_time
+from memorist.views.view_formatting import (
+    format_dollars,
+    format_percent,
+    format_time,
+    get_last_path_part,
+)
 
 PIECE_CHARS = 160
 """Characters of a piece that are in the table; the message has all of it."""
@@ -127,7 +132,7 @@ def _session_row(each: SessionEntry, outcome: str) -> PageRow:
             shorten_to_one_line(each.title or say("(nothing was asked)"), PIECE_CHARS),
             build_view_address("session", id=each.id),
         ),
-        base_name(each.project) or "—",
+        get_last_path_part(each.project) or "—",
         PageCell(each.agent, quiet=say("with notes") if each.notes else ""),
         build_outcome_cell(outcome),
     )
@@ -182,7 +187,7 @@ def _read_timeline(entry: SessionEntry, size: int) -> SessionTimeline:
     return build_session_timeline(read_recording(entry))
 
 
-def build_session_view(engine: Memorist, id: str, turn: int | None) -> PageView:
+def build_session_view_at_turn(engine: Memorist, id: str, turn: int | None) -> PageView:
     """One session as its model saw it when a turn began; without a turn at its end."""
     entry = find_session_entry(id)
     timeline = read_session_timeline(entry)
@@ -203,7 +208,7 @@ def build_session_view(engine: Memorist, id: str, turn: int | None) -> PageView:
         _build_dearest(timeline, id),
         *_build_marks(timeline, id),
         *_build_troubles(timeline),
-        *build_uses(list_uses_in_session(engine.database(), id)),
+        *build_memory_use_blocks(list_uses_in_session(engine.database(), id)),
         *_build_own_work(engine, id, timeline),
         *_build_notes(entry, len(timeline.turns)),
     ]
@@ -244,7 +249,7 @@ def _session_numbers(
 ) -> list[tuple[str, str]]:
     return [
         (say("agent"), entry.agent),
-        (say("project"), base_name(entry.project) or "—"),
+        (say("project"), get_last_path_part(entry.project) or "—"),
         (say("turns"), f"{len(timeline.turns):,}"),
         (say("tokens in the window"), f"{total:,}"),
         (say("compactions"), f"{len(timeline.compactions):,}"),
@@ -485,7 +490,7 @@ def _build_troubles(timeline: SessionTimeline) -> list[PageBlock]:
     ]
 
 
-def build_uses(uses: Sequence[MemoryUse]) -> list[PageBlock]:
+def build_memory_use_blocks(uses: Sequence[MemoryUse]) -> list[PageBlock]:
     """The memories that a session was shown and used, newest first."""
     if not uses:
         return []
@@ -504,7 +509,7 @@ def build_uses(uses: Sequence[MemoryUse]) -> list[PageBlock]:
 
 def _build_own_work(engine: Memorist, id: str, timeline: SessionTimeline) -> list[PageBlock]:
     """What memorist's own work in a session cost, what it saved, and its receipts."""
-    receipts = list_receipts(engine.database(), id)
+    receipts = list_session_receipts(engine.database(), id)
     spent = sum_receipt_costs(receipts, engine.settings.models.prices)
     pairs = list_spend_figures(spent)
     freed = sum(
@@ -610,7 +615,7 @@ def build_messages_view(id: str, line: int) -> PageView:
         title=say(
             "Line {line} of “{title}”", line=line, title=shorten_to_one_line(entry.title or id, 90)
         ),
-        lead=f"{entry.agent}, {base_name(entry.project) or say('no project')}",
+        lead=f"{entry.agent}, {get_last_path_part(entry.project) or say('no project')}",
         command=f"sed -n {line}p {entry.file}",
         blocks=[back, *blocks],
     )

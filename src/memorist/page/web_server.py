@@ -39,7 +39,7 @@ from memorist.store.disk_files import DiskFiles
 from memorist.uvicorn_server import BoundedConfig
 from memorist.views.page_rendering import PageFrame, read_asset, render_blocks, render_page
 from memorist.views.page_texts import ENGLISH, choose_language, say, use_language
-from memorist.views.view_blocks import PageView, to_safe_object
+from memorist.views.view_blocks import PageView, convert_view_to_safe_values
 
 MAX_BODY_BYTES = 2_000_000
 """Largest form: a memory has at most a million bytes, and its form may double some of them."""
@@ -71,8 +71,10 @@ def _build_view(name: str, query: Query) -> PageView:
         "message": lambda: session_views.build_messages_view(
             query.get("id", ""), int(query.get("line", "1"))
         ),
-        "past": lambda: past_session_views.build_past_sessions(query.get("q", "").strip(), page),
-        "past-session": lambda: past_session_views.build_past_session(query.get("id", "")),
+        "past": lambda: past_session_views.build_past_sessions_view(
+            query.get("q", "").strip(), page
+        ),
+        "past-session": lambda: past_session_views.build_past_session_view(query.get("id", "")),
         "health": health_views.build_health_view,
         "team": health_views.build_team_view,
         "machines": health_views.build_machines_view,
@@ -87,7 +89,7 @@ def _build_memory_view(name: str, context: PageContext, query: Query, page: int)
     turn = query.get("turn", "")
     views: dict[str, Callable[[], PageView]] = {
         "now": lambda: now_view.build_now_view(context),
-        "session": lambda: session_views.build_session_view(
+        "session": lambda: session_views.build_session_view_at_turn(
             context.engine, query.get("id", ""), int(turn) if turn else None
         ),
         "memories": lambda: memory_views.build_memories_view(
@@ -187,7 +189,9 @@ class PageServer:
             view = PageView(name=name, title=say("This cannot be shown"), lead=str(error),
                             command="memorist doctor")  # fmt: skip
         if form == "json":
-            data = msgspec.json.format(msgspec.json.encode(to_safe_object(view)), indent=2)
+            data = msgspec.json.format(
+                msgspec.json.encode(convert_view_to_safe_values(view)), indent=2
+            )
             return Response(data, media_type="application/json")
         headers = (
             {"content-disposition": f'attachment; filename="memorist-{view.name}.html"'}

@@ -7,8 +7,12 @@ from collections import OrderedDict
 from msgspec import Struct
 
 from memorist.formats.codec_registry import find_codec
-from memorist.proxy.client_identity import RequestShape, compute_request_shape, list_shape_inputs
 from memorist.proxy.conversation_matching import HistoryPrefixDigest
+from memorist.proxy.declared_conversation import (
+    RequestShape,
+    compute_request_shape,
+    list_shape_inputs,
+)
 from memorist.proxy.request_body import RequestBody, count_shared_entries, parse_request_body
 
 MAX_CACHED_BYTES = 67_108_864

@@ -20,7 +20,6 @@ from memorist.models.call_failure import CallFailure
 from memorist.models.reply_assembly import parse_reply
 from memorist.proxy.body_cache import BodyCache, ParsedBody
 from memorist.proxy.body_limit import LARGE_BODY_BYTES
-from memorist.proxy.client_identity import identify_client
 from memorist.proxy.conversation_matching import (
     ConversationCall,
     ConversationMatcher,
@@ -28,10 +27,11 @@ from memorist.proxy.conversation_matching import (
     IncomingCall,
     ProxyConversation,
     UnrelatedCall,
-    hash_history,
+    hash_history_prefixes,
     to_stored_conversation,
 )
 from memorist.proxy.conversation_store import ConversationStore
+from memorist.proxy.declared_conversation import read_declared_conversation
 from memorist.proxy.header_rules import hash_caller
 from memorist.proxy.provider_routing import ProviderRoute
 from memorist.proxy.proxy_session_pool import (
@@ -74,14 +74,14 @@ class _HomeConversations:
         self.matcher = ConversationMatcher(
             lambda: f"proxy-{secrets.token_hex(8)}",
             self.store.conversations,
-            partial(read_responses_history, layout),
+            partial(rebuild_responses_history, layout),
         )
 
     def save(self, conversation: ProxyConversation) -> None:
         self.store.save(to_stored_conversation(conversation))
 
 
-def read_responses_history(layout: Layout, id: str) -> list[Any] | None:
+def rebuild_responses_history(layout: Layout, id: str) -> list[Any] | None:
     """What was said in a session of the Responses API, in that format and without the turns that
     were taken back; None where nothing is recorded, or in more than one project.
     """
@@ -173,10 +173,10 @@ class CallPipeline:
 
         def read() -> tuple[ParsedBody, IncomingCall]:
             reading = self._bodies.read(route.format, plain, tenant)
-            who = identify_client(headers, reading.body)
+            who = read_declared_conversation(headers, reading.body)
             links: Sequence[HistoryPrefixDigest] = ()
             if who.certainty not in ("named", "likely") and not who.unrelated_reason:
-                links = hash_history(route.format, reading.body.items, reading.links)
+                links = hash_history_prefixes(route.format, reading.body.items, reading.links)
             return reading, IncomingCall(
                 format=route.format,
                 identity=who,

@@ -22,8 +22,12 @@ from msgspec import Struct
 from memorist.core.messages import JsonObject, Message
 from memorist.engine.host_history import compute_message_digest, replace_lone_surrogates
 from memorist.formats.codec_registry import find_codec
-from memorist.proxy.client_identity import ClientIdentity, RequestShape, compute_request_shape
 from memorist.proxy.conversation_store import StoredConversation
+from memorist.proxy.declared_conversation import (
+    DeclaredConversation,
+    RequestShape,
+    compute_request_shape,
+)
 from memorist.proxy.request_body import RequestBody
 
 MAX_CONVERSATIONS = 10_000
@@ -102,7 +106,7 @@ class IncomingCall(Struct, frozen=True, kw_only=True):
     """A model call as it arrived."""
 
     format: str
-    identity: ClientIdentity
+    identity: DeclaredConversation
     caller: str
     """A hash of its API key; see `hash_caller`."""
     body: RequestBody
@@ -213,7 +217,7 @@ class ConversationMatcher:
         who = asked.identity
         scope = _hash_scope(asked.caller, asked.format, who.name, who.project or "")
         links, shape = (
-            hash_history(asked.format, asked.body.items, asked.known_links),
+            hash_history_prefixes(asked.format, asked.body.items, asked.known_links),
             asked.shape or compute_request_shape(asked.format, asked.body),
         )
         conversation = self._find_continued(scope, links)
@@ -378,7 +382,7 @@ def _hash_end(scope: bytes, link: HistoryPrefixDigest) -> bytes:
     return hashlib.blake2b(link.digest, key=scope, digest_size=16).digest()
 
 
-def hash_history(
+def hash_history_prefixes(
     format: str, items: Sequence[Any], known_links: Sequence[HistoryPrefixDigest] = ()
 ) -> list[HistoryPrefixDigest]:
     """A link for each entry of a history; those of its beginning may be known.

@@ -50,7 +50,7 @@ log = logging.getLogger("memorist.proxy")
 http_log = logging.getLogger("memorist.proxy.http")
 
 
-def withhold_request_bytes(record: logging.LogRecord) -> bool:
+def withhold_request_bytes_from_log(record: logging.LogRecord) -> bool:
     """Make one line of the log entry for a request that is not HTTP: the parser's message quotes
     the request, which may hold a key.
     """
@@ -64,7 +64,7 @@ def withhold_request_bytes(record: logging.LogRecord) -> bool:
     return True
 
 
-http_log.addFilter(withhold_request_bytes)
+http_log.addFilter(withhold_request_bytes_from_log)
 
 
 class Proxy:

@@ -29,7 +29,7 @@ from memorist.proxy.conversation_matching import (
 )
 from memorist.settings import ProxySettings
 from memorist.store.database import is_storage_failure
-from memorist.store.home_layout import BESIDE_HOOKS, make_folder_name, make_unique_folder_name
+from memorist.store.home_layout import BESIDE_HOOKS, make_folder_name, make_portable_folder_name
 from memorist.system import SystemClock
 
 MAX_FAILURES = 3
@@ -299,7 +299,7 @@ class ProxyEngines:
         id, format = conversation.id, conversation.format
         host = HostInfo(main=conversation.main, interactive=conversation.interactive)
         if isinstance(self._engines, Tenants):
-            name = project and str(UNROOTED_PROJECTS / make_unique_folder_name(project))
+            name = project and str(UNROOTED_PROJECTS / make_portable_folder_name(project))
             return await self._engines.open(
                 conversation.tenant, id, project=name, format=format, host=host
             )

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from memorist.errors import SettingsError
 from memorist.platforms.regular_files import read_regular_text_file
-from memorist.proxy.client_identity import decode_header_value
+from memorist.proxy.declared_conversation import decode_header_value
 from memorist.settings import ProxySettings
 
 TENANTS_BY_HEADER = "header"

@@ -19,7 +19,7 @@ from memorist.recall.memory_selection import MemoryMatch, measure_relevance
 from memorist.recall.ranker import EMBEDDING_BATCH, Ranker, lock_index_build_in_process
 from memorist.safety.secrets import redact
 from memorist.settings import RecallSettings
-from memorist.store.index_database import identify_file
+from memorist.store.index_database import get_device_and_inode
 
 EMBEDDING_WAIT_SECONDS = 20.0
 """Longest wait of a command for embeddings, in which some hundred memories are embedded. What is
@@ -73,7 +73,7 @@ class FolderSearch:
         """Rebuild the index from the files, after damage a search meets and a sync does not."""
         self._stop_embedding()
         ranker.replace_damaged_index()
-        self._opened_file = identify_file(self._folder.layout.recall_index)
+        self._opened_file = get_device_and_inode(self._folder.layout.recall_index)
         self._synced_marks = None
         return self.sync_index()
 
@@ -83,10 +83,10 @@ class FolderSearch:
         Raises StoreError.
         """
         path = self._folder.layout.recall_index
-        if self._ranker is not None and identify_file(path) != self._opened_file:
+        if self._ranker is not None and get_device_and_inode(path) != self._opened_file:
             self.close()  # the file was removed, as by `memory forget --hard`
         ranker = self._ranker = self._ranker or Ranker(path)
-        self._opened_file = self._opened_file or identify_file(path)
+        self._opened_file = self._opened_file or get_device_and_inode(path)
         marks = self._folder.file_marks()
         if marks is self._synced_marks or marks == self._synced_marks:
             return ranker

@@ -240,7 +240,7 @@ def _explain_selection(match: MemoryMatch) -> str:
     return "; ".join(reasons)
 
 
-def is_searchable(query: str) -> bool:
+def has_enough_search_words(query: str) -> bool:
     """Whether a message has enough words to search for: two, or one that hardly anybody types."""
     words = query.split()
     return (

@@ -293,7 +293,7 @@ def sanitize_line(text: str, limit: int) -> str:
     return shorten_to_one_line(redact(neutralize_markup(plain)).text, limit)
 
 
-def excerpt_around(text: str, words: Collection[str], limit: int) -> str:
+def cut_excerpt_around_words(text: str, words: Collection[str], limit: int) -> str:
     """The part of a text, at most `limit` characters, that holds most of the words."""
     if len(text) <= limit:
         return text
@@ -315,7 +315,7 @@ def render_passages(query: str, shown: Sequence[PassageMatch], prompt: str) -> s
 
 def quote_user_words(query: str, found: PassageMatch) -> str:
     """What the user said, around the words of the query, with date and session, in one line."""
-    quote = excerpt_around(found.passage.said, parse_query(query).words, MAX_QUOTE_CHARS)
+    quote = cut_excerpt_around_words(found.passage.said, parse_query(query).words, MAX_QUOTE_CHARS)
     return (
         f"{format_day(found.passage.at)}, session {sanitize_line(found.session[:8], 8)}: "
         f"“{sanitize_line(quote, MAX_QUOTE_CHARS)}”"

@@ -49,9 +49,9 @@ from memorist.recall.search_query import (
     parse_query,
     select_rarest_words,
 )
-from memorist.recall.word_chance import WORD_RATES, EntryEvidence
+from memorist.recall.word_chance import WORD_RATES, EntryEvidenceScorer
 from memorist.recall.word_index import BATCH_ENTRIES, WordIndex
-from memorist.recall.word_nearness import WordNearness, pack_content_word_vectors
+from memorist.recall.word_nearness import WordNearnessScorer, pack_content_word_vectors
 
 # Semantic similarity of entries and query: vectors by number, and fusion with the lexical score.
 
@@ -111,7 +111,7 @@ def quantize_vector(vector: bytes) -> bytes:
     )
 
 
-class EntrySimilarity(Struct, frozen=True):
+class EntrySimilarities(Struct, frozen=True):
     """Similarity by entry number: the cosine, and how far it lies above chance, in standard
     deviations.
     """
@@ -133,7 +133,7 @@ VectorRows = Any
 """A numpy array: one vector a row, or one number for each row. numpy is an extra."""
 
 
-class CohortVectors(Struct, frozen=True):
+class CalibrationVectors(Struct, frozen=True):
     """The vectors of the texts that nearness is calibrated against."""
 
     messages: Sequence[bytes]
@@ -143,12 +143,12 @@ class CohortVectors(Struct, frozen=True):
     """The memories' content words; none where the embedder tells no words apart."""
 
 
-_COHORT_VECTORS: dict[str, CohortVectors] = {}
+_COHORT_VECTORS: dict[str, CalibrationVectors] = {}
 _COHORT_LOCK = threading.Lock()
 """Sessions begin with a thread each for memories and past sessions; both want the vectors."""
 
 
-def embed_cohort(embedder: Embedder) -> CohortVectors:
+def embed_calibration_texts(embedder: Embedder) -> CalibrationVectors:
     """Embed the texts of `memorist.recall.calibration_texts`, once for each embedder of this
     process. Takes a third of a second. Raises a ModelError.
     """
@@ -159,7 +159,7 @@ def embed_cohort(embedder: Embedder) -> CohortVectors:
                 if isinstance(embedder, WordEmbedder)
                 else ()
             )
-            _COHORT_VECTORS[embedder.name] = CohortVectors(
+            _COHORT_VECTORS[embedder.name] = CalibrationVectors(
                 embedder.embed(COHORT_MESSAGES),
                 [each.whole for each in words] or embedder.embed(COHORT_MEMORIES),
                 [embedder.embed(texts) for texts in COHORT_LANGUAGES],
@@ -178,7 +178,7 @@ class EntryVectors:
         self,
         collection: EntryColumns,
         vectors: Iterable[tuple[str, bytes]],
-        cohort: CohortVectors,
+        cohort: CalibrationVectors,
     ) -> None:
         self._numpy: Any = import_module("numpy")
         np = self._numpy
@@ -265,14 +265,14 @@ class EntryVectors:
     def __len__(self) -> int:
         return len(self._numbers)
 
-    def measure_similarity(self, question: bytes, numbers: Iterable[int]) -> EntrySimilarity:
+    def measure_similarity(self, question: bytes, numbers: Iterable[int]) -> EntrySimilarities:
         """Measure the similarity of these entries and of the `NEAREST_ENTRIES` of all."""
         np = self._numpy
         vector = np.frombuffer(question, "<f4")
         if not len(self) or vector.size != self._matrix.shape[1]:
-            return EntrySimilarity({}, {})
+            return EntrySimilarities({}, {})
         if not self._is_read(vector[None])[0]:
-            return EntrySimilarity({}, {})
+            return EntrySimilarities({}, {})
         cosines = self._multiply(vector[None], self._matrix)[0]
         unrelated = self._multiply(vector[None], self._cohort_memories)[0]
         by_query = (cosines - unrelated.mean()) / (unrelated.std() + MIN_SPREAD)
@@ -281,7 +281,7 @@ class EntryVectors:
         wanted = set(np.argpartition(-above, first - 1)[:first].tolist())
         at = np.searchsorted(self._numbers, np.array(list(numbers), np.int64))
         wanted.update(at[at < len(self)].tolist())
-        return EntrySimilarity(
+        return EntrySimilarities(
             {int(self._numbers[each]): float(cosines[each]) for each in wanted},
             {int(self._numbers[each]): float(above[each]) for each in wanted},
         )
@@ -289,7 +289,7 @@ class EntryVectors:
 
 def fuse_scores(
     word_scores: Mapping[int, float],
-    similarity: EntrySimilarity,
+    similarity: EntrySimilarities,
     query_words: int,
     entry_count: int,
     *,
@@ -627,7 +627,7 @@ class Ranker:
         """Return the best entries for a query of any text, best first, ties by id; may be empty."""
         with self._lock:
             found = self._rank(query, limit, excluding)
-            evidence = EntryEvidence(
+            evidence = EntryEvidenceScorer(
                 found.query.words,
                 holders=found.counts,
                 entries=self._columns.entry_count,
@@ -678,7 +678,7 @@ class Ranker:
             word for word in question.words if word not in counts
         ]
         coverage = QueryCoverage(asked[:MAX_QUERY_WORDS], postings, collection)
-        near = self._measure_similarity(query, lexical) if by_meaning else EntrySimilarity({}, {})
+        near = self._measure_similarity(query, lexical) if by_meaning else EntrySimilarities({}, {})
         scores = (
             fuse_scores(
                 lexical,
@@ -742,7 +742,7 @@ class Ranker:
         return SearchQuery(words, question.asks_when), self._count_entries(words)
 
     def _build_result(
-        self, number: int, found: _QueryState, evidence: EntryEvidence
+        self, number: int, found: _QueryState, evidence: EntryEvidenceScorer
     ) -> RankedEntry:
         collection = self._columns
         coverage, matched = found.coverage.measure(number)
@@ -797,25 +797,25 @@ class Ranker:
             self._cached_count -= len(self._postings.popitem(last=False)[1])
         return found
 
-    def _measure_similarity(self, query: str, lexical: Mapping[int, float]) -> EntrySimilarity:
+    def _measure_similarity(self, query: str, lexical: Mapping[int, float]) -> EntrySimilarities:
         if self._embedder is None:
-            return EntrySimilarity({}, {})
+            return EntrySimilarities({}, {})
         try:
             vectors = self._load_vectors(self._embedder)
             if not len(vectors):
-                return EntrySimilarity({}, {})
+                return EntrySimilarities({}, {})
             asked = query[:MAX_EMBEDDED_QUERY_CHARS]
             (vector,) = self._embedder.embed([asked])
             found = vectors.measure_similarity(vector, lexical)
             if self._compares_words and isinstance(self._embedder, WordEmbedder):
                 return self._compare_words(self._embedder, asked, found)
         except ModelError:
-            return EntrySimilarity({}, {})
+            return EntrySimilarities({}, {})
         return found
 
     def _compare_words(
-        self, embedder: WordEmbedder, query: str, found: EntrySimilarity
-    ) -> EntrySimilarity:
+        self, embedder: WordEmbedder, query: str, found: EntrySimilarities
+    ) -> EntrySimilarities:
         """The similarity with the nearness of the nearest entries measured by their words too."""
         above = found.above_chance
         nearest = nlargest(COMPARED_BY_WORDS, above, key=above.__getitem__)
@@ -823,11 +823,11 @@ class Ranker:
         (question,) = embedder.embed_texts_and_words([query])
         if not words or not question.words:
             return found
-        joined = WordNearness(embed_cohort(embedder).memory_words).combine(
+        joined = WordNearnessScorer(embed_calibration_texts(embedder).memory_words).combine(
             question, [above[number] for number in words], list(words.values())
         )
         near = dict(zip(words, map(float, joined), strict=True))
-        return EntrySimilarity(found.cosines, {**above, **near})
+        return EntrySimilarities(found.cosines, {**above, **near})
 
     def _load_word_vectors(
         self, embedder: WordEmbedder, numbers: Iterable[int]
@@ -854,7 +854,7 @@ class Ranker:
                 self._preloaded = None
         if self._vectors is None:
             self._vectors = EntryVectors(
-                self._columns, self._index.vectors(embedder.name), embed_cohort(embedder)
+                self._columns, self._index.vectors(embedder.name), embed_calibration_texts(embedder)
             )
         return self._vectors
 
@@ -873,7 +873,7 @@ class Ranker:
                 vectors = index.vectors(embedder.name)
                 self._preloaded = (
                     version,
-                    EntryVectors(columns, vectors, embed_cohort(embedder)),
+                    EntryVectors(columns, vectors, embed_calibration_texts(embedder)),
                 )
 
 
@@ -896,7 +896,7 @@ class _QueryState(Struct, frozen=True):
     coverage: QueryCoverage
     authors: frozenset[int]
     lexical: Mapping[int, float]
-    similarity: EntrySimilarity
+    similarity: EntrySimilarities
     scores: Mapping[int, float]
     order: Sequence[int]
     """Numbers of the best entries, best first."""

@@ -42,7 +42,7 @@ from memorist.recall.memory_selection import (
     MAX_QUERY_CHARS,
     MemoryMatch,
     SelectedMemory,
-    is_searchable,
+    has_enough_search_words,
     mentions_file,
     select_relevant,
 )
@@ -218,7 +218,7 @@ class MemoryRecall:
         settings = self._settings
         if (
             not settings.enabled
-            or not is_searchable(query)
+            or not has_enough_search_words(query)
             or sum(self._chosen_sizes.values()) >= settings.session_bytes
         ):
             return

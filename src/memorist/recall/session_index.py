@@ -49,7 +49,7 @@ from memorist.store.database import (
     open_unsaved_copy,
     transaction,
 )
-from memorist.store.index_database import identify_file
+from memorist.store.index_database import get_device_and_inode
 from memorist.store.rollout_rows import Rollout
 from memorist.store.transcript_reader import LineFile
 from memorist.transcript.invocation_log import (
@@ -127,7 +127,7 @@ class SessionIndex:
         self._lock = threading.Lock()
         """Held while a ranker is opened: a thread loads those that its sessions will ask."""
         self._database = self._open()
-        self._opened_file = identify_file(path)
+        self._opened_file = get_device_and_inode(path)
         self._passage_counts: tuple[tuple[int, int], dict[str, int]] | None = None
         """Passages of each project, and the state of the file that they were counted in."""
         self._copy_until = time.monotonic() + PAUSE_SECONDS
@@ -177,7 +177,7 @@ class SessionIndex:
         """
         if isinstance(self._database, UnsavedConnection):
             return time.monotonic() >= self._copy_until
-        return identify_file(self._path) != self._opened_file
+        return get_device_and_inode(self._path) != self._opened_file
 
     def load(self, project: str) -> None:
         """Read now what the next question about a project would wait for: a third of a second for

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from memorist.core.language_detection import list_common_word_keys
+from memorist.core.language_detection import list_non_english_common_words
 from memorist.core.search_words import extract_search_words
 
 MEAN_MESSAGE_WORDS = 27
@@ -99,7 +99,7 @@ asked about once for each memory that has them, and few words have a rate of the
 """
 
 
-def chance_of_word(word: str, entry_words: int) -> float:
+def compute_word_chance(word: str, entry_words: int) -> float:
     """Probability that an unrelated entry of this many words contains the search key `word`."""
     return _chance_by_rate(_rate_of_word(word), entry_words)
 
@@ -110,7 +110,7 @@ def _rate_of_word(word: str) -> float:
     rate = WORD_RATES.get(word)
     if rate is not None:
         return rate
-    is_common = word in list_common_word_keys() or (
+    is_common = word in list_non_english_common_words() or (
         word.isdigit() and len(word) <= MAX_COMMON_DIGITS
     )
     return COMMON_RATE if is_common else UNSEEN_RATE
@@ -145,7 +145,7 @@ def is_hardly_ever_typed(word: str) -> bool:
     return (
         word.isalpha()
         and len(word) >= MIN_RARE_LETTERS
-        and not any(key in WORD_RATES or key in list_common_word_keys() for key in keys)
+        and not any(key in WORD_RATES or key in list_non_english_common_words() for key in keys)
     )
 
 
@@ -156,12 +156,12 @@ def measure_evidence(
 
     `query_words` and `matched` are search keys, `entry_words` the entry's length.
     """
-    chances = {word: chance_of_word(word, entry_words) for word in query_words}
+    chances = {word: compute_word_chance(word, entry_words) for word in query_words}
     found = sum(-math.log(chance) for word, chance in chances.items() if word in matched)
     return found - _sum_chance((chance, 1) for chance in chances.values()).mean
 
 
-class EntryEvidence:
+class EntryEvidenceScorer:
     """Measures the same for entries of a project of a few hundred, less `DEVIATIONS` of what chance
     gives, which is much for a long query.
 
@@ -200,7 +200,7 @@ class EntryEvidence:
             unmatched = self._sums[entry_words] = self._sum_unmatched(entry_words)
         found, mean, variance = 0.0, unmatched.mean, unmatched.variance
         for word in matched:
-            least = chance_of_word(word, entry_words)
+            least = compute_word_chance(word, entry_words)
             chance = max(least, self._share_of_others(word, is_matched=True))
             former = max(least, self._share_of_others(word, is_matched=False))
             surprise = -math.log(chance)

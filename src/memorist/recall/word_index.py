@@ -29,7 +29,7 @@ from memorist.store.database import (
     move_damaged_database_aside,
     transaction,
 )
-from memorist.store.index_database import identify_file, open_index, open_unsaved_index
+from memorist.store.index_database import get_device_and_inode, open_index, open_unsaved_index
 
 SHELF_BITS = 12
 """Bits of an entry's number within its shelf."""
@@ -77,7 +77,7 @@ class WordIndex:
 
     def _open(self) -> None:
         self._database, self.rebuilt = open_index(self._path)
-        self._opened_file = identify_file(self._path)
+        self._opened_file = get_device_and_inode(self._path)
         self._file_due = time.monotonic() + PAUSE_SECONDS
         """When a file that a copy stands in for is tried again, by the monotonic clock."""
 
@@ -105,7 +105,7 @@ class WordIndex:
         if self.is_copy:
             is_due = time.monotonic() >= self._file_due
         else:
-            is_due = identify_file(self._path) != self._opened_file
+            is_due = get_device_and_inode(self._path) != self._opened_file
         if is_due:
             self._database.close()
             self._open()

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from memorist.core.search_words import QUERY_STOP_WORDS
-from memorist.ports import WordVectors
+from memorist.ports import TextAndWordVectors
 
 MAX_QUESTION_WORDS = 64
 """Words of a question that are compared, its first: a pasted log is not asked word by word."""
@@ -36,7 +36,7 @@ Rows = Any
 """A numpy array with one vector a row. numpy is an extra."""
 
 
-def pack_content_word_vectors(text: WordVectors) -> bytes:
+def pack_content_word_vectors(text: TextAndWordVectors) -> bytes:
     """The vectors of a text's words without the commonest, each number as a whole one from -127 to
     127 in one byte; of all its words where it has no others.
     """
@@ -51,12 +51,12 @@ def pack_content_word_vectors(text: WordVectors) -> bytes:
     return bytes(np.rint(chosen * VECTOR_STEPS).astype(np.int8).tobytes())
 
 
-def _read_rows(text: WordVectors) -> Rows:
+def _read_rows(text: TextAndWordVectors) -> Rows:
     np: Any = import_module("numpy")
     return np.frombuffer(text.vectors, "<f4").reshape(len(text.words), -1)
 
 
-class WordNearness:
+class WordNearnessScorer:
     """Measures texts against what unrelated memories (`cohort`) give for the same question. Texts
     are the bytes of `pack_content_word_vectors`.
     """
@@ -66,7 +66,7 @@ class WordNearness:
         self._cohort = cohort
 
     def combine(
-        self, question: WordVectors, wholes: Sequence[float], texts: Sequence[bytes]
+        self, question: TextAndWordVectors, wholes: Sequence[float], texts: Sequence[bytes]
     ) -> Rows:
         """The nearness of each text by its words and, as `wholes` say, as a whole, in standard
         deviations.
@@ -74,7 +74,7 @@ class WordNearness:
         share = SHARE * min(1.0, len(question.words) / FULL_QUESTION_WORDS)
         return (1 - share) * self._np.array(wholes) + share * self.measure(question, texts)
 
-    def measure(self, question: WordVectors, texts: Sequence[bytes]) -> Rows:
+    def measure(self, question: TextAndWordVectors, texts: Sequence[bytes]) -> Rows:
         """How far each text lies above unrelated ones by its words, in standard deviations."""
         asked = _read_rows(question)[:MAX_QUESTION_WORDS]
         unrelated = self._cover(asked, self._cohort)

@@ -18,7 +18,7 @@ from memorist.settings import SessionMemorySettings
 from memorist.views.view_formatting import (
     format_compact,
     format_count_with_noun,
-    make_legible,
+    reveal_invisible_characters,
     shorten_text,
 )
 
@@ -231,7 +231,7 @@ def _context_line(plane: ChartPlane, points: Sequence[ContextPoint]) -> Iterator
 
 
 def _compactions(plane: ChartPlane, compactions: Sequence[CompactionRecord]) -> Iterator[Markup]:
-    labels = ChartLabels()
+    labels = ChartLabelPlacer()
     for number, each in enumerate(compactions, 1):
         x = plane.x(each.index)
         sizes = f"{each.tokens_before:,} tokens before, {each.tokens_after:,} after"
@@ -250,7 +250,7 @@ def _compactions(plane: ChartPlane, compactions: Sequence[CompactionRecord]) -> 
 
 
 def _updates(plane: ChartPlane, updates: Sequence[NotesUpdateRecord]) -> Iterator[Markup]:
-    labels, drawn = ChartLabels(), []
+    labels, drawn = ChartLabelPlacer(), []
     for number, each in enumerate(updates, 1):
         x, y = plane.x(each.index), plane.y(each.tokens)
         said = (
@@ -264,7 +264,7 @@ def _updates(plane: ChartPlane, updates: Sequence[NotesUpdateRecord]) -> Iterato
     yield from drawn  # last, or the markers that follow would cover them
 
 
-class ChartLabels:
+class ChartLabelPlacer:
     """Places labels from left to right; one that would overlap the one before is left out, since
     its marker has a title anyway.
     """
@@ -283,4 +283,4 @@ class ChartLabels:
 
 
 def _title_text(text: str) -> str:
-    return shorten_text(make_legible(text), 300)
+    return shorten_text(reveal_invisible_characters(text), 300)

@@ -35,7 +35,7 @@ from memorist.formats.transcript_format import (
     SkippedLine,
     UsageReport,
 )
-from memorist.models.model_pricing import find_request_price
+from memorist.models.model_pricing import find_request_model_price
 from memorist.ports import Model
 from memorist.replay.replay_report import render_report
 from memorist.replay.replay_results import ReceiptTotals, ReplayedSessions, SessionRecord
@@ -212,7 +212,7 @@ async def _replay_one(
         name, project=head.cwd, folder=partial, listener=gathering.on_event
     )
     session.limits = _thresholds_for(head, options)
-    session.price = find_request_price({"model": head.model}, options.settings.models.prices)
+    session.price = find_request_model_price({"model": head.model}, options.settings.models.prices)
     try:
         await session.add_record(head)
         for entry in entries:

@@ -14,13 +14,13 @@ from memorist.replay.replay_results import NotesUpdateRecord, ReceiptTotals, Ses
 from memorist.session_memory.notes_template import STRUCTURAL_MARK
 from memorist.views.view_blocks import NumberBlock, PageCell, TableBlock, build_row
 from memorist.views.view_formatting import (
-    base_name,
     format_compact,
     format_count_with_noun,
     format_dollars,
     format_number,
     format_percent,
     format_time,
+    get_last_path_part,
     shorten_text,
 )
 
@@ -64,7 +64,7 @@ def get_session_title(session: SessionRecord) -> str:
             if found:
                 return shorten_text(found.strip("*_`# "), 160)
     return shorten_text(
-        session.head.title or session.head.session or base_name(session.source), 160
+        session.head.title or session.head.session or get_last_path_part(session.source), 160
     )
 
 
@@ -77,7 +77,7 @@ def describe_session_origin(session: SessionRecord) -> NumberBlock:
     head = session.head
     window = f"{format_compact(head.window)} tokens" if head.window else ""
     every = (
-        ("File", base_name(session.source)),
+        ("File", get_last_path_part(session.source)),
         (
             "Format",
             " ".join(
@@ -86,7 +86,7 @@ def describe_session_origin(session: SessionRecord) -> NumberBlock:
         ),
         ("Model", head.model),
         ("Window", window),
-        ("Folder", base_name(head.cwd)),
+        ("Folder", get_last_path_part(head.cwd)),
         ("Branch", head.branch),
         ("Started", format_time(head.started)),
     )
@@ -98,7 +98,7 @@ def describe_session_origin(session: SessionRecord) -> NumberBlock:
 def render_file_name_and_client(session: SessionRecord) -> str:
     """The file's name and the client that wrote it."""
     return (
-        f"{shorten_text(base_name(session.source), 160)} · "
+        f"{shorten_text(get_last_path_part(session.source), 160)} · "
         f"{FORMAT_TITLES.get(session.head.format, session.head.format)}"
     )
 

@@ -14,7 +14,7 @@ from memorist.session_memory.structural_notes import (
     LEARNINGS_SECTION,
     RESULTS_SECTION,
     TASK_SECTION,
-    build_statement_lines,
+    build_assistant_statement_lines,
 )
 from memorist.transcript.note_lines import NoteLine, build_note_line
 
@@ -49,7 +49,7 @@ def build_agent_statement_lines(log: TaskLogBuilder) -> list[NoteLine]:
     """The agent's statements, those that stand alone: no thoughts, code or older summaries."""
     found = []
     opened = _find_opened_numbers(log)
-    for line in build_statement_lines(log.ledger, set()):
+    for line in build_assistant_statement_lines(log.ledger, set()):
         is_last = line.order[-2] == log.ledger.turns.count
         skipped = line.table or not _is_lasting(line, last=is_last)
         each = None if skipped else _cut_narration(line)

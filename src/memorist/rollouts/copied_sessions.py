@@ -20,7 +20,7 @@ import msgspec
 from memorist.core.messages import JsonObject, Message
 from memorist.formats.cursor import read_chat
 from memorist.formats.json_records import ChatDocument, JsonRecord, get_count, get_objects, get_text
-from memorist.formats.opencode import read_export
+from memorist.formats.opencode import read_exported_session
 from memorist.formats.transcript_format import (
     FAILURES,
     SkippedLine,
@@ -68,7 +68,7 @@ def copy_opencode_sessions(layout: Layout, environment: Mapping[str, str]) -> li
                     changed = get_count(session, "time_updated") * 1_000_000
                     if _is_due(copy, changed):
                         document = _read_opencode_session(database, session)
-                        _write_copy(copy, read_export(document), changed)
+                        _write_copy(copy, read_exported_session(document), changed)
         except sqlite3.Error as error:
             skipped.append(SkippedFile(path=str(path), why=f"it cannot be read ({error})"))
     return skipped

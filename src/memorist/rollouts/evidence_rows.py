@@ -25,7 +25,7 @@ from memorist.rollouts.session_evidence import (
     MAX_ROW_TOKENS,
     MAX_TOOL_ROW_TOKENS,
     EvidenceRow,
-    EvidenceTier,
+    SpeakerTier,
     truncate_evidence_row,
 )
 from memorist.transcript.call_outcome import get_result_head_and_tail, parse_call_outcome
@@ -40,7 +40,10 @@ from memorist.transcript.tool_actions import (
     ToolAction,
     find_call_kind,
 )
-from memorist.transcript.typed_replies import find_typed_replies, parse_builtin_tool_action
+from memorist.transcript.user_words_in_results import (
+    find_user_words_in_result,
+    parse_builtin_tool_action,
+)
 
 MAX_OPEN_CALLS = 64
 """Calls awaiting a result; the result of an older one never came."""
@@ -77,7 +80,7 @@ class EvidenceRowBuilder:
     def add(self, entry: TranscriptEntry) -> Iterator[EvidenceRow]:
         """Yield the rows that are complete with this entry."""
         if isinstance(entry, CompactionBoundary):
-            yield from self._flush_replies(EvidenceTier.COMMENTARY)
+            yield from self._flush_replies(SpeakerTier.COMMENTARY)
             return
         if not isinstance(entry, Message) or entry.id.startswith(
             (RECALL_ID_PREFIX, ROLLOUT_MEMORY_ID_PREFIX)
@@ -92,21 +95,21 @@ class EvidenceRowBuilder:
 
     def finish(self) -> Iterator[EvidenceRow]:
         """Yield the pending rows at the end of the session."""
-        yield from self._flush_replies(EvidenceTier.FINAL)
+        yield from self._flush_replies(SpeakerTier.FINAL)
 
-    def _flush_replies(self, tier: EvidenceTier) -> Iterator[EvidenceRow]:
+    def _flush_replies(self, tier: SpeakerTier) -> Iterator[EvidenceRow]:
         saying, self._saying = self._saying, []
         for row in saying:
             yield EvidenceRow(tier=tier, text=row.text, line=row.line, date=row.date)
 
     def _on_model_message(self, message: Message) -> Iterator[EvidenceRow]:
         if message.text.strip():
-            self._saying.append(_build_row(message, EvidenceTier.FINAL, message.text))
+            self._saying.append(_build_row(message, SpeakerTier.FINAL, message.text))
         for search in _list_web_searches(message):
-            yield from self._flush_replies(EvidenceTier.COMMENTARY)
-            yield _build_row(message, EvidenceTier.TOOL, search)
+            yield from self._flush_replies(SpeakerTier.COMMENTARY)
+            yield _build_row(message, SpeakerTier.TOOL, search)
         for call in message.tool_uses:
-            yield from self._flush_replies(EvidenceTier.COMMENTARY)
+            yield from self._flush_replies(SpeakerTier.COMMENTARY)
             self._on_tool_call(call)
 
     def _on_tool_call(self, call: ToolUse) -> None:
@@ -119,8 +122,8 @@ class EvidenceRowBuilder:
         outcome = parse_call_outcome(result, action, get_result_head_and_tail(result))
         if outcome.user_text and (outcome.rejected or find_call_kind(action) == "ask"):
             how = "Refused: " if outcome.rejected else "Answered: "
-            row = _build_row(message, EvidenceTier.USER, f"{how}{outcome.user_text}")
-            replies = find_typed_replies(result, action)
+            row = _build_row(message, SpeakerTier.USER, f"{how}{outcome.user_text}")
+            replies = find_user_words_in_result(result, action)
             yield replace(row, own="\n".join(each.text for each in replies if each.proven))
             return
         if isinstance(action, TaskListAction | TaskUpdateAction):
@@ -132,7 +135,7 @@ class EvidenceRowBuilder:
         failed = " (failed)" if outcome.ok is False else ""
         yield _build_row(
             message,
-            EvidenceTier.TOOL,
+            SpeakerTier.TOOL,
             f"{describe_action(action)[:_MAX_CALL_CHARACTERS]}{failed}\n{text}".strip(),
         )
 
@@ -140,9 +143,9 @@ class EvidenceRowBuilder:
         words = extract_redacted_user_text(message)
         marks = _attachment_marks(message)
         if message.origin is Origin.USER and (words or marks):
-            yield from self._flush_replies(EvidenceTier.FINAL)
+            yield from self._flush_replies(SpeakerTier.FINAL)
             self.turns += 1
-            row = _build_row(message, EvidenceTier.USER, "\n".join(filter(None, (words, marks))))
+            row = _build_row(message, SpeakerTier.USER, "\n".join(filter(None, (words, marks))))
             yield replace(row, own=extract_own_words(words) if message.is_typed else "")
             return
         text = message.text.strip()
@@ -153,9 +156,9 @@ class EvidenceRowBuilder:
         ):
             return
         tier = (
-            EvidenceTier.AGENT
+            SpeakerTier.AGENT
             if message.origin in (Origin.AGENT, Origin.NOTIFICATION)
-            else EvidenceTier.HARNESS
+            else SpeakerTier.HARNESS
         )
         yield _build_row(message, tier, text)
 
@@ -178,7 +181,7 @@ def _list_web_searches(message: Message) -> Iterator[str]:
 _SEARCH_KEYS = ("query", "url", "pattern")
 
 
-def _build_row(message: Message, tier: EvidenceTier, text: str) -> EvidenceRow:
+def _build_row(message: Message, tier: SpeakerTier, text: str) -> EvidenceRow:
     return EvidenceRow(
         tier=tier,
         text=truncate_evidence_row(text, MAX_ROW_TOKENS),

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from memorist.store.extract_rows import RolloutExtract, StoredExtract
 
 
-def restore_extracts_from_summaries(found: Iterable[RolloutExtract]) -> tuple[StoredExtract, ...]:
+def select_recoverable_extracts(found: Iterable[RolloutExtract]) -> tuple[StoredExtract, ...]:
     """Return the extracts that files hold as database rows: the newest of each session, in order
     of thread ids, and none without either text.
     """

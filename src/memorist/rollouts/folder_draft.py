@@ -55,7 +55,7 @@ from memorist.rollouts.summary_composition import (
     parse_memory_summary,
     render_memory_summary,
 )
-from memorist.rollouts.user_notes import UserNote, find_notes, mark_note_merged
+from memorist.rollouts.user_notes import UserNote, mark_note_merged, parse_user_notes
 from memorist.store.extract_rows import RolloutExtract, StoredExtract
 
 
@@ -160,7 +160,7 @@ def build_folder_draft(draft_input: DraftInput) -> FolderDraft:
     )
     present = edits.files if edits else _parse_handbook_files(draft_input.present_files)
     dropped = draft_input.dropped | (edits.dropped if edits else frozenset())
-    notes = find_notes(draft_input.present_files)
+    notes = parse_user_notes(draft_input.present_files)
     fit = tuple(NoteEntry(note.group, note.as_entry) for note in notes if not note.orders)
     start = add_user_entries_from_summary(
         present.summary, Handbook() if draft_input.lean else present.handbook, dropped
@@ -212,7 +212,7 @@ def build_folder_draft(draft_input: DraftInput) -> FolderDraft:
             )
         ),
     )
-    return replace_handbook_files(draft, draft.values, lean=draft_input.lean)
+    return replace_handbook_in_draft(draft, draft.values, lean=draft_input.lean)
 
 
 def _is_different_extract(row: RolloutExtract, before: RolloutExtract, *, lean: bool) -> bool:
@@ -242,7 +242,7 @@ def is_handbook_settled(draft_input: DraftInput) -> bool:
     )
 
 
-def replace_handbook_files(
+def replace_handbook_in_draft(
     draft: FolderDraft, values: HandbookAndSummary, *, lean: bool = False
 ) -> FolderDraft:
     """Return the draft with another handbook and summary."""

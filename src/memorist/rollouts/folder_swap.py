@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from memorist.errors import WriteConflict
 from memorist.ports import FileSystem
-from memorist.store.disk_files import read_if_exists, remove_if_exists, replace_content
+from memorist.store.disk_files import read_if_exists, remove_if_exists, replace_content_if_unchanged
 
 
 class FolderSwap(Struct, frozen=True, kw_only=True):
@@ -78,7 +78,7 @@ def _apply_change(files: FileSystem, path: Path, before: bytes | None, after: by
     if now != before or before == after:
         return now == after
     try:
-        replace_content(files, path, before, after)
+        replace_content_if_unchanged(files, path, before, after)
     except WriteConflict:
         return False
     return True

@@ -23,7 +23,7 @@ from memorist.rollouts.session_claims import (
     compute_session_version_digest,
     is_claim_removed_by_user,
 )
-from memorist.rollouts.session_location import list_group_folders
+from memorist.rollouts.session_location import parse_group_title_folders
 from memorist.rollouts.summary_composition import (
     MemorySummary,
     SummaryGroup,
@@ -205,7 +205,7 @@ def _add_entries(
                 f"user's own words"
             )
             section = HandbookGroup(
-                title=folder, applies=applies, folders=list_group_folders(folder)
+                title=folder, applies=applies, folders=parse_group_title_folders(folder)
             )
             handbook = replace(
                 handbook, groups=(*handbook.groups, replace(section, **{into: (own,)}))

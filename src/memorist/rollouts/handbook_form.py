@@ -21,7 +21,7 @@ from memorist.auto_memory.statements.statement_similarity import (
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject
 from memorist.core.sentences import shorten_to_one_line
-from memorist.core.text_analysis import to_one_line
+from memorist.core.text_analysis import to_printable_line
 from memorist.core.token_count import estimate_text_tokens
 from memorist.forks.answer_form import (
     AnswerForm,
@@ -59,7 +59,7 @@ from memorist.rollouts.summary_composition import (
 )
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact
-from memorist.transcript.answer_check import LineCoverage
+from memorist.transcript.answer_check import CoveringText
 from memorist.transcript.name_search import NamePresence, find_recognizable_names
 
 MAX_FORM_TOKENS = 6_000
@@ -217,13 +217,13 @@ class _FormReading:
         self._draft, self._claims, self._topics = draft, claims, topics
         self._check = check
         self._requests = [
-            LineCoverage(f"{ASKED_PREFIX}{text}")
+            CoveringText(f"{ASKED_PREFIX}{text}")
             for text in (
                 *(each.text.partition("\n")[0] for each in topics),
                 *(each.entry.text for each in claims if each.entry.text.startswith(ASKED_PREFIX)),
             )
         ]
-        self._lines = [LineCoverage(each.entry.text) for each in claims]
+        self._lines = [CoveringText(each.entry.text) for each in claims]
         self.planted = ""
         """Why nothing of the answer may stand; empty where it may."""
 
@@ -335,7 +335,7 @@ _SPEAKERS = (ASKED_PREFIX, PASSED_ON_PREFIX, REPORTED_PREFIX)
 
 
 def _one_line(text: str) -> str:
-    return to_one_line(text, MAX_LINE_CHARACTERS)
+    return to_printable_line(text, MAX_LINE_CHARACTERS)
 
 
 def _clean_line(given: object) -> str:

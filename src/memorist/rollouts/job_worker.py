@@ -189,7 +189,7 @@ async def run_worker(
     try:
         while not stop.is_set():
             turn = asyncio.ensure_future(
-                run_extraction_round(dependencies, worker, at_once=at_once)
+                run_extraction_and_consolidation(dependencies, worker, at_once=at_once)
             )
             await asyncio.wait({turn, stopping}, return_when=asyncio.FIRST_COMPLETED)
             if not turn.done():
@@ -203,7 +203,7 @@ async def run_worker(
         stopping.cancel()
 
 
-async def run_extraction_round(
+async def run_extraction_and_consolidation(
     dependencies: WorkerDependencies, worker: str, *, at_once: int | None = None
 ) -> None:
     """Extract what is eligible, as many at a time as allowed, and then consolidate.

@@ -15,9 +15,9 @@ from memorist.auto_memory.statements.statement_parser import (
 from memorist.auto_memory.statements.task_requests import (
     forbids_in_general,
     is_task_request,
-    states_lasting_rule,
+    may_hold_lasting_statement,
 )
-from memorist.auto_memory.statements.unconfirmed_statements import list_waiting_statements
+from memorist.auto_memory.statements.unconfirmed_statements import list_probable_statements
 from memorist.core.lazy import lazy_pattern
 from memorist.core.sentences import split_sentences
 from memorist.core.text_analysis import parse_word_list
@@ -173,7 +173,7 @@ def may_hold_later(sentence: str) -> bool:
         _APPEARANCE.search(sentence) and not DURABLE.search(sentence)
     ):
         return False
-    return states_lasting_rule(sentence) and not is_task_request(sentence)
+    return may_hold_lasting_statement(sentence) and not is_task_request(sentence)
 
 
 _SETTLES = lazy_pattern(
@@ -203,7 +203,7 @@ def select_lasting_sentences(sentences: Sequence[str], typed: str) -> tuple[str,
     not by itself counts within what another one states. None where all are asked for once.
     """
     certain = [quote for act, _, quote in list_certain_statements(typed) if act != "forget"]
-    probable = [quote for _, _, quote in list_waiting_statements(typed)]
+    probable = [quote for _, _, quote in list_probable_statements(typed)]
     probable = [quote for quote in probable if may_hold_later(quote)]
     stated = [" ".join(quote.split()) for quote in (*certain, *probable)]
     return tuple(

@@ -22,7 +22,7 @@ from memorist.core.front_matter import (
     update_front_matter,
 )
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import to_one_line
+from memorist.core.text_analysis import to_printable_line
 
 TaskOutcome = Literal["success", "partial", "uncertain", "fail"]
 ClaimScope = Literal["global", "repository", "directory"]
@@ -137,10 +137,10 @@ def normalize_raw_memory(
     is dropped.
     """
     return RawMemory(
-        description=to_one_line(clean(raw.description)),
-        task_group=to_one_line(clean(raw.task_group)),
+        description=to_printable_line(clean(raw.description)),
+        task_group=to_printable_line(clean(raw.task_group)),
         outcome=raw.outcome,
-        cwd=to_one_line(clean(raw.cwd)) or UNKNOWN_FOLDER,
+        cwd=to_printable_line(clean(raw.cwd)) or UNKNOWN_FOLDER,
         keywords=_tidy_keywords(map(clean, raw.keywords)),
         tasks=tuple(
             task
@@ -156,7 +156,7 @@ def _tidy_keywords(words: Iterable[str]) -> tuple[str, ...]:
         word
         for each in words
         for part in each.split(",")
-        if (word := to_one_line(part, 80).strip("[]\"' "))
+        if (word := to_printable_line(part, 80).strip("[]\"' "))
     )
     return tuple(found)[:MAX_KEYWORDS]
 
@@ -172,21 +172,21 @@ def _tidy_task(
         )[:MAX_ENTRIES]
         for field in SECTION_TITLES
     }
-    name = to_one_line(clean(task.name))
+    name = to_printable_line(clean(task.name))
     if not name and not any(lists.values()):
         return None
     tidied = replace(
         task,
         name=name,
-        group=to_one_line(clean(task.group)),
-        cwd=to_one_line(clean(task.cwd)) or UNKNOWN_FOLDER,
+        group=to_printable_line(clean(task.group)),
+        cwd=to_printable_line(clean(task.cwd)) or UNKNOWN_FOLDER,
         keywords=_tidy_keywords(map(clean, task.keywords)),
     )
     return replace(tidied, **lists)
 
 
 def _tidy_bullet(bullet: MemoryBullet, clean: Callable[[str], str]) -> MemoryBullet | None:
-    text = to_one_line(clean(bullet.text), MAX_ENTRY_CHARACTERS)
+    text = to_printable_line(clean(bullet.text), MAX_ENTRY_CHARACTERS)
     if not text:
         return None
     date = bullet.date if _DAY.fullmatch(bullet.date) and bullet.date.isascii() else ""
@@ -194,7 +194,7 @@ def _tidy_bullet(bullet: MemoryBullet, clean: Callable[[str], str]) -> MemoryBul
 
 
 def _tidy_pointer(text: str) -> str:
-    found = " ".join(_NOT_POINTER.sub(" ", to_one_line(text, 80)).split())
+    found = " ".join(_NOT_POINTER.sub(" ", to_printable_line(text, 80)).split())
     return (
         "" if found.casefold() in (*CLAIM_PROOFS, *CLAIM_SCOPES) or _DAY.fullmatch(found) else found
     )
@@ -208,7 +208,7 @@ def render_raw_memory(raw: RawMemory) -> str:
     names = "; ".join(task.name for task in raw.tasks if task.name)
     header = {
         "description": raw.description,
-        "task": to_one_line(names),
+        "task": to_printable_line(names),
         "task_group": raw.task_group,
         "task_outcome": raw.outcome,
         "cwd": raw.cwd,

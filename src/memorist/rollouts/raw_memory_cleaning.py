@@ -4,7 +4,7 @@ one keeps. Pure.
 
 from __future__ import annotations
 
-from memorist.core.text_analysis import to_one_line
+from memorist.core.text_analysis import to_printable_line
 from memorist.rollouts.raw_memory import (
     MAX_ENTRY_CHARACTERS,
     MemoryBullet,
@@ -25,7 +25,7 @@ def clean_raw_memory(memory: RawMemory) -> RawMemory:
 
 def clean_raw_memory_line(text: str) -> str:
     """Return one line without secrets and scaffold."""
-    return redact(neutralize_markup(to_one_line(text, 2 * MAX_ENTRY_CHARACTERS))).text
+    return redact(neutralize_markup(to_printable_line(text, 2 * MAX_ENTRY_CHARACTERS))).text
 
 
 def _may_stand(bullet: MemoryBullet) -> bool:

@@ -31,7 +31,7 @@ def read_memory_folder(files: FileSystem, folder: Path) -> MemoryFolderTree:
 
     Raises StoreError if it is a link or contains one.
     """
-    if not check_folder_exists(files, folder):
+    if not is_existing_folder(files, folder):
         return MemoryFolderTree({})
     found = files.scan(folder, limit=MAX_FOLDER_FILES)
     links = [name for name, each in found if each.is_link]
@@ -55,7 +55,7 @@ def read_memory_folder(files: FileSystem, folder: Path) -> MemoryFolderTree:
     return MemoryFolderTree(kept, tuple(passed))
 
 
-def check_folder_exists(files: FileSystem, folder: Path) -> bool:
+def is_existing_folder(files: FileSystem, folder: Path) -> bool:
     """Tell whether the folder exists. Raises StoreError if it is a link or a file."""
     facts = files.facts(folder)
     if facts is not None and (facts.is_link or not facts.is_folder):

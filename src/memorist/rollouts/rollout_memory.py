@@ -27,10 +27,10 @@ from memorist.rollouts.rollout_summaries import map_summary_paths
 from memorist.rollouts.session_location import SessionLocation
 from memorist.rollouts.session_sources import SourceFolder, find_repository_root, find_rollouts
 from memorist.rollouts.summary_composition import SUMMARY_FILE
-from memorist.rollouts.user_notes import find_notes
+from memorist.rollouts.user_notes import parse_user_notes
 from memorist.runtime import Runtime, SessionContext
 from memorist.store.extract_rows import list_enabled_extracts
-from memorist.store.memory_mode import read_memory_off_sessions, save_memory_enabled_rollouts
+from memorist.store.memory_mode import read_memory_off_sessions, save_rollouts_except_memory_off
 from memorist.store.rollout_rows import list_rollouts, record_rollout_citations
 from memorist.store.state_database import StateDatabase
 
@@ -60,7 +60,10 @@ def render_rollout_memory(runtime: Runtime, project: str) -> str:
         load_prompt("rollouts/lean"),
     )
     return render_rollout_memory_view(
-        files.get(SUMMARY_FILE, b"").decode("utf-8", "replace"), find_notes(files), view, texts
+        files.get(SUMMARY_FILE, b"").decode("utf-8", "replace"),
+        parse_user_notes(files),
+        view,
+        texts,
     )
 
 
@@ -129,7 +132,7 @@ class RolloutMemoryExtension(SessionExtension):
         state = self._open_state()
         found = find_rollouts([SourceFolder(file.parent)], list_rollouts(state)).threads
         off = read_memory_off_sessions(self._runtime.files, self._runtime.layout)
-        save_memory_enabled_rollouts(
+        save_rollouts_except_memory_off(
             state, found, off, build_lease_policy(self._runtime.settings.rollouts)
         )
 

@@ -38,14 +38,14 @@ _FIELD = re.compile(r"([a-z_]+):[ ]?(.*)")
 _STEM = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-[0-9A-Za-z]{4}(?:-([a-z0-9_]+))?")
 
 
-def format_timestamp(seconds: int) -> str:
+def format_clamped_utc_timestamp(seconds: int) -> str:
     """Format a time in seconds since the epoch as RFC 3339 UTC; a time outside the calendar becomes
     the calendar's end.
     """
     return to_utc_datetime(seconds).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def parse_timestamp(text: str) -> int:
+def parse_utc_timestamp(text: str) -> int:
     """Parse such a time; 0 for any other text."""
     try:
         found = datetime.fromisoformat(text.strip())
@@ -134,14 +134,14 @@ def render_summary_file(row: RolloutExtract) -> str:
     """Render a session's summary with its header."""
     head = {
         "thread_id": row.thread,
-        "updated_at": format_timestamp(row.updated),
+        "updated_at": format_clamped_utc_timestamp(row.updated),
         "rollout_path": row.path,
         "cwd": row.cwd,
         "repository": row.repository,
         "git_branch": row.branch,
         "outside_content": "yes" if row.outside else "",
         "written_by": row.way,
-        "generated_at": format_timestamp(row.generated),
+        "generated_at": format_clamped_utc_timestamp(row.generated),
     }
     optional = {"repository", "git_branch", "outside_content"}
     lines = [
@@ -163,7 +163,7 @@ def render_raw_memories(
     parts.append(_INTRO if kept_rows else _EMPTY_TEXT)
     for row in kept_rows:
         facts = {
-            "updated_at": format_timestamp(row.updated),
+            "updated_at": format_clamped_utc_timestamp(row.updated),
             "cwd": row.cwd,
             "rollout_path": row.path,
             "rollout_summary_file": summary_paths_by_thread.get(row.thread, "").removeprefix(
@@ -192,12 +192,12 @@ def parse_summary_file(path: str, data: bytes) -> RolloutExtract | None:
     named = _STEM.match(path.removeprefix(SUMMARIES_FOLDER).removesuffix(".md"))
     return RolloutExtract(
         thread=thread,
-        updated=parse_timestamp(facts.get("updated_at", "")),
+        updated=parse_utc_timestamp(facts.get("updated_at", "")),
         rollout_summary=body.strip(),
         slug=(named[1] or "") if named else "",
         way="model" if facts.get("written_by") == "model" else "structural",
-        generated=parse_timestamp(facts.get("generated_at", ""))
-        or parse_timestamp(facts.get("updated_at", "")),
+        generated=parse_utc_timestamp(facts.get("generated_at", ""))
+        or parse_utc_timestamp(facts.get("updated_at", "")),
         path=facts.get("rollout_path", ""),
         cwd=facts.get("cwd", ""),
         repository=facts.get("repository", ""),
@@ -218,7 +218,7 @@ def parse_raw_memories_file(data: bytes) -> dict[str, RolloutExtract]:
         if thread:
             head, _, body = "\n".join(lines).partition("\n\n")
             facts = _header_fields(head.split("\n"))
-            updated = parse_timestamp(facts.get("updated_at", ""))
+            updated = parse_utc_timestamp(facts.get("updated_at", ""))
             body = _UNMARKED.sub("", body.strip())
             path, cwd = facts.get("rollout_path", ""), facts.get("cwd", "")
             found[thread] = RolloutExtract(

@@ -46,7 +46,7 @@ class RolloutSyncReport(Struct, frozen=True, kw_only=True):
     remarks: tuple[str, ...] = ()
 
 
-def split_finished_and_waiting(
+def split_finished_and_deferred_jobs(
     events: Sequence[JobEvent],
 ) -> tuple[list[JobFinished], tuple[UnextractedSession, ...]]:
     """Split events into finished jobs, and deferred ones with the reason: not claimable, or

@@ -28,8 +28,8 @@ from memorist.rollouts.raw_memory import (
     TaskOutcome,
     parse_raw_memory,
 )
-from memorist.rollouts.rollout_summaries import format_timestamp
-from memorist.rollouts.session_location import derive_group_title
+from memorist.rollouts.rollout_summaries import format_clamped_utc_timestamp
+from memorist.rollouts.session_location import derive_claim_group_title
 from memorist.rollouts.superseded_claims import normalize_claim
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
@@ -181,7 +181,7 @@ _MAX_TITLE_CHARACTERS = 120
 _HEADING = re.compile(r"#{1,6}\s+")
 
 
-class HandbookClaim(Struct, frozen=True, kw_only=True):
+class SessionClaim(Struct, frozen=True, kw_only=True):
     """One claim of one session, and where it belongs."""
 
     group: str
@@ -208,7 +208,7 @@ class SessionClaims(Struct, frozen=True, kw_only=True):
     updated: str
     uses: int
     tasks: tuple[SessionTask, ...] = ()
-    claims: tuple[HandbookClaim, ...] = ()
+    claims: tuple[SessionClaim, ...] = ()
     withheld: int = 0
     """Claims left out because they read like orders planted for an agent, or grant permission in
     the user's name without the user's words (SF-2).
@@ -224,7 +224,7 @@ def extract_session_claims(
     """
     return tuple(
         _unchanged_session(row)
-        if (row.extracted.thread, format_timestamp(row.extracted.updated)) in known
+        if (row.extracted.thread, format_clamped_utc_timestamp(row.extracted.updated)) in known
         else _read_session(row, files)
         for row in rows
     )
@@ -232,7 +232,9 @@ def extract_session_claims(
 
 def _unchanged_session(row: StoredExtract) -> SessionClaims:
     return SessionClaims(
-        thread=row.extracted.thread, updated=format_timestamp(row.extracted.updated), uses=row.uses
+        thread=row.extracted.thread,
+        updated=format_clamped_utc_timestamp(row.extracted.updated),
+        uses=row.uses,
     )
 
 
@@ -243,12 +245,12 @@ def _read_session(row: StoredExtract, files: Mapping[str, str]) -> SessionClaims
     source = HandbookSource(
         path=path,
         thread=extracted.thread,
-        updated=format_timestamp(extracted.updated),
+        updated=format_clamped_utc_timestamp(extracted.updated),
         cwd=extracted.cwd,
         rollout=extracted.path,
     )
     works: dict[tuple[str, str], SessionTask] = {}
-    facts: list[HandbookClaim] = []
+    facts: list[SessionClaim] = []
     withheld = 0
     for task in raw.tasks or (
         RawMemoryTask(
@@ -265,7 +267,7 @@ def _read_session(row: StoredExtract, files: Mapping[str, str]) -> SessionClaims
         title = "A session" if _is_planted_order(title) else title
         found, left = _task_claims(task, extracted, title)
         withheld += left
-        home = derive_group_title(extracted, task.scope, task.cwd)
+        home = derive_claim_group_title(extracted, task.scope, task.cwd)
         for where in dict.fromkeys([home, *(fact.group for fact in found)]):
             words = tuple(
                 dict.fromkeys(
@@ -300,7 +302,7 @@ def _read_session(row: StoredExtract, files: Mapping[str, str]) -> SessionClaims
 
 def _task_claims(
     task: RawMemoryTask, row: RolloutExtract, title: str
-) -> tuple[list[HandbookClaim], int]:
+) -> tuple[list[SessionClaim], int]:
     facts, withheld = [], 0
     for name in ENTRY_LISTS:
         for each in _bullets_of(task, name):
@@ -315,8 +317,8 @@ def _task_claims(
                     text=text, proof=each.proof, date=each.date, support=(row.thread,)
                 )
                 facts.append(
-                    HandbookClaim(
-                        group=derive_group_title(row, each.scope or task.scope, task.cwd),
+                    SessionClaim(
+                        group=derive_claim_group_title(row, each.scope or task.scope, task.cwd),
                         into=name,
                         title=title,
                         entry=entry,

@@ -23,7 +23,7 @@ from memorist.errors import ContextTooLong
 from memorist.safety.markup_sanitizer import neutralize_markup
 
 
-class EvidenceTier(IntEnum):
+class SpeakerTier(IntEnum):
     """The speaker; a lower tier gets room first."""
 
     USER = 0
@@ -35,12 +35,12 @@ class EvidenceTier(IntEnum):
 
 
 TIER_LABELS = {
-    EvidenceTier.USER: "user",
-    EvidenceTier.FINAL: "assistant",
-    EvidenceTier.AGENT: "other agent",
-    EvidenceTier.COMMENTARY: "assistant, on the way",
-    EvidenceTier.HARNESS: "harness",
-    EvidenceTier.TOOL: "tool",
+    SpeakerTier.USER: "user",
+    SpeakerTier.FINAL: "assistant",
+    SpeakerTier.AGENT: "other agent",
+    SpeakerTier.COMMENTARY: "assistant, on the way",
+    SpeakerTier.HARNESS: "harness",
+    SpeakerTier.TOOL: "tool",
 }
 
 MAX_ROW_TOKENS = 2_500
@@ -70,7 +70,7 @@ _FACTOR_BOUNDS = (0.5, 4.0)
 class EvidenceRow(Struct, frozen=True, kw_only=True):
     """One thing that was said or done."""
 
-    tier: EvidenceTier
+    tier: SpeakerTier
     text: str
     line: int = 0
     """Line in the session's file; 0 if there is none."""
@@ -104,7 +104,7 @@ def convert_tokens_to_bytes(tokens: int, factor: float) -> int:
     return max(1, int(tokens * BYTES_PER_TOKEN / factor))
 
 
-def calibrate_token_factor(factor: float, *, estimated: int, counted: int) -> float:
+def calibrate_token_estimate_factor(factor: float, *, estimated: int, counted: int) -> float:
     """Return the factor after a provider counted a request of known estimate; unchanged if it
     counted none.
     """
@@ -130,10 +130,10 @@ class EvidenceRows:
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._kept: dict[EvidenceTier, deque[tuple[int, EvidenceRow, int]]] = {
-            tier: deque() for tier in EvidenceTier
+        self._kept: dict[SpeakerTier, deque[tuple[int, EvidenceRow, int]]] = {
+            tier: deque() for tier in SpeakerTier
         }
-        self._bytes = dict.fromkeys(EvidenceTier, 0)
+        self._bytes = dict.fromkeys(SpeakerTier, 0)
         self.count = 0
 
     def add(self, row: EvidenceRow) -> None:
@@ -150,7 +150,7 @@ class EvidenceRows:
         """Select the rows that fit, in order; an empty text if none fits."""
         left = convert_tokens_to_bytes(tokens, factor) - _GAP_BYTES
         chosen: list[tuple[int, EvidenceRow]] = []
-        for tier in EvidenceTier:
+        for tier in SpeakerTier:
             for number, row, size in reversed(self._kept[tier]):
                 fits, used = _fit_row(row, size, left)
                 if used <= left:
@@ -167,7 +167,7 @@ class EvidenceRows:
 
 def _fit_row(row: EvidenceRow, size: int, left: int) -> tuple[EvidenceRow, int]:
     """Return the row and its bytes; user text that does not fit is cut, other rows are not."""
-    if size <= left or row.tier is not EvidenceTier.USER:
+    if size <= left or row.tier is not SpeakerTier.USER:
         return row, size
     cut = replace(
         row, text=truncate_evidence_row(row.text, max(1, left // CUT_SHARE // BYTES_PER_TOKEN))
@@ -192,9 +192,9 @@ def build_write_evidence(rows: Iterable[EvidenceRow]) -> WriteEvidence:
     for row in rows:
         if row.own:
             user.append((render_line_pointer(row.line), row.own))
-        if row.tier is EvidenceTier.USER:
+        if row.tier is SpeakerTier.USER:
             outside += [row.text] if row.own != row.text else []
-        elif row.tier not in (EvidenceTier.FINAL, EvidenceTier.COMMENTARY):
+        elif row.tier not in (SpeakerTier.FINAL, SpeakerTier.COMMENTARY):
             outside.append(row.text)
     return WriteEvidence(user_messages=tuple(user), outside_texts=tuple(outside))
 

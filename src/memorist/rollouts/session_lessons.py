@@ -24,8 +24,8 @@ from memorist.rollouts.task_commands import (
     MAX_TASK_COMMANDS,
     ONE_OFF,
     STEPS_PREFIX,
-    find_workflow_commands,
-    merge_check_entries,
+    build_check_entries,
+    find_non_check_work_steps,
     names_several_checks,
     render_opened_requests,
     render_reusable_commands,
@@ -402,7 +402,7 @@ def _build_command_lines(tasks: Sequence[TaskRecord]) -> list[NoteLine]:
         _build_entry_line(
             COMMANDS_SECTION, text, (last, at, line), 2.0 if names_several_checks(text) else 1.2
         )
-        for at, (text, line) in enumerate(merge_check_entries(checks))
+        for at, (text, line) in enumerate(build_check_entries(checks))
     ]
     found += [
         replace(
@@ -411,7 +411,7 @@ def _build_command_lines(tasks: Sequence[TaskRecord]) -> list[NoteLine]:
         for task in tasks
         for at, (text, line) in enumerate(render_opened_requests(task))
     ]
-    steps = {step: (task, run) for task in tasks for step, run in find_workflow_commands(task)}
+    steps = {step: (task, run) for task in tasks for step, run in find_non_check_work_steps(task)}
     if len(steps) > 1 or any(run.kind == "merge" for _, run in steps.values()):
         task, run = list(steps.values())[-1]
         text = f"{STEPS_PREFIX}{', '.join(f'`{each}`' for each in list(steps)[-MAX_STEPS:])}"

@@ -24,7 +24,7 @@ class SessionLocation(Struct, frozen=True, kw_only=True):
     """Where the repository was before it was moved."""
 
 
-def derive_group_title(row: RolloutExtract, scope: ClaimScope, cwd: str = "") -> str:
+def derive_claim_group_title(row: RolloutExtract, scope: ClaimScope, cwd: str = "") -> str:
     """Return the group title for a claim: everywhere, the session's repository, or a folder.
 
     A folder that a task names outside the repository is a place of its own. A session that names no
@@ -60,7 +60,7 @@ def is_path_inside(path: str, folder: str) -> bool:
     return path in (folder, root) or (bool(root) and path.startswith((f"{root}/", f"{root}\\")))
 
 
-def list_group_folders(title: str) -> tuple[str, ...]:
+def parse_group_title_folders(title: str) -> tuple[str, ...]:
     """Return the folders that a group's title means; none for "everywhere" and for the unknown
     place.
     """

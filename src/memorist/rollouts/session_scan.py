@@ -22,32 +22,34 @@ from memorist.formats.transcript_format import (
 from memorist.rollouts.evidence_rows import EvidenceRowBuilder
 from memorist.rollouts.session_evidence import (
     EvidenceRows,
-    EvidenceTier,
+    SpeakerTier,
     compute_max_row_bytes,
     split_turns_into_parts,
 )
 from memorist.rollouts.task_log import TaskLogBuilder
 
 
-class ScannedTranscript(Struct, frozen=True):
+class TaskLogAndTurnSizes(Struct, frozen=True):
     """The result of one pass: the task log, and the bytes of dialogue in each user turn."""
 
     task_log: TaskLogBuilder
     weights: list[int]
 
 
-def scan_transcript(lines: RecordedLines, parent: RecordedLines | None = None) -> ScannedTranscript:
+def read_task_log_and_turn_sizes(
+    lines: RecordedLines, parent: RecordedLines | None = None
+) -> TaskLogAndTurnSizes:
     """Scan a session without what it copied of its `parent`. Raises UnreadableSession."""
     task_log, row_builder = TaskLogBuilder(), EvidenceRowBuilder()
     weights = [0]
     for entry in read_entries_not_copied_from_parent(lines, parent):
         task_log.add(entry)
         for row in row_builder.add(entry):
-            if row.tier is EvidenceTier.USER and row_builder.turns > len(weights) - 1:
+            if row.tier is SpeakerTier.USER and row_builder.turns > len(weights) - 1:
                 weights.append(0)
-            if row.tier <= EvidenceTier.COMMENTARY:
+            if row.tier <= SpeakerTier.COMMENTARY:
                 weights[-1] += compute_max_row_bytes(row)
-    return ScannedTranscript(task_log, weights)
+    return TaskLogAndTurnSizes(task_log, weights)
 
 
 def collect_evidence_rows(
@@ -69,7 +71,7 @@ def collect_evidence_rows(
             # The turns before the first message of the user count as one.
             while (
                 at < len(ends) - 1
-                and row.tier is EvidenceTier.USER
+                and row.tier is SpeakerTier.USER
                 and row_builder.turns >= ends[at]
             ):
                 at += 1

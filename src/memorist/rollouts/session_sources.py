@@ -19,7 +19,10 @@ from typing import cast
 import msgspec
 from msgspec import Struct
 
-from memorist.auto_memory.memory_location import locate_recorded_root, read_remote_identity
+from memorist.auto_memory.memory_location import (
+    locate_root_of_recorded_folder,
+    read_remote_identity,
+)
 from memorist.errors import UnreadableSession
 from memorist.formats.format_detection import detect_format
 from memorist.formats.transcript_format import FORMAT_TITLES, RawTranscriptLine
@@ -162,7 +165,7 @@ def find_rollouts(
     return SourceScan(threads=tuple(kept), skipped=(*passed, *copies), unchanged=len(unchanged))
 
 
-def has_recordings(folders: Sequence[SourceFolder], *, excluding: Path) -> bool:
+def has_other_recorded_sessions(folders: Sequence[SourceFolder], *, excluding: Path) -> bool:
     """Whether there is any recorded session but the one that is kept in the folder `excluding`.
 
     Stops at the first one it meets.
@@ -428,7 +431,7 @@ def find_repository_root(cwd: str) -> str:
     """
     try:
         if Path(cwd).is_dir():
-            return str(locate_recorded_root(cwd))
+            return str(locate_root_of_recorded_folder(cwd))
         around = extract_worktree_repository(cwd)
         return find_repository_root(around) if around else cwd
     except (OSError, ValueError):

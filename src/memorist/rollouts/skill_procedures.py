@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from memorist.core.front_matter import split_front_matter
 from memorist.core.yaml_text import dump_yaml
-from memorist.rollouts.session_location import derive_group_title
+from memorist.rollouts.session_location import derive_claim_group_title
 from memorist.rollouts.superseded_claims import normalize_claim
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
@@ -73,7 +73,7 @@ def parse_task_commands(row: RolloutExtract) -> list[TaskCommands]:
         if len(commands) >= MIN_STEPS:
             found.append(
                 TaskCommands(
-                    group=derive_group_title(row, "repository"),
+                    group=derive_claim_group_title(row, "repository"),
                     thread=row.thread,
                     title=start[1].strip(),
                     commands=commands[:40],

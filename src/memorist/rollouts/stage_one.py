@@ -23,12 +23,16 @@ from memorist.rollouts.session_evidence import (
     MIN_EVIDENCE_TOKENS,
     EvidenceRows,
     SelectedEvidence,
-    calibrate_token_factor,
+    calibrate_token_estimate_factor,
     compute_evidence_token_budget,
     convert_tokens_to_bytes,
     shrink_evidence_budget,
 )
-from memorist.rollouts.session_scan import ScannedTranscript, collect_evidence_rows, scan_transcript
+from memorist.rollouts.session_scan import (
+    TaskLogAndTurnSizes,
+    collect_evidence_rows,
+    read_task_log_and_turn_sizes,
+)
 from memorist.rollouts.stage_one_answer import (
     ANSWER_SCHEMA,
     MAX_TRIES,
@@ -86,7 +90,7 @@ async def extract_session(
     """
     lines = LineFile(Path(thread.path))
     before = None if parent is None else LineFile(Path(parent.path))
-    scanned = await asyncio.to_thread(scan_transcript, lines, before)
+    scanned = await asyncio.to_thread(read_task_log_and_turn_sizes, lines, before)
     proven = build_structural_result(scanned.task_log, thread)
     stage, problem, added = proven, "", 0
     ask_model = runtime.model is not None and scanned.task_log.has_exchange
@@ -167,7 +171,7 @@ class _ModelExtraction:
         self._room = compute_evidence_token_budget(model.window, reserved=self._output + fixed)
 
     async def run(
-        self, lines: LineFile, scanned: ScannedTranscript, before: LineFile | None
+        self, lines: LineFile, scanned: TaskLogAndTurnSizes, before: LineFile | None
     ) -> JudgedAnswer | StageOneFailure:
         """Return the acceptable part of what the model makes of the session."""
         size = convert_tokens_to_bytes(self._room, self._factor)
@@ -268,12 +272,14 @@ class _ModelExtraction:
         self._runtime.record_receipt(receipt)
 
     def _instruct(self, asked: StageOnePart) -> str:
-        return build_part_instruction(self._texts, asked, self._thread, output_tokens=self._output)
+        return build_stage_one_instruction(
+            self._texts, asked, self._thread, output_tokens=self._output
+        )
 
     def _calibrate(self, asked: StageOnePart) -> None:
         """For later parts, trust the provider's token count over an estimate."""
-        sent = self._instruct(asked) + render_part_material(asked)
-        factor = calibrate_token_factor(
+        sent = self._instruct(asked) + render_stage_one_material(asked)
+        factor = calibrate_token_estimate_factor(
             self._factor,
             estimated=estimate_text_tokens(sent, self._factor),
             counted=self._model.counted,
@@ -286,7 +292,7 @@ class _ModelExtraction:
             label=EXTRACTION_LABEL,
             why=EXTRACTION_REASON,
             instruction=self._instruct(asked),
-            material=await asyncio.to_thread(render_part_material, asked),
+            material=await asyncio.to_thread(render_stage_one_material, asked),
             permission=NoTools(),
             limits=replace(self._runtime.settings.forks, turns=1, output=self._output),
             edit_method=EditMethod.ANSWER,
@@ -318,7 +324,7 @@ class StageOnePart(Struct, frozen=True, kw_only=True):
     """Why the last answer was unusable; empty for the first."""
 
 
-def render_part_material(part: StageOnePart) -> str:
+def render_stage_one_material(part: StageOnePart) -> str:
     """Render the session and what its earlier parts gave, without secrets, in tags that nothing
     inside can close.
     """
@@ -339,7 +345,7 @@ TOKENS_PER_WORD = 2
 """Tokens of a word, with the paths in it and the signs of JSON, rounded up."""
 
 
-def build_part_instruction(
+def build_stage_one_instruction(
     prompts: StageOnePrompts, part: StageOnePart, thread: Rollout, *, output_tokens: int
 ) -> str:
     """Render the instruction for an answer of at most so many tokens. What differs from session to

@@ -56,7 +56,7 @@ from memorist.safety.permission_claims import (
 from memorist.safety.prompt_injection import find_injection_rules
 from memorist.safety.secrets import redact
 from memorist.store.rollout_rows import Rollout
-from memorist.transcript.answer_check import LineCheck, LineCoverage
+from memorist.transcript.answer_check import CoveringText, LineCheck
 
 MAX_SUMMARY_CHARACTERS = 40_000
 """Characters of a summary that are kept."""
@@ -259,7 +259,7 @@ class _AlreadySaid:
         every = [
             each for task in tasks for field in SECTION_TITLES for each in getattr(task, field)
         ]
-        self._lines = [LineCoverage(each.text) for each in every]
+        self._lines = [CoveringText(each.text) for each in every]
         self._said = " ".join(
             normalize_for_comparison(each.text) for each in every if each.proof == "said"
         )
@@ -406,7 +406,7 @@ class _EntryJudge:
             return True
         wanted = _USER_WANTED.match(text)
         return wanted is not None and any(
-            LineCoverage(words).covers(text[wanted.end() :]) for words in self._user.values()
+            CoveringText(words).covers(text[wanted.end() :]) for words in self._user.values()
         )
 
     def _find_user_words(self, text: str) -> tuple[str, QuotedUserSentences | None]:
@@ -463,7 +463,7 @@ class _EntryJudge:
         """Return the summary that structure makes, and after it the lines of the model's that say
         more and may stand. Without the former all lines of the latter that may stand.
         """
-        known = LineCoverage(proven)
+        known = CoveringText(proven)
         kept = []
         for line in redact(neutralize_markup(text[: 2 * MAX_SUMMARY_CHARACTERS])).text.split("\n"):
             frame = not line.strip() or _SUMMARY_FRAME.fullmatch(line.strip()) is not None

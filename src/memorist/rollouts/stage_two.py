@@ -37,7 +37,7 @@ from memorist.rollouts.folder_draft import (
     FolderDraft,
     build_folder_draft,
     is_handbook_settled,
-    replace_handbook_files,
+    replace_handbook_in_draft,
 )
 from memorist.rollouts.folder_swap import (
     FolderSwap,
@@ -55,10 +55,10 @@ from memorist.rollouts.handbook_review import (
 )
 from memorist.rollouts.rollout_folder import (
     MemoryFolderTree,
-    check_folder_exists,
+    is_existing_folder,
     read_memory_folder,
 )
-from memorist.rollouts.rollout_summaries import format_timestamp, parse_extract_files
+from memorist.rollouts.rollout_summaries import format_clamped_utc_timestamp, parse_extract_files
 from memorist.rollouts.session_claims import MAX_LIST_ENTRIES
 from memorist.rollouts.session_eligibility import is_excluded_by_outside_content
 from memorist.rollouts.stage_two_prompt import (
@@ -208,7 +208,7 @@ class _ConsolidationRun:
             present_files=tree.files,
             accepted_files=base,
             dropped=self._load_dropped(),
-            today=format_timestamp(int(clock.now()))[:10],
+            today=format_clamped_utc_timestamp(int(clock.now()))[:10],
             lean_bytes=settings.lean_bytes if settings.form == "lean" else None,
             list_limit=MAX_LIST_ENTRIES if self._runtime.model is None else ROUND_LIST_ENTRIES,
         )
@@ -257,7 +257,7 @@ class _ConsolidationRun:
         """Finish an interrupted change and remove its leftovers, which may contain text that is to
         be forgotten. Call under the lock.
         """
-        check_folder_exists(self._files, self._folder)
+        is_existing_folder(self._files, self._folder)
         for path in (
             self._state,
             self._folder,
@@ -378,7 +378,7 @@ class _ConsolidationRun:
             handbook, fit_summary_to_tokens_and_bytes(verdict.files.summary, given.lean_bytes)
         )
         draft = replace(draft, files=draft.files | dict(verdict.skills))
-        return replace_handbook_files(draft, values, lean=given.lean), "model", "", receipt
+        return replace_handbook_in_draft(draft, values, lean=given.lean), "model", "", receipt
 
     async def _run_fork(
         self, model: Model, draft: FolderDraft, given: DraftInput

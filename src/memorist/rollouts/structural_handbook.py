@@ -24,7 +24,7 @@ from memorist.rollouts.handbook import (
 from memorist.rollouts.session_claims import (
     MAX_LIST_ENTRIES,
     MAX_MERGED_KEYWORDS,
-    HandbookClaim,
+    SessionClaim,
     SessionClaims,
     SessionTask,
     collapse_older_tasks,
@@ -35,7 +35,7 @@ from memorist.rollouts.session_claims import (
     merge_handbook_entries,
     rank_handbook_entries,
 )
-from memorist.rollouts.session_location import list_group_folders
+from memorist.rollouts.session_location import parse_group_title_folders
 from memorist.rollouts.superseded_claims import drop_superseded, normalize_claim
 
 
@@ -188,7 +188,7 @@ def _new_group(title: str) -> HandbookGroup:
         title=title,
         scope=f"sessions in {title}",
         applies=applies,
-        folders=list_group_folders(title),
+        folders=parse_group_title_folders(title),
     )
 
 
@@ -356,7 +356,7 @@ class _GroupUpdate:
         self, name: EntryList, numbers: Mapping[tuple[str, ...], int]
     ) -> list[HandbookEntry]:
         title = self._group.title
-        facts: list[HandbookClaim] = [
+        facts: list[SessionClaim] = [
             fact
             for each in self._fresh
             for fact in each.claims

@@ -41,14 +41,14 @@ from memorist.rollouts.session_lessons import (
     SessionLesson,
     choose_lessons,
 )
-from memorist.rollouts.task_log import CHECKS, SHIPPING, TaskLogBuilder, TaskRecord, UserRequest
+from memorist.rollouts.task_log import CHECKS, SHIPPING, TaskLogBuilder, TaskRecord, TaskUserMessage
 from memorist.safety.secrets import redact
 from memorist.session_memory.structural_notes import RESULTS_SECTION, TASK_SECTION
 from memorist.session_memory.work_notes import ERRORS_SECTION, MENDED
 from memorist.store.extract_rows import RolloutExtract
 from memorist.store.rollout_rows import Rollout
 from memorist.transcript.command_lines import truncate_command
-from memorist.transcript.display_paths import display_path
+from memorist.transcript.display_paths import make_display_path
 
 # Render a session's summary task by task, from its raw memory and its actions (codex.md section
 # 1.7). Pure.
@@ -59,7 +59,7 @@ MAX_STEP_COMMANDS = 16
 """Commands of a task that its summary lists in their order, for procedures that sessions share."""
 
 
-def _asked_prefix(asked: UserRequest) -> str:
+def _asked_prefix(asked: TaskUserMessage) -> str:
     return ASKED_PREFIX if _is_within(asked.text, asked.own) else PASSED_ON_PREFIX
 
 
@@ -95,7 +95,7 @@ def render_changed_files(note: TaskRecord, cwd: str) -> str:
     """Render the changed files, most changed first."""
     paths = sorted(note.edited, key=lambda path: -note.edited[path])
     more = f" and {len(paths) - MAX_SHOWN_FILES} more" if len(paths) > MAX_SHOWN_FILES else ""
-    return ", ".join(f"`{display_path(path, cwd)}`" for path in paths[:MAX_SHOWN_FILES]) + more
+    return ", ".join(f"`{make_display_path(path, cwd)}`" for path in paths[:MAX_SHOWN_FILES]) + more
 
 
 def render_session_summary(
@@ -206,7 +206,7 @@ def build_structural_result(task_log: TaskLogBuilder, thread: Rollout) -> StageO
         )
         for at, each in enumerate(kept)
     ]
-    with_entries = [at for at, task in enumerate(tasks) if has_entries(task)]
+    with_entries = [at for at, task in enumerate(tasks) if task_has_entries(task)]
     kept, tasks = [kept[at] for at in with_entries], [tasks[at] for at in with_entries]
     if not _is_worth_keeping(task_log, tasks):
         return StageOneResult(RawMemory())
@@ -377,7 +377,7 @@ def _find_keywords(note: TaskRecord, cwd: str) -> tuple[str, ...]:
     out of it.
     """
     files = [
-        display_path(path, cwd).rsplit("/", 1)[-1]
+        make_display_path(path, cwd).rsplit("/", 1)[-1]
         for path in list(note.edited)[:8]
         if _PLAN_FOLDER not in path  # its files have names by chance
     ]
@@ -395,7 +395,7 @@ def _find_keywords(note: TaskRecord, cwd: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*files, *named)))[:MAX_TASK_KEYWORDS]
 
 
-def has_entries(task: RawMemoryTask) -> bool:
+def task_has_entries(task: RawMemoryTask) -> bool:
     """Tell whether a task teaches anything."""
     return bool(task.preferences or task.knowledge or task.failures or task.references)
 

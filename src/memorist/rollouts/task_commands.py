@@ -48,7 +48,7 @@ _STEP_VALUE = lazy_pattern(r"(?: -{1,2}[\w-]+)?[= ][\"'].*|=[^\s=]{12}.*| -(?:m|
 _AT_FOLDER = lazy_pattern(r"(?<=git) -C \S+")
 
 
-def find_workflow_commands(task: TaskRecord) -> Iterator[tuple[str, CommandRuns]]:
+def find_non_check_work_steps(task: TaskRecord) -> Iterator[tuple[str, CommandRuns]]:
     """Yield what a project's work takes beside its checks: how it is brought up to date, handed in
     and put on record; each as the words by which it is called, without texts and values.
     """
@@ -74,7 +74,7 @@ MAX_CHECKS_OF_KIND = 2
 """Checks of one kind that a session's memory names. Our choice."""
 
 
-def merge_check_entries(checks: Sequence[tuple[str, CommandRuns]]) -> list[tuple[str, int]]:
+def build_check_entries(checks: Sequence[tuple[str, CommandRuns]]) -> list[tuple[str, int]]:
     """The checks of a session with their lines, without those that a wider one covers, and those of
     single files only where there are no others; checks of several kinds are one entry.
     """

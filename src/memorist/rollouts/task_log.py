@@ -63,7 +63,7 @@ CHECKS = frozenset({"test", "lint", "typecheck", "build"})
 SHIPPING = frozenset({"commit", "push", "merge"})
 
 
-class UserRequest(Struct, frozen=True):
+class TaskUserMessage(Struct, frozen=True):
     """A user message that belongs to a task."""
 
     text: str
@@ -112,7 +112,7 @@ class TaskRecord(Struct):
     """What is known of one task. Orders count messages of the session."""
 
     number: int
-    requests: list[UserRequest] = field(default_factory=list)
+    requests: list[TaskUserMessage] = field(default_factory=list)
     edited: dict[str, int] = field(default_factory=dict)
     runs: dict[str, CommandRuns] = field(default_factory=dict)
     shipped: list[ShippedWork] = field(default_factory=list)
@@ -246,7 +246,7 @@ class TaskLogBuilder:
             return
         self.order += 1
         self.ledger.add(entry)
-        self.saw_outside_content = self.saw_outside_content or involves_outside_content(entry)
+        self.saw_outside_content = self.saw_outside_content or message_involves_web_or_mcp(entry)
         if is_interruption_notice(entry.text):
             self.current_task.interrupted = True
             self._open.clear()
@@ -322,7 +322,7 @@ class TaskLogBuilder:
         )
         self._add_request(
             task,
-            UserRequest(
+            TaskUserMessage(
                 shorten_to_one_line(words, MAX_REQUEST_CHARACTERS),
                 message.line,
                 format_utc_day(message.timestamp),
@@ -346,7 +346,7 @@ class TaskLogBuilder:
         for link in _LINK.findall(words[:20_000])[:8]:
             task.links.setdefault(link[:300].rstrip(".,;:"), message.line)
 
-    def _add_request(self, task: TaskRecord, asked: UserRequest) -> None:
+    def _add_request(self, task: TaskRecord, asked: TaskUserMessage) -> None:
         """Record a user message and its effect on the task."""
         task.last_turn = self.ledger.turns.count
         task.first_turn = task.first_turn or task.last_turn
@@ -497,7 +497,7 @@ _WEB_TOOLS = frozenset(
 """Names of tools and items of both families, in lower case."""
 
 
-def involves_outside_content(message: Message) -> bool:
+def message_involves_web_or_mcp(message: Message) -> bool:
     """Tell whether a message requests or carries such content."""
     return any(_is_outside_block(block) for block in message.blocks)
 

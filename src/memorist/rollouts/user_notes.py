@@ -18,7 +18,7 @@ from memorist.core.front_matter import (
 )
 from memorist.rollouts.handbook import EVERYWHERE, HandbookEntry
 from memorist.rollouts.handbook_parser import parse_handbook_entry
-from memorist.rollouts.session_location import list_group_folders
+from memorist.rollouts.session_location import parse_group_title_folders
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.prompt_injection import find_injection_rules
@@ -66,7 +66,7 @@ class UserNote(Struct, frozen=True, kw_only=True):
 def build_note_file(text: str, *, now: str, group_title: str = EVERYWHERE) -> tuple[str, bytes]:
     """Build path and bytes of a new note.
 
-    `now` is RFC 3339 UTC; `derive_group_title` is "everywhere" or a folder's full path. Secrets are
+    `now` is RFC 3339 UTC; `group_title` is "everywhere" or a folder's full path. Secrets are
     removed.
     """
     plain = redact(strip_hidden_characters(text)).text.strip()
@@ -99,14 +99,14 @@ def parse_note(path: str, data: bytes) -> UserNote:
             else plain[: MAX_NOTE_CHARACTERS - 1].rstrip() + "…",
             (),
         ).text,
-        group=folder if list_group_folders(folder) else EVERYWHERE,
+        group=folder if parse_group_title_folders(folder) else EVERYWHERE,
         date=timed[1] if timed else "",
         merged=front.text_value("merged") if front else "",
         orders=tuple(sorted(find_injection_rules(said) | find_injection_rules(path))),
     )
 
 
-def find_notes(files: Mapping[str, bytes]) -> tuple[UserNote, ...]:
+def parse_user_notes(files: Mapping[str, bytes]) -> tuple[UserNote, ...]:
     """Return the notes among the files of the folder, oldest first, without empty ones."""
     found = (
         parse_note(path, data)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import parse_word_list
 from memorist.safety.secret_keys import BEYOND_ASCII, find_key_kind
-from memorist.safety.secret_values import is_reference, is_typed_password
+from memorist.safety.secret_values import is_mixed_character_password, is_reference
 
 MIN_LENGTH = 4
 """Characters of the shortest password taken for one. Our choice."""
@@ -130,9 +130,9 @@ def is_chosen_password(value: str) -> bool:
     )
 
 
-def may_be_password(value: str) -> bool:
+def is_mixed_or_chosen_password(value: str) -> bool:
     """A password, drawn or chosen, where a command or an address can hold nothing else."""
-    return is_typed_password(value) or is_chosen_password(value)
+    return is_mixed_character_password(value) or is_chosen_password(value)
 
 
 def _names_password(value: str) -> bool:
@@ -142,7 +142,7 @@ def _names_password(value: str) -> bool:
     )
 
 
-def must_be_password(named: NamedValue) -> bool:
+def is_password_only_position(named: NamedValue) -> bool:
     """Nothing but a password can stand here, whatever it looks like."""
     text, (start, end) = named.text, named.name
     begin = text.rfind("\n", max(0, start - _LINE), start) + 1 or max(0, start - _LINE)

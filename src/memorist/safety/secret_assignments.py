@@ -16,7 +16,7 @@ from memorist.core.lazy import lazy_pattern
 from memorist.safety.chosen_passwords import (
     NamedValue,
     is_chosen_password,
-    must_be_password,
+    is_password_only_position,
 )
 from memorist.safety.safety_finding import SafetyFinding
 from memorist.safety.secret_keys import BEYOND_ASCII, KeyKind, find_key_kind
@@ -26,11 +26,11 @@ from memorist.safety.secret_values import (
     REDACTION_MARK,
     count_character_kinds,
     count_random_characters,
+    is_mixed_character_password,
     is_password_like,
     is_random_looking,
     is_reference_or_placeholder,
     is_token_placeholder,
-    is_typed_password,
     is_uuid,
 )
 
@@ -151,7 +151,7 @@ def find_secrets_named_by_key(stem: str, text: str, at: int) -> Iterator[SafetyF
         yield from (found,) if found else find_column_secrets(text, at, kind)
 
 
-def find_provider_keys(
+def find_keys_named_after_provider(
     name: str, provider: NamedProvider, text: str, at: int
 ) -> Iterator[SafetyFinding]:
     """The key of a provider whose name is in the key's name, if the value has the provider's
@@ -243,7 +243,10 @@ def _fits(text: str, start: int, end: int, one: _AssignedValue) -> bool:
     return (
         way not in {"argument", "said", "quote", "cell", "gap"}
         or _is_said(value)
-        or (way in {"quote", "argument"} and must_be_password(_name_value(text, start, end, one)))
+        or (
+            way in {"quote", "argument"}
+            and is_password_only_position(_name_value(text, start, end, one))
+        )
     )
 
 
@@ -276,7 +279,7 @@ def _is_chosen(text: str, start: int, end: int, kind: KeyKind, one: _AssignedVal
     """A word in a place where nothing but a password can stand."""
     return (
         kind in {"password", "pass"}
-        and must_be_password(_name_value(text, start, end, one))
+        and is_password_only_position(_name_value(text, start, end, one))
         and is_chosen_password(one.value)
     )
 
@@ -311,7 +314,7 @@ def _is_option_secret(kind: KeyKind, value: str, name: str) -> bool:
     return (
         name.startswith("--")
         and kind in {"password", "secret"}
-        and is_typed_password(value)
+        and is_mixed_character_password(value)
         and count_random_characters(value) >= MIN_OPTION_RANDOM
     )
 

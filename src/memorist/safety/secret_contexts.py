@@ -13,16 +13,16 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from memorist.core.lazy import lazy_pattern
-from memorist.safety.chosen_passwords import is_chosen_password, may_be_password
+from memorist.safety.chosen_passwords import is_chosen_password, is_mixed_or_chosen_password
 from memorist.safety.safety_finding import SafetyFinding
 from memorist.safety.secret_patterns import EDGE
 from memorist.safety.secret_values import (
     count_character_kinds,
+    is_mixed_character_password,
     is_password_like,
     is_random_looking,
     is_reference_or_placeholder,
     is_token_placeholder,
-    is_typed_password,
 )
 
 SecretReader = Callable[[str, int], Iterator[SafetyFinding]]
@@ -184,7 +184,7 @@ def _command_line(
 ) -> Iterator[SafetyFinding]:
     for found in pattern.finditer(text, *span):
         group = found.lastindex or 0
-        if is_typed_password(found[group]) or (
+        if is_mixed_character_password(found[group]) or (
             is_chosen_password(found[group])
             and _ENDS_COMMAND.isdisjoint(text[span[0] : found.start(group)])
         ):
@@ -197,13 +197,13 @@ def _before_host(text: str, at: int) -> Iterator[SafetyFinding]:
     stretch = text[begin:at]
     start = at - len(re.split(r"[\s\"'=]", stretch)[-1])
     found = _BEFORE_HOST.match(text, start)
-    if found and may_be_password(found[1]):
+    if found and is_mixed_or_chosen_password(found[1]):
         yield SafetyFinding(*found.span(1), "url-password")
 
 
 def _piped(text: str, at: int) -> Iterator[SafetyFinding]:
     found = _PIPED.match(text, at)
-    if found and may_be_password(found[1]):
+    if found and is_mixed_or_chosen_password(found[1]):
         yield SafetyFinding(*found.span(1), "command-password")
 
 
@@ -272,8 +272,8 @@ READERS: dict[str, SecretReader] = {
         "netrc-password",
         lambda value: is_chosen_password(value) or not is_reference_or_placeholder(value),
     ),
-    ":5432:": partial(_one, _PGPASS, "pgpass-password", may_be_password),
-    "identified ": partial(_one, _SQL, "sql-password", may_be_password),
+    ":5432:": partial(_one, _PGPASS, "pgpass-password", is_mixed_or_chosen_password),
+    "identified ": partial(_one, _SQL, "sql-password", is_mixed_or_chosen_password),
     "private-lines:": partial(_one, _PUTTY, "private-key", lambda _: True),
     "phrase": partial(_one, _WORDS, "seed-phrase", _is_seed),
     "mnemonic": partial(_one, _WORDS, "seed-phrase", _is_seed),
@@ -296,9 +296,9 @@ READERS: dict[str, SecretReader] = {
     "@unix(": _before_host,
     **dict.fromkeys(
         ("auth=(", "auth = (", "basicauth(", ".login("),
-        partial(_one, _SECOND_ARGUMENT, "login-password", may_be_password),
+        partial(_one, _SECOND_ARGUMENT, "login-password", is_mixed_or_chosen_password),
     ),
-    "securestring": partial(_one, _SECURE_STRING, "command-password", may_be_password),
+    "securestring": partial(_one, _SECURE_STRING, "command-password", is_mixed_or_chosen_password),
     "jwt.": partial(_one, _SIGNING_KEY, "assigned-secret", _is_bearer),
     "echo ": _piped,
     "printf ": _piped,

@@ -300,10 +300,10 @@ class TokenFormat(Struct, frozen=True):
 @cache
 def load_secret_token_formats() -> tuple[TokenFormat, ...]:
     """Every shape of the table, in its order."""
-    return tuple(_format(name, shape) for name, shape in list_named_token_shapes())
+    return tuple(_format(name, shape) for name, shape in list_token_shapes_with_rules())
 
 
-def list_named_token_shapes() -> Iterator[tuple[str, str]]:
+def list_token_shapes_with_rules() -> Iterator[tuple[str, str]]:
     """The table as pairs of a rule's name and one shape."""
     name = ""
     for line in _TABLE.strip().splitlines():
@@ -312,7 +312,7 @@ def list_named_token_shapes() -> Iterator[tuple[str, str]]:
         yield from ((name, shape) for shape in shapes.split())
 
 
-def has_checksum(token: str) -> bool:
+def has_valid_token_checksum(token: str) -> bool:
     """Whether a token of GitHub or npm carries its right checksum: it is real then, whatever it
     looks like.
 
@@ -341,7 +341,7 @@ def _format(name: str, shape: str) -> TokenFormat:
         name,
         hint,
         back,
-        lazy_pattern(f"{edge}{token_shape_pattern(bare, open_end=not exact)}{end}"),
+        lazy_pattern(f"{edge}{build_token_shape_pattern(bare, open_end=not exact)}{end}"),
         weak,
     )
 
@@ -370,7 +370,7 @@ def _fixed_size(hole: re.Match[str]) -> int | None:
     return None if hole[3] or hole[4] else int(hole[2])
 
 
-def token_shape_pattern(shape: str, *, open_end: bool) -> str:
+def build_token_shape_pattern(shape: str, *, open_end: bool) -> str:
     """The regular expression of a shape. With an open end a last hole of a fixed size takes more
     characters of its class.
     """

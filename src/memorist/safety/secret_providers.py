@@ -15,7 +15,7 @@ from functools import cache
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
-from memorist.safety.secret_patterns import token_shape_pattern
+from memorist.safety.secret_patterns import build_token_shape_pattern
 
 _TABLE = """
 abuseipdb: {F80}
@@ -202,7 +202,8 @@ def load_named_providers() -> dict[str, NamedProvider]:
         names, _, shapes = line.partition(": ")
         value = lazy_pattern(
             "|".join(
-                f"(?:{token_shape_pattern(shape, open_end=False)})" for shape in shapes.split()
+                f"(?:{build_token_shape_pattern(shape, open_end=False)})"
+                for shape in shapes.split()
             )
         )
         common = names.startswith("*")

@@ -138,7 +138,7 @@ def count_character_kinds(value: str) -> int:
     )
 
 
-def is_typed_password(value: str) -> bool:
+def is_mixed_character_password(value: str) -> bool:
     """Good enough where a command or an address can hold nothing but a password: six characters of
     two kinds, and no code.
     """

@@ -27,11 +27,15 @@ from memorist.safety import secret_contexts
 from memorist.safety.safety_finding import SafetyFinding, remove_overlapping_findings
 from memorist.safety.secret_assignments import (
     STEMS,
-    find_provider_keys,
+    find_keys_named_after_provider,
     find_secrets_named_by_key,
 )
 from memorist.safety.secret_keys import BEYOND_ASCII
-from memorist.safety.secret_patterns import TokenFormat, has_checksum, load_secret_token_formats
+from memorist.safety.secret_patterns import (
+    TokenFormat,
+    has_valid_token_checksum,
+    load_secret_token_formats,
+)
 from memorist.safety.secret_providers import load_named_providers
 from memorist.safety.secret_values import (
     MAX_JUDGED_LENGTH,
@@ -40,7 +44,7 @@ from memorist.safety.secret_values import (
     is_repetitive,
     is_token_placeholder,
 )
-from memorist.safety.terminal_text import COLOR_SIGNS, TextView, strip_colors
+from memorist.safety.terminal_text import COLOR_SIGNS, TextView, build_view_without_colors
 
 if TYPE_CHECKING:
     import ahocorasick_rs as automata
@@ -107,7 +111,7 @@ def _find(text: str) -> tuple[SafetyFinding, ...]:
     if not signs:
         found = _find_all(text, data)
     else:
-        view = strip_colors(text, (at for _, at, _ in signs))
+        view = build_view_without_colors(text, (at for _, at, _ in signs))
         found = _find_all(view.text, view.text.encode("ascii", "replace"))
     if not found:
         return ()
@@ -217,7 +221,7 @@ def _name_search() -> _HintSearch:
     for anchor, reader in secret_contexts.READERS.items():
         readers.setdefault(anchor, []).append(reader)
     for name, provider in load_named_providers().items():
-        readers.setdefault(name, []).append(partial(find_provider_keys, name, provider))
+        readers.setdefault(name, []).append(partial(find_keys_named_after_provider, name, provider))
     return _HintSearch(readers, overlapping=True)
 
 
@@ -280,7 +284,9 @@ def _is_token(kind: TokenFormat, token: str) -> bool:
         )
     ):
         return False
-    return not (is_token_placeholder(body) or is_repetitive(body)) or has_checksum(token)
+    return not (is_token_placeholder(body) or is_repetitive(body)) or has_valid_token_checksum(
+        token
+    )
 
 
 def _split_token(kind: TokenFormat, text: str, at: int) -> Iterator[SafetyFinding]:

@@ -41,12 +41,12 @@ class TextView(Struct, frozen=True):
         return self.original_from[part] + at - self.shown_from[part]
 
 
-def remove_colors(text: str) -> str:
+def remove_color_codes(text: str) -> str:
     """The text without colour codes, where no places in it are needed."""
     return _COLOR.sub("", text) if any(sign in text for sign in COLOR_SIGNS) else text
 
 
-def strip_colors(text: str, positions: Iterable[int]) -> TextView:
+def build_view_without_colors(text: str, positions: Iterable[int]) -> TextView:
     """The text without colour codes; the text itself, as the same object, where it has none.
     `places`: where a sign of one stands, in order.
     """

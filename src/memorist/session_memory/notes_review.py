@@ -19,7 +19,7 @@ from memorist.session_memory.notes_template import (
     parse_authored_sections,
     parse_section_bodies,
 )
-from memorist.transcript.answer_check import LineCheck, LineCoverage
+from memorist.transcript.answer_check import CoveringText, LineCheck
 
 _WORD = lazy_pattern(r"\w+")
 _EMPTY_ENTRY = lazy_pattern(
@@ -152,7 +152,7 @@ def _is_new(line: str, old_lines: Collection[str]) -> bool:
     return bool(line.strip()) and line not in old_lines
 
 
-def states_nothing_new(answer: str) -> bool:
+def says_notes_need_no_update(answer: str) -> bool:
     """Whether an answer without an edit says in so many words that the notes need none: as the
     prompt asks for it, as models put it otherwise, or as a form without lines.
     """
@@ -169,11 +169,11 @@ def join_uncovered_derived_notes(notes: str, template: str, derived: Mapping[str
 
 
 def _drop_said(derived: Mapping[str, str], written: Mapping[str, str]) -> dict[str, str]:
-    said = LineCoverage("\n".join(written.values()))
+    said = CoveringText("\n".join(written.values()))
     return {title: drop_covered_entries(body, said) for title, body in derived.items()}
 
 
-def drop_covered_entries(body: str, said: LineCoverage) -> str:
+def drop_covered_entries(body: str, said: CoveringText) -> str:
     """Return derived text without the list entries of which a text holds every name and word; lines
     of code, tables and entries of more than one line stay together with what is around them.
     """

@@ -22,7 +22,6 @@ from memorist.errors import SettingsError, StoreError, WriteConflict
 from memorist.events import NotesFailed, NotesUpdated, UpdateMethod
 from memorist.extensions import SessionExtension, SessionReply
 from memorist.forks.answer_form import AnswerForm
-from memorist.forks.background_queue import BackgroundQueue
 from memorist.forks.fork_request import is_parent_model
 from memorist.forks.fork_spec import (
     ForkOutcome,
@@ -32,6 +31,7 @@ from memorist.forks.fork_spec import (
     SingleFileEdit,
     build_discarded_receipt,
 )
+from memorist.forks.latest_task_queue import LatestTaskQueue
 from memorist.formats.request_codec import CUT_OFF_REASONS
 from memorist.models.answer_schema import should_use_answer_form
 from memorist.ports import FileSystem, HostInfo, Model
@@ -49,7 +49,7 @@ from memorist.session_memory.notes_prompt import (
 from memorist.session_memory.notes_review import (
     join_uncovered_derived_notes,
     review_notes,
-    states_nothing_new,
+    says_notes_need_no_update,
 )
 from memorist.session_memory.notes_template import (
     compose_with_structural,
@@ -167,7 +167,7 @@ class SessionMemory(SessionExtension):
         self._written_bodies: dict[str, str] = {}
         self.way: UpdateMethod | None = None
         """How the notes were last updated; None when there are none yet."""
-        self._queue = BackgroundQueue(runtime.clock, on_error=self._on_failed)
+        self._queue = LatestTaskQueue(runtime.clock, on_error=self._on_failed)
 
     @property
     def template(self) -> str:
@@ -430,7 +430,7 @@ class SessionMemory(SessionExtension):
                 text = _redact_notes(
                     join_uncovered_derived_notes(before, self._prompts.template, derived)
                 )
-                if states_nothing_new(receipt.said):
+                if says_notes_need_no_update(receipt.said):
                     receipt = replace(receipt, outcome=ForkOutcome.CONFIRMED)
             return _ReviewedEdit(before, after, text, receipt, stands=settled)
         checked = repair_notes(before, after, self._prompts.template)

@@ -27,7 +27,7 @@ from memorist.session_memory.work_notes import (
 )
 from memorist.settings import SessionMemorySettings
 from memorist.transcript.dialogue import ANSWERING, DialogueUserMessage
-from memorist.transcript.display_paths import display_path, find_display_root
+from memorist.transcript.display_paths import find_display_root, make_display_path
 from memorist.transcript.note_lines import (
     LINE_OVERHEAD,
     LineSelection,
@@ -279,7 +279,7 @@ def _indent_table(each: NoteLine) -> str:
     return each.text.replace("\n", "\n  ") if each.table else each.text
 
 
-def build_statement_lines(ledger: TranscriptLedger, skip: set[int]) -> list[NoteLine]:
+def build_assistant_statement_lines(ledger: TranscriptLedger, skip: set[int]) -> list[NoteLine]:
     """Lines from the assistant's statements: final words go to the results, causes and rules to the
     learnings, the rest to the documentation.
     """
@@ -481,7 +481,7 @@ def _render_turn(turn: TurnRecord, root: str, *, with_steps: bool) -> str:
         parts.append(
             "changed "
             + ", ".join(
-                display_path(path, root).rsplit("/", 1)[-1] for path in list(turn.edited)[:6]
+                make_display_path(path, root).rsplit("/", 1)[-1] for path in list(turn.edited)[:6]
             )
         )
     parts.extend(
@@ -517,7 +517,7 @@ def _render_actions(with_steps: list[StepAction], root: str) -> str:
     parts = []
     for action in with_steps:
         if action.kind == "edit" and action.ok:
-            name = display_path(action.what, root).rsplit("/", 1)[-1]
+            name = make_display_path(action.what, root).rsplit("/", 1)[-1]
             edits[name] = edits.get(name, 0) + 1
         elif action.kind == "refused":
             parts.append(f"the user refused {action.what}")
@@ -537,7 +537,7 @@ def _render_actions(with_steps: list[StepAction], root: str) -> str:
         return "; ".join(parts[:4])
     reads = list(
         dict.fromkeys(
-            shorten_to_one_line(display_path(action.what, root).rsplit("/", 1)[-1], 50)
+            shorten_to_one_line(make_display_path(action.what, root).rsplit("/", 1)[-1], 50)
             for action in with_steps
             if action.kind == "read" and action.what
         )
@@ -600,9 +600,9 @@ def _render_running_call(action: ToolAction, root: str) -> str:
         case CommandAction(short=short):
             return f"`{shorten_to_one_line(short, 80)}`"
         case ChangeAction(changes=changes) if changes:
-            return f"an edit of `{display_path(changes[0].path, root)}`"
+            return f"an edit of `{make_display_path(changes[0].path, root)}`"
         case ReadAction(paths=paths) if paths:
-            return f"reading `{display_path(paths[0], root)}`"
+            return f"reading `{make_display_path(paths[0], root)}`"
         case DelegateAction(what=what) | OtherToolAction(name=what):
             return shorten_to_one_line(what, 60)
         case _:
@@ -715,7 +715,7 @@ def render_structural_notes(
         *build_error_lines(ledger, root),
         *log,
     ]
-    lines += build_statement_lines(ledger, in_log | in_state)
+    lines += build_assistant_statement_lines(ledger, in_log | in_state)
     heading = _fit_title(ledger, budget.section_tokens)
     names_budget = min(int(budget.total_tokens * NAMES_SHARE), budget.section_tokens // SHARED_PART)
     room = budget.total_tokens - estimate_o200k_tokens(heading) - names_budget - LABEL_TOKENS
@@ -787,7 +787,7 @@ def _display_name(name: str, root: str) -> tuple[str, str, int]:
     """A name's displayed form, its comparable form, and its tokens: 0 for what is not a name after
     all.
     """
-    shown = display_path(name, root)
+    shown = make_display_path(name, root)
     if (
         not _NAME_SHAPE.fullmatch(shown)
         or _PLAIN_WORDS_SHAPE.fullmatch(shown)

@@ -11,7 +11,7 @@ from memorist.core.sentences import shorten_to_one_line
 from memorist.transcript.command_lines import drop_printing_commands, truncate_command
 from memorist.transcript.command_log import CommandRecord, WorkFailure
 from memorist.transcript.dialogue import ANSWERING, DialogueUserMessage
-from memorist.transcript.display_paths import display_path
+from memorist.transcript.display_paths import make_display_path
 from memorist.transcript.note_lines import NoteLine, build_note_line
 from memorist.transcript.touched_files import FileRecord, render_line_replacement
 from memorist.transcript.transcript_ledger import TranscriptLedger
@@ -78,7 +78,7 @@ def build_file_lines(ledger: TranscriptLedger, root: str) -> list[NoteLine]:
     files = rank_files(ledger)
     changed = [each for each in files if each.edits]
     lines = _build_changed_lines(changed, root)
-    theirs = _find_foreign_changes(ledger, [display_path(each.path, root) for each in changed])
+    theirs = _find_foreign_changes(ledger, [make_display_path(each.path, root) for each in changed])
     if theirs and changed:
         lines.append(
             build_note_line(
@@ -126,7 +126,7 @@ def _build_changed_lines(changed: list[FileRecord], root: str) -> list[NoteLine]
         else [each for each in changed if each.fate != "deleted"]
     )
     lines = [
-        _build_changed_line(each, display_path(each.path, root), at)
+        _build_changed_line(each, make_display_path(each.path, root), at)
         for at, each in enumerate(single[:30])
     ]
     if len(deleted) > _SEPARATE_DELETIONS:
@@ -144,7 +144,7 @@ def _build_changed_lines(changed: list[FileRecord], root: str) -> list[NoteLine]
             lines.append(
                 build_note_line(
                     FILES_SECTION,
-                    f"`{display_path(each.path, root).rsplit('/', 1)[-1]}` now says: {words}",
+                    f"`{make_display_path(each.path, root).rsplit('/', 1)[-1]}` now says: {words}",
                     (1, at, position),
                     0.8,
                 )
@@ -174,7 +174,7 @@ def _find_foreign_changes(ledger: TranscriptLedger, changed: list[str]) -> list[
 
 def _join_paths(paths: list[str], root: str, limit: int) -> str:
     more = f" and {len(paths) - limit} more" if len(paths) > limit else ""
-    return ", ".join(f"`{display_path(path, root)}`" for path in paths[:limit]) + more
+    return ", ".join(f"`{make_display_path(path, root)}`" for path in paths[:limit]) + more
 
 
 def _build_changed_line(note: FileRecord, path: str, at: int) -> NoteLine:
@@ -352,8 +352,8 @@ def render_failure(failure: WorkFailure, root: str) -> str:
     """
     if failure.kind == "refused":
         said = f" — {shorten_to_one_line(failure.diagnosis, 220)}" if failure.diagnosis else ""
-        return f"The user refused {display_path(failure.what, root)}{said}"
-    what = display_path(failure.what, root)
+        return f"The user refused {make_display_path(failure.what, root)}{said}"
+    what = make_display_path(failure.what, root)
     times = f" ×{failure.times}" if failure.times > 1 else ""
     code = f" (exit {failure.exit})" if failure.exit else ""
     verb = "edit failed" if failure.kind == "edit" else "failed"
@@ -366,7 +366,7 @@ def render_failure(failure: WorkFailure, root: str) -> str:
         text += f" — the agent: {shorten_to_one_line(failure.diagnosis, 220)}"
     if failure.resolved_by:
         edits = ", ".join(
-            f"`{display_path(path, root).rsplit('/', 1)[-1]}`" for path in failure.edits
+            f"`{make_display_path(path, root).rsplit('/', 1)[-1]}`" for path in failure.edits
         )
         after = f" after changing {edits}" if edits else ""
         same = failure.resolved_by == failure.what
@@ -383,6 +383,6 @@ def render_failure(failure: WorkFailure, root: str) -> str:
         text += f" {MENDED}{after}: {done} passed{where}"
     elif failure.edits and failure.kind != "look":
         text += " → then changed " + ", ".join(
-            f"`{display_path(path, root).rsplit('/', 1)[-1]}`" for path in failure.edits
+            f"`{make_display_path(path, root).rsplit('/', 1)[-1]}`" for path in failure.edits
         )
     return text

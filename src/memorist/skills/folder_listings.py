@@ -89,7 +89,7 @@ def list_visible_subfolders(
     return found
 
 
-def does_path_exist(path: str) -> bool:
+def does_path_or_link_exist(path: str) -> bool:
     """Whether something has this name, even a dangling link.
 
     Most roots do not exist, and this is far cheaper than resolving real paths.
@@ -134,7 +134,7 @@ def read_limited_text(path: str, limit: int) -> str:
     return b"".join(parts).decode("utf-8", "replace")
 
 
-def make_path_printable(path: str) -> str:
+def replace_undecodable_path_bytes(path: str) -> str:
     """Return the path with a replacement character for each byte that is not UTF-8."""
     return path if path.isascii() else os.fsencode(path).decode("utf-8", "replace")
 

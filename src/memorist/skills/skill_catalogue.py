@@ -274,7 +274,7 @@ def build_catalogue_section(
     factor: float = 1.0,
 ) -> ContextSection | None:
     """Build the section; None without skills. `window`, `factor`: see `build_skill_catalogue`."""
-    return wrap_skill_catalogue(
+    return wrap_catalogue_in_section(
         build_skill_catalogue(
             skills, family, load_skill_prompts(), settings, window=window, factor=factor
         ),
@@ -282,7 +282,7 @@ def build_catalogue_section(
     )
 
 
-def wrap_skill_catalogue(
+def wrap_catalogue_in_section(
     catalogue: SkillCatalogue, family: Family, limit_words: str = ""
 ) -> ContextSection | None:
     """Wrap a catalogue in a section; None where it is empty. `limit_words` describes its limit."""
@@ -307,7 +307,7 @@ def wrap_skill_catalogue(
     )
 
 
-def list_left_out_skills(
+def list_skills_outside_catalogue(
     skills: Iterable[Skill],
     catalogue: SkillCatalogue,
     problems: Iterable[SkillProblem],

@@ -21,11 +21,11 @@ from memorist.skills.folder_listings import (
     FolderListings,
     SkillFileFacts,
     describe_error,
-    does_path_exist,
+    does_path_or_link_exist,
     list_visible_subfolders,
-    make_path_printable,
     read_file_facts,
     read_limited_text,
+    replace_undecodable_path_bytes,
 )
 from memorist.skills.plugin_files import MANIFEST_PATHS
 from memorist.skills.plugin_roots import PluginManifests, list_plugin_roots
@@ -150,10 +150,10 @@ class SkillDiscovery:
         once.
         """
         limits = self._settings
-        if not does_path_exist(root.path):
+        if not does_path_or_link_exist(root.path):
             return
         top = os.path.realpath(root.path)
-        shown = make_path_printable(top)
+        shown = replace_undecodable_path_bytes(top)
         waiting, seen = deque([(top, 0, root.plugin)]), {top}
         folders = entries = 0
         while waiting:
@@ -163,7 +163,7 @@ class SkillDiscovery:
             except (OSError, ValueError) as error:
                 if depth or not isinstance(error, FileNotFoundError | NotADirectoryError):
                     yield SkillProblem(
-                        make_path_printable(folder),
+                        replace_undecodable_path_bytes(folder),
                         root.scope,
                         f"the folder cannot be read: {describe_error(error)}",
                     )
@@ -210,20 +210,24 @@ class SkillDiscovery:
         found = self._manifests.find_manifest(folder)
         if found is None or found[1].name:
             return (found[1].name if found else outer), ()
-        return outer, (SkillProblem(make_path_printable(found[0]), scope, found[1].problem),)
+        return outer, (
+            SkillProblem(replace_undecodable_path_bytes(found[0]), scope, found[1].problem),
+        )
 
     def _read_skill(
         self, folder: str, root: SkillRoot, *, agents: bool
     ) -> tuple[Skill | SkillProblem, ...]:
         """Read a folder's SKILL.md and interface file, or return the cached result."""
         path, limit = f"{folder}/{SKILL_FILE}", self._settings.file_bytes
-        shown = make_path_printable(path)
+        shown = replace_undecodable_path_bytes(path)
         try:
             facts = read_file_facts(path)
             if isinstance(facts, str):
                 return (SkillProblem(shown, root.scope, facts),)
             shown = (
-                make_path_printable(facts.path) if facts.path.endswith(f"/{SKILL_FILE}") else shown
+                replace_undecodable_path_bytes(facts.path)
+                if facts.path.endswith(f"/{SKILL_FILE}")
+                else shown
             )
             if facts.size > limit:
                 return (
@@ -248,7 +252,7 @@ class SkillDiscovery:
                 wrong = (
                     (
                         SkillProblem(
-                            make_path_printable(f"{folder}/{INTERFACE_FILE}"),
+                            replace_undecodable_path_bytes(f"{folder}/{INTERFACE_FILE}"),
                             root.scope,
                             interface.problem,
                         ),

@@ -27,7 +27,7 @@ from memorist.safety.secrets import redact
 from memorist.session_memory.notes_template import STRUCTURAL_MARK
 from memorist.session_memory.work_notes import build_error_lines, render_command_outcome
 from memorist.skills.skill import MAX_NAME_CHARS, SkillPrompts
-from memorist.transcript.display_paths import display_path, find_display_root
+from memorist.transcript.display_paths import find_display_root, make_display_path
 from memorist.transcript.tool_actions import SHORT_COMMAND_LIMIT
 from memorist.transcript.transcript_ledger import TranscriptLedger
 
@@ -124,7 +124,7 @@ def collect_skill_steps(ledger: TranscriptLedger, root: str) -> list[SkillStep]:
         for action in step.actions
         if action.kind not in _NON_STEP_KINDS and action.what
     ):
-        what = display_path(action.what, root) if action.kind == "edit" else action.what
+        what = make_display_path(action.what, root) if action.kind == "edit" else action.what
         key = action.kind, what
         if action.ok is False:
             failed.setdefault(key, shorten_to_one_line(action.line, 160) or "failed")
@@ -136,7 +136,7 @@ def collect_skill_steps(ledger: TranscriptLedger, root: str) -> list[SkillStep]:
                 action.kind, what, action.line, earlier_failure=failed.get(key, "")
             )
     undone = {
-        display_path(path, root)
+        make_display_path(path, root)
         for path, note in ledger.work_record.files.files.items()
         if note.reverted
     }
@@ -231,7 +231,7 @@ def _render_inputs(ledger: TranscriptLedger, root: str, steps: Sequence[SkillSte
         (note for note in ledger.work_record.files.files.values() if note.reads and not note.edits),
         key=lambda note: note.order,
     )
-    paths = [path for note in notes if (path := display_path(note.path, root)) not in changed]
+    paths = [path for note in notes if (path := make_display_path(note.path, root)) not in changed]
     return [f"- {_inline_code(path)}" for path in paths[:10]] + (
         [f"- and {len(paths) - 10} more files that were read"] if len(paths) > 10 else []
     )
@@ -245,9 +245,9 @@ def _render_failures(ledger: TranscriptLedger, root: str) -> list[str]:
     ]
     lines = []
     for each in failures[-_MAX_FAILURES:]:
-        what = display_path(each.what, root) if each.kind == "edit" else each.what
+        what = make_display_path(each.what, root) if each.kind == "edit" else each.what
         said = f": {_quote(shorten_to_one_line(each.line, 200))}" if each.line else ""
-        edits = ", ".join(_inline_code(display_path(path, root)) for path in each.edits)
+        edits = ", ".join(_inline_code(make_display_path(path, root)) for path in each.edits)
         mended = (
             f" What then worked: "
             f"{_inline_code(each.resolved_by)}{f', after changes to {edits}' if edits else ''}."

@@ -264,7 +264,7 @@ def read_if_exists(files: FileSystem, path: Path, *, limit: int | None = None) -
         return None
 
 
-def replace_content(
+def replace_content_if_unchanged(
     files: FileSystem, path: Path, before: bytes | None, after: bytes | None
 ) -> None:
     """Replace one content of a file by another; None means no file. Raises WriteConflict when it is

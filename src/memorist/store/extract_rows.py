@@ -136,7 +136,7 @@ def prune_extracts(state: StateDatabase, unused_days: int) -> list[str]:
     return [row["thread"] for row in rows]
 
 
-def delete_extraction_state(state: StateDatabase) -> int:
+def delete_all_extraction_state(state: StateDatabase) -> int:
     """Remove every extract, job and failure; rollouts and their modes stay. Returns the number of
     extracts.
     """

@@ -44,7 +44,7 @@ _HASHED_HOME = re.compile(r".*-[0-9a-f]{32}", re.DOTALL)
 _DEVICE_NAMES = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])")
 
 
-def make_unique_folder_name(text: str) -> str:
+def make_portable_folder_name(text: str) -> str:
     """A folder name for somebody's home that no other text gives, on any file system: letters of
     one case, digits, `-` and `_`.
 

@@ -50,7 +50,7 @@ _VECTORS_TABLE = (
 )
 
 
-def identify_file(path: Path) -> tuple[int, int] | None:
+def get_device_and_inode(path: Path) -> tuple[int, int] | None:
     """Device and number of a file, which another file in its place does not have; None where there
     is none.
     """

@@ -64,14 +64,14 @@ def read_memory_off_sessions(files: FileSystem, layout: Layout) -> frozenset[str
     return frozenset(map(unquote, lines.decode("ascii", "ignore").split()))
 
 
-def note_memory_off_session(files: FileSystem, layout: Layout, session: str) -> None:
+def record_memory_off_session(files: FileSystem, layout: Layout, session: str) -> None:
     """Note that nothing is to be learned of a session. Raises StoreError."""
     if session not in read_memory_off_sessions(files, layout):
         name = quote(session, safe="", errors="replace")
         files.append(layout.memory_off_sessions, f"{name}\n".encode())
 
 
-def save_memory_enabled_rollouts(
+def save_rollouts_except_memory_off(
     state: StateDatabase, found: Sequence[Rollout], off: frozenset[str], terms: LeasePolicy
 ) -> tuple[Rollout, ...]:
     """Record the rollouts found, but for those in `off`; returns the others.

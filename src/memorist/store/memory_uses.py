@@ -87,7 +87,7 @@ def _query_uses(
         ) from error
 
 
-def find_last_shown_use(database: sqlite3.Connection, folder: str) -> MemoryUse | None:
+def find_newest_shown_memory_use(database: sqlite3.Connection, folder: str) -> MemoryUse | None:
     """The newest use of any memory of a folder by which a model was shown it; None for none.
 
     Raises StoreError.

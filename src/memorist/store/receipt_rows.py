@@ -69,7 +69,7 @@ def _encode_redacted(values: Sequence[FileChange] | Sequence[str]) -> str:
     return text
 
 
-def list_receipts(database: sqlite3.Connection, session: str) -> list[Receipt]:
+def list_session_receipts(database: sqlite3.Connection, session: str) -> list[Receipt]:
     """The receipts of one session, oldest first."""
     rows = database.execute(
         "select * from receipts where session = ? order by number", (session,)

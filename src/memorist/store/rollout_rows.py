@@ -162,7 +162,7 @@ def _project_values(root: str) -> dict[str, str | int]:
     return {"root": root, "below": f"{root}/", "length": len(root) + 1}
 
 
-def has_rollouts(state: StateDatabase, root: str) -> bool:
+def has_project_rollouts(state: StateDatabase, root: str) -> bool:
     """Whether there is a rollout of a project, by its root. Raises StoreError."""
     return bool(state.query(_FIND_OF_PROJECT, _project_values(root)))
 

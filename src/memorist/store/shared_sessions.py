@@ -33,14 +33,14 @@ from psycopg.rows import dict_row
 from memorist.errors import SessionInUse, StoreError
 from memorist.store.database import PAUSE_SECONDS
 from memorist.store.postgres import SCHEMA, add_schema_to_address
-from memorist.store.shared_folder import (
+from memorist.store.shared_session_folder import (
     FileState,
     FolderSyncRecord,
     finish_shared_folder_replacement,
-    list_folder_files,
+    list_shared_session_files,
     read_content_since,
     read_file_state,
-    read_record,
+    read_sync_record,
     replace_shared_files,
     write_sync_record,
 )
@@ -171,11 +171,11 @@ class SharedSessions:
         session meanwhile, and nothing was saved. `offered` says that the lease is let go of when
         another asks for it.
         """
-        record = read_record(folder)
+        record = read_sync_record(folder)
         if not record.attempt:
             record = replace(record, attempt=uuid4().hex)
             write_sync_record(folder, record)
-        paths = list_folder_files(folder)
+        paths = list_shared_session_files(folder)
         if sum(read_file_state(folder / path).size for path in paths) > MAX_FOLDER_BYTES:
             raise StoreError(f"it has more than {MAX_FOLDER_BYTES:,} bytes")
         with self._step() as connection, cast("Any", connection.transaction()):
@@ -322,7 +322,7 @@ def _restore(
     connection: psycopg.Connection[dict[str, Any]], session: dict[str, Any], folder: Path
 ) -> None:
     """Bring the folder to the state of the server's copy, unless that is older."""
-    record, version = read_record(folder), session["version"]
+    record, version = read_sync_record(folder), session["version"]
     if version < record.version:
         write_sync_record(folder, FolderSyncRecord(version))
     if version <= record.version or record.precedes_own_save(version, session["attempt"]):

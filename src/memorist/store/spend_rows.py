@@ -233,7 +233,7 @@ def sum_reserved_amount(
     )
 
 
-def record_provider_hold(database: sqlite3.Connection, hold: ModelHold) -> None:
+def record_model_hold(database: sqlite3.Connection, hold: ModelHold) -> None:
     """Put background work of a model on hold; a hold for the same cause is replaced. Part of the
     caller's transaction.
     """
@@ -249,12 +249,12 @@ def record_provider_hold(database: sqlite3.Connection, hold: ModelHold) -> None:
     )
 
 
-def lift_provider_hold(database: sqlite3.Connection, model: str, cause: HoldCause) -> None:
+def lift_model_hold(database: sqlite3.Connection, model: str, cause: HoldCause) -> None:
     """Remove the hold: its cause no longer applies. Part of the caller's transaction."""
     database.execute("delete from holds where model = ? and cause = ?", (model, cause))
 
 
-def list_provider_holds(
+def list_model_holds(
     database: sqlite3.Connection, now: float, model: str | None = None
 ) -> list[ModelHold]:
     """The current holds, the longest first."""

@@ -34,10 +34,10 @@ from memorist.team.team_remote import (
     MAX_NAME_CHARACTERS,
     MAX_REVISIONS,
     ChangeAuthor,
+    MemoryRevision,
     RemoteChange,
     RemoteListing,
     RemoteState,
-    TeamRevision,
 )
 
 REVISION_LOG_OPTIONS = ("--format=%x01%h%x00%an%x00%at", "--name-status", "--no-renames", "-z")
@@ -60,7 +60,7 @@ def find_git_failure_reason(output: str) -> str:
     return strip_credentials(" ".join(wanted.split()))[:300]
 
 
-def parse_revisions(output: bytes, prefix: str) -> tuple[TeamRevision, ...]:
+def parse_revisions(output: bytes, prefix: str) -> tuple[MemoryRevision, ...]:
     """Parse the changes of Markdown files below the prefix from the output of `git log` with
     `REVISION_LOG_OPTIONS`; malformed parts are skipped.
     """
@@ -74,7 +74,7 @@ def parse_revisions(output: bytes, prefix: str) -> tuple[TeamRevision, ...]:
         for did, path in zip(changed[::2], changed[1::2], strict=False):
             if path.startswith(prefix) and path.endswith(".md"):
                 found.append(
-                    TeamRevision(
+                    MemoryRevision(
                         key=path.removeprefix(prefix),
                         version=version,
                         by=by,
@@ -230,7 +230,7 @@ class GitRemote:
             problems=problems,
         )
 
-    def list_revisions(self, key: str = "") -> tuple[TeamRevision, ...]:
+    def list_revisions(self, key: str = "") -> tuple[MemoryRevision, ...]:
         """List changes by the newest commits of the branch, as of the last listing."""
         if not self._tip:
             return ()

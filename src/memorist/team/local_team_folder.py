@@ -70,7 +70,7 @@ def add_local_copy(
     )
 
 
-def add_incoming_text(
+def add_received_or_merged_text(
     incoming: IncomingChanges, key: str, text: str, both: str | None, before: bytes | None
 ) -> IncomingChanges:
     """Add one incoming text: in place of the local one (also if `both` is None: they could not be

@@ -98,7 +98,7 @@ def _choose_step(key: str, sides: SyncSides) -> str:
     return ("aside" if here else "") if known.waits else ("send" if here else "remove")
 
 
-def drop_lost_names(
+def drop_names_lost_by_remote(
     known: Mapping[str, SyncedMemory], there: Collection[str]
 ) -> dict[str, SyncedMemory]:
     """Drop names that the remote neither has nor reports as deleted (`there` holds both): it lost

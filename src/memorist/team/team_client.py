@@ -43,10 +43,10 @@ from memorist.team.team_remote import (
     MAX_NAME_CHARACTERS,
     MAX_REVISIONS,
     ChangeAuthor,
+    MemoryRevision,
     RemoteChange,
     RemoteListing,
     RemoteState,
-    TeamRevision,
 )
 
 if TYPE_CHECKING:
@@ -202,13 +202,13 @@ class ServerRemote:
             self._request("POST", f"{self._path}/read", TeamTextsRequest(keys)), TeamTexts
         ).texts
 
-    def list_revisions(self, key: str = "") -> tuple[TeamRevision, ...]:
+    def list_revisions(self, key: str = "") -> tuple[MemoryRevision, ...]:
         """List changes as the server recorded them."""
         of_one = f"?key={quote(key, safe='')}" if key else ""
         answer = self._request("GET", f"{self._path}/log{of_one}")
         changes = self._decode_response(answer, TeamLog).changes[:MAX_REVISIONS]
         return tuple(
-            TeamRevision(
+            MemoryRevision(
                 key=each.key,
                 version=f"{each.version}",
                 by=ChangeAuthor(each.by[:MAX_NAME_CHARACTERS], float(each.at)),

@@ -45,7 +45,7 @@ class ChangeAuthor(Struct, frozen=True):
     at: float
 
 
-class TeamRevision(Struct, frozen=True, kw_only=True):
+class MemoryRevision(Struct, frozen=True, kw_only=True):
     """One change of a memory, as the remote reports it."""
 
     key: str
@@ -118,7 +118,7 @@ class TeamRemote(Protocol):
         """
         ...
 
-    def list_revisions(self, key: str = "") -> tuple[TeamRevision, ...]:
+    def list_revisions(self, key: str = "") -> tuple[MemoryRevision, ...]:
         """List changes up to the last listing, newest first: of one memory, or of all.
 
         At most `MAX_REVISIONS`.
@@ -180,7 +180,7 @@ class KnownAuthors:
         except (FileNotFoundError, msgspec.DecodeError):
             return {}
 
-    def record_listing(self, listing: RemoteListing, log: Sequence[TeamRevision]) -> None:
+    def record_listing(self, listing: RemoteListing, log: Sequence[MemoryRevision]) -> None:
         """Record a listing and its changes, newest first. Raises StoreError."""
         known = self.load()
         found: dict[str, list[ChangeAuthor]] = {key: [] for key in listing.checksums}

@@ -12,7 +12,7 @@ from memorist.auto_memory.memory_file import MemoryKind
 from memorist.auto_memory.team_memory import (
     TEAM_PREFIX,
     find_kind_sharing_problem,
-    get_sharing_scope,
+    get_kind_sharing_scope,
     is_team_path,
 )
 from memorist.auto_memory.write_result import WriteResult
@@ -21,7 +21,7 @@ from memorist.errors import InputError
 from memorist.team.shared_file import find_sharing_problem
 
 
-def share_memories(
+def move_memories_to_team(
     memory: AutoMemory, paths: Sequence[str], *, convention: bool, limit: int
 ) -> WriteResult:
     """Move the user's memories to the team's folder; they are sent with the next push.
@@ -54,7 +54,7 @@ def _find_own_problem(path: str, kind: MemoryKind | None, *, convention: bool) -
             "it does not say what kind it is; add a `type` to its header with `memorist "
             "memory edit`"
         )
-    if get_sharing_scope(kind) == "either" and not convention:
+    if get_kind_sharing_scope(kind) == "either" and not convention:
         return (
             "feedback is yours alone; say --convention where it holds for everybody in the project"
         )

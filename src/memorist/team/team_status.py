@@ -7,7 +7,7 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.team_memory import get_sharing_scope, is_team_path
+from memorist.auto_memory.team_memory import get_kind_sharing_scope, is_team_path
 from memorist.core.text_analysis import replace_surrogates
 from memorist.team.team_sync import TeamSync
 
@@ -49,6 +49,6 @@ def read_team_status(memory: AutoMemory, sync: TeamSync) -> TeamStatus:
         could_be_shared=[
             head.path
             for head in memory.headers()
-            if not is_team_path(head.path) and get_sharing_scope(head.kind) == "team"
+            if not is_team_path(head.path) and get_kind_sharing_scope(head.kind) == "team"
         ],
     )

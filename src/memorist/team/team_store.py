@@ -83,7 +83,7 @@ class TeamWrite(Struct, frozen=True):
     was: str
 
 
-class StoredTeamRevision(Struct, frozen=True, kw_only=True):
+class StoredMemoryRevision(Struct, frozen=True, kw_only=True):
     """One change of a memory: the resulting version of the team's state, the token holder, and the
     time.
     """
@@ -224,7 +224,7 @@ class TeamStore:
             values | {"bytes": len(write.text.encode()) if write.text is not None else 0},
         )
 
-    def list_revisions(self, space: str, key: str = "", *, most: int) -> list[StoredTeamRevision]:
+    def list_revisions(self, space: str, key: str = "", *, most: int) -> list[StoredMemoryRevision]:
         """The newest changes of a memory, or of all for an empty name; at most `MAX_REVISIONS` of
         each.
         """
@@ -234,7 +234,7 @@ class TeamStore:
                 {"space": space, "most": most} | ({"key": key} if key else {}),
             )
         return [
-            StoredTeamRevision(
+            StoredMemoryRevision(
                 key=row["key"],
                 version=row["version"],
                 author=row["author"],

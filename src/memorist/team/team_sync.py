@@ -38,8 +38,8 @@ from memorist.team.local_team_folder import (
     LocalMemory,
     LocalTeamFolder,
     LocalTexts,
-    add_incoming_text,
     add_local_copy,
+    add_received_or_merged_text,
 )
 from memorist.team.memory_merge import merge_memory_texts, name_conflict_copy
 from memorist.team.shared_file import UnshareableMemory, compute_text_checksum
@@ -48,7 +48,7 @@ from memorist.team.sync_difference import (
     SyncSides,
     SyncSteps,
     TeamSyncState,
-    drop_lost_names,
+    drop_names_lost_by_remote,
     is_mass_deletion,
     plan_team_sync,
     reset_remotely_deleted_names,
@@ -57,11 +57,11 @@ from memorist.team.sync_report import TeamSyncReport
 from memorist.team.team_remote import (
     MAX_KEYS,
     KnownAuthors,
+    MemoryRevision,
     RemoteChange,
     RemoteListing,
     RemoteState,
     TeamRemote,
-    TeamRevision,
     split_changes_into_batches,
 )
 
@@ -157,7 +157,9 @@ class TeamSync:
         usable, refused = self._usable_texts(look, local)
         state = replace(
             state,
-            keys=drop_lost_names(state.keys, {*look.checksums, *look.deleted, *look.problems}),
+            keys=drop_names_lost_by_remote(
+                state.keys, {*look.checksums, *look.deleted, *look.problems}
+            ),
         )
         steps = plan_team_sync(
             self._build_sides(local, usable | self._unusable_checksums(state, look, usable), state)
@@ -203,7 +205,7 @@ class TeamSync:
             )
         return look
 
-    def _list_revisions(self) -> tuple[TeamRevision, ...]:
+    def _list_revisions(self) -> tuple[MemoryRevision, ...]:
         """Return who changed what; a remote that does not tell is no reason to take nothing."""
         try:
             return self.remote.list_revisions()
@@ -264,7 +266,7 @@ class TeamSync:
                 if key in steps.meet and mine is not None
                 else text
             )
-            found = add_incoming_text(
+            found = add_received_or_merged_text(
                 found if both is not None else self._add_local_copy(found, key, local),
                 key,
                 text,

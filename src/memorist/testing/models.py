@@ -21,8 +21,8 @@ from memorist.system import SystemClock
 from memorist.testing.request_checks import WIRES, RequestProblem
 from memorist.testing.scripted_model_state import (
     CountedRequest,
-    ScriptedModelState,
     ScriptPlayer,
+    SimulatedProviderState,
     build_reply_facts,
 )
 from memorist.testing.steps import (
@@ -63,7 +63,7 @@ class ScriptedModel:
         self._format = format
         self._name = name
         self._clock = clock or SystemClock()
-        self._ledger = ScriptedModelState(window=window, strict=strict, cache_minimum=0)
+        self._ledger = SimulatedProviderState(window=window, strict=strict, cache_minimum=0)
         self.requests: list[Request] = []
         """Every sent request, in order, including refused ones."""
         self.closed = False

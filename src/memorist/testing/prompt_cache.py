@@ -130,7 +130,7 @@ def _remove_mark(block: JsonObject) -> JsonObject:
     return plain
 
 
-def mark_lifetime(block: JsonObject) -> str | None:
+def get_cache_mark_lifetime(block: JsonObject) -> str | None:
     """The lifetime of a block's cache mark (`5m` by default), also inside a tool result; None
     without a mark.
     """
@@ -157,7 +157,7 @@ def split_anthropic_blocks(body: JsonObject) -> list[PrefixBlock]:
         text = _encode(_remove_mark(raw))
         digest.update(position.encode() + b"\0" + text + b"\0")
         tokens += estimate_text_tokens(text.decode())
-        blocks.append(PrefixBlock(digest.hexdigest(), tokens, mark_lifetime(raw)))
+        blocks.append(PrefixBlock(digest.hexdigest(), tokens, get_cache_mark_lifetime(raw)))
     automatic = body.get("cache_control")
     if blocks and isinstance(automatic, dict):
         blocks[-1] = blocks[-1]._replace(ttl=str(automatic.get("ttl", "5m")))
@@ -226,7 +226,7 @@ def render_openai_prefix(body: JsonObject) -> str:
     return "\n".join([head, *(_encode(entry).decode() for entry in entries)])
 
 
-def common_prefix_length(left: str, right: str) -> int:
+def find_common_prefix_length(left: str, right: str) -> int:
     """Length in characters of the common start of two texts."""
     low, high = 0, min(len(left), len(right))
     while low < high:
@@ -249,7 +249,7 @@ def _account_openai(
         estimate_text_tokens(text),
         max(
             (
-                estimate_text_tokens(text[: common_prefix_length(text, earlier)])
+                estimate_text_tokens(text[: find_common_prefix_length(text, earlier)])
                 for earlier in alive
             ),
             default=0,

@@ -36,10 +36,10 @@ from memorist.ports import Request
 from memorist.testing.request_checks import WIRES
 from memorist.testing.scripted_model_state import (
     CountedRequest,
-    ScriptedModelState,
     ScriptPlayer,
+    SimulatedProviderState,
     build_reply_facts,
-    failure_status,
+    convert_failure_to_http_error,
 )
 from memorist.testing.steps import (
     AnswerStep,
@@ -389,7 +389,9 @@ class ScriptedServer:
         cache_minimum: int = 0,
     ) -> None:
         self._tape = ScriptPlayer(script)
-        self._ledger = ScriptedModelState(window=window, strict=strict, cache_minimum=cache_minimum)
+        self._ledger = SimulatedProviderState(
+            window=window, strict=strict, cache_minimum=cache_minimum
+        )
         self._max_calls = max_calls
         self._changed = Condition()
         self._connections: set[ScriptedConnection] = set()
@@ -589,7 +591,9 @@ class ScriptedServer:
     ) -> OutgoingReply:
         match step:
             case Fail():
-                failure = failure_status(step, _wire_format(wire), self._ledger.window)
+                failure = convert_failure_to_http_error(
+                    step, _wire_format(wire), self._ledger.window
+                )
                 return (
                     OutgoingReply(hang=True)
                     if failure is None

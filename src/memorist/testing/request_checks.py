@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from memorist.core.messages import JsonObject
-from memorist.testing.prompt_cache import mark_lifetime
+from memorist.testing.prompt_cache import get_cache_mark_lifetime
 from memorist.testing.wire_formats import AnthropicWire, ChatWire, ResponsesWire, ScriptedWire
 
 MAX_MARKS = 4
@@ -95,7 +95,7 @@ def _anthropic_problems(body: JsonObject) -> Iterator[str]:
     yield from _anthropic_pairing_problems(messages)
     blocks = [*_object_entries(body.get("tools")), *_object_entries(body.get("system"))]
     blocks += [block for message in messages for block in _object_entries(message.get("content"))]
-    marks = sum(mark_lifetime(block) is not None for block in blocks)
+    marks = sum(get_cache_mark_lifetime(block) is not None for block in blocks)
     if marks > MAX_MARKS:
         yield f"a maximum of {MAX_MARKS} blocks with cache_control may be provided, found {marks}"
 

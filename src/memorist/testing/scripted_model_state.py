@@ -28,7 +28,7 @@ class CountedRequest(NamedTuple):
     problem: RequestProblem | None
 
 
-class ScriptedModelState:
+class SimulatedProviderState:
     """Calls, cache and checks of one scripted model or server. Thread-safe."""
 
     def __init__(self, *, window: int, strict: bool, cache_minimum: int) -> None:
@@ -83,7 +83,7 @@ def build_reply_facts(counted: CountedRequest, step: AnswerStep, body: JsonObjec
     )
 
 
-def failure_status(failure: Fail, wire_format: str, window: int) -> HttpError | None:
+def convert_failure_to_http_error(failure: Fail, wire_format: str, window: int) -> HttpError | None:
     """The HTTP response from which a client raises this error; None for a time-out, which is a
     response that never comes.
     """

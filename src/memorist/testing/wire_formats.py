@@ -87,7 +87,7 @@ def split_text(text: str) -> Iterator[str]:
         yield text[start : start + size]
 
 
-def call_arguments(call: CallTool) -> str:
+def render_call_arguments(call: CallTool) -> str:
     """The exact text of a call's arguments."""
     return call.arguments if call.arguments is not None else _encode(call.input).decode()
 
@@ -100,7 +100,7 @@ def estimate_output_tokens(step: Say | Think | CallTool | ReplyParts) -> int:
             case Say(text=text) | Think(text=text):
                 total += estimate_text_tokens(text)
             case CallTool():
-                total += estimate_text_tokens(part.name + call_arguments(part))
+                total += estimate_text_tokens(part.name + render_call_arguments(part))
     return max(1, total)
 
 
@@ -320,7 +320,7 @@ def _build_call_item(call: CallTool, tail: str) -> JsonObject:
     item["status"] = "completed"
     item["call_id"] = call.id or f"call_{tail}"
     item["name"] = call.name
-    item["input" if call.custom else "arguments"] = call_arguments(call)
+    item["input" if call.custom else "arguments"] = render_call_arguments(call)
     if call.namespace is not None:
         item["namespace"] = call.namespace
     return item
@@ -492,12 +492,12 @@ def _build_tool_call(call: CallTool, number: int, index: int) -> JsonObject:
         return {
             "id": call_id,
             "type": "custom",
-            "custom": {"name": call.name, "input": call_arguments(call)},
+            "custom": {"name": call.name, "input": render_call_arguments(call)},
         }
     return {
         "id": call_id,
         "type": "function",
-        "function": {"name": call.name, "arguments": call_arguments(call)},
+        "function": {"name": call.name, "arguments": render_call_arguments(call)},
     }
 
 

@@ -229,7 +229,7 @@ MIN_COVERED_SHARE = 0.8
 Our choice."""
 
 
-class LineCoverage:
+class CoveringText:
     """Tells which lines a text says already, in whatever order of words."""
 
     def __init__(self, text: str) -> None:

@@ -25,7 +25,7 @@ def find_display_root(cwd: str, paths: Iterable[str]) -> str:
     return common if common.count("/") >= 2 else ""
 
 
-def display_path(path: str, root: str) -> str:
+def make_display_path(path: str, root: str) -> str:
     """The path relative to the root; any other path unchanged, a long one abbreviated to its last
     parts.
     """

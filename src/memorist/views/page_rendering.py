@@ -21,9 +21,9 @@ from markdown_it.utils import EnvType, OptionsDict
 from msgspec import Struct
 
 from memorist.session_memory.notes_template import STRUCTURAL_MARK
-from memorist.views.page_texts import current_language, say
-from memorist.views.view_blocks import PageView, show_untrusted, to_safe_object
-from memorist.views.view_formatting import format_number, make_legible
+from memorist.views.page_texts import get_current_language, say
+from memorist.views.view_blocks import PageView, convert_view_to_safe_values, show_untrusted
+from memorist.views.view_formatting import format_number, reveal_invisible_characters
 
 _SHOWN_AS_TEXT = ("link", "image", "autolink", "reference")
 """Links stay plain text: their target is visible, and nothing can be clicked or loaded."""
@@ -36,7 +36,7 @@ def render_markdown_html(text: str, top: int = 4) -> str:
     `<h6>`.
     """
     reader = _markdown_renderer()
-    tokens = reader.parse(make_legible(text))
+    tokens = reader.parse(reveal_invisible_characters(text))
     for token in tokens:
         if token.type in {"heading_open", "heading_close"}:
             token.tag = f"h{min(6, int(token.tag[1]) + top - 1)}"
@@ -65,7 +65,7 @@ def _render_text(
     return _BADGE if content.strip() == STRUCTURAL_MARK else escapeHtml(content)
 
 
-def name_views() -> dict[str, str]:
+def list_navigation_labels() -> dict[str, str]:
     """The views in the order of the navigation, each with what it is called there."""
     return {
         "now": say("Now"),
@@ -105,9 +105,9 @@ def render_page(view: PageView, frame: PageFrame) -> str:
         _environment()
         .get_template("page.html.j2")
         .render(
-            view=to_safe_object(view),
-            view_names=name_views(),
-            language=current_language(),
+            view=convert_view_to_safe_values(view),
+            view_names=list_navigation_labels(),
+            language=get_current_language(),
             live=view.name == "now",
             style=read_asset("page.css").decode() if frame.saved else "",
             **_frame_values(frame),
@@ -121,7 +121,7 @@ def render_blocks(view: PageView, frame: PageFrame) -> str:
         '{% from "blocks.html.j2" import show_block with context %}'
         "{% for block in view.blocks %}{{ show_block(block, loop.index) }}{% endfor %}"
     )
-    return template.render(view=to_safe_object(view), **_frame_values(frame))
+    return template.render(view=convert_view_to_safe_values(view), **_frame_values(frame))
 
 
 def read_asset(name: str) -> bytes:

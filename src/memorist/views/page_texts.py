@@ -38,7 +38,7 @@ def use_language(code: str) -> Iterator[None]:
         _language.reset(token)
 
 
-def current_language() -> str:
+def get_current_language() -> str:
     """Code of the language that is spoken now."""
     return _language.get()
 

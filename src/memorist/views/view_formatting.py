@@ -17,7 +17,7 @@ encode.
 """
 
 
-def make_legible(text: str) -> str:
+def reveal_invisible_characters(text: str) -> str:
     """Remove terminal colours, and write each invisible or direction-changing character as its code
     point, such as ‹U+202E›.
     """
@@ -57,7 +57,7 @@ def format_time(seconds: float | None) -> str:
     return f"{minute} UTC" if minute else ""
 
 
-def base_name(path: str) -> str:
+def get_last_path_part(path: str) -> str:
     """The last part of a POSIX or Windows path."""
     return re.split(r"[/\\]", path.rstrip("/\\"))[-1]
 

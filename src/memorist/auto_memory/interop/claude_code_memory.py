@@ -20,7 +20,7 @@ from memorist.auto_memory.interop.dialect import (
     MemoryDialect,
     claim_free_path,
     decode_text,
-    number_used_paths,
+    map_next_path_numbers,
 )
 from memorist.auto_memory.memory_changes import find_memory_path_problem
 from memorist.auto_memory.memory_file import Topic, make_file_name, parse_topic
@@ -64,7 +64,7 @@ def import_claude_code_memory(files: Mapping[str, bytes]) -> DialectImport:
     """Read every Markdown file but the index, bytes unchanged."""
     topics: list[Topic] = []
     left: list[IgnoredImportEntry] = []
-    used_paths = number_used_paths(files)
+    used_paths = map_next_path_numbers(files)
     for path, data in sorted(files.items()):
         why = _why_no_memory(path, data)
         if why:

@@ -25,7 +25,7 @@ from memorist.auto_memory.interop.dialect import (
     create_entry_topic,
     decode_text,
     find_export_losses,
-    number_used_paths,
+    map_next_path_numbers,
     parse_bullets,
     render_bullet,
     separate_superseded_memories,
@@ -403,7 +403,7 @@ def export_codex_memory(
         for path, data in existing_files.items()
         if path.startswith(NOTES_FOLDER)
     }
-    used_paths = number_used_paths(existing_files)
+    used_paths = map_next_path_numbers(existing_files)
     files: dict[str, bytes] = {}
     losses: list[ExportLoss] = [*missing]
     for topic in active:

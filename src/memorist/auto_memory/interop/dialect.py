@@ -298,7 +298,7 @@ def _first_header_line(text: str) -> str:
     return " ".join(replace_surrogates(line).split())
 
 
-def number_used_paths(paths: Iterable[str]) -> dict[str, int]:
+def map_next_path_numbers(paths: Iterable[str]) -> dict[str, int]:
     """Map used paths (folded) to the number that the next path of that name gets."""
     return dict.fromkeys(map(fold_path, paths), 2)
 

@@ -14,7 +14,7 @@ from memorist.auto_memory.interop.dialect import (
     DialectImport,
     IgnoredImportEntry,
     claim_free_path,
-    number_used_paths,
+    map_next_path_numbers,
 )
 from memorist.auto_memory.memory_changes import MemoryChange
 from memorist.auto_memory.memory_file import MemoryKind, Topic, parse_topic
@@ -106,7 +106,7 @@ def plan_import(
     for topic in target.proposed:
         known.add("a proposal in the inbox", topic.body)
     present = {topic.path: topic for topic in target.topics}
-    used_paths = number_used_paths(present)
+    used_paths = map_next_path_numbers(present)
     items: list[ImportItem] = []
     skipped: list[IgnoredImportEntry] = []
     for topic in read.topics:

@@ -29,6 +29,10 @@ from memorist.auto_memory.interop.dialect import (
 )
 from memorist.auto_memory.memory_file import MemoryKind, Topic
 from memorist.auto_memory.statements.conversation_score import score_conversation_sentence
+from memorist.auto_memory.statements.non_english_rule_score import (
+    score_non_english_rule,
+    split_words,
+)
 from memorist.auto_memory.statements.sentence_language import is_english
 from memorist.auto_memory.statements.statement_filters import is_question
 from memorist.auto_memory.statements.unconfirmed_statements import (
@@ -36,7 +40,6 @@ from memorist.auto_memory.statements.unconfirmed_statements import (
     matches_statement_pattern,
 )
 from memorist.auto_memory.statements.user_prose import ProseSentence, split_prose_sentences
-from memorist.auto_memory.statements.written_rule_score import score_written_rule, split_words
 from memorist.core.text_analysis import replace_surrogates
 
 INSTRUCTION_FILE_NAMES = frozenset(
@@ -85,7 +88,7 @@ def import_instruction_memory(files: Mapping[str, bytes]) -> DialectImport:
                 else []
             )
             continue
-        for part in split_headed_sections(strip_front_matter(text)):
+        for part in split_headed_sections(strip_front_matter_and_comments(text)):
             rules, rest = separate_rules_from_other_lines(part.lines)
             topics += [
                 create_entry_topic(rule, MemoryKind.FEEDBACK, used_names)
@@ -118,7 +121,7 @@ WRAPPED_CHARS = 60
 """Characters from which a line without an end of sentence goes on in the next one."""
 
 
-def strip_front_matter(text: str) -> str:
+def strip_front_matter_and_comments(text: str) -> str:
     """A text without comments and the YAML header that rule files of editors begin with."""
     if text.startswith("---\n") and (end := text.find("\n---", 3)) >= 0:
         text = text[end + 1 :].partition("\n")[2]
@@ -183,7 +186,7 @@ def _find_rules_in_prose(line: str) -> list[str]:
 def _reads_as_rule(sentence: ProseSentence, plain: str) -> bool:
     if score_conversation_sentence(sentence, plain) >= 0:
         return True
-    return not is_english(split_words(sentence)) and score_written_rule(sentence, plain) >= 0
+    return not is_english(split_words(sentence)) and score_non_english_rule(sentence, plain) >= 0
 
 
 def export_instruction_memory(

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from memorist.auto_memory.statements.non_english_rule_score import (
+    list_rule_features,
+    score_non_english_rule,
+    split_words,
+)
 from memorist.auto_memory.statements.sentence_language import is_english
 from memorist.auto_memory.statements.sentence_weights import load_sentence_weights
 from memorist.auto_memory.statements.user_prose import ProseSentence
-from memorist.auto_memory.statements.written_rule_score import (
-    list_rule_features,
-    score_written_rule,
-    split_words,
-)
 
 LARGEST_RULE_SCORE = 3.0
 """A larger score as a written rule, or a smaller one than its negative, says no more than this."""
@@ -50,6 +50,6 @@ def score_conversation_sentence(sentence: ProseSentence, typed: str) -> float:
     model = load_sentence_weights("english_conversation" if english else "other_conversation")
     total = model.sum_features(list_conversation_features(sentence, typed))
     if not english:
-        total += model.rule_score_weight * clamp_rule_score(score_written_rule(sentence, typed))
+        total += model.rule_score_weight * clamp_rule_score(score_non_english_rule(sentence, typed))
     # Rounded: the words come in an order that differs from start to start.
     return round(total, 6)

@@ -12,9 +12,9 @@ import re
 from typing import Literal
 
 from memorist.auto_memory.statements.statement_filters import (
+    is_forbidden_in_memory,
     is_question,
     is_reported_speech,
-    is_unfit_for_memory,
 )
 from memorist.auto_memory.statements.statement_patterns import VERB, find_lead_in_end
 from memorist.auto_memory.statements.user_prose import MASK_CHARACTER, ProseSentence
@@ -222,15 +222,15 @@ _JOINED_TASK = lazy_pattern(
 """A task that the fact is given for."""
 
 
-def find_fact_start(masked: str) -> int:
+def find_refusal_or_lead_in_end(masked: str) -> int:
     """Where a sentence begins after a refusal, or after greetings, thanks and connecting words."""
     refusal = _REFUSAL.match(masked)
     return refusal.end() if refusal else find_lead_in_end(masked)
 
 
-def classify_fact(sentence: ProseSentence) -> PlainFact | None:
+def classify_fact_specificity(sentence: ProseSentence) -> PlainFact | None:
     """Whether a plain fact names something particular or not; None for any other sentence."""
-    start = find_fact_start(sentence.masked)
+    start = find_refusal_or_lead_in_end(sentence.masked)
     masked = sentence.masked[start:]
     if sentence.in_list or len(masked) > MAX_FACT_CHARS:
         return None
@@ -262,7 +262,7 @@ def _is_of_the_moment(whole: str, masked: str) -> bool:
     """Whether it is a question, another's word, in trouble, planned or given for a task."""
     return (
         is_question(masked)
-        or is_unfit_for_memory(masked)
+        or is_forbidden_in_memory(masked)
         or is_reported_speech(whole)
         or _TROUBLE.search(masked) is not None
         or _JOINED_TASK.search(masked) is not None

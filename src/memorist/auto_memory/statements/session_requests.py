@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from memorist.auto_memory.statements.introduced_lines import find_introduced_lines
+from memorist.auto_memory.statements.context_quoted_lines import find_lines_quoted_by_context
 from memorist.auto_memory.statements.required_words import holds_required_word, join_pattern_lines
 from memorist.auto_memory.statements.user_prose import (
     ProseSentence,
@@ -122,7 +122,7 @@ def _split_own_sentences(typed: str) -> list[ProseSentence]:
     """The sentences of a typed text that are the user's own talk. Beside a text to work on, a letter
     or a form it is the first one at most, and only at the very beginning.
     """
-    shown = find_introduced_lines(typed, fragments_introduce=False)
+    shown = find_lines_quoted_by_context(typed, fragments_introduce=False)
     text = cut_others_words(typed).strip()
     own = [
         sentence
@@ -146,9 +146,9 @@ def read_pinned_text(typed: str) -> str:
         return ""
     match = _PIN.match(text)
     if match is not None:
-        if not text.startswith(("/", "$", "[")) and text.splitlines()[0] in find_introduced_lines(
-            text
-        ):
+        if not text.startswith(("/", "$", "[")) and text.splitlines()[
+            0
+        ] in find_lines_quoted_by_context(text):
             return ""
         return text[match.end() :].strip()[:MAX_PIN_CHARS]
     match = _PIN_AROUND.fullmatch(text)

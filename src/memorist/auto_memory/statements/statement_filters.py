@@ -178,7 +178,7 @@ def is_reported_speech(sentence: str) -> bool:
 
 
 @lru_cache(READ_SENTENCES)
-def is_unfit_for_memory(text: str) -> bool:
+def is_forbidden_in_memory(text: str) -> bool:
     """Whether it must never be kept, even on request.
 
     That is: secrets, judgements of people, what code or git show, fix recipes, passing state

@@ -23,16 +23,19 @@ from memorist.auto_memory.statements import (
     korean_patterns,
     plain_english_patterns,
 )
-from memorist.auto_memory.statements.introduced_lines import find_introduced_lines
+from memorist.auto_memory.statements.context_quoted_lines import find_lines_quoted_by_context
 from memorist.auto_memory.statements.lasting_clause import find_lasting_clause_start
-from memorist.auto_memory.statements.plain_facts import classify_fact, find_fact_start
+from memorist.auto_memory.statements.plain_facts import (
+    classify_fact_specificity,
+    find_refusal_or_lead_in_end,
+)
 from memorist.auto_memory.statements.required_words import StatementPatternIndex
 from memorist.auto_memory.statements.statement_filters import (
+    is_forbidden_in_memory,
     is_polite_request,
     is_question,
     is_reported_speech,
     is_task_bound,
-    is_unfit_for_memory,
     remove_tag_question,
 )
 from memorist.auto_memory.statements.statement_kind import StatementKind, choose_memory_kind
@@ -228,15 +231,19 @@ def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
     if LONE_CONFIRMATION.fullmatch(text):
         return
     sentences = split_typed_sentences(text)
-    shown = find_introduced_lines(text)
+    shown = find_lines_quoted_by_context(text)
     informs = not any(map(_asks_for_something, sentences))
     for sentence in sentences:
         if any(sentence.text in line for line in shown):
             continue
         statement = find_statement_in_sentence(sentence)
-        if statement is None and informs and classify_fact(sentence) == "particular":
-            start = find_fact_start(sentence.masked)
-            statement = "rule", trim_statement(sentence.text[start:]), sentence.text
+        if statement is None and informs and classify_fact_specificity(sentence) == "particular":
+            start = find_refusal_or_lead_in_end(sentence.masked)
+            statement = (
+                "rule",
+                strip_punctuation_and_tag_question(sentence.text[start:]),
+                sentence.text,
+            )
         if statement is not None:
             yield statement
 
@@ -261,7 +268,7 @@ def _whole_message_statements(text: str) -> list[tuple[StatementAct, str, str]] 
         len(words) <= MAX_SENTENCE_CHARS
         and len(words) > 2
         and not is_question(mask_quotations(words))
-        and not (act == "remember" and is_unfit_for_memory(words))
+        and not (act == "remember" and is_forbidden_in_memory(words))
     )
     return [(act, words, words)] if fit else []
 
@@ -313,7 +320,7 @@ def _match_lasting_clause(
     found = None if clause is None else match_first_statement_pattern(_RULES, sentence, clause)
     if found is None or not _POINTS_BACK.search(found[1]):
         return found
-    return found[0], trim_statement(sentence.text[start:]), found[2]
+    return found[0], strip_punctuation_and_tag_question(sentence.text[start:]), found[2]
 
 
 _POINTS_BACK = lazy_pattern(
@@ -330,11 +337,11 @@ def _match_lasting_statement(
     if (
         not is_lasting_statement(masked)
         or is_question(masked)
-        or is_unfit_for_memory(masked)
+        or is_forbidden_in_memory(masked)
         or is_task_bound(masked, include_hints=True)
     ):
         return None
-    return "rule", trim_statement(sentence.text[start:]), sentence.text
+    return "rule", strip_punctuation_and_tag_question(sentence.text[start:]), sentence.text
 
 
 def _statement_before(sentence: ProseSentence) -> tuple[StatementAct, str, str] | None:
@@ -346,11 +353,11 @@ def _statement_before(sentence: ProseSentence) -> tuple[StatementAct, str, str] 
         len(words) < 8
         or is_question(words)
         or is_reported_speech(words)
-        or is_unfit_for_memory(words)
+        or is_forbidden_in_memory(words)
         or is_task_bound(words, include_hints=False)
     ):
         return None
-    return "remember", trim_statement(sentence.before[start:]), sentence.before
+    return "remember", strip_punctuation_and_tag_question(sentence.before[start:]), sentence.before
 
 
 def match_first_statement_pattern(
@@ -371,7 +378,7 @@ def match_first_statement_pattern(
             or (each.rejects_task_words and _is_within_task(sentence))
         ):
             continue
-        text = trim_statement(sentence.text[start + begin : start + end])
+        text = strip_punctuation_and_tag_question(sentence.text[start + begin : start + end])
         return (each.act, text, sentence.text) if len(text) > 1 else None
     return None
 
@@ -382,7 +389,7 @@ def _is_vetoed(each: StatementPattern, masked: str, kept: str) -> bool:
     if each.act == "forget":
         return False
     return (
-        is_unfit_for_memory(kept)
+        is_forbidden_in_memory(kept)
         or (is_question(kept) and not (each.may_ask or is_polite_request(masked)))
         or is_task_bound(kept, include_hints=each.rejects_task_words)
     )
@@ -416,13 +423,13 @@ def _match_correction(sentence: ProseSentence, start: int) -> tuple[StatementAct
     if (
         len(rest) < 8
         or is_question(rest)
-        or is_unfit_for_memory(around)
+        or is_forbidden_in_memory(around)
         or is_task_bound(rest, include_hints=False)
     ):
         return None
     if not DURABLE.search(around):
         return None
-    return "correction", trim_statement(sentence.text[begin:]), sentence.text
+    return "correction", strip_punctuation_and_tag_question(sentence.text[begin:]), sentence.text
 
 
 def _statement_in_list_item(sentence: ProseSentence) -> tuple[StatementAct, str, str] | None:
@@ -432,7 +439,7 @@ def _statement_in_list_item(sentence: ProseSentence) -> tuple[StatementAct, str,
         announced is None
         or not _ORDER_START.match(sentence.masked)
         or is_question(sentence.masked)
-        or is_unfit_for_memory(sentence.masked)
+        or is_forbidden_in_memory(sentence.masked)
     ):
         return None
     act: StatementAct = (
@@ -441,11 +448,11 @@ def _statement_in_list_item(sentence: ProseSentence) -> tuple[StatementAct, str,
     return (
         None
         if is_task_bound(sentence.masked, include_hints=False)
-        else (act, trim_statement(sentence.text), sentence.text)
+        else (act, strip_punctuation_and_tag_question(sentence.text), sentence.text)
     )
 
 
-def trim_statement(text: str) -> str:
+def strip_punctuation_and_tag_question(text: str) -> str:
     """Strip tabs, joining punctuation, and the question for assent or the question mark of a request
     put as a question.
     """

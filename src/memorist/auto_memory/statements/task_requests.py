@@ -17,7 +17,7 @@ from memorist.auto_memory.statements.unconfirmed_statements import matches_state
 from memorist.auto_memory.statements.user_prose import ProseSentence, mask_quotations
 from memorist.auto_memory.write_evidence import split_script_words
 from memorist.core.lazy import lazy_pattern
-from memorist.transcript.answer_check import LineCoverage
+from memorist.transcript.answer_check import CoveringText
 
 MIN_SHARED = 0.7
 """Share of the words of a request and of a memory that each has of the other's. Our choice: a
@@ -87,7 +87,7 @@ def is_task_request(sentence: str) -> bool:
     request = masked[find_lead_in_end(masked) :]
     return (
         _asks(request)
-        and not states_lasting_rule(sentence)
+        and not may_hold_lasting_statement(sentence)
         and (
             is_question(request)
             or all(
@@ -120,7 +120,7 @@ def _asks(request: str) -> bool:
     )
 
 
-def states_lasting_rule(sentence: str) -> bool:
+def may_hold_lasting_statement(sentence: str) -> bool:
     """Whether anything in a sentence may be a rule, a preference or a fact for later."""
     masked = mask_quotations(sentence)
     return (
@@ -156,11 +156,11 @@ def repeats_only_task_requests(memory: Sequence[str], said: Sequence[str]) -> bo
 
 
 def _repeats_request(sentence: str, said: Sequence[str]) -> bool:
-    if states_lasting_rule(sentence):
+    if may_hold_lasting_statement(sentence):
         return False
-    mine, asks = LineCoverage(sentence), is_task_request(sentence)
+    mine, asks = CoveringText(sentence), is_task_request(sentence)
     return any(
-        LineCoverage(other).covers(sentence, MIN_SHARED)
+        CoveringText(other).covers(sentence, MIN_SHARED)
         and (asks or mine.covers(other, MIN_SHARED))
         and is_task_request(other)
         for other in said

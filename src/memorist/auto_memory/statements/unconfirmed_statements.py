@@ -9,16 +9,17 @@ from memorist.auto_memory.statements.confirmed_way_of_working import (
     LASTING_ANSWER,
     find_confirmed_text,
 )
+from memorist.auto_memory.statements.context_quoted_lines import find_lines_quoted_by_context
 from memorist.auto_memory.statements.conversation_score import score_conversation_sentence
-from memorist.auto_memory.statements.introduced_lines import find_introduced_lines
-from memorist.auto_memory.statements.plain_facts import classify_fact
+from memorist.auto_memory.statements.non_english_rule_score import split_words
+from memorist.auto_memory.statements.plain_facts import classify_fact_specificity
 from memorist.auto_memory.statements.required_words import StatementPatternIndex
 from memorist.auto_memory.statements.sentence_language import is_english
 from memorist.auto_memory.statements.statement_filters import (
+    is_forbidden_in_memory,
     is_question,
     is_reported_speech,
     is_task_bound,
-    is_unfit_for_memory,
 )
 from memorist.auto_memory.statements.statement_kind import choose_memory_kind
 from memorist.auto_memory.statements.statement_parser import (
@@ -30,7 +31,7 @@ from memorist.auto_memory.statements.statement_parser import (
     list_certain_statements,
     match_first_statement_pattern,
     split_typed_sentences,
-    trim_statement,
+    strip_punctuation_and_tag_question,
 )
 from memorist.auto_memory.statements.statement_patterns import (
     ORDER,
@@ -46,7 +47,6 @@ from memorist.auto_memory.statements.user_prose import (
     extract_redacted_user_text,
     is_document_or_form,
 )
-from memorist.auto_memory.statements.written_rule_score import split_words
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin
 from memorist.core.text_analysis import WIDE_LETTERS
@@ -122,7 +122,7 @@ def find_unconfirmed_statements(message: Message, reply_before: str = "") -> tup
     if message.origin is not Origin.USER or message.role not in {"user", "developer"}:
         return ()
     found: dict[str, Statement] = {}
-    for act, text, quote in list_waiting_statements(
+    for act, text, quote in list_probable_statements(
         extract_redacted_user_text(message), reply_before
     ):
         if len(found) < MAX_STATEMENTS:
@@ -137,7 +137,7 @@ _OWN_ARGUMENTS = frozenset({"compact", "export", "forget", "pin", "rename", "res
 """Commands whose arguments state nothing for later."""
 
 
-def list_waiting_statements(
+def list_probable_statements(
     typed: str, reply_before: str = ""
 ) -> Iterator[tuple[StatementAct, str, str]]:
     """Yield act, text and quote of what a typed text probably states for later."""
@@ -170,7 +170,7 @@ def list_waiting_statements(
             first, done = _widen(sentences, scores, at)
             quote = _span_text(text, sentences[first].text, sentences[done - 1].text)
             start = find_lead_in_end(sentences[first].masked)
-            yield "rule", trim_statement(quote[start:]), quote
+            yield "rule", strip_punctuation_and_tag_question(quote[start:]), quote
 
 
 def is_long_enough(masked: str) -> bool:
@@ -183,7 +183,7 @@ def matches_statement_pattern(sentence: ProseSentence) -> bool:
     start = find_lead_in_end(sentence.masked)
     return (
         find_statement_in_sentence(sentence) is not None
-        or classify_fact(sentence) is not None
+        or classify_fact_specificity(sentence) is not None
         or match_first_statement_pattern(_WAITING, sentence, start) is not None
     )
 
@@ -195,7 +195,7 @@ def _score_waiting(sentence: ProseSentence, typed: str, reply_before: str) -> fl
         return NEVER_WAITS
     if match_first_statement_pattern(_WAITING, sentence, start) is not None:
         return 0.0
-    if classify_fact(sentence) is not None and not asks_for_work_on_text(typed):
+    if classify_fact_specificity(sentence) is not None and not asks_for_work_on_text(typed):
         return 0.0
     if _is_labelled(sentence) or _may_be_others(sentence, typed):
         return 0.0
@@ -203,7 +203,7 @@ def _score_waiting(sentence: ProseSentence, typed: str, reply_before: str) -> fl
     if (
         not is_long_enough(masked)
         or is_question(masked)
-        or is_unfit_for_memory(masked)
+        or is_forbidden_in_memory(masked)
         or _ROLE_PLAY.match(masked)
         or _OF_THE_WORK.search(masked)
     ):
@@ -232,7 +232,7 @@ def _may_be_others(sentence: ProseSentence, typed: str) -> bool:
     return (
         statement is not None
         and statement[0] != "forget"
-        and (is_document_or_form(typed) or bool(find_introduced_lines(typed)))
+        and (is_document_or_form(typed) or bool(find_lines_quoted_by_context(typed)))
     )
 
 
@@ -248,7 +248,7 @@ def _is_labelled(sentence: ProseSentence) -> bool:
         len(rest) + len(_WIDE.findall(rest)) >= MIN_LABELLED_CHARS
         and (label["rule"] is not None or _ORDER_OR_RULE.match(rest) is not None)
         and not is_question(rest)
-        and not is_unfit_for_memory(rest)
+        and not is_forbidden_in_memory(rest)
         and not is_task_bound(rest, include_hints=False)
     )
 

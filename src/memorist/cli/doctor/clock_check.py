@@ -21,7 +21,7 @@ _NEWEST_QUERY = (
 )
 
 
-def check_clocks(context: DoctorContext) -> Iterator[CheckResult]:
+def check_system_clock(context: DoctorContext) -> Iterator[CheckResult]:
     """Check that the clock is past memorist's beginning and the newest record."""
     says = format_utc_minute(context.now)
     if context.now < EARLIEST_TIME:

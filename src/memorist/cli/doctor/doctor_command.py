@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from memorist.cli import output
 from memorist.cli.command_environment import read_environment
 from memorist.cli.doctor.check_result import Check, CheckResult, DoctorContext
-from memorist.cli.doctor.clock_check import check_clocks
+from memorist.cli.doctor.clock_check import check_system_clock
 from memorist.cli.doctor.database_check import check_database
 from memorist.cli.doctor.home_check import check_document_leftovers, check_home
 from memorist.cli.doctor.hook_check import check_hooks
@@ -30,7 +30,7 @@ from memorist.cli.doctor.model_check import (
     check_budgets,
     check_model_answers,
 )
-from memorist.cli.doctor.rollout_check import check_jobs, check_rollouts
+from memorist.cli.doctor.rollout_check import check_jobs, check_rollout_database
 from memorist.cli.doctor.team_check import check_team
 from memorist.config import load_settings
 from memorist.errors import MemoristError
@@ -42,8 +42,8 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("locks", check_locks),
     ("database", check_database),
     ("jobs", check_jobs),
-    ("rollouts", check_rollouts),
-    ("clock", check_clocks),
+    ("rollouts", check_rollout_database),
+    ("clock", check_system_clock),
     ("memory", check_memories),
     ("team", check_team),
     ("documents", check_document_leftovers),

@@ -58,7 +58,7 @@ from memorist.models.model_choice import (
     open_model,
     parse_model_name,
 )
-from memorist.ports import DiscoversWindow, Model, Reply, Request
+from memorist.ports import ContextWindowSource, Model, Reply, Request
 from memorist.recall.model_selection import parse_selection, render_selection_data
 from memorist.settings import AutoMemorySettings
 from memorist.transcript.answer_check import LineCheck
@@ -283,7 +283,7 @@ async def _try_model(model: Model) -> tuple[list[TrialResult], int | None]:
             results.append(await _try_task(model, task))
             if results[-1].runs[-1].hung or not results[0].runs[0].answered:
                 break
-        if isinstance(model, DiscoversWindow):
+        if isinstance(model, ContextWindowSource):
             return results, await model.discover_window()
         return results, model.window
     finally:

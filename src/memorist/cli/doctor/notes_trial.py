@@ -21,7 +21,7 @@ from memorist.core.messages import (
     ToolUse,
 )
 from memorist.core.prompt_templates import load_prompt, render_template
-from memorist.forks.answer_form import read_answer_text
+from memorist.forks.answer_form import read_edits_from_answer_text
 from memorist.forks.file_tool_calls import EditFileCall
 from memorist.forks.fork import load_fork_prompts
 from memorist.forks.fork_spec import ForkSpec, NoTools
@@ -30,7 +30,7 @@ from memorist.session_memory.notes_form import build_notes_form
 from memorist.session_memory.notes_review import review_notes
 from memorist.session_memory.notes_template import parse_authored_sections
 from memorist.session_memory.structural_notes import render_structural_notes
-from memorist.transcript.answer_check import LineCoverage
+from memorist.transcript.answer_check import CoveringText
 from memorist.transcript.answer_source import build_line_check
 from memorist.transcript.outcome_claims import ProvenOutcomes
 from memorist.transcript.transcript_ledger import SessionActions, TranscriptLedger
@@ -74,7 +74,7 @@ def judge_notes(text: str) -> tuple[str, bool]:
     template = load_prompt("session_memory/template")
     if trial.spec.form is None:
         return "", False
-    edits = read_answer_text(trial.spec.form, text)
+    edits = read_edits_from_answer_text(trial.spec.form, text)
     if edits.problems:
         return edits.problems[0], False
     written = next((call for call in edits.calls if isinstance(call, EditFileCall)), None)
@@ -98,7 +98,7 @@ def judge_notes(text: str) -> tuple[str, bool]:
     count = len(lines) + len(reviewed.dropped)
     if len(lines) < MIN_STANDING_SHARE * count:
         return f"{len(lines)} of its {count} lines stand; {reviewed.remarks[0]}", False
-    known = LineCoverage("\n".join(trial.derived.values()))
+    known = CoveringText("\n".join(trial.derived.values()))
     if all(map(known.covers, lines)):
         return "it adds nothing to what is derived without a model", False
     return "", len(reviewed.dropped) > 0 and len(lines) - 1 < MIN_STANDING_SHARE * count

@@ -15,7 +15,7 @@ from memorist.cli.doctor.database_check import (
 )
 from memorist.cli.doctor.fault_repair import FIX_COMMAND, put_file_aside, repair_or_report
 from memorist.core.plural import pluralize
-from memorist.rollouts.extract_recovery import restore_extracts_from_summaries
+from memorist.rollouts.extract_recovery import select_recoverable_extracts
 from memorist.rollouts.rollout_folder import read_memory_folder
 from memorist.rollouts.rollout_summaries import parse_extract_files
 from memorist.store.disk_files import DiskFiles
@@ -53,7 +53,7 @@ def check_jobs(context: DoctorContext) -> Iterator[CheckResult]:
         )
 
 
-def check_rollouts(context: DoctorContext) -> Iterator[CheckResult]:
+def check_rollout_database(context: DoctorContext) -> Iterator[CheckResult]:
     """Check that the database knows the remembered sessions.
 
     The files are the source of truth: a database that knows no session was lost and is refilled
@@ -69,7 +69,7 @@ def check_rollouts(context: DoctorContext) -> Iterator[CheckResult]:
         )
     if context.settings.state != SQLITE or not context.layout.rollouts.is_dir():
         return
-    remembered = restore_extracts_from_summaries(
+    remembered = select_recoverable_extracts(
         parse_extract_files(read_memory_folder(DiskFiles(), context.layout.rollouts).files)
     )
     if not remembered:

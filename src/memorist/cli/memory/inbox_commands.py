@@ -30,7 +30,7 @@ def memory_inbox_group(context: click.Context, as_json: bool) -> None:
     if context.invoked_subcommand is not None:
         return
     with open_project_memory() as (_, memory):
-        waiting, superseded = memory.list_proposals(), memory.find_superseded_proposals()
+        waiting, superseded = memory.list_proposals(), memory.find_later_words_against_proposals()
     if as_json:
         output.print_json({"waiting": waiting, "superseded": superseded})
         return
@@ -81,7 +81,7 @@ def memory_inbox_show_command(id: str, as_json: bool) -> None:
     """
     with open_project_memory() as (_, memory):
         given = memory.find_proposal(id)[1]
-        newer = memory.find_superseded_proposals().get(given.id, "")
+        newer = memory.find_later_words_against_proposals().get(given.id, "")
     if as_json:
         output.print_json(given)
         return
@@ -111,7 +111,7 @@ def memory_inbox_accept_command(ids: tuple[str, ...], yes: bool) -> None:
     Example: memorist memory inbox accept 1
     """
     with open_project_memory() as (_, memory):
-        superseded = memory.find_superseded_proposals()
+        superseded = memory.find_later_words_against_proposals()
         for _, given in [memory.find_proposal(id) for id in ids]:
             if given.id in superseded:
                 click.echo(f"{given.id}: {_say_superseded(superseded[given.id])}")

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from memorist.auto_memory.anchors import describe_anchor_changes, read_memory_anchors
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.memory_file import MemoryKind, Topic
-from memorist.auto_memory.memory_lint import lint_memory_folders
+from memorist.auto_memory.memory_lint import load_and_lint_memories
 from memorist.auto_memory.memory_manifest import sort_newest_first
 from memorist.auto_memory.memory_move import move_memory
 from memorist.auto_memory.moved_projects import (
@@ -25,7 +25,7 @@ from memorist.auto_memory.moved_projects import (
     find_moved_projects,
 )
 from memorist.auto_memory.named_memory import find_named_memory
-from memorist.auto_memory.removed_memories import RemovedTopic, find_removed_topic
+from memorist.auto_memory.removed_memories import RemovedTopic, find_removed_topic_by_name
 from memorist.auto_memory.stale_memories import StaleMemory, confirm_memories, find_stale_memories
 from memorist.auto_memory.team_memory import TEAM_PREFIX, is_team_path
 from memorist.auto_memory.write_result import WriteResult
@@ -166,7 +166,7 @@ def memory_show_command(path: str, as_json: bool) -> None:
     """
     with open_project_memory() as (_, memory):
         owner, path = find_named_memory(memory, path)
-        former = find_removed_topic(owner, path)
+        former = find_removed_topic_by_name(owner, path)
         topic, doubts = (
             (former.topic, ()) if former is not None else owner.read_with_suspicions(path)
         )
@@ -447,7 +447,7 @@ def memory_check_command(accepted: tuple[str, ...], as_json: bool) -> None:
     with open_project_memory() as (engine, memory):
         if accepted:
             _accept_stale(memory, accepted)
-        topics, problems = lint_memory_folders(memory)
+        topics, problems = load_and_lint_memories(memory)
         stale = find_stale_memories(memory)
         moved = (
             find_moved_projects(DiskFiles(), engine.layout, str(Path.cwd())) if not topics else []

@@ -14,7 +14,7 @@ from memorist.cli.memory.memory_commands import confirm_or_abort, open_project_m
 from memorist.core.plural import pluralize
 from memorist.engine.rollout_store import open_rollout_store
 from memorist.errors import NothingToDo
-from memorist.store.rollout_rows import has_rollouts, reassign_rollouts
+from memorist.store.rollout_rows import has_project_rollouts, reassign_rollouts
 from memorist.store.session_rows import reassign_sessions
 from memorist.system import SystemClock
 
@@ -44,7 +44,7 @@ def memory_rebind_command(old: str, yes: bool) -> None:
                 root,
                 clock=SystemClock(),
                 settings=engine.settings.auto_memory,
-                has_sessions=has_rollouts(past.state, source),
+                has_sessions=has_project_rollouts(past.state, source),
             )
             sessions = reassign_rollouts(past.state, source, root)
         reassign_sessions(engine.database(), source, root)

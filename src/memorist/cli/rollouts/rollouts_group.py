@@ -29,7 +29,7 @@ from memorist.rollouts.rollout_folder import write_user_note
 from memorist.rollouts.session_sources import find_repository_root
 from memorist.settings import Settings
 from memorist.store.disk_files import DiskFiles
-from memorist.store.extract_rows import delete_extraction_state
+from memorist.store.extract_rows import delete_all_extraction_state
 from memorist.store.home_layout import Layout
 from memorist.store.job_claim_rules import GLOBAL_KEY
 from memorist.store.job_claims import retry_jobs
@@ -167,7 +167,7 @@ def rollouts_reset_command(yes: bool) -> None:
             "again.",
             abort=True,
         )
-    count = run_with_rollout_store(lambda past: delete_extraction_state(past.state))
+    count = run_with_rollout_store(lambda past: delete_all_extraction_state(past.state))
     click.echo(f"{count:,} extracts forgotten")
 
 

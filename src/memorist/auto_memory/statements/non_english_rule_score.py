@@ -51,7 +51,7 @@ def list_rule_features(sentence: ProseSentence, typed: str) -> Iterator[str]:
         yield f"end:{''.join(words[-3:]) if len(words[-1]) == 1 else words[-1][-_ENDING_CHARS:]}"
 
 
-def score_written_rule(sentence: ProseSentence, typed: str) -> float:
+def score_non_english_rule(sentence: ProseSentence, typed: str) -> float:
     """The sum of the weights of a sentence's features, above or below the threshold: from 0 on it
     reads like a rule. The sentence is not English.
     """

@@ -40,7 +40,7 @@ _CLARIFY = "The user wants to clarify these questions"
 _ANSWER_END = lazy_pattern(r"\"(?=, \"|\.? You can now|\. |\.?\s*\Z| user notes:| selected )")
 
 
-class TypedReply(Struct, frozen=True):
+class UserWordsInResult(Struct, frozen=True):
     """Words that a person typed, or an option that they chose, in reply to a call."""
 
     text: str
@@ -50,18 +50,20 @@ class TypedReply(Struct, frozen=True):
     """
 
 
-def find_typed_replies(result: ToolResult, action: ToolAction | None) -> tuple[TypedReply, ...]:
+def find_user_words_in_result(
+    result: ToolResult, action: ToolAction | None
+) -> tuple[UserWordsInResult, ...]:
     """Find what a person typed in the result of a call; empty for what a tool returned."""
     shows = isinstance(action, AskUserAction | ProposePlanAction | ChangeAction)
     if result.is_error:
         reason = _REFUSAL_REASON.match(result.text[: 2 * MAX_REPLY_CHARS].lstrip())
         words = reason["words"].partition(_AFTER_REASON)[0].strip() if reason else ""
         if not words.startswith(_CLARIFY):
-            return (TypedReply(words, shows),) if 0 < len(words) <= MAX_REPLY_CHARS else ()
+            return (UserWordsInResult(words, shows),) if 0 < len(words) <= MAX_REPLY_CHARS else ()
     if not isinstance(action, AskUserAction):
         return ()
     answers = dict.fromkeys(_find_answers(result.text, action.questions))
-    return tuple(TypedReply(text, True) for text in answers if len(text) <= MAX_REPLY_CHARS)
+    return tuple(UserWordsInResult(text, True) for text in answers if len(text) <= MAX_REPLY_CHARS)
 
 
 def _find_answers(text: str, questions: tuple[str, ...]) -> Iterator[str]:
@@ -82,7 +84,7 @@ def parse_builtin_tool_action(use: ToolUse) -> ToolAction:
     return OtherToolAction(use.name) if foreign else parse_tool_action(use)
 
 
-class TypedReplyReader:
+class UserWordsReader:
     """Follows the messages of a session and reads the replies in them."""
 
     def __init__(self) -> None:
@@ -95,7 +97,7 @@ class TypedReplyReader:
         replies = [
             reply
             for result in message.tool_results
-            for reply in find_typed_replies(result, self._open.pop(result.tool_use_id, None))
+            for reply in find_user_words_in_result(result, self._open.pop(result.tool_use_id, None))
         ]
         if not replies:
             return None
@@ -115,9 +117,9 @@ class TypedReplyReader:
             del self._open[next(iter(self._open))]
 
 
-def insert_typed_replies(messages: Iterable[Message]) -> Iterator[Message]:
+def insert_user_words_from_results(messages: Iterable[Message]) -> Iterator[Message]:
     """Yield the messages, and after each what a person typed in reply to a call."""
-    reader = TypedReplyReader()
+    reader = UserWordsReader()
     for message in messages:
         yield message
         reply = reader.read(message)

@@ -15,7 +15,7 @@ from memorist.skills.skillify_source import SkillMaterial, read_skill_material
 from memorist.transcript.transcript_ledger import TranscriptLedger
 
 
-def build_skill_request(sessions: ProjectSessions, session: str, description: str) -> str:
+def build_skill_interview_prompt(sessions: ProjectSessions, session: str, description: str) -> str:
     """Build the prompt, with what is known of the named session, or of the newest one.
 
     Raises InputError, NothingToDo, StoreError.

@@ -15,7 +15,7 @@ from memorist.store.home_layout import SessionLayout
 _log = logging.getLogger("memorist")
 
 
-class TemporarySessionFolders:
+class FallbackSessionFolders:
     """The sessions of one engine that its home did not take."""
 
     def __init__(self) -> None:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memorist.auto_memory.statements.introduced_lines import find_introduced_lines
+from memorist.auto_memory.statements.context_quoted_lines import find_lines_quoted_by_context
 from memorist.auto_memory.statements.statement_filters import (
+    is_forbidden_in_memory,
     is_question,
     is_reported_speech,
-    is_unfit_for_memory,
 )
 from memorist.auto_memory.statements.statement_kind import choose_memory_kind
 from memorist.auto_memory.statements.statement_parser import Statement, split_typed_sentences
@@ -34,7 +34,7 @@ _OF_NOW = lazy_pattern(r"\bright now\b|现在|目前", re.IGNORECASE)
 """Elsewhere the mark of a passing state, and in a correction what the new value begins with."""
 
 
-def find_bare_corrections(message: Message) -> tuple[Statement, ...]:
+def find_uncertain_value_corrections(message: Message) -> tuple[Statement, ...]:
     """Find the sentences of a message that give something another value; each is uncertain, and
     counts only where a memory has the former value.
     """
@@ -49,14 +49,14 @@ def find_bare_corrections(message: Message) -> tuple[Statement, ...]:
 def _corrections_in(typed: str) -> Iterator[tuple[str, str]]:
     if typed.startswith(("!", "/")) or asks_for_work_on_text(typed):
         return
-    shown = find_introduced_lines(typed)
+    shown = find_lines_quoted_by_context(typed)
     for sentence in split_typed_sentences(typed):
         if (
             sentence.in_list
             or any(sentence.text in line for line in shown)
             or is_question(sentence.masked)
             or is_reported_speech(sentence.masked)
-            or is_unfit_for_memory(_OF_NOW.sub("", sentence.masked))
+            or is_forbidden_in_memory(_OF_NOW.sub("", sentence.masked))
             or read_value_correction(sentence.text) is None
         ):
             continue

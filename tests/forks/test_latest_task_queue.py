@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.forks.background_queue import BackgroundQueue
 from memorist.forks.fork_spec import ForkOutcome
+from memorist.forks.latest_task_queue import LatestTaskQueue
 from memorist.system import SystemClock
 from memorist.testing import FrozenClock
 
@@ -33,7 +33,7 @@ def test_at_most_one_runs_and_one_waits_and_the_last_always_runs(steps: list[str
         ran: list[int] = []
         replaced: list[int] = []
         errors: list[BaseException] = []
-        lane = BackgroundQueue(FrozenClock(), on_error=errors.append)
+        lane = LatestTaskQueue(FrozenClock(), on_error=errors.append)
 
         def offer(number: int, *, fails: bool) -> None:
             async def job() -> None:
@@ -81,7 +81,7 @@ async def test_waiting_ends_at_its_limit_and_leaves_the_job_alone() -> None:
     read.
     """
     clock = FrozenClock()
-    lane = BackgroundQueue(clock)
+    lane = LatestTaskQueue(clock)
     gate = asyncio.Event()
     clock.advance(7)
     lane.submit(gate.wait)
@@ -99,7 +99,7 @@ async def test_waiting_for_nothing_takes_no_time() -> None:
     """With no job there is nothing to wait for."""
     clock = FrozenClock()
 
-    assert await BackgroundQueue(clock).wait(15) is True
+    assert await LatestTaskQueue(clock).wait(15) is True
     assert clock.slept == []
 
 
@@ -108,7 +108,7 @@ async def test_draining_cancels_what_is_still_there_at_its_limit() -> None:
     """The running job is cancelled and can clean up; the waiting one is reported as never run;
     nothing is left behind.
     """
-    lane = BackgroundQueue(FrozenClock())
+    lane = LatestTaskQueue(FrozenClock())
     heard: list[str] = []
 
     async def job() -> None:
@@ -129,7 +129,7 @@ async def test_draining_cancels_what_is_still_there_at_its_limit() -> None:
 @pytest.mark.covers("FK-5")
 async def test_draining_runs_the_waiting_job_too() -> None:
     """The trailing run is part of what is waited for, on a real clock as well."""
-    lane = BackgroundQueue(SystemClock())
+    lane = LatestTaskQueue(SystemClock())
     ran: list[int] = []
 
     async def job(number: int) -> None:
@@ -150,7 +150,7 @@ async def test_a_failed_job_is_told_even_without_a_listener() -> None:
     asyncio.get_running_loop().set_exception_handler(
         lambda _, context: heard.append(context["exception"])
     )
-    lane = BackgroundQueue(FrozenClock())
+    lane = LatestTaskQueue(FrozenClock())
 
     async def job() -> None:
         raise ValueError("broken")

@@ -105,10 +105,10 @@ def _move_staged(folder: Path) -> None:
     staged, disk = folder / _STAGED, DiskFiles(durable=False)
     try:
         if (staged / _RECORD).exists():
-            new = read_record(staged).files
-            for path in set(list_folder_files(folder)) - set(new):
+            new = read_sync_record(staged).files
+            for path in set(list_shared_session_files(folder)) - set(new):
                 remove_if_exists(disk, folder / path)
-            for path in set(list_folder_files(staged)) & set(new):
+            for path in set(list_shared_session_files(staged)) & set(new):
                 make_folders((folder / path).parent)
                 (staged / path).replace(folder / path)
             (staged / _RECORD).replace(folder / _RECORD)
@@ -117,7 +117,7 @@ def _move_staged(folder: Path) -> None:
         raise to_store_error("replace", folder, error) from error
 
 
-def list_folder_files(folder: Path) -> list[str]:
+def list_shared_session_files(folder: Path) -> list[str]:
     """The files of a session's folder that are shared, by their paths in it."""
     found = [path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file()]
     return [
@@ -180,7 +180,7 @@ def _end_of(file: BinaryIO, size: int) -> int:
     return zlib.crc32(file.read(min(size, _END_BYTES)))
 
 
-def read_record(folder: Path) -> FolderSyncRecord:
+def read_sync_record(folder: Path) -> FolderSyncRecord:
     """What was last noted of a folder; that of a new one where nothing was, or not readably."""
     data = read_if_exists(DiskFiles(), folder / _RECORD)
     with contextlib.suppress(msgspec.DecodeError):

@@ -24,7 +24,7 @@ conversation. Where it cannot be read, the shown messages.
 """
 
 
-class CompactionRequest(Struct, frozen=True, kw_only=True):
+class CompactionInput(Struct, frozen=True, kw_only=True):
     """The upcoming request, as far as compaction must know it."""
 
     limits: CompactionThresholds

@@ -17,7 +17,7 @@ BackgroundTask = Callable[[], Awaitable[object]]
 DropCallback = Callable[[ForkOutcome], None]
 
 
-class BackgroundQueue:
+class LatestTaskQueue:
     """The background tasks of one label. It owns a single asyncio task; `drain` waits for it.
 
     `on_error` receives the exception of a task that fails; without it the event loop's exception

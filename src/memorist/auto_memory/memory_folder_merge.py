@@ -26,7 +26,7 @@ from memorist.store.disk_files import make_folders, to_store_error
 from memorist.store.home_layout import MemoryLayout
 
 
-def join_memory(
+def merge_memory_folder_into(
     files: FileSystem,
     source: MemoryLayout,
     target: MemoryLayout,

@@ -47,7 +47,7 @@ _COMPACTION_LEADS = ("critical: respond with text only",)
 """
 
 
-class ClientIdentity(Struct, frozen=True, kw_only=True):
+class DeclaredConversation(Struct, frozen=True, kw_only=True):
     """What a client declares about a request."""
 
     name: str = ""
@@ -77,15 +77,17 @@ class _ClaudeUserMetadata(Struct, frozen=True):
     session_id: str = ""
 
 
-def identify_client(headers: Mapping[str, str], body: RequestBody) -> ClientIdentity:
+def read_declared_conversation(
+    headers: Mapping[str, str], body: RequestBody
+) -> DeclaredConversation:
     """Identify the sender of a model call. `headers` have lower-case names."""
     headers = {name: decode_header_value(value) for name, value in headers.items()}
     project = headers.get("x-memorist-project")
     if headers.get("x-memorist", "").strip().lower() == "off":
-        return ClientIdentity(unrelated_reason="the client asked for it")
+        return DeclaredConversation(unrelated_reason="the client asked for it")
     own = headers.get("x-memorist-session", "").strip()
     if own:
-        return ClientIdentity(name=own, certainty="named", project=project)
+        return DeclaredConversation(name=own, certainty="named", project=project)
     found = (
         _identify_codex(headers)
         or _identify_claude_code(headers, body)
@@ -103,7 +105,7 @@ def decode_header_value(value: str) -> str:
     return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
 
 
-def _identify_codex(headers: Mapping[str, str]) -> ClientIdentity | None:
+def _identify_codex(headers: Mapping[str, str]) -> DeclaredConversation | None:
     given = headers.get("x-codex-turn-metadata", "")
     if not given and not headers.get("originator", "").lower().startswith("codex"):
         return None
@@ -123,7 +125,7 @@ def _identify_codex(headers: Mapping[str, str]) -> ClientIdentity | None:
         else f"Codex says that it is a request of kind {turn.request_kind[:40]}"
     )
     by_agent = headers.get("x-openai-subagent") or headers.get("x-codex-parent-thread-id")
-    return ClientIdentity(
+    return DeclaredConversation(
         name=thread,
         certainty="named",
         main=thread == session and not by_agent,
@@ -136,7 +138,9 @@ def _is_typed_originator(originator: str) -> bool:
     return originator in _TYPED_ORIGINATORS or originator.startswith("Codex ")
 
 
-def _identify_claude_code(headers: Mapping[str, str], body: RequestBody) -> ClientIdentity | None:
+def _identify_claude_code(
+    headers: Mapping[str, str], body: RequestBody
+) -> DeclaredConversation | None:
     session = headers.get("x-claude-code-session-id", "") or _parse_user_session(
         body.values.get("metadata")
     )
@@ -144,24 +148,24 @@ def _identify_claude_code(headers: Mapping[str, str], body: RequestBody) -> Clie
         return None
     agent = headers.get("x-claude-code-agent-id", "")
     if not body.values.get("tools"):
-        return ClientIdentity(
+        return DeclaredConversation(
             name=session,
             certainty="named",
             main=not agent,
             unrelated_reason="a request of Claude Code without tools is no turn",
         )
     if _newest_text(body).lower().startswith(_COMPACTION_LEADS):
-        return ClientIdentity(
+        return DeclaredConversation(
             name=session,
             certainty="named",
             main=not agent,
             unrelated_reason="Claude Code asks for a summary",
         )
     if agent:
-        return ClientIdentity(name=f"{session}/{agent}", certainty="named", main=False)
+        return DeclaredConversation(name=f"{session}/{agent}", certainty="named", main=False)
     if "cc_is_subagent=true" in _first_text(body.values.get("system")):
-        return ClientIdentity(name=f"{session}/agents", certainty="grouped", main=False)
-    return ClientIdentity(
+        return DeclaredConversation(name=f"{session}/agents", certainty="grouped", main=False)
+    return DeclaredConversation(
         name=session,
         certainty="likely",
         interactive=not _UNATTENDED.search(headers.get("user-agent", "")),
@@ -184,12 +188,12 @@ def _parse_user_session(metadata: object) -> str:
     return session if mark and head.startswith("user_") else ""
 
 
-def _identify_by_cache_key(body: RequestBody) -> ClientIdentity:
+def _identify_by_cache_key(body: RequestBody) -> DeclaredConversation:
     key = body.values.get("prompt_cache_key")
     return (
-        ClientIdentity(name=key, certainty="grouped")
+        DeclaredConversation(name=key, certainty="grouped")
         if isinstance(key, str) and key
-        else ClientIdentity()
+        else DeclaredConversation()
     )
 
 
