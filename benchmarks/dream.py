@@ -347,7 +347,9 @@ def read_memory_texts(memory: AutoMemory) -> dict[str, str]:
     return {head.path: memory.folder.read_topic(head.path).body for head in memory.headers()}
 
 
-def build_bench_dream(memory: AutoMemory, clock: FrozenClock, model: Model | None) -> DreamExtension:
+def build_bench_dream(
+    memory: AutoMemory, clock: FrozenClock, model: Model | None
+) -> DreamExtension:
     """The dreams of a folder that belongs to no session."""
     runtime = Runtime(
         settings=Settings(auto_memory=memory.settings, dream=SETTINGS),

@@ -130,7 +130,7 @@ class MemoryExtraction:
         self._unanswered: list[Message] = []
         """The user's newest messages of the former process that no reply follows."""
         """Statements to be applied once the folder has been scanned, and the disk takes them."""
-        self._bare_corrections: set[Statement] = set()
+        self._uncertain_value_corrections: set[Statement] = set()
         """Those of them that count only where a memory has the value that they correct."""
         self._is_disk_refusing = False
         """Whether the disk refused the last statement."""
@@ -214,7 +214,7 @@ class MemoryExtraction:
             find_unconfirmed_statements(typed, self._last_reply()), typed
         )
         corrections = self._find_corrections(typed, statements) if may_correct else ()
-        self._bare_corrections.update(corrections)
+        self._uncertain_value_corrections.update(corrections)
         self._deferred_statements += [
             (statement, typed) for statement in (*statements, *corrections, *waiting)
         ]
@@ -301,13 +301,13 @@ class MemoryExtraction:
                     self._deferred_statements = (waiting + statements[position:])[-MAX_WAITING:]
                     return
         self._deferred_statements = waiting
-        self._bare_corrections.intersection_update(each for each, _ in waiting)
+        self._uncertain_value_corrections.intersection_update(each for each, _ in waiting)
 
     def _settle(self, statement: Statement, corrected: list[str]) -> Statement | None:
         """The statement, certain where it is a bare correction of a memory; None where it is one of
         nothing, or holds one that was among the quotes `corrected`.
         """
-        if statement in self._bare_corrections:
+        if statement in self._uncertain_value_corrections:
             with self._memory.folder.scan_once(at_prompt=True):
                 if not self._memory.find_corrected_memories(statement.text):
                     return None
@@ -320,7 +320,9 @@ class MemoryExtraction:
         """Whether a statement waits for the answer: what the person is to confirm, and a correction
         of nothing, for a memory that was edited in place a moment ago is known only then.
         """
-        return found in self._bare_corrections if settled is None else not settled.certain
+        return (
+            found in self._uncertain_value_corrections if settled is None else not settled.certain
+        )
 
     def _apply_at_prompt(self, statement: Statement, message: Message) -> WriteResult:
         """Apply a statement for whose answer somebody waits: many files are not looked at again for
