@@ -25,7 +25,7 @@ from benchmarks.report import BenchResult, BenchRow
 from memorist.compaction.compaction_prompts import load_compaction_prompts
 from memorist.compaction.compaction_result import CompactedHistory
 from memorist.compaction.extractive_summary import is_instruction_message, summarize_conversation
-from memorist.compaction.full_compaction import SummaryStrategyOptions, compact_with_summary
+from memorist.compaction.full_compaction import SummaryOptions, compact_with_summary
 from memorist.compaction.measured_conversation import (
     MeasuredConversation,
     get_typed_text,
@@ -147,8 +147,8 @@ def _write_notes(messages: Sequence[Message], cwd: str, tokens: int) -> dict[str
     return render_structural_notes(ledger, NotesBudget(total_tokens=tokens))
 
 
-def _options(addition: str) -> SummaryStrategyOptions:
-    return SummaryStrategyOptions(
+def _options(addition: str) -> SummaryOptions:
+    return SummaryOptions(
         texts=load_compaction_prompts(),
         settings=CompactionSettings(),
         limit=THRESHOLD,

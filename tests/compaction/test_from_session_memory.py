@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from compaction.histories import STEPS, WORD, History, parted, told
 from memorist.compaction.compaction_prompts import load_compaction_prompts
 from memorist.compaction.compaction_result import CompactedHistory, UnchangedHistory
-from memorist.compaction.full_compaction import MODEL_SUMMARY_ID, SummaryStrategyOptions
+from memorist.compaction.full_compaction import MODEL_SUMMARY_ID, SummaryOptions
 from memorist.compaction.measured_conversation import find_last_summary, measure_conversation
 from memorist.compaction.newest_messages import find_unanswered_start
 from memorist.compaction.restored_content import RestorableContent, RestorableFile
@@ -26,7 +26,7 @@ from memorist.settings import CompactionSettings
 
 SETTINGS = CompactionSettings()
 TEXTS = load_compaction_prompts()
-TERMS = SummaryStrategyOptions(texts=TEXTS, settings=SETTINGS, limit=100_000)
+TERMS = SummaryOptions(texts=TEXTS, settings=SETTINGS, limit=100_000)
 TEMPLATE = load_prompt("session_memory/template")
 NOTES = TEMPLATE + "- step one\n"
 
@@ -175,7 +175,7 @@ def test_the_notes_stand_first_with_the_transcript_s_path_and_the_user_s_words()
     found = compact_with_notes(
         held,
         notes("m17"),
-        SummaryStrategyOptions(texts=TEXTS, settings=SETTINGS, limit=100_000, facts=facts),
+        SummaryOptions(texts=TEXTS, settings=SETTINGS, limit=100_000, facts=facts),
     )
 
     assert isinstance(found, CompactedHistory)
@@ -212,7 +212,7 @@ def test_no_pair_is_parted_and_no_budget_passed(
     held = measure_conversation(messages, factor=factor)
     cursor = None if last is None else f"m{last}"
     found = compact_with_notes(
-        held, notes(cursor), SummaryStrategyOptions(texts=TEXTS, settings=SETTINGS, limit=limit)
+        held, notes(cursor), SummaryOptions(texts=TEXTS, settings=SETTINGS, limit=limit)
     )
     if isinstance(found, UnchangedHistory):
         return

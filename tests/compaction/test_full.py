@@ -16,7 +16,7 @@ from memorist.compaction.compaction_prompts import load_compaction_prompts
 from memorist.compaction.compaction_result import CompactedHistory, UnchangedHistory
 from memorist.compaction.full_compaction import (
     MODEL_SUMMARY_ID,
-    SummaryStrategyOptions,
+    SummaryOptions,
     compact_with_summary,
 )
 from memorist.compaction.measured_conversation import (
@@ -36,8 +36,8 @@ SETTINGS = CompactionSettings()
 TEXTS = load_compaction_prompts()
 
 
-def terms(limit: int = 100_000, **more: Any) -> SummaryStrategyOptions:
-    return SummaryStrategyOptions(texts=TEXTS, settings=SETTINGS, limit=limit, **more)
+def terms(limit: int = 100_000, **more: Any) -> SummaryOptions:
+    return SummaryOptions(texts=TEXTS, settings=SETTINGS, limit=limit, **more)
 
 
 def work() -> History:

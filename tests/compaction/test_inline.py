@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from compaction.histories import STEPS, WORD, History, parted, told
 from memorist.compaction.compaction_prompts import load_compaction_prompts
 from memorist.compaction.compaction_result import CompactedHistory, UnchangedHistory
-from memorist.compaction.full_compaction import SummaryStrategyOptions
+from memorist.compaction.full_compaction import SummaryOptions
 from memorist.compaction.inline_compaction import (
     HAND_OVER_ID,
     compact_with_hand_over,
@@ -25,8 +25,8 @@ SETTINGS = CompactionSettings()
 TEXTS = load_compaction_prompts()
 
 
-def terms(limit: int = 200_000) -> SummaryStrategyOptions:
-    return SummaryStrategyOptions(texts=TEXTS, settings=SETTINGS, limit=limit)
+def terms(limit: int = 200_000) -> SummaryOptions:
+    return SummaryOptions(texts=TEXTS, settings=SETTINGS, limit=limit)
 
 
 @pytest.mark.covers("CP-11")

@@ -14,7 +14,7 @@ from memorist.compaction import full_compaction, inline_compaction
 from memorist.compaction import session_memory_compaction as from_session_memory
 from memorist.compaction.compaction_prompts import load_compaction_prompts
 from memorist.compaction.compaction_result import CompactedHistory, CompactionResult
-from memorist.compaction.full_compaction import SummaryStrategyOptions
+from memorist.compaction.full_compaction import SummaryOptions
 from memorist.compaction.measured_conversation import measure_conversation
 from memorist.compaction.microcompact import clear_when_idle
 from memorist.compaction.restored_content import InvokedSkill, RestorableContent, RestorableFile
@@ -38,7 +38,7 @@ FACTS = RestorableContent(
     plan=("/w/plan.md", "1. parse\n2. test"),
     tasks="- [x] parse\n- [ ] test",
 )
-TERMS = SummaryStrategyOptions(texts=TEXTS, settings=SETTINGS, limit=100_000, facts=FACTS)
+TERMS = SummaryOptions(texts=TEXTS, settings=SETTINGS, limit=100_000, facts=FACTS)
 
 
 def session() -> History:
@@ -83,7 +83,7 @@ def session_memory() -> tuple[Message, ...]:
         text=template + "- parsed\n", path="/n/summary.md", template=template, last_summarised="m9"
     )
     held = measure_conversation(session().messages)
-    terms = SummaryStrategyOptions(
+    terms = SummaryOptions(
         texts=TEXTS,
         settings=CompactionSettings(keep_minimum_tokens=3_000, keep_minimum_texts=0),
         limit=100_000,

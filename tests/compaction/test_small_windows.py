@@ -18,7 +18,7 @@ from compaction.histories import History
 from memorist.compaction.compaction_prompts import load_compaction_prompts
 from memorist.compaction.compaction_result import CompactedHistory, CompactionResult
 from memorist.compaction.compactor import compact_structurally, estimate_budget_for_unanswered
-from memorist.compaction.full_compaction import SummaryStrategyOptions, compact_with_summary
+from memorist.compaction.full_compaction import SummaryOptions, compact_with_summary
 from memorist.compaction.inline_compaction import compact_with_hand_over
 from memorist.compaction.measured_conversation import MeasuredConversation, measure_conversation
 from memorist.compaction.newest_messages import (
@@ -47,9 +47,9 @@ LEAST_BESIDE = 400
 Way = Callable[[MeasuredConversation, int], CompactionResult]
 
 
-def _terms(limit: int) -> SummaryStrategyOptions:
+def _terms(limit: int) -> SummaryOptions:
     texts = load_compaction_prompts()
-    return SummaryStrategyOptions(texts=texts, settings=CompactionSettings(), limit=limit)
+    return SummaryOptions(texts=texts, settings=CompactionSettings(), limit=limit)
 
 
 def _structural(conversation: MeasuredConversation, limit: int) -> CompactionResult:

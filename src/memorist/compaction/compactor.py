@@ -47,7 +47,7 @@ from memorist.compaction.conversation_preamble import (
 from memorist.compaction.edit_economics import TokenRates, derive_token_rates
 from memorist.compaction.extractive_summary import summarize_conversation
 from memorist.compaction.full_compaction import (
-    SummaryStrategyOptions,
+    SummaryOptions,
     restore_items_skipped_by_strategy,
 )
 from memorist.compaction.measured_conversation import (
@@ -510,7 +510,7 @@ class Compactor(SessionExtension):
             skills=call.skills,
             announcements=find_host_announcements(apart.rest.messages),
         )
-        terms = SummaryStrategyOptions(
+        terms = SummaryOptions(
             texts=self._prompts,
             settings=settings,
             limit=apart.limit,
@@ -532,7 +532,7 @@ class Compactor(SessionExtension):
         apart: SplitHistory,
         whole: MeasuredConversation,
         call: CompactionInput,
-        terms: SummaryStrategyOptions,
+        terms: SummaryOptions,
     ) -> CompactionResult:
         measured = apart.rest
         match strategy:
@@ -556,7 +556,7 @@ class Compactor(SessionExtension):
                 return UnchangedHistory(f"The way {strategy!r} is not open for this request.")
 
     async def _compact_with_notes(
-        self, measured: MeasuredConversation, call: CompactionInput, terms: SummaryStrategyOptions
+        self, measured: MeasuredConversation, call: CompactionInput, terms: SummaryOptions
     ) -> CompactionResult:
         await self._session_memory.wait_for_running_update()
         text, cursor = self._session_memory.read_notes(), self._session_memory.read_cursor()
@@ -605,7 +605,7 @@ class Compactor(SessionExtension):
         strategy: str,
         both: tuple[MeasuredConversation, MeasuredConversation],
         call: CompactionInput,
-        terms: SummaryStrategyOptions,
+        terms: SummaryOptions,
     ) -> CompactionResult:
         # The model is asked about the whole conversation; its summary replaces only a part.
         measured, whole = both

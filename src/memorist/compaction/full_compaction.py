@@ -97,7 +97,7 @@ def render_numbered_user_texts(chosen: dict[int, str], texts: CompactionPrompts)
     return render_template(texts.said, {"messages": lines}, strict=True)
 
 
-class SummaryStrategyOptions(Struct, frozen=True, kw_only=True):
+class SummaryOptions(Struct, frozen=True, kw_only=True):
     """Options and inputs shared by all strategies that write a summary."""
 
     texts: CompactionPrompts
@@ -129,9 +129,7 @@ class SummaryReplacement(Struct, frozen=True):
 
 
 def assemble_history(
-    conversation: MeasuredConversation,
-    replaced: SummaryReplacement,
-    options: SummaryStrategyOptions,
+    conversation: MeasuredConversation, replaced: SummaryReplacement, options: SummaryOptions
 ) -> CompactionResult:
     """Build the new history: the summary, the kept messages, the restored items. The boundary is a
     transcript record, not a message.
@@ -201,7 +199,7 @@ def assemble_history(
     )
 
 
-def _choose_words_room(conversation: MeasuredConversation, options: SummaryStrategyOptions) -> int:
+def _choose_words_room(conversation: MeasuredConversation, options: SummaryOptions) -> int:
     """Tokens for the user's words: the usual ones, or more where the short messages take more."""
     usual = min(options.settings.inline_user_tokens, options.limit // USER_TEXTS_PART)
     sizes = [estimate_text_tokens(text) + LINE_TOKENS for text in conversation.user_texts]
@@ -223,7 +221,7 @@ def _fit_restored(back: Sequence[RestoredItem], room: int) -> tuple[RestoredItem
 
 
 def compact_with_summary(
-    conversation: MeasuredConversation, summary: str, options: SummaryStrategyOptions
+    conversation: MeasuredConversation, summary: str, options: SummaryOptions
 ) -> CompactionResult:
     """Rewrite the conversation with a model's summary, as returned by `parse_summary`."""
     clean = drop_prompt_text_and_false_quotes(
@@ -276,7 +274,7 @@ OWN_ID_PREFIX = "memorist"
 
 
 def restore_items_skipped_by_strategy(
-    result: CompactionResult, options: SummaryStrategyOptions, factor: float
+    result: CompactionResult, options: SummaryOptions, factor: float
 ) -> CompactionResult:
     """The result with what the strategy itself did not restore, as far as there is room: the
     invoked skills; and behind an extractive summary, which has task list and files of its own, the

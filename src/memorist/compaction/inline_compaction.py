@@ -19,7 +19,7 @@ from memorist.compaction.compaction_result import (
 )
 from memorist.compaction.full_compaction import (
     REMARKS_TOKENS,
-    SummaryStrategyOptions,
+    SummaryOptions,
     record_dropped_lines,
     render_numbered_user_texts,
 )
@@ -81,7 +81,7 @@ def _find_earlier_texts(conversation: MeasuredConversation) -> list[str]:
 
 
 def compact_with_hand_over(
-    conversation: MeasuredConversation, summary: str, options: SummaryStrategyOptions
+    conversation: MeasuredConversation, summary: str, options: SummaryOptions
 ) -> CompactionResult:
     """Rewrite the conversation with a hand-over, `summary` as returned by `parse_summary`. The
     user's messages are shortened where the limit would be exceeded; those that an earlier digest

@@ -23,7 +23,7 @@ from memorist.compaction.compaction_result import (
     UnchangedHistory,
 )
 from memorist.compaction.extractive_summary import is_instruction_message, summarize_conversation
-from memorist.compaction.full_compaction import SummaryStrategyOptions
+from memorist.compaction.full_compaction import SummaryOptions
 from memorist.compaction.measured_conversation import (
     MeasuredConversation,
     get_typed_text,
@@ -67,7 +67,7 @@ class OfflineOptions(Struct, frozen=True, kw_only=True):
     summary: str = ""
     """A model's summary; empty uses the structural notes instead."""
     addition: str = ""
-    """What a program adds to the summary (see `SummaryStrategyOptions`)."""
+    """What a program adds to the summary (see `SummaryOptions`)."""
     factor: float = 1.0
 
 
@@ -174,7 +174,7 @@ def _rewrite_spoken(
     """Rewrite what was said and done with the strategy."""
     cwd = recorded.head.cwd if recorded.head else ""
     budget = options.budget
-    terms = SummaryStrategyOptions(
+    terms = SummaryOptions(
         texts=options.texts,
         settings=options.settings,
         limit=budget + 1,

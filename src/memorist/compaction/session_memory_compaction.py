@@ -17,7 +17,7 @@ from memorist.compaction.compaction_prompts import CompactionPrompts
 from memorist.compaction.compaction_result import CompactionResult, UnchangedHistory
 from memorist.compaction.full_compaction import (
     SummaryReplacement,
-    SummaryStrategyOptions,
+    SummaryOptions,
     assemble_history,
     render_transcript_remark,
 )
@@ -132,7 +132,7 @@ def render_notes_for_conversation(notes: SessionNotes, texts: CompactionPrompts)
 
 
 def compact_with_notes(
-    conversation: MeasuredConversation, notes: SessionNotes, options: SummaryStrategyOptions
+    conversation: MeasuredConversation, notes: SessionNotes, options: SummaryOptions
 ) -> CompactionResult:
     """Rewrite the conversation with the notes. A result that reaches the limit is
     `UnchangedHistory`, and full compaction follows.
