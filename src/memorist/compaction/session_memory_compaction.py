@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from memorist.compaction.compaction_prompts import CompactionPrompts
 from memorist.compaction.compaction_result import CompactionResult, UnchangedHistory
 from memorist.compaction.full_compaction import (
-    SummaryReplacement,
     SummaryOptions,
+    SummaryReplacement,
     assemble_history,
     render_transcript_remark,
 )
