@@ -19,11 +19,11 @@ from memorist.rollouts.job_worker import (
     SharedWorkerIntervals,
     WorkerDependencies,
     WorkerStages,
-    build_lease_policy,
 )
 from memorist.rollouts.shared_worker import run_shared_worker
 from memorist.settings import RolloutsSettings
 from memorist.store.extract_rows import RolloutExtract, list_enabled_extracts
+from memorist.store.job_claim_rules import build_lease_policy
 from memorist.store.postgres import PostgresState
 from memorist.store.rollout_rows import Rollout, save_rollouts
 from memorist.system import SystemClock

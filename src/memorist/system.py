@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-import socket
 import time
+from typing import TYPE_CHECKING
 
+from memorist.core.lazy import lazy_module
 from memorist.errors import StoreError
+
+if TYPE_CHECKING:
+    import asyncio
+    import socket
+else:
+    # A command that reads a memory waits for neither.
+    asyncio, socket = lazy_module("asyncio"), lazy_module("socket")
 
 
 class SystemClock:

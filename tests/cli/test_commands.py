@@ -354,3 +354,41 @@ def test_sentences_need_no_quotes(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "Use pnpm, never npm" in say("recall should I use npm or pnpm")
     assert "use-pnpm" in say("search pnpm repository")
     assert "use-pnpm" in say("memory search pnpm repository")
+
+
+UNUSED_BY_ALL = ("anthropic", "asyncio", "numpy", "openai", "pydantic", "rich", "tokenizers")
+"""Packages that no command needs which reads memory files alone."""
+
+
+@pytest.mark.parametrize(
+    ("command", "unused"),
+    [
+        ("memory list", ("engine", "formats.format_detection", "models.embedder", "store.jobs")),
+        ("memory show we-use-pnpm", ("engine", "formats.format_detection", "models.embedder")),
+        ("memory add Answer briefly", ("engine", "formats.format_detection", "models.embedder")),
+        ("memory forget we-use-pnpm", ("engine", "formats.format_detection", "models.embedder")),
+        ("memory log", ("engine", "formats.format_detection", "models.embedder")),
+        ("recall pnpm", ("engine.engine", "engine.session_log", "runtime", "session_memory.session_notes")),
+        ("status", ("engine.engine", "engine.session_log", "runtime", "session_memory.session_notes")),
+    ],
+)  # fmt: skip
+def test_a_command_loads_only_what_it_works_with(
+    command: str, unused: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Whoever looks at a memory does not wait for the engine, a model, or parts of sessions."""
+    (tmp_path / ".git").mkdir()
+    assert run("memory", "add", "We use pnpm", cwd=tmp_path).returncode == 0
+    parts = ["compaction", "dream.dream", "forks.fork", "page", "proxy", "telemetry", *unused]
+    banned = (*UNUSED_BY_ALL, *(f"memorist.{part}" for part in parts))
+
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "memorist", *command.split()],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    loaded = [line.rpartition("|")[2].strip() for line in done.stderr.splitlines()]
+    assert "memorist.cli.main" in loaded
+    assert [name for name in loaded if any(f"{name}.".startswith(f"{b}.") for b in banned)] == []

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from memorist.auto_memory import memory_purge
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.cli.main import memorist_group
 from memorist.core.messages import Message
-from memorist.engine import memory_purge
 from memorist.engine.engine import Memorist
 from memorist.errors import InputError, MemoristError
 from memorist.store.transcript_reader import read_transcript

@@ -15,9 +15,8 @@ from rich.progress import Progress
 
 from memorist.cli.main import memorist_group
 from memorist.errors import MemoristError, NothingToDo, SettingsError
-from memorist.rollouts.job_worker import build_lease_policy
 from memorist.settings import RolloutsSettings
-from memorist.store.job_claim_rules import JobClaim
+from memorist.store.job_claim_rules import JobClaim, build_lease_policy
 from memorist.store.job_claims import claim_extraction, fail_job, postpone_job
 from memorist.store.rollout_rows import list_rollouts
 from memorist.store.state_database import open_sqlite_state

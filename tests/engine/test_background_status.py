@@ -23,7 +23,7 @@ async def test_a_program_reads_what_is_remembered_spent_and_whether_memory_helpe
         memory = engine.memory(str(tmp_path))
         memory.add("Always use pnpm.")
         database = engine.database()
-        status = read_memory_status(engine, memory, database, joined=("Codex",))
+        status = read_memory_status(engine.layout, memory, database, joined=("Codex",))
         spent = read_background_budget_status(database, engine.settings, engine.runtime.clock.now())
         effect = measure_memory_effect(engine.layout, database, memory.layout.folder)
 

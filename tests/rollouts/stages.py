@@ -12,10 +12,10 @@ from memorist.rollouts.job_worker import (
     JobEvent,
     WorkerDependencies,
     WorkerStages,
-    build_lease_policy,
 )
 from memorist.settings import RolloutsSettings
 from memorist.store.extract_rows import RolloutExtract, list_enabled_extracts
+from memorist.store.job_claim_rules import build_lease_policy
 from memorist.store.rollout_rows import Rollout
 from memorist.store.state_database import StateDatabase
 from memorist.system import SystemClock

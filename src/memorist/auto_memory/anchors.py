@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from memorist.auto_memory.memory_file import MEMORIST_KEY, Topic, with_header
+from memorist.core.lazy import lazy_pattern
 
 ANCHORS_KEY = "anchors"
 """The list below memorist's own header key."""
@@ -26,7 +27,7 @@ MAX_NAMED = 3
 """Files that are named where a memory is shown; the rest is counted. Our choice."""
 
 _PATH = re.compile(r"(?<![\w@:/\\.~-])(?:\./)?[\w@+.-]+(?:/[\w@+.()\[\]-]+)*")
-_SPACED_PATH = re.compile(
+_SPACED_PATH = lazy_pattern(
     r"`(?P<code>[^`\n]{1,200})`|[\"“](?P<quoted>[^\"“”\n]{1,200})[\"”]"
     r"|(?P<plain>(?:[\w@+.-]+/)+[\w@+-]+(?: [\w@+()-]+){0,4}? [\w@+()-]+\.\w{1,8})(?!\w)"
 )
@@ -35,7 +36,7 @@ _COMMAND = re.compile(
     r"(?<![\w./-])(make|(?:npm|pnpm|yarn|bun)(?: run)?) ([\w][\w:.-]{0,40})(?![\w/])"
 )
 _ANCHOR = re.compile(rf"(file|command) (\S.*) ([0-9a-f]{{{DIGEST_LENGTH}}})")
-_GENERATED = re.compile(
+_GENERATED = lazy_pattern(
     r"(?:^|/)(?:node_modules|dist|build|target|\.venv|venv|__pycache__|\.git|coverage)/|"
     r"(?:^|/)(?:package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|yarn\.lock|bun\.lockb?|"
     r"uv\.lock|poetry\.lock|Pipfile\.lock|Cargo\.lock|go\.sum|composer\.lock|Gemfile\.lock|"

@@ -33,7 +33,7 @@ term.
 """
 
 
-_TEXT_JOB = re.compile(
+_TEXT_JOB = lazy_pattern(
     r"\b(?:translat\w+|proof-?read|paraphrase|rephrase|reword|summari[sz]e|transcribe|pretend|role-?play|"
     r"imagine (?:you|that)|act as|play the|what (?:does|do|is meant by)\b[^.?!\n]{0,40}\bmeans?|explain what|"
     r"(?:is|are|was) (?:a )?(?:bad|wrong|terrible|stupid|poor|false) (?:ideas?|advice|examples?|rules?)|"
@@ -44,7 +44,7 @@ _TEXT_JOB = re.compile(
     re.IGNORECASE,
 )
 """A job on a text, or a remark on one: what follows in the message is that text."""
-_SHOWN_TEXT = re.compile(
+_SHOWN_TEXT = lazy_pattern(
     r"\b(?:ticket|issue|bug report|mail|e-?mail|message|letter|thread|post|tweet|comment|slack|chat|memo|"
     r"notes? from|quote|snippet|paste[ds]?|look at|take a look|check|see|consider|here (?:is|are)|"
     r"here['’]s|this is what|i (?:get|got|see|found|read|received)|(?:prints?|shows?|gives?|returns?|says?|"
@@ -60,7 +60,7 @@ _SHOWN_TEXT = re.compile(
     re.IGNORECASE,
 )
 """A line that shows something: what is below it in the message was not written by the user."""
-_MAIL_HEADER = re.compile(
+_MAIL_HEADER = lazy_pattern(
     r"\s*(?:from|to|cc|sent|date|subject|reply-to|von|an|gesendet|datum|betreff|de|à|envoyé|objet|para|"
     r"enviado|fecha|asunto|assunto|data|от|кому|дата|тема|发件人|收件人|日期|主题|差出人|宛先|日時|件名)"
     r"\s*[:：]\s*\S[^\n]{0,200}$",
@@ -72,7 +72,7 @@ _WHEN = (
     r"(?:(?:on|at|am|um|le|el|em|à|в)\b[^\n.!?]{0,40}|[^\n.!?]{0,40}\bago|yesterday|today|just now|"
     r"last \w+|vor \w+ \w+|gestern|il y a \w+ \w+|hace \w+ \w+|há \w+ \w+|\w+ \w+ назад|вчера)"
 )
-_POST_HEAD = re.compile(
+_POST_HEAD = lazy_pattern(
     rf"\s*(?:\[?\d{{1,4}}[./-]\d{{1,2}}[./-]\d{{1,4}},?\s+\d{{1,2}}:\d\d[^\n:]{{0,12}}[\]-]\s*[^\n:]{{1,40}}:"
     rf"|\[\d{{1,2}}:\d\d[^\n\]]{{0,20}}\]\s*[^\n:]{{1,40}}:"
     rf"|\[(?:telegram|slack|discord|signal|matrix|irc|whatsapp|teams|e-?mail|sms)\]\s*[^\n:]{{1,40}}:"
@@ -88,7 +88,7 @@ _POST_HEAD = re.compile(
     re.IGNORECASE,
 )
 """The line that names who wrote what follows, and when: of a chat, a comment, a review or a hook."""
-_WRAPPING_TAG = re.compile(
+_WRAPPING_TAG = lazy_pattern(
     r"^[ \t]*<(?!(?:"
     r"a|abbr|address|article|aside|audio|b|blockquote|body|button|canvas|caption|center|code|dd|del|"
     r"details|dialog|div|dl|dt|em|fieldset|figcaption|figure|footer|form|h[1-6]|head|header|html|i|"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import textwrap
 from collections import Counter
 from collections.abc import Sequence
@@ -15,7 +16,6 @@ from msgspec import Struct, structs
 
 from memorist.cli import output
 from memorist.cli.command_environment import find_home, load_project_settings
-from memorist.cli.memory.memory_commands import open_project_memory
 from memorist.context.context_pieces import ContextPiece, PieceChange
 from memorist.context.context_tags import SCAFFOLD_TABLE
 from memorist.context.environment import NetworkAccess
@@ -31,6 +31,7 @@ from memorist.engine.context_listing import (
     list_first_context,
     list_recorded_context_at_turn,
 )
+from memorist.engine.engine import Memorist
 from memorist.engine.recorded_session import find_recorded_session
 from memorist.errors import UsageError
 from memorist.settings import Family
@@ -120,12 +121,14 @@ def _list_folder(call: ContextOptions) -> ContextListing:
             "context, and nothing before it"
         )
     folder = call.path.absolute() if call.path != Path() else Path.cwd()
-    with open_project_memory(project=folder) as (engine, _):
-        family = call.family or engine.settings.context.family
-        if family != "rollout" and (call.approval, call.sandbox) != (None, None):
-            raise UsageError(
-                "--approval and --sandbox apply to the rollout family only; add --family rollout"
-            )
+    settings = load_project_settings(project=folder)
+    family = call.family or settings.context.family
+    if family != "rollout" and (call.approval, call.sandbox) != (None, None):
+        raise UsageError(
+            "--approval and --sandbox apply to the rollout family only; add --family rollout"
+        )
+    engine = Memorist(settings=settings, model="structural")
+    try:
         return list_first_context(
             engine,
             folder,
@@ -133,6 +136,8 @@ def _list_folder(call: ContextOptions) -> ContextListing:
             model=call.model,
             permissions=_host_permissions(call),
         )
+    finally:
+        asyncio.run(engine.close())
 
 
 def _list_session(call: ContextOptions) -> ContextListing:

@@ -13,13 +13,16 @@ import click
 import msgspec
 
 from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_home import MemoryHome
 from memorist.auto_memory.memory_location import list_projects_with_memory
 from memorist.auto_memory.memory_manifest import INDEX_NAME
 from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings
 from memorist.cli.command_group import words_argument
 from memorist.cli.install_command import find_launch_command
-from memorist.cli.memory.memory_commands import confirm_or_abort
+from memorist.cli.memory.project_memory_access import (
+    confirm_or_abort,
+)
 from memorist.dream.daily_log import DailyLogs
 from memorist.dream.dream import DreamExtension
 from memorist.dream.dream_archive import list_archived_memories
@@ -31,8 +34,7 @@ from memorist.dream.dream_journal import (
     render_report_lines,
 )
 from memorist.dream.project_dream import find_last_dream_change, open_dream
-from memorist.engine.background_status import open_background_runtime
-from memorist.engine.engine import Memorist
+from memorist.engine.background_runtime import open_background_runtime
 from memorist.errors import MemoristError, NothingToDo
 from memorist.models.model_choice import open_model
 from memorist.runtime import SessionContext
@@ -46,24 +48,24 @@ MODEL = click.option(
 
 @contextmanager
 def open_project_dreams(
-    model: str | None = None, projects: Callable[[Memorist], list[str]] | None = None
+    model: str | None = None, projects: Callable[[MemoryHome], list[str]] | None = None
 ) -> Iterator[list[tuple[str, AutoMemory, DreamExtension]]]:
     """Open the dreams of the working folder's project, or of those that `projects` returns, and
     close everything at the end.
     """
     settings = load_project_settings(model)
-    engine = Memorist(settings=settings, model="structural")
+    home = MemoryHome(settings)
     opened_model = open_model(model or settings.model, settings.models)
     try:
-        with open_background_runtime(settings, engine.database(), opened_model) as runtime:
+        with open_background_runtime(settings, home.database(), opened_model) as runtime:
             found = []
-            for project in projects(engine) if projects is not None else [str(Path.cwd())]:
-                memory = engine.memory(project)
+            for project in projects(home) if projects is not None else [str(Path.cwd())]:
+                memory = home.memory(project)
                 context = SessionContext(runtime=runtime, project=project)
                 found.append((project, memory, open_dream(memory, context)))
             yield found
     finally:
-        asyncio.run(engine.close())
+        home.close()
 
 
 async def _dream_now(dream: DreamExtension, *, dry_run: bool) -> DreamReport:
@@ -265,8 +267,8 @@ async def _dream_nightly(found: list[tuple[str, DreamExtension]]) -> list[tuple[
     return rows
 
 
-def _list_project_roots(engine: Memorist) -> list[str]:
-    return [each.root for each in list_projects_with_memory(DiskFiles(), engine.layout)]
+def _list_project_roots(home: MemoryHome) -> list[str]:
+    return [each.root for each in list_projects_with_memory(DiskFiles(), home.layout)]
 
 
 def _cron_line(home: str) -> str:

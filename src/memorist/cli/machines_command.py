@@ -10,7 +10,9 @@ import click
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_location import list_projects_with_memory, locate_project_root
-from memorist.cli.memory.memory_commands import open_project_memory
+from memorist.cli.memory.project_memory_access import (
+    open_project_memory,
+)
 from memorist.machines.machine_identity import join_own_machines
 from memorist.machines.machine_remote import draw_random_bytes
 from memorist.machines.machine_sync import (
@@ -39,9 +41,9 @@ def machines_init_command(location: str) -> None:
 
     Example: memorist machines init ~/Sync/memorist
     """
-    with open_project_memory() as (engine, _):
+    with open_project_memory() as (home, _):
         own = join_own_machines(
-            engine.layout, location, encode_machine_key(draw_random_bytes(KEY_BYTES))
+            home.layout, location, encode_machine_key(draw_random_bytes(KEY_BYTES))
         )
     click.echo(f"key: {own.key}")
     click.echo(f"on each other machine: memorist machines join {location}")
@@ -56,8 +58,8 @@ def machines_join_command(location: str, key: str) -> None:
 
     Example: memorist machines join ~/Sync/memorist
     """
-    with open_project_memory() as (engine, _):
-        join_own_machines(engine.layout, location, key.strip())
+    with open_project_memory() as (home, _):
+        join_own_machines(home.layout, location, key.strip())
     _sync()
 
 
@@ -87,12 +89,12 @@ def _sync() -> None:
 def open_memories() -> Iterator[tuple[Layout, dict[str, AutoMemory]]]:
     """The memories of this folder's project and of all others that are still in their place."""
     with ExitStack() as stack:
-        engine, memory = stack.enter_context(open_project_memory())
+        home, memory = stack.enter_context(open_project_memory())
         memories = {get_project_key(locate_project_root(Path.cwd())): memory}
         if memory.everywhere is not None:
             memories[EVERY_PROJECT] = memory.everywhere
-        for known in list_projects_with_memory(DiskFiles(), engine.layout):
+        for known in list_projects_with_memory(DiskFiles(), home.layout):
             name = get_project_key(Path(known.root))
             if name not in memories and Path(known.root).is_dir():
-                memories[name] = engine.memory(known.root)
-        yield engine.layout, memories
+                memories[name] = home.memory(known.root)
+        yield home.layout, memories

@@ -81,7 +81,7 @@ class MemoristCommands(LazyCommandGroup):
             return [OTHER_WORDS[word]]
         of_memory: click.Group = import_module("memorist.cli.memory.memory_group").memory_group
         name = SYNONYMS.get(word, word)
-        if name in of_memory.commands and name not in self.command_paths:
+        if name in of_memory.list_commands(ctx) and name not in self.command_paths:
             return [f"memorist memory {name}"]
         return super().suggest(ctx, word)
 

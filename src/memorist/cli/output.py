@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
-from rich.console import Console
-from rich.markdown import Markdown
 
+from memorist.core.lazy import lazy_module
 from memorist.core.text_analysis import replace_surrogates
 from memorist.session_memory.notes_template import STRUCTURAL_MARK
+
+if TYPE_CHECKING:
+    from rich import console, markdown
+else:
+    console, markdown = (lazy_module(f"rich.{name}") for name in ("console", "markdown"))
 
 JSON_OPTION = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object instead of text."
@@ -19,9 +24,11 @@ JSON_OPTION = click.option(
 YES_OPTION = click.option("--yes", is_flag=True, help="Do it without asking.")
 
 
-def make_console() -> Console:
+def make_console() -> console.Console:
     """A console for readers. In a pipe it writes plain text without colours, at a fixed width."""
-    return Console(highlight=False, soft_wrap=False, width=None if sys.stdout.isatty() else 100)
+    return console.Console(
+        highlight=False, soft_wrap=False, width=None if sys.stdout.isatty() else 100
+    )
 
 
 def print_json(value: object) -> None:
@@ -44,6 +51,6 @@ def make_terminal_safe_line(text: str) -> str:
 def print_session_notes(text: str) -> None:
     """Print notes: rendered on a terminal, unchanged in a pipe."""
     if sys.stdout.isatty():
-        make_console().print(Markdown(text.replace(STRUCTURAL_MARK + "\n", "")))
+        make_console().print(markdown.Markdown(text.replace(STRUCTURAL_MARK + "\n", "")))
     else:
         click.echo(text.replace(STRUCTURAL_MARK + "\n", "").rstrip("\n"))

@@ -16,7 +16,9 @@ from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
 from memorist.auto_memory.moved_projects import describe_elsewhere_memory
 from memorist.cli import output
 from memorist.cli.install_command import build_settings_scope
-from memorist.cli.memory.memory_commands import open_project_memory
+from memorist.cli.memory.project_memory_access import (
+    open_project_memory,
+)
 from memorist.cli.rollouts.rollouts_group import load_rollout_settings, run_with_rollout_store
 from memorist.core.sentences import shorten_to_one_line
 from memorist.core.utc_time import format_utc_day
@@ -172,10 +174,10 @@ def print_overview() -> None:
     root = find_repository_root(str(Path.cwd()))
     joined = find_connected_agents(build_settings_scope(user=True))
     sessions = _list_sessions(root)
-    with open_project_memory() as (engine, memory):
+    with open_project_memory() as (home, memory):
         heads: list[MemoryHeader] = sort_newest_first(memory.headers())
         waiting = len(memory.list_proposals())
-        moved = () if heads else describe_elsewhere_memory(DiskFiles(), engine.layout, root)
+        moved = () if heads else describe_elsewhere_memory(DiskFiles(), home.layout, root)
     names = ", ".join(agent.title for agent in joined)
     click.echo(f"agents    {names or 'none joined yet: memorist setup'}")
     newest = f", the last on {format_utc_day(sessions[0].updated)}" if sessions else ""

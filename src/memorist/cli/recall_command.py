@@ -9,10 +9,10 @@ import click
 
 from memorist.cli import output
 from memorist.cli.command_group import words_argument
-from memorist.cli.memory.memory_commands import (
+from memorist.cli.memory.project_memory_access import (
     open_project_memory,
 )
-from memorist.engine.past_session_recall import find_past_session_passages
+from memorist.engine.past_session_passages import find_past_session_passages
 from memorist.recall.passages import describe_outcome, quote_user_words
 from memorist.recall.recall_explanation import RecallExplanation, explain_recall
 
@@ -46,17 +46,17 @@ def recall_command(
 
     Example: memorist recall "run npm install" --why
     """
-    with open_project_memory(memory_dir) as (engine, memory):
-        found = explain_recall(memory, engine.settings.recall, query, limit)
+    with open_project_memory(memory_dir) as (home, memory):
+        found = explain_recall(memory, home.settings.recall, query, limit)
         past = (
             ()
             if memory_dir
             else find_past_session_passages(
-                engine.layout,
+                home.layout,
                 str(Path.cwd()),
                 query,
                 memory=memory,
-                embeddings=engine.settings.recall.embeddings,
+                embeddings=home.settings.recall.embeddings,
             )
         )
     heads = found.heads

@@ -10,7 +10,9 @@ import click
 
 from memorist.cli import output
 from memorist.cli.command_group import words_argument
-from memorist.cli.memory.memory_commands import open_project_memory
+from memorist.cli.memory.project_memory_access import (
+    open_project_memory,
+)
 from memorist.cli.rollouts.rollouts_group import load_rollout_settings
 from memorist.core.sentences import shorten_to_one_line
 from memorist.engine.history_search import HistorySearch, SearchResults, label_memory_match
@@ -82,14 +84,14 @@ def search_command(
     root = "" if everywhere else find_repository_root(str(Path.cwd()))
     with (
         closing(open_synced_session_index(everywhere=everywhere)) as index,
-        open_project_memory() as (engine, memory),
+        open_project_memory() as (home, memory),
         closing(
-            open_memory_search(memory, engine.settings.recall, wait_for_embeddings=True)
+            open_memory_search(memory, home.settings.recall, wait_for_embeddings=True)
         ) as memories,
     ):
         found = HistorySearch(
-            engine.layout,
-            engine.database,
+            home.layout,
+            home.database,
             root=root,
             memories=memories.search,
             sessions=lambda query, limit: index.search(query, limit, project=root),

@@ -18,7 +18,9 @@ from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings
 from memorist.cli.doctor.hook_check import format_hook_failures
 from memorist.cli.install_command import build_settings_scope
-from memorist.cli.memory.memory_commands import open_project_memory
+from memorist.cli.memory.project_memory_access import (
+    open_project_memory,
+)
 from memorist.engine.background_status import read_background_budget_status
 from memorist.engine.memory_effect import EffectEstimate
 from memorist.engine.memory_effect_report import EffectReport, measure_memory_effect
@@ -59,8 +61,8 @@ def status_command(days: int, effect: bool, as_json: bool) -> None:
         joined = tuple(
             each.title for each in find_connected_agents(build_settings_scope(user=True))
         )
-        with open_project_memory() as (engine, project):
-            memory = read_memory_status(engine, project, database, joined)
+        with open_project_memory() as (_, project):
+            memory = read_memory_status(layout, project, database, joined)
     if as_json:
         output.print_json({**msgspec.to_builtins(found), "memory": memory})
     else:

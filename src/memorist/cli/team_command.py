@@ -11,16 +11,19 @@ import click
 import msgspec
 
 from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_home import MemoryHome
 from memorist.auto_memory.team_memory import (
     TEAM_PREFIX,
 )
 from memorist.cli import output
 from memorist.cli.command_environment import read_environment
-from memorist.cli.memory.memory_commands import open_project_memory, print_write_outcome
+from memorist.cli.memory.project_memory_access import (
+    open_project_memory,
+    print_write_outcome,
+)
 from memorist.cli.team_server_commands import team_serve_command, team_token_command
 from memorist.core.plural import pluralize
 from memorist.core.utc_time import format_utc_timestamp
-from memorist.engine.engine import Memorist
 from memorist.errors import InputError, NothingToDo
 from memorist.store.disk_files import DiskFiles
 from memorist.team.remote_location import (
@@ -53,22 +56,22 @@ def team_group() -> None:
 
 
 @contextmanager
-def _open_sync() -> Iterator[tuple[Memorist, AutoMemory, TeamSync]]:
-    with open_project_memory() as (engine, memory):
-        location = read_remote_location(DiskFiles(), memory.layout.team, engine.settings.team)
+def _open_sync() -> Iterator[tuple[MemoryHome, AutoMemory, TeamSync]]:
+    with open_project_memory() as (home, memory):
+        location = read_remote_location(DiskFiles(), memory.layout.team, home.settings.team)
         if location is None:
             raise NothingToDo(
                 "this project has no location for its team's memories; choose one: memorist team "
                 "init git:origin"
             )
         remote = open_remote(
-            memory.layout.team, location, Path.cwd(), engine.settings.team, read_environment()
+            memory.layout.team, location, Path.cwd(), home.settings.team, read_environment()
         )
         try:
             yield (
-                engine,
+                home,
                 memory,
-                TeamSync(memory, remote, files=DiskFiles(), settings=engine.settings.team),
+                TeamSync(memory, remote, files=DiskFiles(), settings=home.settings.team),
             )
         finally:
             remote.close()
@@ -94,12 +97,12 @@ def team_init_command(remote: str, branch: str, folder: str | None, space: str) 
 
     Example: memorist team init git:origin
     """
-    with open_project_memory() as (engine, memory):
+    with open_project_memory() as (home, memory):
         location = RemoteLocation(
             remote=prefix_git_only_address(remote), branch=branch, folder=folder, space=space
         )
         found = open_remote(
-            memory.layout.team, location, Path.cwd(), engine.settings.team, read_environment()
+            memory.layout.team, location, Path.cwd(), home.settings.team, read_environment()
         )
         found.close()
         save_remote_location(DiskFiles(), memory.layout.team, location)
@@ -107,7 +110,7 @@ def team_init_command(remote: str, branch: str, folder: str | None, space: str) 
         click.echo(
             "bring them here with `memorist team pull`; share one with `memorist team share PATH`"
         )
-        if not engine.settings.team.enabled:
+        if not home.settings.team.enabled:
             click.echo(
                 "sessions keep them alike by themselves with the setting team.enabled = true"
             )
@@ -125,8 +128,8 @@ def team_share_command(paths: tuple[str, ...], convention: bool) -> None:
 
     Example: memorist team share release.md
     """
-    with open_project_memory() as (engine, memory):
-        limit = engine.settings.team.entry_bytes
+    with open_project_memory() as (home, memory):
+        limit = home.settings.team.entry_bytes
         print_write_outcome(
             move_memories_to_team(memory, paths, convention=convention, limit=limit),
             "shared",

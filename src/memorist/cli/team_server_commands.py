@@ -9,7 +9,9 @@ from pathlib import Path
 import click
 
 from memorist.cli import output
-from memorist.cli.memory.memory_commands import open_project_memory
+from memorist.cli.memory.project_memory_access import (
+    open_project_memory,
+)
 from memorist.cli.server_options import PORT_TYPE, load_extra_module
 from memorist.errors import InputError, UsageError
 from memorist.safety.server_access import LOOPBACK_NAMES
@@ -28,8 +30,8 @@ STORE_OPTION = click.option(
 
 @contextmanager
 def _open_store(location: str, most: int = MAX_KEYS) -> Iterator[TeamStore]:
-    with open_project_memory() as (engine, _):
-        own = location or str(engine.layout.home / "team-server" / "team.sqlite")
+    with open_project_memory() as (home, _):
+        own = location or str(home.layout.home / "team-server" / "team.sqlite")
     store = open_team_store(
         own if "://" in own else str(Path(own).expanduser().absolute()), most=most
     )

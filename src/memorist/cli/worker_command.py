@@ -18,10 +18,10 @@ from memorist.rollouts.job_worker import (
     JobEvent,
     JobFinished,
     SharedWorkerIntervals,
-    build_lease_policy,
     run_worker,
 )
 from memorist.settings import Settings
+from memorist.store.job_claim_rules import build_lease_policy
 from memorist.store.job_claims import list_exhausted_jobs
 from memorist.store.state_database import is_shared_state, list_damage_remarks
 

@@ -74,7 +74,7 @@ BASE_FORMS = {
 `went` to `go`.
 """
 
-TIME_EXPRESSION = re.compile(
+TIME_EXPRESSION = lazy_pattern(
     r"\b(?:yesterday|today|tonight|tomorrow|last|next|ago|recently|since|week(?:end)?s?|"
     r"months?|years?|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
     r"|january|february|march|april|may|june|july|august|september|october|november|december|"

@@ -1,5 +1,5 @@
-"""Background work of a home: what it works with, what it did, what it may still do, and what is due
-(past sessions to process, memories to dream over).
+"""Background work of a home: what it did, what it may still do, and what is due (past sessions to
+process, memories to dream over).
 """
 
 from __future__ import annotations
@@ -8,16 +8,14 @@ import contextlib
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from sqlite3 import Connection
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.memory_location import locate_memory, read_project_record
 from memorist.budget.budget_caps import BudgetUsage
-from memorist.budget.budget_governor import BudgetGovernor, read_budget_usage
+from memorist.budget.budget_governor import read_budget_usage
 from memorist.budget.budget_status import (
     BudgetHistory,
     BudgetStatus,
@@ -36,14 +34,11 @@ from memorist.dream.dream_gates import (
 from memorist.dream.dream_lock import DreamLock
 from memorist.dream.past_evidence import PastSessionLocation, list_session_modification_times
 from memorist.errors import StoreError
-from memorist.ports import Clock, FileSystem, Model
-from memorist.rollouts.job_worker import build_lease_policy
 from memorist.rollouts.session_eligibility import judge_rollouts
-from memorist.runtime import Runtime
 from memorist.settings import Settings
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout, MemoryLayout
-from memorist.store.job_claim_rules import Job, find_consolidation_refusal
+from memorist.store.job_claim_rules import Job, build_lease_policy, find_consolidation_refusal
 from memorist.store.job_claims import list_exhausted_jobs, list_jobs
 from memorist.store.rollout_rows import list_extraction_progress
 from memorist.store.session_rows import list_sessions
@@ -56,7 +51,6 @@ from memorist.store.spend_rows import (
 )
 from memorist.store.state_database import SqliteState, StateDatabase, is_shared_state, open_state
 from memorist.system import SystemClock
-from memorist.telemetry.tracing import SessionTracer
 
 MAX_NAMED = 5
 """Most sessions out of retries that are named; the rest is counted."""
@@ -244,37 +238,3 @@ def read_background_budget_status(
             f"the database cannot be read ({error}); memorist doctor says more"
         ) from error
     return build_budget_status(usage, history, settings.spend, days=span, model=model, due=due)
-
-
-@contextmanager
-def open_background_runtime(
-    settings: Settings,
-    database: Connection,
-    model: Model | None,
-    *,
-    session: str = "",
-    clock: Clock | None = None,
-    files: FileSystem | None = None,
-) -> Iterator[Runtime]:
-    """A runtime for work that a command or a worker does; what its forks have reserved is released
-    at the end. `session` is the one that the work is about, if any. The caller closes the database
-    and the model.
-    """
-    clock = clock or SystemClock()
-    tracer = SessionTracer(settings.telemetry, session, clock)
-    governor = BudgetGovernor(
-        database, session, clock=clock, settings=settings.spend, on_receipt=tracer.on_receipt
-    )
-    try:
-        yield Runtime(
-            settings=settings,
-            clock=clock,
-            files=files or DiskFiles(),
-            model=model,
-            open_database=lambda: database,
-            governor=governor,
-            emit=tracer.on_event,
-            record_receipt=governor.record_receipt,
-        )
-    finally:
-        governor.release_reservations()

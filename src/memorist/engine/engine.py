@@ -29,8 +29,7 @@ from typing import Self, TypeVar
 from msgspec.structs import replace
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.memory_location import locate_memory
-from memorist.auto_memory.project_memory import open_memory
+from memorist.auto_memory.memory_home import MemoryHome
 from memorist.auto_memory.statements.session_requests import is_typed_no_memory_request
 from memorist.budget.budget_governor import record_rate_limits
 from memorist.config import apply_project_settings, is_switched_off, load_settings
@@ -86,14 +85,9 @@ from memorist.safety.secrets import redact_id
 from memorist.session_memory.session_notes import SessionMemory, load_notes_prompts
 from memorist.settings import Family, RecallSettings, Settings
 from memorist.skills.skill_discovery import SkillDiscovery, find_skill_base_folders
-from memorist.store.database import (
-    PAUSE_SECONDS,
-    UnsavedConnection,
-    is_storage_failure,
-    open_database,
-)
+from memorist.store.database import is_storage_failure
 from memorist.store.disk_files import DiskFiles
-from memorist.store.home_layout import Layout, SessionLayout
+from memorist.store.home_layout import SessionLayout
 from memorist.store.memory_mode import read_memory_off_sessions, record_memory_off_session
 from memorist.store.state_database import StateDatabase, is_shared_state, open_state
 from memorist.system import SystemClock
@@ -167,10 +161,11 @@ class Memorist:
         caller = {"model": model} if isinstance(model, str) and model else None
         found = settings or load_settings(os.environ, home=where, caller=caller).settings
         self.settings = found if where is None else replace(found, home=str(where))
-        self.layout = Layout(Path(self.settings.home).expanduser().absolute())
         self._shared_sessions = open_shared_sessions(self.settings.shared_sessions)
         self._clock = clock or SystemClock()
         self._files = files or DiskFiles()
+        self._home = MemoryHome(self.settings, files=self._files, clock=self._clock)
+        self.layout = self._home.layout
         source = open_flags_file(self.settings.flags) if flags is None else flags
         self._model, self._owns_model = self._open_model(model)
         subscribe_to_rate_limits(self._model, self._on_rate_limits)
@@ -188,11 +183,7 @@ class Memorist:
             open_database=self.database,
         )
         """What every part of the engine works with."""
-        self._database: sqlite3.Connection | None = None
-        self._database_due = 0.0
-        """When a database that could not be written is tried again, by the monotonic clock."""
         self._sessions: set[Session | ReplayedSession | ObservedSession] = set()
-        self._open_memories = LruCache(AutoMemory.close)
         self._memory_searches = LruCache(FolderSearch.close)
         """The search in each memory, shared by all sessions of its project."""
         self._session_index: SessionIndex | None = None
@@ -216,9 +207,12 @@ class Memorist:
         """Store rate limits that a provider reported: all processes of this home hold back
         background work by them.
         """
-        if self._database is not None:
+        if self._home.opened_database is not None:
             record_rate_limits(
-                self._database, limits, now=self._clock.now(), settings=self.settings.spend
+                self._home.opened_database,
+                limits,
+                now=self._clock.now(),
+                settings=self.settings.spend,
             )
 
     @property
@@ -546,13 +540,7 @@ class Memorist:
         """The state database, opened on first use; where it cannot be written a copy in memory, and
         the file is tried again once in a minute. Raises StoreError.
         """
-        now = self._clock.monotonic()
-        unsaved = isinstance(self._database, UnsavedConnection)
-        if self._database is None or (unsaved and now >= self._database_due):
-            # Sessions that are open keep the copy that they have.
-            self._database = open_database(self.layout.database, waits_once=True)
-            self._database_due = now + PAUSE_SECONDS
-        return self._database
+        return self._home.database()
 
     def _memory_for(self, context: SessionContext) -> AutoMemory | None:
         """The memory of a session's project; None without a project, and on a machine whose disk is
@@ -565,21 +553,7 @@ class Memorist:
 
         Raises SettingsError for an unsafe `auto_memory.directory`.
         """
-        where = locate_memory(self.layout, project, self.settings.auto_memory)
-        return self._open_memories.get_or_create(
-            str(where.folder), lambda: self._open_memory(project)
-        )
-
-    def _open_memory(self, project: str) -> AutoMemory:
-        settings = self.settings.auto_memory
-        return open_memory(
-            self.layout,
-            project,
-            files=self._files,
-            clock=self._clock,
-            settings=settings,
-            database=self.database,
-        )
+        return self._home.memory(project)
 
     def search(self, query: str, *, project: str, limit: int = 10) -> SearchResults:
         """Search all that is kept of a project, by any folder of its repository, without a session:
@@ -614,9 +588,6 @@ class Memorist:
         for search in self._memory_searches:
             search.close()
         self._memory_searches.clear()
-        for memory in self._open_memories:
-            memory.close()
-        self._open_memories.clear()
         if self._session_index is not None:
             self._session_index.close()
             self._session_index = None
@@ -627,9 +598,7 @@ class Memorist:
         if self._state is not None:
             self._state.close()
             self._state = None
-        if self._database is not None:
-            self._database.close()
-            self._database = None
+        self._home.close()
         worker = self._worker_process
         if worker is not None and not has_exited(worker) and is_temporary_home(self.layout.home):
             await end_worker(worker)

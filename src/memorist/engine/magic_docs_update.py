@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.core.messages import Message
-from memorist.engine.background_status import open_background_runtime
+from memorist.engine.background_runtime import open_background_runtime
 from memorist.errors import InputError
 from memorist.events import Event, MagicDocFound, MagicDocUnchanged, MagicDocUpdated
 from memorist.forks.fork_spec import Receipt

@@ -10,8 +10,10 @@ from msgspec import Struct
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_file import Trust
 from memorist.core.utc_time import format_utc_minute
-from memorist.engine.engine import Memorist
 from memorist.store.database import Connection
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import Layout
+from memorist.store.memory_mode import read_memory_off_sessions
 from memorist.store.memory_uses import find_newest_shown_memory_use
 
 ORIGINS: Mapping[Trust, str] = {
@@ -43,7 +45,7 @@ class ProjectMemoryStatus(Struct, frozen=True, kw_only=True):
 
 
 def read_memory_status(
-    engine: Memorist, memory: AutoMemory, database: Connection | None, joined: tuple[str, ...] = ()
+    layout: Layout, memory: AutoMemory, database: Connection | None, joined: tuple[str, ...] = ()
 ) -> ProjectMemoryStatus:
     """Read the status of a project's memory; nothing is created. `joined` are the titles of the
     agents, which the caller knows. Raises StoreError.
@@ -57,7 +59,7 @@ def read_memory_status(
         origins={name: counted[trust] for trust, name in ORIGINS.items() if counted.get(trust)},
         everywhere=len(user.headers()) if user is not None and user.folder.exists else 0,
         waiting=len(memory.list_proposals()),
-        off_sessions=len(engine.memory_off_sessions()),
+        off_sessions=len(read_memory_off_sessions(DiskFiles(), layout)),
         joined=joined,
         last_shown="" if use is None else f"{use.path} on {format_utc_minute(use.at)} UTC",
     )

@@ -19,6 +19,7 @@ from memorist.engine.history_search import HistorySearch, SearchResults
 from memorist.engine.long_term_memory import has_past_session_memory
 from memorist.engine.memory_extension import MemoryExtension
 from memorist.engine.memory_holdout import draw_holdout
+from memorist.engine.past_session_passages import find_passages_for_prompt
 from memorist.engine.session_log import SessionLog
 from memorist.errors import MemoristError, ModelError, StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionView
@@ -29,21 +30,16 @@ from memorist.recall.passages import (
     PassageMatch,
     render_fixed_calls,
     render_passages,
-    select_passages,
 )
 from memorist.recall.project_question import is_question_without_request
 from memorist.recall.ranker import embed_calibration_texts, lock_index_build_in_process
 from memorist.recall.session_index import SessionIndex
 from memorist.rollouts.session_sources import find_repository_root
 from memorist.runtime import SessionContext
-from memorist.store.home_layout import Layout
 from memorist.store.rollout_rows import list_rollouts
 from memorist.store.state_database import StateDatabase
 from memorist.transcript.invocation_log import FixedInvocation, split_invocations
 from memorist.transcript.tool_actions import CommandAction, parse_tool_action
-
-CANDIDATES = 30
-"""Passages that are judged for one prompt."""
 
 
 class PastSessionRecall(SessionExtension):
@@ -231,48 +227,6 @@ class PastSessionRecall(SessionExtension):
         self._stopping.set()
         await asyncio.to_thread(self.wait)
         self._stopping.clear()
-
-
-def find_passages_for_prompt(
-    index: SessionIndex,
-    prompt: str,
-    *,
-    project: str,
-    forgotten: ForgottenWords | None,
-    excluding: str = "",
-) -> tuple[PassageMatch, ...]:
-    """The turns of past sessions of a project that a session is shown at a prompt; none of the
-    session `excluding`, and none with words that the user had taken out of memory. Raises
-    StoreError.
-    """
-    query = prompt[:MAX_QUERY_CHARS]
-    found = index.search(
-        query,
-        CANDIDATES,
-        project=project,
-        excluding=excluding,
-        by_meaning=is_question_without_request(query),
-    )
-    shown = select_passages(query, found, index.count_passages(project))
-    words = forgotten.list_words() if shown and forgotten is not None else ()
-    return tuple(each for each in shown if not any(word in each.passage.said for word in words))
-
-
-def find_past_session_passages(
-    layout: Layout, project: str, query: str, *, memory: AutoMemory, embeddings: bool
-) -> tuple[PassageMatch, ...]:
-    """What was said in past sessions of a project that a message like this brings back, as far as
-    they are indexed; `embeddings` is the setting `recall.embeddings`. Raises StoreError.
-    """
-    path, root = layout.session_index, find_repository_root(project)
-    if not root or not path.exists() or not has_enough_search_words(query):
-        return ()
-    embedder = find_embedder(wanted=embeddings and is_question_without_request(query))
-    memory.folder.refresh()
-    with contextlib.closing(SessionIndex(path, embedder=embedder)) as index:
-        return find_passages_for_prompt(
-            index, query, project=root, forgotten=ForgottenWords(memory)
-        )
 
 
 def search_project_history(log: SessionLog, query: str, limit: int) -> SearchResults:

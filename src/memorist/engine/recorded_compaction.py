@@ -31,7 +31,7 @@ from memorist.compaction.summary_review import (
     check_summary_against_history,
 )
 from memorist.compaction.window_at_message import RecordedWindow
-from memorist.engine.background_status import open_background_runtime
+from memorist.engine.background_runtime import open_background_runtime
 from memorist.errors import InputError, UsageError
 from memorist.forks.fork_spec import Receipt
 from memorist.formats.transcript_format import CompactionBoundary, SessionHead

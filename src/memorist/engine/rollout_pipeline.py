@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.moved_projects import load_moved_folders
 from memorist.budget.budget_governor import record_rate_limits
-from memorist.engine.background_status import open_background_runtime
+from memorist.engine.background_runtime import open_background_runtime
 from memorist.engine.rollout_store import RolloutStore
 from memorist.errors import NothingToDo, StoreError
 from memorist.forks.fork_spec import ForkOutcome, Receipt

@@ -9,12 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from memorist.ports import Clock
-from memorist.rollouts.job_worker import (
-    build_lease_policy,
-)
 from memorist.settings import Settings
 from memorist.store.home_layout import Layout
-from memorist.store.job_claim_rules import LeasePolicy
+from memorist.store.job_claim_rules import LeasePolicy, build_lease_policy
 from memorist.store.state_database import StateDatabase, open_state
 from memorist.system import SystemClock
 

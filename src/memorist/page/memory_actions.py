@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, render_change_headline
+from memorist.auto_memory.memory_purge import purge_memories
 from memorist.auto_memory.stale_memories import confirm_memories
 from memorist.auto_memory.write_result import WriteResult
-from memorist.engine.memory_purge import purge_memories
 from memorist.errors import InputError
 from memorist.page.inbox_views import describe_proposal_origin
 from memorist.page.page_context import PageContext
@@ -50,7 +50,7 @@ def _forget(context: PageContext, path: str) -> str:
 
 
 def _forget_hard(context: PageContext, path: str) -> str:
-    changes, left, _ = purge_memories(context.engine, context.memory, [path])
+    changes, left, _ = purge_memories(context.home, context.memory, [path])
     done = say("Forgotten for good, taken out of {changes} changes", changes=changes)
     if not left.remaining:
         return done

@@ -14,7 +14,7 @@ from memorist.auto_memory.memory_file import Trust
 from memorist.auto_memory.memory_lint import load_and_lint_memories
 from memorist.auto_memory.memory_manifest import MemoryHeader, sort_newest_first
 from memorist.auto_memory.stale_memories import find_stale_memories
-from memorist.engine.past_session_recall import find_past_session_passages
+from memorist.engine.past_session_passages import find_past_session_passages
 from memorist.errors import InputError
 from memorist.page.page_context import (
     PAGE_ROWS,
@@ -92,7 +92,7 @@ def _find_heads(context: PageContext, query: str) -> list[MemoryHeader]:
     heads = sort_newest_first(context.memory.headers())
     if not query:
         return heads
-    search = FolderSearch(context.memory.folder, context.engine.settings.recall)
+    search = FolderSearch(context.memory.folder, context.home.settings.recall)
     order = [each.path for each in search.search(query, PAGE_ROWS)]
     search.close()
     by_path = {head.path: head for head in heads}
@@ -335,7 +335,7 @@ def _build_changes(context: PageContext, log: Sequence[RecordedChange]) -> Table
 
 
 def _build_uses(context: PageContext, path: str) -> TableBlock:
-    uses = list_uses_of_memory(context.engine.database(), str(context.memory.layout.folder), path)
+    uses = list_uses_of_memory(context.home.database(), str(context.memory.layout.folder), path)
     return TableBlock(
         heading=say("When it was shown, and why"),
         columns=say_each("When", "What", "Session", "Why"),
@@ -365,7 +365,7 @@ def build_recall_trial(context: PageContext, message: str) -> PageView:
         )
     ]
     if message:
-        found = explain_recall(context.memory, context.engine.settings.recall, message, WHY_LIMIT)
+        found = explain_recall(context.memory, context.home.settings.recall, message, WHY_LIMIT)
         heads = found.heads
         blocks += [
             TableBlock(
@@ -407,13 +407,12 @@ def build_recall_trial(context: PageContext, message: str) -> PageView:
 
 
 def _list_past_words(context: PageContext, message: str) -> TableBlock:
-    engine = context.engine
     found = find_past_session_passages(
-        engine.layout,
+        context.home.layout,
         context.project,
         message,
         memory=context.memory,
-        embeddings=engine.settings.recall.embeddings,
+        embeddings=context.home.settings.recall.embeddings,
     )
     return TableBlock(
         heading=say("Said in past sessions, and brought back"),

@@ -103,7 +103,7 @@ def _follow_session(context: PageContext, entry: SessionEntry, *, runs: bool) ->
             build_window_chart(timeline, entry.id),
         ]
     blocks += build_memory_use_blocks(
-        list_uses_in_session(context.engine.database(), entry.id)[-NEWEST:]
+        list_uses_in_session(context.home.database(), entry.id)[-NEWEST:]
     )
     notes = read_kept_notes(entry)
     if notes:

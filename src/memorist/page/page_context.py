@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from urllib.parse import urlencode
 
 from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
-from memorist.engine.engine import Memorist
+from memorist.auto_memory.memory_home import MemoryHome
 from memorist.store.memory_uses import MemoryUseTotal, sum_memory_uses
 from memorist.views.page_texts import say
 from memorist.views.view_blocks import FormField, LinkBlock, PageAction
@@ -45,9 +45,9 @@ class PageContext:
     """The memory of one project, and how the page speaks of it."""
 
     def __init__(
-        self, engine: Memorist, memory: AutoMemory, project: str, now: float, prefix: str = ""
+        self, home: MemoryHome, memory: AutoMemory, project: str, now: float, prefix: str = ""
     ) -> None:
-        self.engine, self.memory, self.project, self.now = engine, memory, project, now
+        self.home, self.memory, self.project, self.now = home, memory, project, now
         self.prefix = prefix
 
     def folders(self) -> tuple[PageContext, ...]:
@@ -61,7 +61,7 @@ class PageContext:
         return (self if memory is self.memory else self._at(memory)), path
 
     def _at(self, memory: AutoMemory) -> PageContext:
-        return PageContext(self.engine, memory, self.project, self.now, EVERYWHERE_PREFIX)
+        return PageContext(self.home, memory, self.project, self.now, EVERYWHERE_PREFIX)
 
     def memory_address(self, path: str, **query: object) -> str:
         """The address of one memory of this folder."""
@@ -89,7 +89,7 @@ class PageContext:
 
     def uses(self) -> dict[str, MemoryUseTotal]:
         """How often each memory was shown and used."""
-        return sum_memory_uses(self.engine.database(), str(self.memory.layout.folder))
+        return sum_memory_uses(self.home.database(), str(self.memory.layout.folder))
 
 
 def build_project_links(view: str, projects: Sequence[str], chosen: str) -> LinkBlock:

@@ -8,6 +8,7 @@ from contextlib import closing
 from functools import lru_cache
 from pathlib import Path
 
+from memorist.auto_memory.memory_home import MemoryHome
 from memorist.cli.command_environment import find_home
 from memorist.cli.search_command import open_synced_session_index
 from memorist.context.context_pieces import ContextPiece
@@ -15,7 +16,6 @@ from memorist.context.recorded_context import starts_user_turn
 from memorist.core.messages import Message
 from memorist.core.sentences import shorten_to_one_line
 from memorist.engine.context_listing import ContextListing, list_recorded_context_at_turn
-from memorist.engine.engine import Memorist
 from memorist.engine.session_list import (
     SessionEntry,
     find_session_outcomes,
@@ -187,13 +187,13 @@ def _read_timeline(entry: SessionEntry, size: int) -> SessionTimeline:
     return build_session_timeline(read_recording(entry))
 
 
-def build_session_view_at_turn(engine: Memorist, id: str, turn: int | None) -> PageView:
+def build_session_view_at_turn(home: MemoryHome, id: str, turn: int | None) -> PageView:
     """One session as its model saw it when a turn began; without a turn at its end."""
     entry = find_session_entry(id)
     timeline = read_session_timeline(entry)
     listing = list_recorded_context_at_turn(
         Path(entry.file),
-        default_family=engine.settings.context.family,
+        default_family=home.settings.context.family,
         turn=turn,
         compares=True,
     )
@@ -208,8 +208,8 @@ def build_session_view_at_turn(engine: Memorist, id: str, turn: int | None) -> P
         _build_dearest(timeline, id),
         *_build_marks(timeline, id),
         *_build_troubles(timeline),
-        *build_memory_use_blocks(list_uses_in_session(engine.database(), id)),
-        *_build_own_work(engine, id, timeline),
+        *build_memory_use_blocks(list_uses_in_session(home.database(), id)),
+        *_build_own_work(home, id, timeline),
         *_build_notes(entry, len(timeline.turns)),
     ]
     at = f" --turn {turn}" if turn else ""
@@ -507,10 +507,10 @@ def build_memory_use_blocks(uses: Sequence[MemoryUse]) -> list[PageBlock]:
     ]
 
 
-def _build_own_work(engine: Memorist, id: str, timeline: SessionTimeline) -> list[PageBlock]:
+def _build_own_work(home: MemoryHome, id: str, timeline: SessionTimeline) -> list[PageBlock]:
     """What memorist's own work in a session cost, what it saved, and its receipts."""
-    receipts = list_session_receipts(engine.database(), id)
-    spent = sum_receipt_costs(receipts, engine.settings.models.prices)
+    receipts = list_session_receipts(home.database(), id)
+    spent = sum_receipt_costs(receipts, home.settings.models.prices)
     pairs = list_spend_figures(spent)
     freed = sum(
         max(0, mark.tokens_before - after)

@@ -86,7 +86,7 @@ def list_spend_figures(spent: SpendTotal) -> list[tuple[str, str]]:
 
 def build_spend_view(context: PageContext) -> PageView:
     """What background work did and cost in the last week, and what is left of the caps."""
-    settings, database = context.engine.settings, context.engine.database()
+    settings, database = context.home.settings, context.home.database()
     found = read_background_budget_status(database, settings, context.now, DAYS)
     newest = list_newest_receipts(database, MAX_ADDED)
     recent = [each for _, each in newest if each.started > context.now - DAYS * 86_400]

@@ -21,7 +21,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memorist.auto_memory.memory_location import list_projects_with_memory, locate_project_root
-from memorist.cli.memory.memory_commands import open_project_memory
+from memorist.cli.memory.project_memory_access import (
+    open_project_memory,
+)
 from memorist.errors import MemoristError
 from memorist.page import (
     health_views,
@@ -90,7 +92,7 @@ def _build_memory_view(name: str, context: PageContext, query: Query, page: int)
     views: dict[str, Callable[[], PageView]] = {
         "now": lambda: now_view.build_now_view(context),
         "session": lambda: session_views.build_session_view_at_turn(
-            context.engine, query.get("id", ""), int(turn) if turn else None
+            context.home, query.get("id", ""), int(turn) if turn else None
         ),
         "memories": lambda: memory_views.build_memories_view(
             context, query.get("q", "").strip(), page
@@ -104,7 +106,7 @@ def _build_memory_view(name: str, context: PageContext, query: Query, page: int)
         "spend": lambda: spend_view.build_spend_view(context),
     }
     view = views[name]()
-    records = list_projects_with_memory(DiskFiles(), context.engine.layout)
+    records = list_projects_with_memory(DiskFiles(), context.home.layout)
     projects = [each.root for each in records]
     if name not in {"memory", "spend", "session"} and len(projects) > 1:
         links = build_project_links(name, projects, context.project)
@@ -122,8 +124,8 @@ def _count_waiting(query: Query) -> int:
 @contextlib.contextmanager
 def _open_context(query: Query) -> Iterator[PageContext]:
     project = query.get("project", "") or str(locate_project_root(Path.cwd()))
-    with open_project_memory(project=Path(project)) as (engine, memory):
-        yield PageContext(engine, memory, project, time.time())
+    with open_project_memory(project=Path(project)) as (home, memory):
+        yield PageContext(home, memory, project, time.time())
 
 
 class PageServer:

@@ -97,20 +97,6 @@ class SharedWorkerIntervals(Struct, frozen=True, kw_only=True):
     """Delay before consolidation checks again whether running extractions have ended."""
 
 
-def build_lease_policy(settings: RolloutsSettings, *, lease: int | None = None) -> LeasePolicy:
-    """Build the terms of claims from the settings; `lease` (seconds) bounds theirs."""
-    return LeasePolicy(
-        lease_seconds=settings.lease_seconds
-        if lease is None
-        else min(lease, settings.lease_seconds),
-        retries=settings.retries,
-        retry_seconds=settings.retry_seconds,
-        max_running=settings.running,
-        cooldown_seconds=settings.cooldown_hours * 3_600,
-        exclude_polluted=settings.pollutes,
-    )
-
-
 POLL_SECONDS = 60.0
 """Seconds between two polls. A session becomes eligible by hours, so a minute is soon."""
 

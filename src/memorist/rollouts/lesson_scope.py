@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 
 from memorist.auto_memory.statements.statement_kind import choose_memory_kind
+from memorist.core.lazy import lazy_pattern
 from memorist.rollouts.raw_memory import ClaimScope
 from memorist.rollouts.removed_worktrees import (
     extract_codex_repository_name,
@@ -14,7 +15,7 @@ from memorist.rollouts.removed_worktrees import (
 )
 from memorist.store.rollout_rows import Rollout
 
-_EVERYWHERE = re.compile(
+_EVERYWHERE = lazy_pattern(
     r"\b(?:in|for|across|with) (?:all|every|any|each)(?: of)? (?:my |our )?(?:projects?|"
     r"repos(?:itor(?:y|ies))?|repositor(?:y|ies)|sessions?|code ?bases?)"
     r"|\bwherever (?:we|you|i) work|\bin general\b|所有(?:的)?(?:项目|仓库)",

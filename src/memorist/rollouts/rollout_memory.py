@@ -16,7 +16,6 @@ from memorist.core.prompt_templates import load_prompt
 from memorist.errors import StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionReply, SessionView
 from memorist.rollouts.citations import split_off_citations
-from memorist.rollouts.job_worker import build_lease_policy
 from memorist.rollouts.rollout_folder import read_memory_folder
 from memorist.rollouts.rollout_memory_view import (
     RolloutMemoryPrompts,
@@ -30,6 +29,7 @@ from memorist.rollouts.summary_composition import SUMMARY_FILE
 from memorist.rollouts.user_notes import parse_user_notes
 from memorist.runtime import Runtime, SessionContext
 from memorist.store.extract_rows import list_enabled_extracts
+from memorist.store.job_claim_rules import build_lease_policy
 from memorist.store.memory_mode import read_memory_off_sessions, save_rollouts_except_memory_off
 from memorist.store.rollout_rows import list_rollouts, record_rollout_citations
 from memorist.store.state_database import StateDatabase

@@ -7,6 +7,8 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
+from memorist.settings import RolloutsSettings
+
 JobKind = Literal["extract", "consolidate"]
 
 
@@ -40,6 +42,20 @@ class LeasePolicy(Struct, frozen=True, kw_only=True):
     cooldown_seconds: int = 6 * 3_600
     exclude_polluted: bool = False
     """True: a session that took in external content does not become memory (RO-9)."""
+
+
+def build_lease_policy(settings: RolloutsSettings, *, lease: int | None = None) -> LeasePolicy:
+    """Build the terms of claims from the settings; `lease` (seconds) bounds theirs."""
+    return LeasePolicy(
+        lease_seconds=settings.lease_seconds
+        if lease is None
+        else min(lease, settings.lease_seconds),
+        retries=settings.retries,
+        retry_seconds=settings.retry_seconds,
+        max_running=settings.running,
+        cooldown_seconds=settings.cooldown_hours * 3_600,
+        exclude_polluted=settings.pollutes,
+    )
 
 
 class Job(Struct, frozen=True, kw_only=True):

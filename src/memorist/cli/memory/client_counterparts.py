@@ -10,9 +10,8 @@ from msgspec import Struct
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.cli import output
 from memorist.context.client_rule_reader import ClientRuleReader
-from memorist.engine.engine import Memorist
 from memorist.recall.memory_rendering import render_client_rule_conflict
-from memorist.settings import Family
+from memorist.settings import Family, Settings
 from memorist.store.disk_files import DiskFiles
 
 _FAMILIES: tuple[Family, ...] = ("file-native", "rollout")
@@ -31,9 +30,11 @@ class ClientCounterparts(Struct, frozen=True):
         return (*also, *self.conflicts)
 
 
-def find_client_counterparts(engine: Memorist, memory: AutoMemory) -> dict[str, ClientCounterparts]:
+def find_client_counterparts(
+    settings: Settings, memory: AutoMemory
+) -> dict[str, ClientCounterparts]:
     """Return what the agents' files say to each memory, by path; nothing for most of them."""
-    own = ClientRuleReader(DiskFiles(), engine.settings.context, os.environ)
+    own = ClientRuleReader(DiskFiles(), settings.context, os.environ)
     counterparts: dict[str, ClientCounterparts] = {}
     for family in _FAMILIES:
         rules = own.read_rules(family, Path.cwd())

@@ -11,9 +11,9 @@ from memorist.auto_memory.named_memory import find_named_memory
 from memorist.auto_memory.removed_memories import find_removed_topic_by_name
 from memorist.cli import output
 from memorist.cli.memory.client_counterparts import ClientCounterparts, find_client_counterparts
-from memorist.cli.memory.memory_commands import (
+from memorist.cli.memory.memory_commands import describe_replaced_memories
+from memorist.cli.memory.project_memory_access import (
     confirm_or_abort,
-    describe_replaced_memories,
     open_project_memory,
 )
 from memorist.core.utc_time import format_utc_minute
@@ -149,13 +149,13 @@ def memory_why_command(path: str, as_json: bool) -> None:
 
     Example: memorist memory why use-pnpm.md
     """
-    with open_project_memory() as (engine, memory):
+    with open_project_memory() as (home, memory):
         owner, path = find_named_memory(memory, path)
         former = find_removed_topic_by_name(owner, path)
         topic = former.topic if former is not None else owner.folder.read_topic(path)
         path = topic.path
-        uses = list_uses_of_memory(engine.database(), str(owner.layout.folder), path)
-        elsewhere = find_client_counterparts(engine, owner).get(path, ClientCounterparts())
+        uses = list_uses_of_memory(home.database(), str(owner.layout.folder), path)
+        elsewhere = find_client_counterparts(home.settings, owner).get(path, ClientCounterparts())
     if as_json:
         output.print_json(
             {

@@ -10,7 +10,7 @@ import click
 from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.memory_file import parse_topic
 from memorist.cli import output
-from memorist.cli.memory.memory_commands import (
+from memorist.cli.memory.project_memory_access import (
     confirm_or_abort,
     open_project_memory,
     print_write_outcome,

@@ -1,102 +1,40 @@
-"""`memorist memory list|show|search|add|move|edit|mute|forget|check`."""
+"""`memorist memory list|show|add|move|edit|mute`."""
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
-from msgspec.structs import replace
 
 from memorist.auto_memory.anchors import describe_anchor_changes, read_memory_anchors
-from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
+from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX
 from memorist.auto_memory.memory_file import MemoryKind, Topic
-from memorist.auto_memory.memory_lint import load_and_lint_memories
 from memorist.auto_memory.memory_manifest import sort_newest_first
 from memorist.auto_memory.memory_move import move_memory
 from memorist.auto_memory.moved_projects import (
     describe_elsewhere_memory,
-    describe_moved_project,
-    find_moved_projects,
 )
 from memorist.auto_memory.named_memory import find_named_memory
 from memorist.auto_memory.removed_memories import RemovedTopic, find_removed_topic_by_name
-from memorist.auto_memory.stale_memories import StaleMemory, confirm_memories, find_stale_memories
 from memorist.auto_memory.team_memory import TEAM_PREFIX, is_team_path
-from memorist.auto_memory.write_result import WriteResult
 from memorist.cli import output
-from memorist.cli.command_environment import load_project_settings
 from memorist.cli.command_group import words_argument
 from memorist.cli.memory.client_counterparts import ClientCounterparts, find_client_counterparts
+from memorist.cli.memory.project_memory_access import (
+    KIND_CHOICE,
+    confirm_or_abort,
+    open_project_memory,
+    print_write_outcome,
+)
 from memorist.core.utc_time import format_utc_timestamp
-from memorist.engine.engine import Memorist
-from memorist.engine.memory_purge import purge_memories
 from memorist.errors import NothingToDo
-from memorist.recall.memory_search import open_memory_search
-from memorist.recall.reachable_memory import ReachableMemory
 from memorist.store.disk_files import DiskFiles
-from memorist.store.text_removal import TextRemovalResult
 from memorist.team.team_remote import KnownAuthors
 
-# Open the project's memory for one command, and report its changes.
-
-
-@contextmanager
-def open_project_memory(
-    directory: Path | None = None, project: Path | None = None
-) -> Iterator[tuple[Memorist, AutoMemory]]:
-    """Open the engine and a memory: of a project's folder (by default the working folder), or the
-    named memory folder. The settings are those of the project.
-    """
-    settings = load_project_settings(project=project)
-    if directory is not None:
-        settings = replace(
-            settings,
-            auto_memory=replace(
-                settings.auto_memory, directory=str(directory.expanduser().absolute())
-            ),
-        )
-    engine = Memorist(settings=settings, model="structural")
-    try:
-        yield engine, engine.memory(str(project or Path.cwd()))
-    finally:
-        asyncio.run(engine.close())
-
-
-def print_write_outcome(written: WriteResult, done: str) -> None:
-    """Print the result of a change; exit status 1 if all of it was refused."""
-    for path in written.paths:
-        click.echo(f"{done}: {path}")
-    for remark in written.remarks:
-        click.echo(f"  {remark}")
-    for waiting in written.proposals:
-        click.echo(
-            f"waits in the inbox as {waiting.id}: {waiting.path} ({'; '.join(waiting.reasons)})"
-        )
-    for refused in written.refused:
-        click.echo(f"memorist: {refused.path} was refused: {'; '.join(refused.reasons)}", err=True)
-    if not written.paths and not written.proposals:
-        if not written.refused:
-            click.echo("nothing changed")
-        else:
-            sys.exit(1)
-
-
-def confirm_or_abort(question: str, *, yes: bool) -> None:
-    """Ask on a terminal; elsewhere `--yes` is required. Aborts the command if the answer is no."""
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise click.UsageError("this changes memory; say --yes where there is no terminal")
-    click.confirm(question, abort=True)
-
-
-KIND_CHOICE = click.Choice([kind.value for kind in MemoryKind])
 MAX_AUTHORS = 4
 """Earlier changes of a team memory that are listed with its text. Our choice."""
 
@@ -109,18 +47,18 @@ def memory_list_command(as_json: bool) -> None:
 
     Example: memorist memory list
     """
-    with open_project_memory() as (engine, memory):
+    with open_project_memory() as (home, memory):
         heads = [("", head) for head in sort_newest_first(memory.headers())]
-        elsewhere = find_client_counterparts(engine, memory)
+        elsewhere = find_client_counterparts(home.settings, memory)
         if memory.everywhere is not None:
             mine = sort_newest_first(memory.everywhere.headers())
             heads += [(EVERYWHERE_PREFIX, head) for head in mine]
-            found = find_client_counterparts(engine, memory.everywhere)
+            found = find_client_counterparts(home.settings, memory.everywhere)
             elsewhere |= {EVERYWHERE_PREFIX + path: each for path, each in found.items()}
         waiting = len(memory.list_proposals())
         is_new = not memory.headers()
         moved = (
-            describe_elsewhere_memory(DiskFiles(), engine.layout, str(Path.cwd())) if is_new else ()
+            describe_elsewhere_memory(DiskFiles(), home.layout, str(Path.cwd())) if is_new else ()
         )
         now = time.time()
     rows: list[dict[str, Any]] = [
@@ -231,39 +169,6 @@ def describe_replaced_memories(topic: Topic, former: RemovedTopic | None) -> Ite
     yield f"memorist memory undo {former.change.id[:8]} brings it back"
 
 
-@click.command("search")
-@words_argument("query")
-@click.option(
-    "--limit", type=click.IntRange(min=1), default=10, show_default=True, help="Memories to show."
-)
-@output.JSON_OPTION
-def memory_search_command(query: str, limit: int, as_json: bool) -> None:
-    """Search the memories that hold in this project, by words and, with the extra `embed`, by
-    meaning.
-
-    Example: memorist memory search "package manager"
-    """
-    with open_project_memory() as (engine, memory):
-        search = open_memory_search(memory, engine.settings.recall, wait_for_embeddings=True)
-        found = search.search(query, limit)
-        search.close()
-        heads = ReachableMemory(memory).headers()
-    if as_json:
-        output.print_json(
-            {
-                "results": [
-                    {"path": each.path, "score": each.score, "words": list(each.words)}
-                    for each in found
-                ]
-            }
-        )
-        return
-    for each in found:
-        click.echo(f"{each.score:6.2f}  {each.path}  {heads[each.path].description}")
-    if not found:
-        click.echo("nothing found")
-
-
 @click.command("add")
 @words_argument("text")
 @click.option(
@@ -369,130 +274,3 @@ def memory_mute_command(path: str, undo: bool, yes: bool) -> None:
             )
         owner.set_muted(path, muted=not undo)
     click.echo(f"shown again: {path}" if undo else f"muted: {path}; --undo lets it be shown again")
-
-
-@click.command("forget")
-@click.argument("paths", nargs=-1, required=True)
-@click.option(
-    "--hard",
-    is_flag=True,
-    help="Leave no copy: not in the history, the inbox, the ledger, nor in what is derived. "
-    "Cannot be undone.",
-)
-@output.YES_OPTION
-def memory_forget_command(paths: tuple[str, ...], hard: bool, yes: bool) -> None:
-    """Take memories out. They stay in the history and `undo` brings them back, unless you say
-    --hard.
-
-    Example: memorist memory forget use-pnpm.md
-    """
-    with open_project_memory() as (engine, memory):
-        found: dict[AutoMemory, list[str]] = {}
-        for owner, path in (find_named_memory(memory, each) for each in paths):
-            found.setdefault(owner, []).append(path)
-        for owner, owned in found.items():
-            named = ", ".join(owned)
-            if hard:
-                confirm_or_abort(
-                    f"Forget {named} for good, with every copy in the history?", yes=yes
-                )
-                _print_forgotten(engine, owner, owned)
-                continue
-            print_write_outcome(owner.forget(owned), "forgotten")
-
-
-def _print_forgotten(engine: Memorist, memory: AutoMemory, paths: Sequence[str]) -> None:
-    """Forget these memories for good, and say what became of each copy."""
-    changes, removal, sessions = purge_memories(engine, memory, paths)
-    named = ", ".join(paths)
-    click.echo(f"forgotten for good: {named} (taken out of {changes} changes of the history)")
-    _print_removal(removal, engine.layout.home)
-    if sessions:
-        click.echo(
-            f"  the client's own record of the conversation is not memorist's and stays: "
-            f"session {', '.join(sessions)}"
-        )
-
-
-def _print_removal(found: TextRemovalResult, home: Path) -> None:
-    """Say which copies were removed, and which still stand."""
-    rows = (
-        ("taken out of", found.cleaned),
-        ("deleted, as derived", found.deleted),
-        ("the words still stand in", found.remaining),
-    )
-    for label, paths in rows:
-        if paths:
-            named = ", ".join(str(path.relative_to(home)) for path in paths)
-            click.echo(f"  {label}: {named}")
-
-
-@click.command("check")
-@click.option(
-    "--accept",
-    "accepted",
-    multiple=True,
-    metavar="NAME",
-    help="This memory still holds as the project is now. Repeatable; all takes every one.",
-)
-@output.JSON_OPTION
-def memory_check_command(accepted: tuple[str, ...], as_json: bool) -> None:
-    """Look for what is wrong, and for memories of files and commands that changed since.
-
-    Wrong are broken headers, dead pointers, repeats, secrets, planted orders, unread files. Exit
-    status 1 when there is anything. A changed file only means that somebody should look.
-
-    Example: memorist memory check
-    """
-    with open_project_memory() as (engine, memory):
-        if accepted:
-            _accept_stale(memory, accepted)
-        topics, problems = load_and_lint_memories(memory)
-        stale = find_stale_memories(memory)
-        moved = (
-            find_moved_projects(DiskFiles(), engine.layout, str(Path.cwd())) if not topics else []
-        )
-    if as_json:
-        output.print_json(
-            {
-                "folder": str(memory.layout.folder),
-                "memories": len(topics),
-                "problems": problems,
-                "stale": [_render_stale(each) for each in stale],
-                "moved": [each.root for each in moved],
-            }
-        )
-    else:
-        for problem in problems:
-            click.echo(f"{problem.path or memory.layout.folder}: {problem.what}\n  {problem.cure}")
-        for old in stale:
-            changes = describe_anchor_changes(old.changes, old.since)
-            click.echo(
-                f"{old.path}: {output.make_terminal_safe_line(changes)}\n"
-                f"  still true? memorist memory check --accept {old.path}; else edit or forget it"
-            )
-        for each in moved:
-            click.echo(describe_moved_project(each, engine.layout, str(Path.cwd())))
-        if not (problems or stale):
-            click.echo(f"{len(topics)} memories in {memory.layout.folder}: nothing is wrong")
-    if problems or stale:
-        sys.exit(1)
-
-
-def _accept_stale(memory: AutoMemory, names: Sequence[str]) -> None:
-    """Take the anchors of these memories anew. Raises InputError."""
-    if "all" in names:
-        paths = [each.path for each in find_stale_memories(memory)]
-    else:
-        paths = [memory.find_path(name) for name in names]
-    confirm_memories(memory, paths, time.time())
-
-
-def _render_stale(stale: StaleMemory) -> dict[str, object]:
-    return {
-        "path": stale.path,
-        "since": stale.since,
-        "changed": stale.changes.changed,
-        "gone": stale.changes.missing,
-        "moved": dict(stale.changes.moved),
-    }

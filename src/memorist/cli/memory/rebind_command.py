@@ -10,7 +10,10 @@ import click
 from memorist.auto_memory.memory_location import locate_project_root
 from memorist.auto_memory.moved_projects import rebind_memory
 from memorist.cli import output
-from memorist.cli.memory.memory_commands import confirm_or_abort, open_project_memory
+from memorist.cli.memory.project_memory_access import (
+    confirm_or_abort,
+    open_project_memory,
+)
 from memorist.core.plural import pluralize
 from memorist.engine.rollout_store import open_rollout_store
 from memorist.errors import NothingToDo
@@ -30,24 +33,24 @@ def memory_rebind_command(old: str, yes: bool) -> None:
     """
     source = str(Path(os.path.normpath(Path.cwd() / Path(old).expanduser())))
     root = str(locate_project_root(Path.cwd()))
-    with open_project_memory() as (engine, memory):
+    with open_project_memory() as (home, memory):
         if memory.layout.chosen:
             raise NothingToDo(
                 "the memory folder is set by auto_memory.directory, and does not depend on "
                 "where the repository is"
             )
         confirm_or_abort(f"Take over what is known of {source} for {root}?", yes=yes)
-        with open_rollout_store(engine.settings) as past:
+        with open_rollout_store(home.settings) as past:
             target = rebind_memory(
-                engine.layout,
+                home.layout,
                 source,
                 root,
                 clock=SystemClock(),
-                settings=engine.settings.auto_memory,
+                settings=home.settings.auto_memory,
                 has_sessions=has_project_rollouts(past.state, source),
             )
             sessions = reassign_rollouts(past.state, source, root)
-        reassign_sessions(engine.database(), source, root)
+        reassign_sessions(home.database(), source, root)
         memories = len(memory.headers())
     click.echo(
         f"{pluralize(memories, 'memory', 'memories')} and {pluralize(sessions, 'past session')} "

@@ -24,7 +24,7 @@ from memorist.auto_memory.memory_file import MemoryKind
 from memorist.auto_memory.memory_location import locate_project_root
 from memorist.auto_memory.write_result import WriteResult
 from memorist.cli import output
-from memorist.cli.memory.memory_commands import (
+from memorist.cli.memory.project_memory_access import (
     KIND_CHOICE,
     confirm_or_abort,
     open_project_memory,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.engine.engine import Memorist
+from memorist.auto_memory.memory_home import MemoryHome
 from memorist.store.memory_uses import purge_memory_traces
 from memorist.store.text_removal import TextRemovalResult, remove_from_bytes, remove_text_copies
 
 
 def purge_memories(
-    engine: Memorist, memory: AutoMemory, paths: Sequence[str]
+    home: MemoryHome, memory: AutoMemory, paths: Sequence[str]
 ) -> tuple[int, TextRemovalResult, list[str]]:
     """Remove every copy of these memories. Returns the changes of the history that held them, what
     became of other copies of their words, and the sessions that they came from.
@@ -27,16 +27,16 @@ def purge_memories(
     folder, journal = memory.layout.folder, memory.purge_journal
     own = {journal.path, *(folder / path for path in named)}
     before = remove_text_copies(
-        engine.layout, words, among=lambda path: path not in own and not path.is_relative_to(folder)
+        home.layout, words, among=lambda path: path not in own and not path.is_relative_to(folder)
     )
     # Paths stay in the indexes, which are made anew by them.
     texts = [text for text in words if text not in named]
     removed_elsewhere = remove_text_copies(
-        engine.layout, texts, among=lambda path: path not in own and path.is_relative_to(folder)
+        home.layout, texts, among=lambda path: path not in own and path.is_relative_to(folder)
     )
-    purge_memory_traces(engine.database(), str(folder), named)
+    purge_memory_traces(home.database(), str(folder), named)
     changes = memory.purge(named, lambda data: remove_from_bytes(data, texts))
-    after = remove_text_copies(engine.layout, words, among=lambda path: path != journal.path)
+    after = remove_text_copies(home.layout, words, among=lambda path: path != journal.path)
     journal.remove(named)
     removal = TextRemovalResult(
         cleaned=before.cleaned + removed_elsewhere.cleaned + after.cleaned,

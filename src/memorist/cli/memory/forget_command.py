@@ -1,0 +1,76 @@
+"""`memorist memory forget`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_home import MemoryHome
+from memorist.auto_memory.memory_purge import purge_memories
+from memorist.auto_memory.named_memory import find_named_memory
+from memorist.cli import output
+from memorist.cli.memory.project_memory_access import (
+    confirm_or_abort,
+    open_project_memory,
+    print_write_outcome,
+)
+from memorist.store.text_removal import TextRemovalResult
+
+
+@click.command("forget")
+@click.argument("paths", nargs=-1, required=True)
+@click.option(
+    "--hard",
+    is_flag=True,
+    help="Leave no copy: not in the history, the inbox, the ledger, nor in what is derived. "
+    "Cannot be undone.",
+)
+@output.YES_OPTION
+def memory_forget_command(paths: tuple[str, ...], hard: bool, yes: bool) -> None:
+    """Take memories out. They stay in the history and `undo` brings them back, unless you say
+    --hard.
+
+    Example: memorist memory forget use-pnpm.md
+    """
+    with open_project_memory() as (home, memory):
+        found: dict[AutoMemory, list[str]] = {}
+        for owner, path in (find_named_memory(memory, each) for each in paths):
+            found.setdefault(owner, []).append(path)
+        for owner, owned in found.items():
+            named = ", ".join(owned)
+            if hard:
+                confirm_or_abort(
+                    f"Forget {named} for good, with every copy in the history?", yes=yes
+                )
+                _print_forgotten(home, owner, owned)
+                continue
+            print_write_outcome(owner.forget(owned), "forgotten")
+
+
+def _print_forgotten(home: MemoryHome, memory: AutoMemory, paths: Sequence[str]) -> None:
+    """Forget these memories for good, and say what became of each copy."""
+    changes, removal, sessions = purge_memories(home, memory, paths)
+    named = ", ".join(paths)
+    click.echo(f"forgotten for good: {named} (taken out of {changes} changes of the history)")
+    _print_removal(removal, home.layout.home)
+    if sessions:
+        click.echo(
+            f"  the client's own record of the conversation is not memorist's and stays: "
+            f"session {', '.join(sessions)}"
+        )
+
+
+def _print_removal(found: TextRemovalResult, home: Path) -> None:
+    """Say which copies were removed, and which still stand."""
+    rows = (
+        ("taken out of", found.cleaned),
+        ("deleted, as derived", found.deleted),
+        ("the words still stand in", found.remaining),
+    )
+    for label, paths in rows:
+        if paths:
+            named = ", ".join(str(path.relative_to(home)) for path in paths)
+            click.echo(f"  {label}: {named}")

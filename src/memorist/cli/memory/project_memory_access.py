@@ -1,0 +1,69 @@
+"""Open the project's memory for one command, and report its changes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from msgspec.structs import replace
+
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_file import MemoryKind
+from memorist.auto_memory.memory_home import MemoryHome
+from memorist.auto_memory.write_result import WriteResult
+from memorist.cli.command_environment import load_project_settings
+
+KIND_CHOICE = click.Choice([kind.value for kind in MemoryKind])
+
+
+@contextmanager
+def open_project_memory(
+    directory: Path | None = None, project: Path | None = None
+) -> Iterator[tuple[MemoryHome, AutoMemory]]:
+    """Open the home folder and a memory: of a project's folder (by default the working folder), or
+    the named memory folder. The settings are those of the project.
+    """
+    settings = load_project_settings(project=project)
+    if directory is not None:
+        settings = replace(
+            settings,
+            auto_memory=replace(
+                settings.auto_memory, directory=str(directory.expanduser().absolute())
+            ),
+        )
+    home = MemoryHome(settings)
+    try:
+        yield home, home.memory(str(project or Path.cwd()))
+    finally:
+        home.close()
+
+
+def print_write_outcome(written: WriteResult, done: str) -> None:
+    """Print the result of a change; exit status 1 if all of it was refused."""
+    for path in written.paths:
+        click.echo(f"{done}: {path}")
+    for remark in written.remarks:
+        click.echo(f"  {remark}")
+    for waiting in written.proposals:
+        click.echo(
+            f"waits in the inbox as {waiting.id}: {waiting.path} ({'; '.join(waiting.reasons)})"
+        )
+    for refused in written.refused:
+        click.echo(f"memorist: {refused.path} was refused: {'; '.join(refused.reasons)}", err=True)
+    if not written.paths and not written.proposals:
+        if not written.refused:
+            click.echo("nothing changed")
+        else:
+            sys.exit(1)
+
+
+def confirm_or_abort(question: str, *, yes: bool) -> None:
+    """Ask on a terminal; elsewhere `--yes` is required. Aborts the command if the answer is no."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise click.UsageError("this changes memory; say --yes where there is no terminal")
+    click.confirm(question, abort=True)

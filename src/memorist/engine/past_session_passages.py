@@ -1,0 +1,60 @@
+"""What was said in past sessions of a project and bears on a prompt."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.removed_memories import ForgottenWords
+from memorist.models.embedder import find_embedder
+from memorist.recall.memory_selection import MAX_QUERY_CHARS, has_enough_search_words
+from memorist.recall.passages import PassageMatch, select_passages
+from memorist.recall.project_question import is_question_without_request
+from memorist.recall.session_index import SessionIndex
+from memorist.rollouts.session_sources import find_repository_root
+from memorist.store.home_layout import Layout
+
+CANDIDATES = 30
+"""Passages that are judged for one prompt."""
+
+
+def find_passages_for_prompt(
+    index: SessionIndex,
+    prompt: str,
+    *,
+    project: str,
+    forgotten: ForgottenWords | None,
+    excluding: str = "",
+) -> tuple[PassageMatch, ...]:
+    """The turns of past sessions of a project that a session is shown at a prompt; none of the
+    session `excluding`, and none with words that the user had taken out of memory. Raises
+    StoreError.
+    """
+    query = prompt[:MAX_QUERY_CHARS]
+    found = index.search(
+        query,
+        CANDIDATES,
+        project=project,
+        excluding=excluding,
+        by_meaning=is_question_without_request(query),
+    )
+    shown = select_passages(query, found, index.count_passages(project))
+    words = forgotten.list_words() if shown and forgotten is not None else ()
+    return tuple(each for each in shown if not any(word in each.passage.said for word in words))
+
+
+def find_past_session_passages(
+    layout: Layout, project: str, query: str, *, memory: AutoMemory, embeddings: bool
+) -> tuple[PassageMatch, ...]:
+    """What was said in past sessions of a project that a message like this brings back, as far as
+    they are indexed; `embeddings` is the setting `recall.embeddings`. Raises StoreError.
+    """
+    path, root = layout.session_index, find_repository_root(project)
+    if not root or not path.exists() or not has_enough_search_words(query):
+        return ()
+    embedder = find_embedder(wanted=embeddings and is_question_without_request(query))
+    memory.folder.refresh()
+    with closing(SessionIndex(path, embedder=embedder)) as index:
+        return find_passages_for_prompt(
+            index, query, project=root, forgotten=ForgottenWords(memory)
+        )
