@@ -22,6 +22,8 @@ from memorist.errors import FormatError, NothingToDo, StoreError, UsageError
 from memorist.events import Event, NotesFailed, NotesUpdated
 from memorist.forks.fork_request import FORK_MARK
 from memorist.ports import HostInfo, Reply, Request
+from memorist.session_memory import session_notes
+from memorist.session_memory.notes_review import ReviewedNotes, review_notes
 from memorist.session_memory.notes_template import STRUCTURAL_MARK, parse_section_bodies
 from memorist.session_memory.session_notes import NotesCursor
 from memorist.settings import Settings
@@ -216,6 +218,36 @@ async def test_a_model_that_deletes_the_frame_is_rolled_back(tmp_path: Path) -> 
     assert list(parse_section_bodies(play.notes.read_text("utf-8"), TEMPLATE)) == list(
         parse_section_bodies(TEMPLATE, TEMPLATE)
     )
+
+
+@pytest.mark.covers("SM-5", "SM-13")
+async def test_what_the_user_writes_into_the_notes_meanwhile_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An edit that was made while a model's edit is reviewed is kept, beside what structure proves;
+    the model's is not, and the events and its receipt say so.
+    """
+    play = Play(tmp_path)
+
+    def edit_and_review(*given: Any) -> ReviewedNotes:
+        found = review_notes(*given)
+        play.notes.write_text(play.notes.read_text("utf-8").replace(HINT, f"{HINT}\nI typed this."))
+        return found
+
+    monkeypatch.setattr(session_notes, "review_notes", edit_and_review)
+    async with Memorist(model=play.model, home=tmp_path) as engine:
+        session = await play.open(engine)
+        await play.turn(session, "Fix the importer, please.", 12_000)
+        await session.session_memory.drain(5)
+
+        notes = session.notes or ""
+        assert "I typed this." in notes
+        assert "Fix the importer, please." in notes
+        assert "The importer is fixed." not in notes
+        assert [
+            type(event) for event in play.events if isinstance(event, NotesFailed | NotesUpdated)
+        ] == [NotesFailed, NotesUpdated]
+        assert [receipt.outcome.value for receipt in session.receipts()] == ["unchanged"]
 
 
 def _delete_all(notes: Path) -> str:

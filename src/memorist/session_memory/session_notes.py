@@ -68,6 +68,7 @@ from memorist.session_memory.structural_notes import (
 from memorist.settings import SessionMemorySettings
 from memorist.store.disk_files import read_if_exists
 from memorist.store.home_layout import Layout
+from memorist.store.overlay_files import OverlayFiles
 from memorist.transcript.answer_source import build_line_check
 from memorist.transcript.outcome_claims import ProvenOutcomes
 
@@ -291,16 +292,19 @@ class SessionMemory(SessionExtension):
         before = self._ensure_notes()
         if self._runtime.model is not None:
             spec = self._fork_spec(self._runtime.model, before, due, parent, asked=asked)
+            # The file holds the former notes until the edit is reviewed, however the process ends.
+            draft = OverlayFiles(self._runtime.files)
             try:
-                receipt = await self._run_fork(self._runtime.model, spec)
+                receipt = await self._runtime.run_fork_for_review(spec, self._runtime.model, draft)
             except asyncio.CancelledError:
                 # A close that waited long enough: what structure proves is not lost with the model.
                 self._write_structural(self._read_file() or before, due, upto)
                 raise
             if receipt.outcome is not ForkOutcome.BLOCKED:
-                reviewed = await self._review_edit(before, receipt, spec)
-                stands = self._accept_edit(reviewed, due, upto)
-                self._runtime.record_receipt(reviewed.receipt)
+                after = _read_draft(draft, before)
+                reviewed = await self._review_edit(before, after, receipt, spec)
+                receipt, stands = self._accept_edit(reviewed, due, upto)
+                self._runtime.record_receipt(receipt)
                 if stands:
                     return
             before = self._read_file() or before
@@ -387,21 +391,6 @@ class SessionMemory(SessionExtension):
             reminders=render_length_reminders(notes, texts, settings),
         )
 
-    async def _run_fork(self, model: Model, spec: ForkSpec) -> Receipt:
-        """Run the fork. Its receipt is recorded after the review, that of a cancelled or refused
-        run at once.
-        """
-        runtime = self._runtime
-        ran: list[Receipt] = []
-        receipt: Receipt | None = None
-        try:
-            receipt = await runtime.run_fork(spec, model, ran.append)
-        finally:
-            if receipt is None or receipt.outcome is ForkOutcome.BLOCKED:
-                for each in ran:
-                    runtime.record_receipt(each)
-        return receipt
-
     def _conversation_brief(self) -> str:
         newest = [
             (message.role, _spoken_text(message)) for message in self._tracker.newest_messages
@@ -412,12 +401,13 @@ class SessionMemory(SessionExtension):
             )
         ).text
 
-    async def _review_edit(self, before: str, receipt: Receipt, spec: ForkSpec) -> _ReviewedEdit:
+    async def _review_edit(
+        self, before: str, after: str, receipt: Receipt, spec: ForkSpec
+    ) -> _ReviewedEdit:
         """Hold the model's edit against what it was shown and what structure proves. A model that
         read its own notes and saw nothing to add, without trying an edit, brought them up to date
         too.
         """
-        after = self._read_file() or ""
         if after == before:
             settled = (
                 receipt.outcome is ForkOutcome.UNCHANGED
@@ -464,17 +454,23 @@ class SessionMemory(SessionExtension):
             before, after, _redact_notes(reviewed.text), receipt, stands=stands, repairs=remarks
         )
 
-    def _accept_edit(self, edit: _ReviewedEdit, due: NotesDue, upto: str) -> bool:
-        """Write what stands of a reviewed edit; the former notes where nothing does."""
-        self._write(edit.text if edit.stands else edit.before, edit.after)
-        if not edit.stands:
-            why = "; ".join(edit.repairs) if edit.is_changed else edit.receipt.said
-            self._runtime.emit(
-                NotesFailed(why or "the model changed nothing", edit.receipt.outcome.value)
-            )
-            return False
-        self._advance_cursor(due, upto, "model", edit.text, edit.repairs)
-        return True
+    def _accept_edit(self, edit: _ReviewedEdit, due: NotesDue, upto: str) -> tuple[Receipt, bool]:
+        """Write what stands of a reviewed edit. Returns its receipt, and whether it is in the file:
+        it is not where somebody edited the notes meanwhile.
+        """
+        receipt = edit.receipt
+        why = "; ".join(edit.repairs) if edit.is_changed else receipt.said
+        if edit.stands:
+            try:
+                self._write(edit.text, edit.before)
+            except WriteConflict as conflict:
+                why = str(conflict)
+                receipt = build_discarded_receipt(receipt, why)
+            else:
+                self._advance_cursor(due, upto, "model", edit.text, edit.repairs)
+                return receipt, True
+        self._runtime.emit(NotesFailed(why or "the model changed nothing", receipt.outcome.value))
+        return receipt, False
 
     def _advance_cursor(
         self, due: NotesDue, upto: str, way: UpdateMethod, text: str, repairs: tuple[str, ...] = ()
@@ -494,6 +490,12 @@ class SessionMemory(SessionExtension):
         self._runtime.emit(
             NotesUpdated(upto, line, due.tokens, due.why, way, estimate_text_tokens(text), repairs)
         )
+
+
+def _read_draft(draft: OverlayFiles, before: str) -> str:
+    """The notes as a fork left them; it may change no other file."""
+    written = [after or b"" for _, after in draft.changes().values()]
+    return written[0].decode("utf-8", "surrogateescape") if written else before
 
 
 def _saw_nothing_to_add(receipt: Receipt) -> bool:

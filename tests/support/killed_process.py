@@ -1,0 +1,68 @@
+"""A process that is killed (SIGKILL) before its n-th change of the disk."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import sqlite3
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+_SYSTEM = {
+    "ftruncate", "link", "mkdir", "pwrite", "remove", "rename", "replace", "rmdir", "truncate",
+    "unlink", "write",
+}  # fmt: skip
+_DATABASE = {"commit", "execute", "executemany", "executescript"}
+_FILE = {"close", "flush", "write"}
+MOST_STEPS = 5_000
+
+
+def run_killed(work: Callable[[], object], at: int) -> int:
+    """Do the work in a process of its own that is killed before its n-th change of the disk: -9
+    when it was killed, 0 when it came to its end first, else 1.
+    """
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    status, left = 1, at
+
+    def count(_frame: FrameType, event: str, called: object) -> None:
+        nonlocal left
+        if event == "c_call" and _changes_disk(called):
+            left -= 1
+            if left < 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    try:
+        threading.setprofile(count)
+        sys.setprofile(count)
+        work()
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _changes_disk(called: object) -> bool:
+    owner, name = getattr(called, "__self__", None), getattr(called, "__name__", "")
+    if owner is os or getattr(owner, "__name__", "") in {"posix", "nt"}:
+        return name in _SYSTEM
+    if isinstance(owner, sqlite3.Connection | sqlite3.Cursor):
+        return name in _DATABASE
+    return isinstance(owner, io.IOBase) and name in _FILE
+
+
+def kill_points(work: Callable[[], object], prepare: Callable[[], object]) -> Iterator[int]:
+    """Do the work once for each of its changes of the disk, killed before it, and give the number
+    of each: `prepare` makes the state that it begins with. It ends when the work does.
+    """
+    for at in range(MOST_STEPS):
+        prepare()
+        status = run_killed(work, at)
+        if status == 0:
+            return
+        assert status == -signal.SIGKILL, at
+        yield at
+    raise AssertionError("the work never came to its end")
