@@ -590,3 +590,45 @@ async def test_what_a_fork_copied_of_its_parent_is_not_learnt_again(
     assert len(kept) == 1
     assert "schema" in next(iter(kept.values()))
     assert len(memories(engine)) == 2
+
+
+@pytest.mark.parametrize("path", ["never-written.jsonl", ""])
+@both
+async def test_a_prompt_of_a_session_without_a_recording_is_kept(
+    client: Client, kind: type[Recording], path: str, engine: Memorist, tmp_path: Path
+) -> None:
+    """`claude -p --no-session-persistence` and `codex exec --ephemeral` write no file: what a
+    prompt asks to remember is kept from the hook's own event, as in print mode, and nothing else
+    of that session.
+    """
+    file = str(tmp_path / path) if path else None
+    event = HookEvent(session_id="s1", transcript_path=file, cwd=FOLDER)
+    session = HookSession(engine, client, event, "")
+    for prompt in ("Remember: the staging database is called plover.", "Read the file osprey.txt."):
+        for name in ("UserPromptSubmit", "Stop"):
+            given = replace(event, hook_event_name=name, prompt=prompt)
+            await session.answer(given, SECONDS)
+            await session.run_follow_up(given)
+    await session.run_follow_up(replace(event, hook_event_name="SessionEnd"))
+    await session.close()
+
+    waiting = [str(each) for each in engine.memory(FOLDER).inbox.list_proposals()]
+    kept = " ".join([*memories(engine).values(), *waiting])
+    written = [each.read_bytes() for each in (tmp_path / "home").rglob("*") if each.is_file()]
+    assert kept.count("plover") >= 1
+    assert not any(b"osprey" in each for each in written)
+
+
+@both
+async def test_a_prompt_that_the_client_recorded_is_kept_once(
+    client: Client, kind: type[Recording], engine: Memorist, tmp_path: Path
+) -> None:
+    """The words of a prompt that stands in the session file are read there only."""
+    agent = Agent(engine, client, kind(), tmp_path / "rollout-1.jsonl")
+    await agent.turn("Remember: the staging database is called plover.")
+    await agent.call("SessionEnd")
+
+    ids = [id for id in agent.session._session.message_ids if id.startswith("prompt-")]
+    assert ids == []
+    assert len(memories(engine)) == 1
+    await agent.session.close()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +16,8 @@ from memorist.auto_memory.statements.session_requests import (
     contains_no_memory_request,
     read_pinned_text,
 )
-from memorist.core.messages import Message, ToolUse
+from memorist.auto_memory.statements.statement_parser import find_statements
+from memorist.core.messages import Message, Origin, TextBlock, ToolUse
 from memorist.engine.engine import Memorist
 from memorist.engine.observed_session import ObservedSession
 from memorist.engine.session_pool import PoolLimits, SessionPool
@@ -98,6 +101,8 @@ class HookSession:
             listener=self._on_event,
             loads=CLIENT_FAMILIES[client],
         )
+        self._unrecorded_prompts: list[Message] = []
+        """Prompts of this turn, in case the client records nothing."""
         self._notes: asyncio.Future[None] | None = None
         self._prompt_reading: asyncio.Task[None] | None = None
         self._next_event = asyncio.Event()
@@ -224,6 +229,7 @@ class HookSession:
             case "SessionEnd":
                 await self._end_session()
             case "UserPromptSubmit":
+                self._unrecorded_prompts += _read_prompt_message(event)
                 self._next_event.clear()
                 self._prompt_reading = asyncio.create_task(self._read_prompt())
             case "SessionStart":
@@ -250,12 +256,24 @@ class HookSession:
             await asyncio.sleep(pause)
             if await self.read_new_records():
                 break
+        await self._keep_unrecorded_prompts()
         self._session.on_turn_end()
         if self._tail is not None:
             self._tail.skip_turns_before_last()
 
+    async def _keep_unrecorded_prompts(self) -> None:
+        """Learn from the prompts themselves where the client records nothing. Only those that state
+        something for later are kept: the user wanted no recording.
+        """
+        prompts, self._unrecorded_prompts = self._unrecorded_prompts, []
+        if self._tail is None or not self._tail.exists:
+            await self._session.add_records(
+                None, [each for each in prompts if find_statements(each)]
+            )
+
     async def _end_session(self) -> None:
         await self.read_new_records(from_start=True)
+        await self._keep_unrecorded_prompts()
         self._session.on_turn_end()
         await self._session.update_notes("the session ended")
         await self._session.wait_for_background()
@@ -290,6 +308,7 @@ class HookSession:
     def turn_memory_off(self) -> None:
         """Let nothing more be read, shown or written in this session."""
         self._tail = None
+        self._unrecorded_prompts.clear()
         self._events.clear()
         self._session.turn_memory_off()
 
@@ -307,6 +326,21 @@ class HookSession:
                 self._session.on_turn_end()
         self._tail = None
         await self._session.close()
+
+
+def _read_prompt_message(event: HookEvent) -> list[Message]:
+    """The prompt of an event, as print mode is read: it may have come through a pipe."""
+    if not event.typed_prompt:
+        return []
+    prompt = Message(
+        id=f"prompt-{uuid.uuid4().hex}",
+        role="user",
+        blocks=(TextBlock(event.typed_prompt),),
+        origin=Origin.USER,
+        timestamp=time.time(),
+        is_typed=False,
+    )
+    return [prompt]
 
 
 class HookSessionPool:
