@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from memorist.errors import SettingsError
 from memorist.models.server_location import is_model_on_own_network
 from memorist.platforms.regular_files import read_regular_text_file
+from memorist.platforms.user_home import explain_unknown_home
 from memorist.settings import (
     PROJECT_SECTIONS,
     ResolvedSettings,
@@ -75,7 +76,7 @@ def load_settings(
     if home is not None:
         from_caller.values["home"] = str(home)
     where = resolve_settings([from_environment, from_caller]).settings.home
-    own = Path(where).expanduser() / "config.toml"
+    own = find_user_file(where)
     layers = [_read_layer(own, project=False)]
     if project is not None and (of_project := find_project_file(project, own)) is not None:
         layers.append(_read_layer(of_project, project=True))
@@ -84,6 +85,13 @@ def load_settings(
     if is_model_on_own_network(resolved.settings.rollouts.model or resolved.settings.model):
         return resolve_settings([NEAR_MODEL_DEFAULTS, *_speed_layers(resolved.settings), *given])
     return resolved
+
+
+def find_user_file(home: str) -> Path:
+    """The user's settings file in a home. Raises SettingsError where the user has none."""
+    if home.startswith("~") and (why := explain_unknown_home()):
+        raise SettingsError(why)
+    return Path(home).expanduser() / "config.toml"
 
 
 def _speed_layers(settings: Settings) -> list[SettingsLayer]:

@@ -778,6 +778,8 @@ def read_environment_layer(environment: Mapping[str, str]) -> SettingsLayer:
     for name in sorted(environment):
         if not name.startswith(ENVIRONMENT_PREFIX) or name in RESERVED_VARIABLES:
             continue
+        if name == f"{ENVIRONMENT_PREFIX}HOME" and not environment[name]:
+            continue  # an empty one, as in files of containers, is not the working folder
         path = name[len(ENVIRONMENT_PREFIX) :].lower().split("__")
         if not is_setting(path) and path != ["compaction", "by_price"]:
             raise SettingsError(

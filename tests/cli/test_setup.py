@@ -11,7 +11,14 @@ from click.testing import CliRunner, Result
 
 from clients.plugged import end
 from memorist.cli.main import memorist_group
-from memorist.hooks.agent_programs import AGENTS, find_agents_on_machine, find_connected_agents
+from memorist.errors import MemoristError
+from memorist.hooks.agent_programs import (
+    AGENTS,
+    AgentName,
+    find_agents_on_machine,
+    find_connected_agents,
+    find_settings_targets,
+)
 from memorist.hooks.hook_entries import INSTALLED_EVENTS, build_hook_entries
 from memorist.hooks.install_scope import LaunchCommand, SettingsScope
 from memorist.rollouts.project_facts import select_project_facts
@@ -226,3 +233,87 @@ def test_without_meaning_setup_says_what_to_install(
 
     monkeypatch.setattr("memorist.cli.setup_command.is_embedder_installed", lambda: True)
     assert "embed" not in run("setup", "--yes", "--no-past").output
+
+
+def break_folder(folder: Path, kind: str) -> None:
+    """Put something unusable at the place of an agent's folder of settings."""
+    match kind:
+        case "a dangling link":
+            folder.symlink_to(folder.parent / "unmounted" / "dotfiles")
+        case "a loop":
+            folder.symlink_to(folder.name)
+        case "a file":
+            folder.write_text("", "utf-8")
+
+
+@pytest.mark.parametrize("kind", ["a dangling link", "a loop", "a file"])
+@pytest.mark.parametrize(("agent", "name"), [("claude-code", ".claude"), ("codex", ".codex")])
+def test_a_broken_folder_of_an_agent_is_named(
+    agent: str, name: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a link of dotfiles leads to a disk that is not mounted, each command says so in one
+    line, and makes no folder at its end.
+    """
+    home = Path(os.environ["HOME"])
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    break_folder(home / name, kind)
+
+    for words in (
+        ("setup", "--yes", "--no-past"),
+        ("setup", "--only", agent, "--no-past"),
+        ("install", agent),
+        ("doctor",),
+    ):
+        done = run(*words)
+        assert isinstance(done.exception, (SystemExit, MemoristError)), words
+        assert done.exit_code == 1, words
+        assert str(home / name) in f"{done.output} {done.exception}", words
+    assert not (home / "unmounted").exists()
+
+
+def test_an_import_names_the_link_that_leads_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sessions behind a broken link are not silently none."""
+    home = Path(os.environ["HOME"])
+    monkeypatch.chdir(tmp_path)
+    break_folder(home / ".codex", "a dangling link")
+
+    done = run("import", "--yes")
+
+    assert f"{home / '.codex'} is a link to {home / 'unmounted' / 'dotfiles'}" in done.output
+
+
+def test_the_agents_own_variables_move_its_settings(tmp_path: Path) -> None:
+    """What opencode and Gemini CLI would never read is not written: their folders follow
+    `XDG_CONFIG_HOME` and `GEMINI_CLI_HOME`; a relative one of the first counts as none.
+    """
+    home, program = tmp_path / "home", LaunchCommand(arguments=("memorist",))
+
+    def place(name: AgentName, **variables: str) -> Path:
+        scope = SettingsScope(home=home, environment=variables)
+        return find_settings_targets(name, scope, program, {}, mcp=True)[0].path
+
+    usual = home / ".config" / "opencode" / "opencode.json"
+    moved = tmp_path / "config" / "opencode" / "opencode.json"
+    assert place("opencode", XDG_CONFIG_HOME=str(tmp_path / "config")) == moved
+    assert place("opencode", XDG_CONFIG_HOME="config") == usual
+    assert place("opencode", XDG_CONFIG_HOME="") == usual
+    gemini = tmp_path / "g" / ".gemini" / "settings.json"
+    assert place("gemini-cli", GEMINI_CLI_HOME=str(tmp_path / "g")) == gemini
+
+
+def test_an_empty_name_of_the_home_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`MEMORIST_HOME=` in a file of a container is not the working folder."""
+    monkeypatch.setenv("MEMORIST_HOME", "")
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+
+    assert run("memory", "add", "use pnpm").exit_code == 0
+
+    assert not [*folder.iterdir()]
+    assert (Path(os.environ["HOME"]) / ".memorist" / "projects").is_dir()

@@ -98,8 +98,10 @@ def test_the_program_loads_nothing_but_pythons_own() -> None:
         "memorist.platforms.file_locks",
         "memorist.platforms.sockets",
         "memorist.platforms.spawning",
+        "memorist.platforms.storage_errors",
+        "memorist.platforms.user_home",
     ]
-    assert said[2].split() == ["__future__", "_socket", "fcntl", "select"]
+    assert said[2].split() == ["__future__", "_socket", "errno", "fcntl", "select"]
 
 
 @pytest.mark.parametrize(
@@ -228,7 +230,7 @@ def test_a_home_that_cannot_be_used_stops_nobody(tmp_path: Path) -> None:
     assert "chmod 700" in Hooks(open_to_all).failures()
     for home in (a_file, open_to_all):  # where there is no file of failures, the user sees why
         notice = Hooks(home).notice("SessionStart", source="startup")
-        assert ("no memory in this session: FileExistsError" in notice) == (home == a_file)
+        assert ("something else has that name; move it away" in notice) == (home == a_file)
     assert not (open_to_all / "hooks" / hook_protocol.SOCKET).exists()
 
 
@@ -316,3 +318,39 @@ def test_a_slip_in_the_command_of_a_settings_file_is_seen(
     assert done.stderr.count(b"\n") == 1
     assert named in done.stderr.decode()
     assert "wrong command" in hooks.failures()
+
+
+@pytest.mark.parametrize("named", ["", "relative/home"])
+def test_an_unknown_home_folder_is_told_and_nothing_is_written_elsewhere(
+    named: str, tmp_path: Path
+) -> None:
+    """An empty or relative HOME is neither the root folder nor the project: no memory of a
+    session begins there, by a hook or a command, and the user is told what to set.
+    """
+    environment = {**os.environ, "HOME": named, "MEMORIST_HOME": ""}
+    start = json.dumps({"session_id": "s1", "hook_event_name": "SessionStart"}).encode()
+    said = {}
+    for words, given in ((("hook", "SessionStart"), start), (("memory", "add", "use pnpm"), b"")):
+        program = [sys.executable, "-m", "memorist", *words]
+        done = subprocess.run(
+            program, input=given, capture_output=True, cwd=tmp_path, env=environment, check=False
+        )
+        said[words[0]] = done.stdout + done.stderr
+
+    assert all(b"HOME is '" + named.encode() in each for each in said.values()), said
+    assert b"systemMessage" in said["hook"]
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_folder_that_cannot_be_made_is_told_in_words(tmp_path: Path) -> None:
+    """The user reads what happened and what to do, not the number of an error."""
+    (tmp_path / "file").write_text("")
+    program = [sys.executable, "-m", "memorist", "hook", "SessionStart"]
+    start = json.dumps({"session_id": "s1", "hook_event_name": "SessionStart"}).encode()
+    done = subprocess.run(
+        [*program, "--home", f"{tmp_path}/file/home"], input=start, capture_output=True, check=False
+    )
+
+    notice = json.loads(done.stdout)["systemMessage"]
+    assert "Errno" not in notice
+    assert notice.endswith("something else has that name; move it away")

@@ -14,7 +14,7 @@ from hooks.recordings import FOLDER, ClaudeFile, CodexFile, Recording
 from memorist.auto_memory.memory_file import MemoryKind
 from memorist.engine.engine import Memorist
 from memorist.engine.rollout_pipeline import open_rollout_pipeline
-from memorist.events import MemoryChanged, MemoryNeedsReview
+from memorist.events import MemoryChanged, MemoryNeedsReview, MemoryRefused
 from memorist.hooks.hook_event import Client, HookEvent
 from memorist.hooks.hook_notices import MAX_NOTICE_CHARS, render_memory_notice
 from memorist.hooks.hook_response import render_hook_output
@@ -188,3 +188,31 @@ async def test_nothing_is_learned_later_of_a_session_without_memory(
 
     assert Layout(hooks.home).memory_off_sessions.read_text() == "c1\n"
     assert [thread.id for thread in found.threads] == ["c2"]
+
+
+def test_a_memory_that_the_disk_refused_is_told() -> None:
+    """What was said and could not be written is not lost in silence; what the gate refused of a
+    model's finding is no news.
+    """
+    full = "Cannot write pending.json: the disk is full; free space and try again."
+
+    told = render_memory_notice([MemoryRefused("", (full,)), MemoryRefused("a.md", ("odd",))])
+
+    assert told == f"memorist: kept nothing: {full}"
+
+
+def test_a_failure_that_no_log_could_take_is_told_at_the_next_event(
+    hooks: Hooks, tmp_path: Path
+) -> None:
+    """On a full disk the log is not written either: the next line that the user sees says it."""
+    path = tmp_path / "rollout-1.jsonl"
+    hooks.call("SessionStart", transcript_path=str(path), source="startup")
+    (hooks.home / "hooks" / "failures.log").unlink(missing_ok=True)
+    (hooks.home / "hooks" / "failures.log").mkdir()
+    hooks.raw("UserPromptSubmit", b"no event")
+
+    told = hooks.notice("UserPromptSubmit", transcript_path=str(path), prompt="Go on.")
+    again = hooks.notice("UserPromptSubmit", transcript_path=str(path), prompt="Go on.")
+
+    assert told.startswith("memorist: what the agent wrote is not a JSON object")
+    assert again == ""

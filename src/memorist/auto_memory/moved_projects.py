@@ -24,6 +24,7 @@ from memorist.auto_memory.memory_location import (
     read_remote_identity,
 )
 from memorist.errors import InputError
+from memorist.platforms.user_home import expand_user
 from memorist.ports import Clock, FileSystem
 from memorist.settings import AutoMemorySettings
 from memorist.store.disk_files import DiskFiles, make_folders, to_store_error
@@ -73,7 +74,7 @@ def describe_neighbouring_memory(files: FileSystem, layout: Layout, project: str
     """Find the memory of a folder around this one or within it, neither of which is a repository,
     and say how they become one project; empty for none.
     """
-    root, home = locate_project_root(Path(project)), Path.home().resolve()
+    root, home = locate_project_root(Path(project)), Path(expand_user()).resolve()
     for known in list_projects_with_memory(files, layout):
         other = Path(known.root)
         upper, lower = sorted((root, other), key=lambda each: len(each.parts))
@@ -97,7 +98,7 @@ def _is_below_former_home(recorded: str, root: Path) -> bool:
     """Whether a folder has the root's place below a home folder that this machine does not have:
     memorist's home was copied from another machine, or the user was renamed.
     """
-    home = Path.home().resolve()
+    home = Path(expand_user()).resolve()
     if root == home or not root.is_relative_to(home):
         return False
     recorded, below = recorded.replace("\\", "/"), f"/{root.relative_to(home).as_posix()}"

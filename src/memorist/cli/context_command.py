@@ -34,6 +34,7 @@ from memorist.engine.context_listing import (
 from memorist.engine.engine import Memorist
 from memorist.engine.recorded_session import find_recorded_session
 from memorist.errors import UsageError
+from memorist.platforms.user_home import expand_user
 from memorist.settings import Family
 
 _LATER_TAGS = {"recommended_plugins", "local-command-caveat"}
@@ -295,5 +296,5 @@ def _summarize_pieces(pieces: Sequence[ContextPiece]) -> str:
 
 def _shorten_paths(text: str) -> str:
     """Replace the working folder and the home in paths."""
-    here, home = f"{Path.cwd()}/", f"{Path.home()}/"
+    here, home = f"{Path.cwd()}/", f"{expand_user()}/"
     return output.replace_invalid_utf8(text).replace(here, "").replace(home, "~/")

@@ -93,7 +93,11 @@ def import_sessions_command(
         if not as_json:
             click.echo("\n".join(describe_planned_import(plan, past)))
         if not plan.eligible and not as_json:
-            left_out = [f"{each.path}: {each.why}" for each in plan.found.skipped if chosen]
+            left_out = [
+                f"{each.path}: {each.why}"
+                for each in plan.found.skipped
+                if chosen or not each.modified_ns
+            ]
             for line in format_capped_list("left out", left_out):
                 click.echo(line)
             return None

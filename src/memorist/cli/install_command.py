@@ -23,6 +23,7 @@ from memorist.hooks.agent_programs import (
     AgentName,
     find_connected_agents,
     find_settings_targets,
+    find_user_folder,
 )
 from memorist.hooks.hook_entries import INSTALLED_EVENTS, TOOL_EVENT, build_hook_entries
 from memorist.hooks.hook_install import HookInstaller, InstallTarget, SettingsChange
@@ -32,7 +33,8 @@ from memorist.hooks.slash_commands import (
     find_retired_slash_command_targets,
     find_slash_command_targets,
 )
-from memorist.store.disk_files import DiskFiles
+from memorist.platforms.user_home import expand_user, explain_unknown_home
+from memorist.store.disk_files import DiskFiles, check_folder
 
 TRUST_HINTS: dict[AgentName, str] = {
     "codex": "Codex runs a hook only after you trusted it: start codex, which asks about hooks "
@@ -141,6 +143,8 @@ def plan_agent_join(
         )
     )
     scope = build_settings_scope(user=request.user)
+    if request.user:
+        check_folder(find_user_folder(AGENTS[name], scope))
     targets = find_settings_targets(name, scope, program, hooks, mcp=request.mcp)
     targets += find_slash_command_targets(name, scope, program) if request.mcp else []
     return [
@@ -236,6 +240,8 @@ def build_settings_scope(*, user: bool) -> SettingsScope:
     """
     if not user:
         check_utf8_folder_name(Path.cwd())
+    if why := explain_unknown_home():
+        raise SettingsError(why)
     return SettingsScope(
         home=Path.home(), environment=read_environment(), project=None if user else Path.cwd()
     )
@@ -246,7 +252,7 @@ def find_launch_command(home: Path) -> LaunchCommand:
 
     The default home is not named.
     """
-    usual = home == Path("~/.memorist").expanduser()
+    usual = home == Path(expand_user()) / ".memorist"
     called = Path(sys.argv[0])
     sibling = Path(sys.executable).parent / "memorist"
     for path in (called.absolute(), sibling):

@@ -20,6 +20,7 @@ from memorist.cli.command_environment import find_home, load_project_settings, r
 from memorist.core.plural import pluralize
 from memorist.engine.recorded_session import find_recorded_session
 from memorist.errors import InputError, UnreadableSession
+from memorist.platforms.user_home import expand_user
 from memorist.replay.replay import ReplayOptions, ReplayResult, replay_files
 from memorist.replay.replay_results import NotesUpdateRecord, SessionRecord
 from memorist.store.home_layout import REPLAY_FOLDER
@@ -93,7 +94,7 @@ def demo_command(samples: Path | None, out: Path) -> None:
 
     Example: memorist demo --out replayed
     """
-    own = find_all_client_sessions(Path.home(), read_environment())
+    own = find_all_client_sessions(Path(expand_user()), read_environment())
     files = own[:1] or _find_samples(samples or Path("examples/sessions"))
     if not files:
         raise UnreadableSession(

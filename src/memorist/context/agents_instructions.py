@@ -23,6 +23,7 @@ from memorist.context.instruction_report import (
     build_instruction_file,
 )
 from memorist.errors import StoreError
+from memorist.platforms.user_home import expand_user
 from memorist.ports import ReadableFileSystem
 from memorist.settings import ContextSettings
 
@@ -52,7 +53,7 @@ def read_agents_files(
     Never raises for a missing, damaged or refused file: the report says so.
     """
     reader = _AgentsFilesReader(files, settings)
-    reader.read_folders([Path(settings.agents_folder).expanduser()], "user", ())
+    reader.read_folders([Path(expand_user(settings.agents_folder))], "user", ())
     root = find_project_root(files, folder, settings.root_markers)
     with contextlib.suppress(StoreError):  # what is wrong with it is said of the files in it
         reader.real.resolve_folder(

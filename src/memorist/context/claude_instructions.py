@@ -41,6 +41,7 @@ from memorist.context.instruction_scope import (
     parse_instruction_rule,
 )
 from memorist.errors import StoreError
+from memorist.platforms.user_home import expand_user
 from memorist.ports import ReadableFileSystem
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
@@ -169,7 +170,7 @@ class _ClaudeFilesReader:
             self._real.resolve_folder(
                 self._folder
             )  # the deepest first: where no link leads to it, none leads to those above
-        user = Path(settings.user_folder).expanduser()
+        user = Path(expand_user(settings.user_folder))
         for candidate in list_claude_candidates(
             self._folder, user, Path(managed).expanduser(), root
         ):

@@ -30,6 +30,7 @@ from memorist.context.instruction_reading import (
 from memorist.context.instruction_report import InstructionReport
 from memorist.core.messages import JsonObject
 from memorist.errors import StoreError
+from memorist.platforms.user_home import expand_user
 from memorist.ports import ReadableFileSystem
 from memorist.settings import ContextSettings, Family
 
@@ -65,7 +66,7 @@ class ClientRuleReader:
         claude = environment.get("CLAUDE_CONFIG_DIR") or settings.user_folder
         codex = environment.get("CODEX_HOME") or settings.agents_folder
         self._files = files
-        self._claude, self._codex = Path(claude).expanduser(), Path(codex).expanduser()
+        self._claude, self._codex = (Path(expand_user(each)) for each in (claude, codex))
         self._settings = settings
         self._environment = environment
 
@@ -216,5 +217,5 @@ def _name_file(path: Path, root: Path) -> str:
     """The file as a reader knows it: from the project's root, or from the home folder."""
     if path.is_relative_to(root):
         return path.relative_to(root).as_posix()
-    home = Path("~").expanduser()
+    home = Path(expand_user())
     return f"~/{path.relative_to(home).as_posix()}" if path.is_relative_to(home) else str(path)

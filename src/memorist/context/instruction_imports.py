@@ -10,6 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+from memorist.platforms.user_home import expand_user
+
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _BACKTICK_RUN = re.compile(r"`+")
 _IMPORT = re.compile(r"@(?<![^\s(\[]@)((?:[^\s\\]|\\ ){1,1000})")
@@ -47,7 +49,7 @@ def is_path_like(name: str) -> bool:
 def resolve_import(name: str, importer: Path) -> Path:
     """The file that an import names: from the home folder, or from the importing file's folder."""
     wanted = Path(name)
-    return wanted.expanduser() if name.startswith("~/") else importer.parent / wanted
+    return Path(expand_user(name)) if name.startswith("~/") else importer.parent / wanted
 
 
 def find_import_problem(name: str, depth: int, hops: int, *, exists: bool) -> str:

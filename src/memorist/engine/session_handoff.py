@@ -25,6 +25,7 @@ from memorist.formats.resumable_session import (
     render_resumable_session,
 )
 from memorist.formats.transcript_format import FORMAT_TITLES
+from memorist.platforms.user_home import expand_user
 from memorist.session_memory.notes_template import parse_authored_sections
 from memorist.store.disk_files import DiskFiles
 from memorist.store.transcript_reader import LineFile
@@ -82,7 +83,7 @@ def write_handoff_session(
             "the path of this folder is too long for Claude Code to find a session by it; "
             "hand over without --resumable"
         )
-    home = Path(environment.get("HOME") or "~").expanduser()
+    home = Path(environment.get("HOME") or expand_user())
     folders = {
         "claude-code": environment.get("CLAUDE_CONFIG_DIR") or home / ".claude",
         "codex": environment.get("CODEX_HOME") or home / ".codex",

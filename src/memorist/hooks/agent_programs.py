@@ -36,7 +36,7 @@ from memorist.hooks.mcp_entries import (
     build_server_entry,
     remove_json_server,
 )
-from memorist.platforms.regular_files import read_regular_text_file
+from memorist.platforms.regular_files import is_name_taken, read_regular_text_file
 
 AgentName = Literal["claude-code", "codex", "cursor", "gemini-cli", "opencode", "qwen-code"]
 
@@ -111,7 +111,7 @@ def find_agents_on_machine(
     return [
         agent
         for agent in AGENTS.values()
-        if find_program(agent.program) or find_user_folder(agent, scope).is_dir()
+        if find_program(agent.program) or is_name_taken(find_user_folder(agent, scope))
     ]
 
 
@@ -155,7 +155,19 @@ def find_user_folder(agent: AgentProgram, scope: SettingsScope) -> Path:
         case "codex":
             return find_codex_folder(user)
         case _:
-            return scope.home / agent.folder
+            return _find_below_home(agent, scope, agent.folder)
+
+
+def _find_below_home(agent: AgentProgram, scope: SettingsScope, name: str) -> Path:
+    """A path below the user's home, where the agent looks for it; a relative folder in
+    `XDG_CONFIG_HOME` counts as none.
+    """
+    config = Path(scope.environment.get("XDG_CONFIG_HOME", ""))
+    if agent.name == "opencode" and config.is_absolute():
+        return config / name.removeprefix(".config/")
+    if agent.name == "gemini-cli" and (own := scope.environment.get("GEMINI_CLI_HOME")):
+        return Path(own) / name
+    return scope.home / name
 
 
 def find_settings_targets(
@@ -203,7 +215,7 @@ def _json_server_path(agent: AgentProgram, scope: SettingsScope) -> Path:
     if agent.name == "claude-code":
         return find_claude_server_file(scope)
     if scope.project is None:
-        return scope.home / agent.servers
+        return _find_below_home(agent, scope, agent.servers)
     return scope.project / ("opencode.json" if agent.name == "opencode" else agent.servers)
 
 

@@ -15,7 +15,7 @@ import time
 
 from memorist import __version__
 from memorist.hooks import hook_protocol, hook_time_limits
-from memorist.platforms import file_locks, sockets, spawning
+from memorist.platforms import file_locks, sockets, spawning, storage_errors, user_home
 from memorist.platforms.file_descriptors import NO_LINKS, PRIVATE
 
 CHUNK_BYTES = 1024 * 1024
@@ -55,12 +55,10 @@ class HookCommandArguments:
         named = dict(zip(arguments[1::2], arguments[2::2], strict=False))
         self.project = os.environ.get("CLAUDE_PROJECT_DIR", "")
         self.client = named.get("--client", "") or ("claude-code" if self.project else "")
-        self.home = os.path.abspath(
-            os.path.expanduser(
-                named.get("--home") or os.environ.get("MEMORIST_HOME") or "~/.memorist"
-            )
-        )
+        given = named.get("--home") or os.environ.get("MEMORIST_HOME")
+        self.home = os.path.abspath(os.path.expanduser(given or "~/.memorist"))
         self.folder = f"{self.home}/{hook_protocol.FOLDER}"
+        self.unknown_home = "" if given else user_home.explain_unknown_home()
         self.wrong_argument = explain_wrong_argument(self, arguments)
         self.seconds = hook_time_limits.find_time_limit(self.event, _read_time_limits(self.folder))
         self.deadline = time.monotonic() + self.seconds
@@ -138,11 +136,7 @@ def _exit(asked: HookCommandArguments | None, error: BaseException | None) -> No
     """Log the reason, if there is one, and exit in any case."""
     try:
         if asked is not None and error is not None:
-            why = (
-                str(error)
-                if isinstance(error, HookUnanswered)
-                else f"{type(error).__name__}: {error}"
-            )
+            why = _describe_error(asked, error)
             is_recorded = record_hook_failure(asked.folder, asked.event, asked.client, why)
             if not is_recorded and asked.event == "SessionStart":
                 _write_output(_render_notice(why))
@@ -150,6 +144,15 @@ def _exit(asked: HookCommandArguments | None, error: BaseException | None) -> No
             report_wrong_argument(asked, asked.wrong_argument)
     finally:
         os._exit(0)
+
+
+def _describe_error(asked: HookCommandArguments, error: BaseException) -> str:
+    if isinstance(error, HookUnanswered):
+        return str(error)
+    if isinstance(error, OSError) and error.errno is not None:
+        path = error.filename or asked.folder
+        return f"cannot use {path}: {storage_errors.describe_storage_error(error)}"
+    return f"{type(error).__name__}: {error}"
 
 
 def _read_event(asked: HookCommandArguments) -> bytes:
@@ -200,6 +203,8 @@ def ask_daemon(call: HookCommandArguments, data: bytes) -> bytes:
 
     Raises HookUnanswered, or OSError.
     """
+    if call.unknown_home:
+        raise HookUnanswered(call.unknown_home)
     enter_hooks_folder(call.home, call.folder)
     question = (
         hook_protocol.encode_hook_header(

@@ -36,7 +36,11 @@ from memorist.hooks.hook_event import (
     detect_client,
     parse_hook_event,
 )
-from memorist.hooks.hook_notices import render_off_notice
+from memorist.hooks.hook_notices import (
+    NOTICE_EVENTS,
+    render_failure_notice,
+    render_off_notice,
+)
 from memorist.hooks.hook_response import render_hook_output
 from memorist.hooks.hook_session import HookSessionPool
 from memorist.platforms import processes, sockets
@@ -85,6 +89,8 @@ class HookDaemon:
         self._garbage_pause = GarbageCollectionPause()
         self._why_off = ""
         """Why there is no engine."""
+        self._unrecorded_failure = ""
+        """What the failures log could not take, such as on a full disk."""
         self._settings = HooksSettings()
         self._config = _config_version(home)
 
@@ -233,7 +239,11 @@ class HookDaemon:
     ) -> bytes:
         seconds = NOTES_SHARE * self._find_time_limit(event)
         answer = await sessions.answer(client, event, project, seconds)
-        return render_hook_output(event, client, answer.text, answer.notice)
+        notice = answer.notice
+        if not notice and self._settings.notices and event.hook_event_name in NOTICE_EVENTS:
+            notice = render_failure_notice(self._unrecorded_failure)
+            self._unrecorded_failure = ""
+        return render_hook_output(event, client, answer.text, notice)
 
     def _on_failure(self, event: HookEvent, client: Client, error: BaseException) -> None:
         self._record_failure(
@@ -243,7 +253,8 @@ class HookDaemon:
         )
 
     def _record_failure(self, event: str, client: str, why: str) -> None:
-        record_hook_failure(str(self._listening.folder), event, client, why)
+        if not record_hook_failure(str(self._listening.folder), event, client, why):
+            self._unrecorded_failure = why
 
 
 class GarbageCollectionPause:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memorist.core.sentences import shorten_to_one_line
-from memorist.events import Event, MemoryChanged, MemoryNeedsReview
+from memorist.events import Event, MemoryChanged, MemoryNeedsReview, MemoryRefused
 from memorist.hooks.hook_event import Client
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.secrets import redact
@@ -24,7 +24,9 @@ def render_memory_notice(events: Sequence[Event]) -> str:
     """Say in one line what became of memory; empty where nothing did."""
     changed = [each for each in events if isinstance(each, MemoryChanged) and each.paths]
     waiting = {each.proposal for each in events if isinstance(each, MemoryNeedsReview)}
+    refused = [each.reasons[0] for each in _select_failed_writes(events)]
     parts = list(dict.fromkeys(map(_describe_change, changed)))
+    parts += [f"kept nothing: {reason}" for reason in dict.fromkeys(refused)]
     ways = ["memorist memory undo" if len(changed) == 1 else "memorist memory log"]
     if not changed:
         ways = []
@@ -36,6 +38,11 @@ def render_memory_notice(events: Sequence[Event]) -> str:
     room = MAX_NOTICE_CHARS - sum(len(way) + 3 for way in ways)
     line = shorten_to_one_line("memorist: " + ", ".join(parts), room)
     return strip_hidden_characters(" · ".join([line, *ways]))
+
+
+def _select_failed_writes(events: Sequence[Event]) -> list[MemoryRefused]:
+    """What the disk refused; what the gate refused names a memory."""
+    return [each for each in events if isinstance(each, MemoryRefused) and not each.path]
 
 
 def render_waiting_notice(count: int) -> str:
@@ -79,6 +86,11 @@ def render_quoted_off_request_notice(client: Client) -> str:
     """Say that a line of a prompt asks for no memory, and was taken for a quotation."""
     command = "$memorist-off" if client == "codex" else "/memorist:off"
     return f"memorist: memory stays on; if you want none in this session: {command}"
+
+
+def render_failure_notice(why: str) -> str:
+    """Say what failed, where no file could take it; empty for nothing."""
+    return f"memorist: {shorten_to_one_line(why, MAX_NOTICE_CHARS)}" if why else ""
 
 
 def render_off_notice(why: str) -> str:

@@ -22,7 +22,7 @@ from memorist.engine.engine import Memorist
 from memorist.engine.observed_session import ObservedSession
 from memorist.engine.session_pool import PoolLimits, SessionPool
 from memorist.errors import MemoristError, UnreadableSession
-from memorist.events import Event, MemoryChanged, MemoryNeedsReview
+from memorist.events import Event, MemoryChanged, MemoryNeedsReview, MemoryRefused
 from memorist.formats.transcript_format import CompactionBoundary
 from memorist.hooks.hook_event import Client, HookEvent
 from memorist.hooks.hook_notices import (
@@ -158,7 +158,7 @@ class HookSession:
                 return ""
 
     def _on_event(self, event: Event) -> None:
-        if isinstance(event, MemoryChanged | MemoryNeedsReview):
+        if isinstance(event, MemoryChanged | MemoryNeedsReview | MemoryRefused):
             self._events.append(event)
 
     async def take_notice(self, event: HookEvent) -> str:

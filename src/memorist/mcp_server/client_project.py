@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from memorist.auto_memory.memory_location import locate_project_root
 from memorist.errors import InputError
+from memorist.platforms.user_home import expand_user
 
 PROJECT_HINT = "start the server with --project FOLDER"
 
@@ -78,7 +79,7 @@ def find_project_from_working_folder(working_folder: Path) -> Path:
     Raises InputError for `/` and the home folder, which any program may be started in.
     """
     root = locate_project_root(working_folder)
-    if root in (Path("/"), Path(os.path.realpath(Path.home()))):
+    if root in (Path("/"), Path(os.path.realpath(expand_user()))):
         raise InputError(
             f"the working folder {working_folder} is no project, so it is not known whose "
             f"memory is meant; {PROJECT_HINT}"

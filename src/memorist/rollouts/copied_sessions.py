@@ -28,6 +28,7 @@ from memorist.formats.transcript_format import (
     encode_transcript_entry,
 )
 from memorist.platforms.regular_files import read_regular_file
+from memorist.platforms.user_home import expand_user
 from memorist.rollouts.session_sources import SkippedFile
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout, make_folder_name
@@ -40,7 +41,7 @@ BUSY_SECONDS = 2.0
 
 def find_database_folder(agent: str, environment: Mapping[str, str]) -> str:
     """Where an agent keeps its database; empty for an agent that keeps files."""
-    home = Path(environment.get("HOME") or "~").expanduser()
+    home = Path(environment.get("HOME") or expand_user())
     if agent == "opencode":
         data = Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share")
         return str(data / "opencode")

@@ -27,6 +27,7 @@ from memorist.errors import UnreadableSession
 from memorist.formats.format_detection import detect_format
 from memorist.formats.transcript_format import FORMAT_TITLES, RawTranscriptLine
 from memorist.platforms.regular_files import read_regular_file, read_regular_text_file
+from memorist.platforms.user_home import expand_user
 from memorist.ports import FileSystem
 from memorist.rollouts.removed_worktrees import (
     assign_repositories_by_remote,
@@ -39,6 +40,7 @@ from memorist.rollouts.session_metadata import (
     find_newest_time,
     read_session_metadata,
 )
+from memorist.store.disk_files import describe_broken_link
 from memorist.store.home_layout import REPLAY_FOLDER, Layout
 from memorist.store.rollout_rows import Rollout, SessionFormat
 from memorist.store.transcript_reader import LineFile
@@ -115,7 +117,7 @@ def list_agent_folders(
     """Where one of `AGENTS` keeps its sessions for this user; for one that keeps them in a
     database, where their copies are.
     """
-    home = Path(environment.get("HOME") or "~").expanduser()
+    home = Path(environment.get("HOME") or expand_user())
     match agent:
         case "claude-code":
             claude = Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude")
@@ -229,6 +231,8 @@ def _walk_files(
     """Yield path and stat of each regular file; for anything else no stat, and the reason."""
     seen: set[str] = set()
     for source in folders:
+        if why := describe_broken_link(source.folder):
+            yield str(source.folder), None, why
         root = os.path.realpath(source.folder)
         waiting = [(root, 0)]
         while waiting:

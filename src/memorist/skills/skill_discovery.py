@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.memory_location import locate_project_root
+from memorist.platforms.user_home import expand_user
 from memorist.settings import SkillsSettings
 from memorist.skills.folder_listings import (
     FolderListings,
@@ -68,7 +69,7 @@ def find_skill_base_folders(
     `environment` may define CODEX_HOME and CLAUDE_CONFIG_DIR.
     """
     here = Path(os.path.realpath(cwd))
-    home = Path(environment.get("HOME") or "~").expanduser()
+    home = Path(environment.get("HOME") or expand_user())
     return SkillBaseFolders(
         project=str(_find_checkout_root(here)),
         cwd=str(here),

@@ -19,36 +19,53 @@ from memorist.errors import StoreError, WriteConflict
 from memorist.platforms import file_locks
 from memorist.platforms.file_descriptors import NO_LINKS, PRIVATE
 from memorist.platforms.regular_files import open_regular_file
+from memorist.platforms.storage_errors import describe_storage_error
 from memorist.ports import FileInfo, FileSystem
 
 _TEMPORARY_PREFIX = ".memorist-"
 _TEMPORARY_SUFFIX = ".tmp"
-_CAUSES = {
-    errno.ENOSPC: "the disk is full; free space and try again",
-    errno.EDQUOT: "the disk quota is used up; free space and try again",
-    errno.EROFS: "the file system is read-only; choose another folder (MEMORIST_HOME) or mount it "
-    "for writing",
-    errno.EACCES: "permission is denied; give yourself access to it",
-    errno.EPERM: "the system does not permit it; check the owner and attributes of the path",
-    errno.ELOOP: "its links lead in a loop; remove one of them",
-    errno.EISDIR: "it is a folder, not a file; move it away",
-    errno.ENOTDIR: "a part of the path is a file, not a folder; move it away",
-    errno.ENAMETOOLONG: "the name is too long for the file system; choose a shorter one",
-    errno.EMFILE: "too many files are open; close some or raise the limit",
-    errno.EIO: "the disk reports an error; check it",
-}
 
 
 def to_store_error(verb: str, path: Path, error: OSError) -> StoreError:
     """The StoreError for an OSError; `verb` is the failed operation, such as "write"."""
-    cause = _CAUSES.get(error.errno or 0) or f"the system says: {error.strerror or error}"
-    return StoreError(f"Cannot {verb} {path}: {cause}.")
+    return StoreError(f"Cannot {verb} {path}: {describe_storage_error(error)}.")
 
 
 def is_write_forbidden(error: StoreError) -> bool:
     """Whether the path may not be written at all, now or later; a full disk does not count."""
     cause = error.__cause__
     return isinstance(cause, OSError) and cause.errno in (errno.EROFS, errno.EACCES, errno.EPERM)
+
+
+def check_folder(folder: Path) -> None:
+    """Raises StoreError where a folder can be neither used nor made: a file stands there, it may
+    not be read, or it lies behind a link that leads nowhere, as to a disk that is not mounted.
+    """
+    try:
+        os.scandir(folder).close()
+    except FileNotFoundError:
+        if why := describe_broken_link(folder):
+            raise StoreError(why) from None
+    except OSError as error:
+        raise to_store_error("read", folder, error) from error
+
+
+def describe_broken_link(path: Path) -> str:
+    """Say which link on the way to `path` leads nowhere; empty for none."""
+    for each in (path, *path.parents):
+        try:
+            each.stat()
+        except FileNotFoundError:
+            if each.is_symlink():
+                to = each.readlink()
+                return (
+                    f"{each} is a link to {to}, which is not there; bring that back, or remove it."
+                )
+        except OSError:
+            break
+        else:
+            break
+    return ""
 
 
 @contextmanager

@@ -13,9 +13,14 @@ from pathlib import Path
 from memorist.cli.command_environment import read_environment
 from memorist.cli.doctor.check_result import CheckResult, DoctorContext
 from memorist.core.plural import pluralize
-from memorist.errors import InputError
+from memorist.errors import InputError, StoreError
 from memorist.hooks import hook_protocol
-from memorist.hooks.agent_programs import AGENTS, find_settings_targets, has_memorist_plugin
+from memorist.hooks.agent_programs import (
+    AGENTS,
+    find_settings_targets,
+    find_user_folder,
+    has_memorist_plugin,
+)
 from memorist.hooks.daemon_socket import find_daemon_process, is_daemon_responsive
 from memorist.hooks.hook_entries import INSTALLED_EVENTS, find_own_hook_commands
 from memorist.hooks.hook_event import CLIENTS, Client
@@ -23,7 +28,8 @@ from memorist.hooks.hook_failures import HookFailure, describe_hook_failures, pa
 from memorist.hooks.hook_install import HookInstaller
 from memorist.hooks.install_scope import LaunchCommand, SettingsScope
 from memorist.platforms.regular_files import read_regular_text_file
-from memorist.store.disk_files import DiskFiles
+from memorist.platforms.user_home import expand_user
+from memorist.store.disk_files import DiskFiles, check_folder
 from memorist.store.home_layout import BESIDE_HOOKS
 
 DAY_SECONDS = 86_400.0
@@ -36,6 +42,7 @@ def check_hooks(context: DoctorContext) -> Iterator[CheckResult]:
 
     Reports nothing where no hook is installed.
     """
+    yield from _check_agent_folders()
     installed = False
     for client, path in _settings_files(context):
         for finding in _check_settings_file(client, path):
@@ -62,6 +69,15 @@ def check_hooks(context: DoctorContext) -> Iterator[CheckResult]:
         yield CheckResult("good", "no hook failed in the last day")
 
 
+def _check_agent_folders() -> Iterator[CheckResult]:
+    scope = SettingsScope(home=Path(expand_user()), environment=read_environment())
+    for agent in AGENTS.values():
+        try:
+            check_folder(find_user_folder(agent, scope))
+        except StoreError as error:
+            yield CheckResult("wrong", f"{agent.title} has no folder of settings here", str(error))
+
+
 def find_recent_hook_failures(home: Path, now: float) -> list[HookFailure]:
     """Hooks of a home that gave no response in the last day."""
     folder = home / hook_protocol.FOLDER
@@ -76,7 +92,7 @@ def _settings_files(context: DoctorContext) -> list[tuple[Client, Path]]:
     """Files that may hold hooks: the user's own settings, and every file memorist installed hooks
     in.
     """
-    where = SettingsScope(home=Path.home(), environment=read_environment())
+    where = SettingsScope(home=Path(expand_user()), environment=read_environment())
     found: dict[Path, Client] = {}
     for client in CLIENTS:
         for target in find_settings_targets(
@@ -123,7 +139,7 @@ def _check_settings_file(client: Client, path: Path) -> Iterator[CheckResult]:
             f"Run {again}, if that is not on purpose.",
         )
     if has_memorist_plugin(
-        AGENTS[client], SettingsScope(home=Path.home(), environment=read_environment())
+        AGENTS[client], SettingsScope(home=Path(expand_user()), environment=read_environment())
     ):
         yield CheckResult(
             "note",

@@ -1,0 +1,26 @@
+"""Whether the system knows the user's home folder, below which `~` leads."""
+
+from __future__ import annotations
+
+import os
+
+
+def explain_unknown_home() -> str:
+    """Say why there is no home folder, and what to do; empty where there is one. HOME may be empty
+    or no full path, and without it the user of a container may be unknown.
+    """
+    named = os.environ.get("HOME")
+    if named != "" and os.path.isabs(os.path.expanduser("~")):
+        return ""
+    what = "is not set" if named is None else f"is {named!r}"
+    return (
+        f"your home folder is not known: HOME {what}; set it to the full path, or MEMORIST_HOME to "
+        f"a folder for memorist"
+    )
+
+
+def expand_user(path: str = "~") -> str:
+    """The path with the home folder for `~`; as it is where that is not known, where `pathlib`
+    raises.
+    """
+    return os.path.expanduser(path)
