@@ -121,12 +121,15 @@ def test_a_body_that_comes_by_drops_is_closed_in_time(monkeypatch: pytest.Monkey
     monkeypatch.setattr(uvicorn_server, "BODY_SECONDS", 0.3)
     head = b"POST / HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n"
     with serving() as address, closing(begun(address, head)) as asking:
-        began = time.monotonic()
-        with suppress(OSError):
-            while time.monotonic() < began + 20:
+        closed = False
+        for _ in range(1_000):  # for fifty seconds at least
+            try:
                 asking.sendall(b"1\r\n \r\n")
-                time.sleep(0.05)
-        assert time.monotonic() < began + 10
+            except OSError:
+                closed = True
+                break
+            time.sleep(0.05)
+    assert closed
 
 
 @pytest.mark.parametrize("first", [b"content-length: 5", b"transfer-encoding: chunked"])
