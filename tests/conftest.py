@@ -48,10 +48,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What was loaded by now stays: the collector need not go through it again for each test."""
+    """What was loaded by now stays: the collector need not go through it again for each test, nor
+    each time that a test has made a few hundred objects more.
+    """
     gc.enable()
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000)
 
 
 @pytest.fixture(scope="session")
