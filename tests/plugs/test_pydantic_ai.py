@@ -61,12 +61,13 @@ from pydantic_ai.models import Model
 from pydantic_ai.models.anthropic import AnthropicModel
 from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
+from pydantic_ai.models.test import TestModel
 from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 
 from memorist.adapters.engine_thread import EngineThread
 from memorist.adapters.message_map import MessageMap
-from memorist.adapters.pydantic_ai import MemoristCapability
+from memorist.adapters.pydantic_ai import MemoristCapability, find_smallest_model
 from memorist.adapters.pydantic_ai_messages import (
     MessagePiece,
     build_pieces_from_items,
@@ -75,6 +76,7 @@ from memorist.adapters.pydantic_ai_messages import (
 )
 from memorist.engine.fetch_tool import FETCH_TOOL_NAME
 from memorist.formats.codec_registry import find_codec
+from memorist.models.model_settings import ModelSettings
 from memorist.ports import Request
 from memorist.testing.provider_server import ScriptedServer
 from memorist.testing.steps import CallTool, Say, Step
@@ -395,6 +397,17 @@ async def test_a_refusal_by_all_of_several_models_is_answered_too(tmp_path: Path
 
     assert "came last" in result.output
     assert server.refusals
+
+
+@pytest.mark.parametrize("order", [("gpt-4.1", "gpt-4"), ("gpt-4", "gpt-4.1")])
+def test_the_smallest_window_of_several_models_counts(order: tuple[str, str]) -> None:
+    """What a `FallbackModel` sends has to fit into each of its models, also one within another."""
+    first, second = (TestModel(model_name=name) for name in order)
+
+    among = FallbackModel(FallbackModel(first, second), first)
+
+    assert find_smallest_model(among, ModelSettings()).model_name == "gpt-4"
+    assert find_smallest_model(first, ModelSettings()) is first
 
 
 async def test_system_prompts_survive_and_turns_end(tmp_path: Path) -> None:

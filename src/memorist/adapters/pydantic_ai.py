@@ -14,7 +14,7 @@ from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.exceptions import RetryModelRequest
 from pydantic_ai.messages import ModelResponse
-from pydantic_ai.models import ModelRequestContext
+from pydantic_ai.models import Model, ModelRequestContext
 from pydantic_ai.run import AgentRunResult
 from pydantic_ai.toolsets import FunctionToolset
 
@@ -43,6 +43,8 @@ from memorist.adapters.run_identity import (
 from memorist.adapters.wire_reply import is_too_long_error
 from memorist.core.messages import JsonObject
 from memorist.engine.fetch_tool import FETCH_TOOL_NAME, build_fetch_tool
+from memorist.models.context_window import resolve_window
+from memorist.models.model_settings import ModelSettings
 
 FEATURES = frozenset({"notes", "compaction", "recall", "extraction"})
 """Features of memorist that this adapter provides."""
@@ -101,7 +103,10 @@ class MemoristCapability(AbstractCapability[Any]):
         """Return the prepared request; in the attempt after a refusal as too long, the smaller
         one.
         """
-        talk, mapped = self._run_conversation(ctx), PydanticAIRequest(request_context)
+        name = find_smallest_model(
+            request_context.model, self.attached.engine.settings.models
+        ).model_name
+        talk, mapped = self._run_conversation(ctx), PydanticAIRequest(request_context, name)
         if request_context.attempt > 1:
             again = await talk.arecover_mapped(mapped.decode)
             if again is not None:
@@ -163,18 +168,29 @@ def _find_user(ctx: RunContext[Any]) -> str:
     return find_user_id(ctx.deps, ctx.metadata)
 
 
-class PydanticAIRequest:
-    """A Pydantic AI request encoded for memorist, and the way back."""
+def find_smallest_model(model: Model, settings: ModelSettings) -> Model:
+    """The model with the smallest window among those that a `FallbackModel` may ask, since it has
+    to hold the request too; the model itself where there is one.
+    """
+    among = getattr(model, "models", None)
+    if not isinstance(among, list) or not among:
+        return model
+    found = [find_smallest_model(each, settings) for each in among]
+    return min(found, key=lambda each: resolve_window({"model": each.model_name}, settings))
 
-    def __init__(self, request: ModelRequestContext) -> None:
+
+class PydanticAIRequest:
+    """A Pydantic AI request encoded for memorist as one of the model `name`, and the way back."""
+
+    def __init__(self, request: ModelRequestContext, name: str = "") -> None:
         self._request = request
+        self._name = name or request.model.model_name
         self._message_map: MessageMap[MessagePiece] = MessageMap(encode_pieces(request.messages))
 
     def encode(self) -> JsonObject:
         """Encode the request as Chat Completions."""
         limit = (self._request.model_settings or {}).get("max_tokens")
-        name = self._request.model.model_name
-        return build_chat_request(name, self._message_map.items, limit)
+        return build_chat_request(self._name, self._message_map.items, limit)
 
     def decode(self, body: JsonObject) -> ModelRequestContext:
         """Return the request to send; the same object when nothing was changed."""
