@@ -54,6 +54,45 @@ def test_a_memory_saved_by_windows_is_read_as_it_was_meant(folder: Path, encodin
     assert "tests.md" not in run("memory", "check")
 
 
+@pytest.mark.parametrize("mark", [b"", b"\xff\xfe"])
+def test_what_powershell_appended_is_read(folder: Path, mark: bytes) -> None:
+    """`>>` of PowerShell 5 appends UTF-16 to a file in UTF-8, also in other scripts, and a shell
+    of Linux goes on in UTF-8: each part is read as it was written, and the file ends up in UTF-8.
+    """
+    appended = "Größe: 12 Äpfel, 中文 naïve.\r\nÜber all.\r\n"
+    data = FILE.encode() + mark + appended.encode("utf-16-le") + b"And more by echo, ja \xc3\xa4.\n"
+    (folder / "tests.md").write_bytes(data)
+
+    assert RULE in run("memory", "list")
+    text = (folder / "tests.md").read_bytes().decode()
+    assert text == FILE + appended + "And more by echo, ja ä.\n"
+    assert "tests.md" not in run("memory", "check")
+
+
+def test_bytes_in_no_known_encoding_are_named_and_stay(folder: Path) -> None:
+    """What can be read is shown and found; the rest is named with its remedy, and nothing is
+    lost on the disk, also beside a part in UTF-16.
+    """
+    for part in (b"", "Plover.\r\n".encode("utf-16-le")):
+        data = FILE.replace("---\r\n", "---\r\ntitle: Größe\r\n", 1).encode("cp1252") + part
+        (folder / "tests.md").write_bytes(data)
+
+        assert RULE in run("memory", "list")
+        problems = run("memory", "check")
+        assert "2 bytes of it cannot be read: it is not in UTF-8" in problems
+        assert "YAML" not in problems
+        assert "not in UTF-8" in run("doctor")
+        assert (folder / "tests.md").read_bytes() == data
+
+
+def test_a_header_that_does_not_end_is_named(folder: Path) -> None:
+    """It was listed as `---`."""
+    (folder / "queue.md").write_text("---\nname: queue\n\nThe queue is called heron.\n")
+
+    assert "queue.md  [-, unknown, 0 d]  name: queue" in run("memory", "list")
+    assert "queue.md: its header does not end" in run("memory", "check")
+
+
 def test_a_damaged_file_in_utf_16_stays_as_it_is(folder: Path) -> None:
     """What can be read of it is shown; the bytes on the disk are the only copy."""
     data = FILE.encode("utf-16") + b"x"

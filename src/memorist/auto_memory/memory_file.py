@@ -20,7 +20,8 @@ from memorist.core.front_matter import (
     split_front_matter,
     update_front_matter,
 )
-from memorist.core.text_analysis import decode_file_text, encode_file_text
+from memorist.core.plural import pluralize
+from memorist.core.text_analysis import count_undecoded_bytes, decode_file_text, encode_file_text
 
 # The four kinds of memory, and how far each origin is trusted. Pure.
 
@@ -162,6 +163,14 @@ class Topic(Struct, frozen=True, kw_only=True):
         return self.document.front.problem if self.document.front else ""
 
     @property
+    def encoding_problem(self) -> str:
+        """What could not be read, as it is in another encoding; empty for nothing."""
+        count = count_undecoded_bytes(self.text())
+        return (
+            f"{pluralize(count, 'byte')} of it cannot be read: it is not in UTF-8" if count else ""
+        )
+
+    @property
     def provenance(self) -> Provenance:
         """What memorist recorded of its origin; all unknown for a file that another program
         wrote.
@@ -216,9 +225,7 @@ def with_repaired_header(topic: Topic) -> Topic:
 
 
 def _first_line(body: str) -> str:
-    line = next(
-        (line.strip("# *").strip() for line in body.splitlines() if line.strip("# *").strip()), ""
-    )
+    line = next((line.strip("# *").strip() for line in body.splitlines() if line.strip("# *-")), "")
     return line[:150]
 
 

@@ -62,6 +62,7 @@ from memorist.auto_memory.team_memory import (
 )
 from memorist.auto_memory.visible_memory import USER_TRUST
 from memorist.core.text_analysis import (
+    count_undecoded_bytes,
     decode_file_text,
     encode_file_text,
     find_wide_encoding,
@@ -421,7 +422,7 @@ class MemoryFolderReader:
             data = self._files.read(file_path, limit=MAX_FILE_BYTES + 1 if whole else HEAD_BYTES)
         except FileNotFoundError:
             return None
-        if whole and find_wide_encoding(data):
+        if whole and (b"\0" in data or find_wide_encoding(data)):
             data, facts = self._rewrite_in_utf_8(file_path, data, facts)
         blob = compute_blob_id(data) if whole else ""
         for before in (self._judged_files.get(path), self._loaded_scan().files.get(path)):
@@ -436,16 +437,18 @@ class MemoryFolderReader:
         ), data
 
     def _rewrite_in_utf_8(self, path: Path, data: bytes, facts: FileInfo) -> tuple[bytes, FileInfo]:
-        """Put a file that an editor or a shell of Windows wrote in UTF-16 into UTF-8, which all
-        that read it expect; where it cannot be written, it is only read so.
+        """Put a file that an editor or a shell of Windows wrote in UTF-16, or a part of it, into
+        UTF-8, which all that read it expect; where it cannot be written, it is only read so.
         """
-        text = encode_file_text(decode_file_text(data))
+        text = decode_file_text(data)
+        said = encode_file_text(text)
+        if "\ufffd" in text or count_undecoded_bytes(text):
+            return said, facts  # what is damaged stays as it is on the disk
         try:
-            data.decode(find_wide_encoding(data))  # what is damaged stays as it is on the disk
-            self._files.write(path, text, expect=data)
-        except (StoreError, UnicodeDecodeError):
-            return text, facts
-        return text, self._files.facts(path) or facts
+            self._files.write(path, said, expect=data)
+        except StoreError:
+            return said, facts
+        return said, self._files.facts(path) or facts
 
     def _record_changes(self, data: Mapping[str, bytes], rest: Collection[str]) -> None:
         """Record what differs from the history's newest state.

@@ -29,6 +29,8 @@ from memorist.ports import FileInfo
 from memorist.safety.hidden_characters import find_hidden_characters, strip_hidden_characters
 from memorist.safety.secrets import find_secrets
 
+SAVE_IN_UTF_8 = "save it in UTF-8 with your editor; the rest of it is used"
+
 
 class LintProblem(Struct, frozen=True):
     """One finding. `path` is relative to the folder; empty for the folder as a whole."""
@@ -201,11 +203,14 @@ def _topic_problems(topic: Topic, reviewed: Collection[str]) -> list[LintProblem
             )
         )
     elif topic.document.front is None and is_memory_file(topic.path):
+        is_open = topic.body.startswith("---")
         found.append(
             LintProblem(
                 topic.path,
-                "it has no header",
-                "add name, description and type, so that it can be chosen",
+                "its header does not end" if is_open else "it has no header",
+                "put a line --- after its keys"
+                if is_open
+                else "add name, description and type, so that it can be chosen",
             )
         )
     found += [
@@ -217,7 +222,9 @@ def _topic_problems(topic: Topic, reviewed: Collection[str]) -> list[LintProblem
         for reason in find_unreviewed_memory_suspicions(topic, reviewed)
     ]
     text = topic.text()
-    if find_hidden_characters(text):
+    if topic.encoding_problem:
+        found.append(LintProblem(topic.path, topic.encoding_problem, SAVE_IN_UTF_8))
+    elif find_hidden_characters(text):
         found.append(
             LintProblem(
                 topic.path,

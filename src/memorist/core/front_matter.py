@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
+from memorist.core.text_analysis import replace_surrogates
 from memorist.core.yaml_text import dump_yaml, parse_yaml
 
 MAX_HEADER = 65_536
@@ -165,7 +166,7 @@ def _parse_header(lines: list[str]) -> FrontMatter:
         return quick
     entries = _split_entries(lines)
     try:
-        found = _parse_loose_yaml(lines)
+        found = _parse_loose_yaml([replace_surrogates(line) for line in lines])
         problem = (
             "" if isinstance(found, dict) or found is None else "the header is no list of keys"
         )

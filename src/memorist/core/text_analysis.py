@@ -5,6 +5,7 @@ sentence of a session.
 from __future__ import annotations
 
 import codecs
+import re
 import unicodedata
 from string import ascii_letters, ascii_lowercase
 
@@ -252,12 +253,40 @@ def find_wide_encoding(data: bytes) -> str:
     return next((name for mark, name in _WIDE_ENCODINGS if data.startswith(mark)), "")
 
 
+_WIDE_START = re.compile(rb"(?:\xff\xfe)?(?:[^\0]\0)*(?:[\t\r\n -~]\0){3}")
+_NARROW_AGAIN = re.compile(rb"[\t\r\n -~]{8}")
+
+
 def decode_file_text(data: bytes) -> str:
     """Decode a file's text: in UTF-16 or UTF-32 where its mark says so, else in UTF-8, whose
-    invalid bytes `encode_file_text` writes back.
+    invalid bytes `encode_file_text` writes back. Parts in UTF-16 without a mark, as `>>` of
+    PowerShell appends them, are decoded as such.
     """
     wide = find_wide_encoding(data)
-    return data.decode(wide, "replace") if wide else data.decode("utf-8", "surrogateescape")
+    if wide:
+        return data.decode(wide, "replace")
+    parts = []
+    while b"\0" in data and (found := _WIDE_START.search(data)):
+        end = _find_end_of_wide_part(data, found.start())
+        parts.append(data[: found.start()].decode("utf-8", "surrogateescape"))
+        parts.append(data[found.start() : end].decode("utf-16-le", "replace").lstrip("\ufeff"))
+        data = data[end:]
+    return "".join([*parts, data.decode("utf-8", "surrogateescape")])
+
+
+def _find_end_of_wide_part(data: bytes, start: int) -> int:
+    """Where a part in UTF-16 ends: at the end of the data, or where ASCII goes on."""
+    for at in range(start, len(data) - 1, 2):
+        if data[at + 1] and _NARROW_AGAIN.match(data, at):
+            return at
+    return start + (len(data) - start) // 2 * 2
+
+
+def count_undecoded_bytes(text: str) -> int:
+    """How many bytes of a text that `decode_file_text` read were in no encoding that it knows."""
+    if text.isascii():
+        return 0
+    return sum("\udc80" <= sign <= "\udcff" for sign in text)
 
 
 def encode_file_text(text: str) -> bytes:

@@ -136,6 +136,12 @@ def _check_texts(where: MemoryLayout, folder: MemoryFolder) -> Iterator[CheckRes
                 f"it is not shown",
                 "Take over into the other file what is new in it, and delete it.",
             )
+        elif topic.encoding_problem:
+            yield CheckResult(
+                "note",
+                f"{where.folder / name}: {topic.encoding_problem}",
+                "Save it in UTF-8 with your editor; the rest of it is used.",
+            )
         elif topic.header_problem:
             yield CheckResult(
                 "note",
