@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Sequence
 
@@ -77,6 +76,7 @@ from memorist.forks.fork_spec import (
 )
 from memorist.forks.latest_task_queue import LatestTaskQueue
 from memorist.models.answer_schema import should_use_answer_form
+from memorist.platforms.background_thread import start_background_thread
 from memorist.ports import Model
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
@@ -414,12 +414,7 @@ class MemoryExtraction:
         """
         with contextlib.suppress(StoreError), self._memory.folder.scan_once(at_prompt=True):
             lines = self._memory.list_visible_index_lines()
-            threading.Thread(
-                target=drop_suspicious_lines,
-                args=(lines,),
-                name="memorist-judge-index",
-                daemon=True,
-            ).start()
+            start_background_thread(drop_suspicious_lines, lines, name="memorist-judge-index")
 
     async def extract_now(self, parent: ParentCall | None) -> None:
         """Extract now and wait for it."""

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from memorist.errors import StoreError
+from memorist.platforms.background_thread import start_background_thread
 from memorist.ports import Clock, FileInfo, FileSystem
 
 MIN_DETECTOR_FILES = 500
@@ -92,8 +93,7 @@ class FolderChangeDetector:
                     return
             self.forget()
 
-        self._thread = threading.Thread(target=check, name="memorist-relist", daemon=True)
-        self._thread.start()
+        self._thread = start_background_thread(check, name="memorist-relist")
 
     def wait(self) -> None:
         """Wait for the thread."""

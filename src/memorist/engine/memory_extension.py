@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import chain
@@ -31,6 +30,7 @@ from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, TextBlock,
 from memorist.errors import StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionView
 from memorist.forks.fork_spec import ParentCall
+from memorist.platforms.background_thread import start_background_thread
 from memorist.recall.initial_scan import SCAN_WAIT_SECONDS, InitialScan
 from memorist.recall.memory_selection import list_successful_tools
 from memorist.recall.recall import MemoryRecall, RecallSearcher
@@ -329,10 +329,13 @@ def _begin_compiling() -> None:
     the common words of other languages: a second and a half, which the first prompts had to wait
     for.
     """
-    threading.Thread(target=_compile_patterns, name="memorist-patterns", daemon=True).start()
+    stopping = threading.Event()
+    start_background_thread(
+        _compile_patterns, stopping, name="memorist-patterns", stopping=stopping
+    )
 
 
-def _compile_patterns() -> None:
+def _compile_patterns(stopping: threading.Event) -> None:
     list_non_english_common_words()
     for _ in chain(
         _read_samples(),
@@ -340,7 +343,8 @@ def _compile_patterns() -> None:
         compile_unconfirmed_patterns(),
         precompile_lazy_patterns(),
     ):
-        time.sleep(COMPILING_PAUSE)
+        if stopping.wait(COMPILING_PAUSE):
+            return
 
 
 def _read_samples() -> Iterator[None]:

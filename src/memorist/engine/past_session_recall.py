@@ -24,6 +24,7 @@ from memorist.engine.session_log import SessionLog
 from memorist.errors import MemoristError, ModelError, StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionView
 from memorist.models.embedder import find_embedder
+from memorist.platforms.background_thread import start_background_thread
 from memorist.ports import Embedder
 from memorist.recall.memory_selection import MAX_QUERY_CHARS, has_enough_search_words
 from memorist.recall.passages import (
@@ -74,10 +75,9 @@ class PastSessionRecall(SessionExtension):
         """Bring the index up to date in a thread; nothing where one is at it."""
         with self._starting:
             if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(
-                    target=self._sync, name="memorist-session-index", daemon=True
+                self._thread = start_background_thread(
+                    self._sync, name="memorist-session-index", stopping=self._stopping
                 )
-                self._thread.start()
 
     def _sync(self) -> None:
         """Index, in the thread. A failure leaves the index as it was."""
@@ -111,9 +111,9 @@ class PastSessionRecall(SessionExtension):
         """Read in a thread, once in a process, what the first question by meaning would wait for.
         After a change of the index the next such question reads it: most sessions ask none.
         """
-        threading.Thread(
-            target=self._load_vectors, name="memorist-session-vectors", daemon=True
-        ).start()
+        start_background_thread(
+            self._load_vectors, name="memorist-session-vectors", stopping=self._stopping
+        )
 
     def _load_vectors(self) -> None:
         self.wait()

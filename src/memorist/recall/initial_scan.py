@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.errors import MemoristError
+from memorist.platforms.background_thread import start_background_thread
 from memorist.recall.memory_search import (
     FolderSearch,
 )
@@ -55,13 +56,12 @@ class InitialScan:
         """
         if self._thread is not None or not _is_large(self._folder):
             return
-        self._thread = threading.Thread(
-            target=self._scan,
-            args=(self._folder.clone_for_thread(),),
+        self._thread = start_background_thread(
+            self._scan,
+            self._folder.clone_for_thread(),
             name="memorist-first-look",
-            daemon=True,
+            stopping=self._stopping,
         )
-        self._thread.start()
 
     def _scan(self, folder: MemoryFolder) -> None:
         """Scan and index, in the thread.

@@ -14,6 +14,7 @@ from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.errors import DamagedIndex, InputError, MemoristError, StoreError
 from memorist.models.embedder import get_shared_embedder, is_embedder_installed
+from memorist.platforms.background_thread import start_background_thread
 from memorist.recall.lexical_score import SearchEntry
 from memorist.recall.memory_selection import MemoryMatch, measure_relevance
 from memorist.recall.ranker import EMBEDDING_BATCH, Ranker, lock_index_build_in_process
@@ -101,13 +102,13 @@ class FolderSearch:
                 )
         self._synced_marks = marks
         if self._uses_embeddings and (self._thread is None or not self._thread.is_alive()):
-            self._thread = threading.Thread(
-                target=self._embed_entries,
-                args=(ranker, dict(marks)),
+            self._thread = start_background_thread(
+                self._embed_entries,
+                ranker,
+                dict(marks),
                 name="memorist-embed",
-                daemon=True,
+                stopping=self._stopping,
             )
-            self._thread.start()
         if self._wait and self._thread is not None:
             self._thread.join(EMBEDDING_WAIT_SECONDS)
         return ranker
@@ -120,10 +121,7 @@ class FolderSearch:
             return
         ranker = self.sync_index()
         if self._thread is None or not self._thread.is_alive():  # else that loads it in the end
-            self._thread = threading.Thread(
-                target=_load_ranker, args=(ranker,), name="memorist-load", daemon=True
-            )
-            self._thread.start()
+            self._thread = start_background_thread(_load_ranker, ranker, name="memorist-load")
 
     def _update_index(self, ranker: Ranker, marks: Mapping[str, str]) -> bool:
         """Bring into the index what changed since it was in sync; False where it was not yet, or
