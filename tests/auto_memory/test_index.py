@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from memorist.auto_memory import memory_index
 from memorist.auto_memory.memory_file import MemoryKind, Trust
 from memorist.auto_memory.memory_index import (
     MemoryIndex,
@@ -271,3 +272,34 @@ def test_an_index_that_is_shown_again_renders_and_reads_no_line_anew() -> None:
     assert built([*heads[:7], head("again-7.md", description="new"), *heads[8:]], own).text == own
     assert render_index_line.cache_info().misses == rendered
     assert parse_pointer_target.cache_info().misses == read
+
+
+HEADS = st.builds(
+    head,
+    st.sampled_from([f"{name}.md" for name in "abcdef"]),
+    days=st.sampled_from([-1.0, 0.0, 1.0, 40.0]),
+    kind=st.sampled_from([MemoryKind.PROJECT, MemoryKind.USER]),
+    trust=st.sampled_from([Trust.DERIVED, Trust.STATED]),
+    status=st.sampled_from(["active", "active", "muted"]),
+)
+
+
+@given(
+    st.lists(st.dictionaries(st.sampled_from("abcdef"), HEADS, max_size=6), max_size=5),
+    st.integers(0, 8),
+)
+def test_memories_that_change_are_ranked_as_if_all_were_new(
+    states: list[dict[str, MemoryHeader]], few: int
+) -> None:
+    """Whichever come, change and go, whether each is put into its place or all are sorted."""
+    ranked = RankedHeaders((), {})
+    kept: dict[str, MemoryHeader] = {}
+    for state in states:
+        kept |= {each.path: each for each in state.values()}
+        heads = [*kept.values()][-4:]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(memory_index, "MAX_SORTED_IN", few)
+            ranked.update(heads)
+
+        for now in (NOW, NOW - 20 * DAY_SECONDS):
+            assert [*ranked.at(now)] == [*RankedHeaders(heads, {}).at(now)]

@@ -18,12 +18,16 @@ from memorist.auto_memory.statements import (
 from memorist.auto_memory.statements.required_words import (
     PrefilteredPattern,
     StatementPatternIndex,
+    find_beginnings,
     find_required_words,
     fold_case,
 )
 from memorist.auto_memory.statements.session_requests import is_typed_no_memory_request
 from memorist.auto_memory.statements.statement_parser import find_statements
-from memorist.auto_memory.statements.statement_patterns import StatementPattern
+from memorist.auto_memory.statements.statement_patterns import (
+    StatementPattern,
+    define_statement_pattern,
+)
 from memorist.core.messages import Message, Origin, TextBlock
 
 pytestmark = pytest.mark.covers("AM-7")
@@ -92,6 +96,36 @@ def test_letters_that_match_without_case_fold_to_the_same() -> None:
 def test_the_words_are_those_that_every_match_holds(pattern: str, words: set[str]) -> None:
     """What may be missing from a match is required of none."""
     assert find_required_words(pattern) == words
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        (r"(?:please )?(?:always|never) \w+", {"please ", "always ", "never "}),
+        (
+            r"(?P<text>(?:we|i) (?:don['’]?t|do not) use .+)",
+            {"we don", "we do no", "i don", "i do not"},
+        ),
+        (r"\b(?!never)(?:we|it's)+.*", {"we", "it's"}),
+        (r"(?:we use|i am)?.*", set()),
+        (r"(?:we|)\s+use", set()),
+        (r"(?:we|$)(?:(?<=we) use)?", set()),
+        (r"[wv]e use", set()),
+        (r"abc?d{0,2}e+", {"abc", "abd", "abe"}),
+        (r"Straße(?: |$)", {"strasse ", "strasse"}),
+    ],
+)
+def test_a_match_begins_with_one_of_the_words(pattern: str, words: set[str]) -> None:
+    """What may be missing is passed over, and where anything may begin a match none is known."""
+    assert find_beginnings(pattern) == words
+
+
+def test_a_sentence_that_begins_otherwise_is_not_tried() -> None:
+    """That a pattern's words stand anywhere is not enough where they have to come first."""
+    pattern = define_statement_pattern("rule", r"(?P<text>(?:use|prefer) .+)")
+    index = StatementPatternIndex(pattern)
+    assert index.select_patterns("USE tabs") == [pattern]
+    assert index.select_patterns("why do you use tabs") == []
 
 
 def test_most_patterns_are_left_out() -> None:

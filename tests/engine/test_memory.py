@@ -1261,16 +1261,16 @@ def test_what_most_messages_need_is_compiled_before_the_rest() -> None:
     code = """
 import re, sys
 from memorist.core.messages import Message, Origin, TextBlock
-from memorist.engine import memory_extension
+from memorist.engine import background_loading
 compiled, compile = [], re.compile
 re.compile = lambda *given: compiled.append(given) or compile(*given)
 if sys.argv[1] == "prepared":
-    list(memory_extension._read_samples())
+    list(background_loading._read_samples())
 compiled.clear()
 text = "Can you look at the importer? It fails on large files, and we never want that to happen."
 typed = Message(id="m", role="user", blocks=(TextBlock(text),), origin=Origin.USER)
-memory_extension.find_statements(typed)
-memory_extension.find_unconfirmed_statements(typed)
+background_loading.find_statements(typed)
+background_loading.find_unconfirmed_statements(typed)
 print(len(compiled))
 """
     plain, prepared = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Self
 
 import msgspec
@@ -359,6 +359,22 @@ class AutoMemory:
             self._sayings[1].update(heads.values())
             self._sayings = (heads, self._sayings[1])
         return self._sayings[1]
+
+    def prepare_statement_search(self) -> Iterator[None]:
+        """Steps that build what `get_statement_search` gives, for another thread; nothing where it
+        is there by then. What is not finished when it is asked for is built anew. Raises
+        StoreError.
+        """
+        return self._build_statement_search(self.headers_by_path())
+
+    def _build_statement_search(self, heads: Mapping[str, MemoryHeader]) -> Iterator[None]:
+        search = RelatedStatementSearch()
+        for _ in search.update_in_steps(heads.values()):
+            if self._sayings is not None:
+                return
+            yield
+        if self._sayings is None:
+            self._sayings = (heads, search)
 
     def _list_stated(self) -> dict[str, RelatedStatementSearch]:
         """What is searched for the user's words, by the beginning of its paths."""

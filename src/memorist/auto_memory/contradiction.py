@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import lru_cache
+from itertools import islice
 from operator import attrgetter
 
 from msgspec import Struct
@@ -409,6 +410,8 @@ than a clause, and each takes a third of a millisecond.
 
 MAX_REMOVED_SHARE = 0.1
 """Share of the noted memories that may be no more before words are noted anew."""
+STEP_MEMORIES = 250
+"""Memories whose words are noted in one step: a few milliseconds."""
 RARE_CHARS = 3
 """Characters of the shortest word whose memories are looked up: a shorter one is in most."""
 
@@ -425,36 +428,49 @@ class RelatedStatementSearch:
     statement's words takes a hundredth of the time that it takes to compare each memory.
     """
 
-    def __init__(self, memories: Collection[MemoryHeader]) -> None:
+    def __init__(self, memories: Collection[MemoryHeader] = ()) -> None:
         self._sayings: dict[int, _Saying] = {}
         """What each memory says, by its header's identity."""
         self._indexed: list[_Saying] = []
         """Those whose words are noted; some are no more."""
         self._positions: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
         """Where in that list each word stands, with its punctuation."""
-        self._words = ""
+        self._words = "\n"
         """All these words, each in a line of its own."""
         self._related: dict[str, tuple[MemoryHeader, ...]] = {}
         """What was found for statements."""
         self.update(memories)
 
-    def update(self, memories: Collection[MemoryHeader]) -> None:
+    def update(self, memories: Iterable[MemoryHeader]) -> None:
         """Search in these memories from now on; those whose headers are the same are known."""
-        known = self._sayings
-        self._sayings = {
-            id(each): known.get(id(each)) or _Saying(each, _fold_sayings(each)) for each in memories
-        }
+        for _ in self.update_in_steps(memories):
+            pass
+
+    def update_in_steps(self, memories: Iterable[MemoryHeader]) -> Iterator[None]:
+        """Do what `update` does, some memories at each step; nothing is to be looked up before the
+        last.
+        """
+        given = {id(each): each for each in memories}
+        for removed in self._sayings.keys() - given.keys():
+            del self._sayings[removed]
         self._related.clear()
-        newest = [each for id, each in self._sayings.items() if id not in known]
-        indexed = len(self._indexed) + len(newest)
-        if indexed > (1 + MAX_REMOVED_SHARE) * len(self._sayings):
-            self._indexed, newest = [], [*self._sayings.values()]
+        added = given.keys() - self._sayings.keys()
+        if len(self._indexed) + len(added) > (1 + MAX_REMOVED_SHARE) * len(given):
+            self._sayings, self._indexed, self._words = {}, [], "\n"
             self._positions.clear()
-        for at, each in enumerate(newest, start=len(self._indexed)):
-            for word in each.folded.split():
-                self._positions[word].append(at)
-        self._indexed += newest
-        self._words = "\n".join(["", *self._positions, ""])
+            added = set(given)
+        noted = len(self._positions)
+        for number, added_id in enumerate(added, start=1):
+            self._add(given[added_id])
+            if number % STEP_MEMORIES == 0:
+                yield
+        self._words += "".join(f"{word}\n" for word in islice(self._positions, noted, None))
+
+    def _add(self, header: MemoryHeader) -> None:
+        saying = self._sayings[id(header)] = _Saying(header, _fold_sayings(header))
+        for word in saying.folded.split():
+            self._positions[word].append(len(self._indexed))
+        self._indexed.append(saying)
 
     def find_related(self, said: str) -> tuple[str, ...]:
         """Paths of the memories that say the same as a statement or speak against it, as far as

@@ -550,7 +550,9 @@ class MemoryFolderReader:
             heads = select_own_or_team_headers(
                 (seen.head for seen in scan.files.values() if seen.head is not None), prefix
             )
-            known = self._ranked[prefix] = (scan, RankedHeaders(heads, {}))
+            ranked = RankedHeaders((), {}) if known is None else known[1]
+            ranked.update(heads)
+            known = self._ranked[prefix] = (scan, ranked)
         usage = self.read_usage() if len(known[1]) else {}
         known[1].usage = {
             path.removeprefix(prefix): each
@@ -734,7 +736,7 @@ class MemoryFolder(MemoryFolderReader):
 
     def _check_changes(self, changes: Sequence[MemoryChange]) -> None:
         """Check every path and every current content before the first write."""
-        used_paths = frozenset(path for path in self._loaded_scan().files if path != INDEX_NAME)
+        used_paths = frozenset(self._loaded_scan().files.keys() - {INDEX_NAME})
         for change in changes:
             problem = find_memory_path_problem(change.path, used_paths)
             if problem:

@@ -9,7 +9,7 @@ All other lines (headings, the user's remarks) stay at the top.
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from heapq import merge
@@ -70,6 +70,8 @@ class MemoryIndex(Struct, frozen=True, kw_only=True):
 
 
 _UNUSED = MemoryUsage()
+MAX_SORTED_IN = 100
+"""Changed memories up to which each is put into its place; with more all are sorted anew."""
 
 
 class RankedHeaders:
@@ -85,14 +87,24 @@ class RankedHeaders:
     def __init__(self, headers: Iterable[MemoryHeader], usage: Mapping[str, MemoryUsage]) -> None:
         self.usage = usage
         """How the memories were used, by path; to be replaced when that changes."""
+        self._active: dict[str, MemoryHeader] = {}
+        self._groups: dict[float, list[MemoryHeader]] = {}
+        self.update(headers)
+
+    def update(self, headers: Iterable[MemoryHeader]) -> None:
+        """Rank these from now on; where few are others than before, only those are sorted in."""
+        former = self._active
         self._active = {head.path: head for head in headers if head.status == "active"}
-        groups: dict[float, list[MemoryHeader]] = {}
-        for head in self._active.values():
-            groups.setdefault(_value_unused(head), []).append(head)
-        for group in groups.values():
-            group.sort(key=attrgetter("path"))
-            group.sort(key=attrgetter("modified"), reverse=True)
-        self._groups = groups
+        added = [head for path, head in self._active.items() if former.get(path) is not head]
+        removed = [head for path, head in former.items() if self._active.get(path) is not head]
+        if len(added) + len(removed) > MAX_SORTED_IN:
+            self._groups = _sort_into_groups(self._active.values())
+            return
+        for head in removed:
+            group = self._groups[_value_unused(head)]
+            del group[bisect_left(group, _order_unused(head), key=_order_unused)]
+        for head in added:
+            insort(self._groups.setdefault(_value_unused(head), []), head, key=_order_unused)
 
     def __len__(self) -> int:
         return len(self._active)
@@ -121,6 +133,23 @@ def _sort_future(group: list[MemoryHeader], now: float) -> list[MemoryHeader]:
     """The group with those by path first that are newer than the clock, which are equals."""
     end = bisect_right(group, -now, key=lambda head: -head.modified)
     return sorted(group[:end], key=attrgetter("path")) + group[end:] if end else group
+
+
+def _sort_into_groups(heads: Iterable[MemoryHeader]) -> dict[float, list[MemoryHeader]]:
+    """Those of equal worth in the order of `_order_unused`, sorted twice: a key of two parts takes
+    longer for ten thousand.
+    """
+    groups: dict[float, list[MemoryHeader]] = {}
+    for head in heads:
+        groups.setdefault(_value_unused(head), []).append(head)
+    for group in groups.values():
+        group.sort(key=attrgetter("path"))
+        group.sort(key=attrgetter("modified"), reverse=True)
+    return groups
+
+
+def _order_unused(head: MemoryHeader) -> tuple[float, str]:
+    return -head.modified, head.path
 
 
 def _value_unused(head: MemoryHeader) -> float:

@@ -5,32 +5,19 @@ earlier ones.
 from __future__ import annotations
 
 import contextlib
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
-from itertools import chain
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.client_rules import ClientRule
 from memorist.auto_memory.extraction import MemoryExtraction
-from memorist.auto_memory.statements.statement_parser import (
-    compile_statement_patterns,
-    find_statements,
-)
-from memorist.auto_memory.statements.unconfirmed_statements import (
-    compile_unconfirmed_patterns,
-    find_unconfirmed_statements,
-)
 from memorist.auto_memory.statements.user_prose import extract_redacted_user_text
-from memorist.core.language_detection import list_non_english_common_words
-from memorist.core.lazy import precompile_lazy_patterns
-from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, TextBlock, ToolUse
+from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, ToolUse
+from memorist.engine.background_loading import begin_compiling, start_between_prompts
 from memorist.errors import StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionView
 from memorist.forks.fork_spec import ParentCall
-from memorist.platforms.background_thread import start_background_thread
 from memorist.recall.initial_scan import SCAN_WAIT_SECONDS, InitialScan
 from memorist.recall.memory_selection import list_successful_tools
 from memorist.recall.recall import MemoryRecall, RecallSearcher
@@ -79,6 +66,8 @@ class MemoryExtension(SessionExtension):
         self._recent_tools: tuple[str, ...] = ()
         """Tools that the agent used with success in the turn before."""
         self._history_replaced = False
+        self._is_search_prepared = False
+        """Whether the search for what a statement repeats or contradicts was begun to be built."""
         self._retired_recall: MemoryRecall | None = None
         """Recall that was turned off and is still to be closed."""
 
@@ -87,7 +76,7 @@ class MemoryExtension(SessionExtension):
         the watcher of the team's memories.
         """
         if self.extraction is not None:
-            _begin_compiling()
+            begin_compiling()
         if self._initial_scan is not None:
             self._initial_scan.start()
         if self._team_watcher is not None:
@@ -259,10 +248,20 @@ class MemoryExtension(SessionExtension):
 
     def begin_loading(self) -> None:
         """Read in the background what the first prompt would wait for."""
+        self._begin_statement_search()
         if self.recall is None or not self._is_scanned:
             return
         with self.recall.scan_once(at_prompt=True), contextlib.suppress(StoreError):
             self.recall.begin_loading()
+
+    def _begin_statement_search(self) -> None:
+        """Build in a thread, once, what the first rule that is stated is compared in."""
+        if self.extraction is None or self._is_search_prepared or not self._is_scanned:
+            return
+        self._is_search_prepared = True
+        memory = self.extraction.memory
+        with memory.folder.scan_once(at_prompt=True), contextlib.suppress(StoreError):
+            start_between_prompts(memory.prepare_statement_search(), "memorist-statements")
 
     def before_tool(self, call: ToolUse) -> str:
         """The memories that name a file which the call changes, unless they were shown."""
@@ -278,6 +277,7 @@ class MemoryExtension(SessionExtension):
         over.
         """
         self._apply_pending_statements()
+        self._begin_statement_search()
         if self.extraction is not None:
             self.extraction.on_turn_end(parent)
 
@@ -307,53 +307,6 @@ class MemoryExtension(SessionExtension):
         for recall in (self.recall, self._retired_recall):
             if recall is not None:
                 await recall.close()
-
-
-COMPILING_PAUSE = 0.001
-"""Seconds between two patterns, in which the host's own threads run."""
-
-
-SAMPLE_MESSAGES = (
-    "Please add a test for the parser, then run it.",
-    "Why does the build fail?",
-    "It is not working any more: the page shows an error when I click the button.",
-    "No, don't add comments. From now on always run the linter before you commit.",
-    "We use pnpm here, not npm.",
-)
-"""What users often say: a task, a question, a report, a correction, a fact."""
-
-
-@cache
-def _begin_compiling() -> None:
-    """Compile in a thread, once in a process, the patterns that messages are read with, and stem
-    the common words of other languages: a second and a half, which the first prompts had to wait
-    for.
-    """
-    stopping = threading.Event()
-    start_background_thread(
-        _compile_patterns, stopping, name="memorist-patterns", stopping=stopping
-    )
-
-
-def _compile_patterns(stopping: threading.Event) -> None:
-    list_non_english_common_words()
-    for _ in chain(
-        _read_samples(),
-        compile_statement_patterns(),
-        compile_unconfirmed_patterns(),
-        precompile_lazy_patterns(),
-    ):
-        if stopping.wait(COMPILING_PAUSE):
-            return
-
-
-def _read_samples() -> Iterator[None]:
-    """Read messages as users write them, one at each step: what most messages need comes first."""
-    for text in SAMPLE_MESSAGES:
-        sample = Message(id="sample", role="user", blocks=(TextBlock(text),), origin=Origin.USER)
-        find_statements(sample)
-        find_unconfirmed_statements(sample)
-        yield
 
 
 def _list_changed_files(call: ToolUse) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from memorist.compaction.thresholds import compute_request_thresholds
 from memorist.context.assembly import HostContext
 from memorist.context.context_pieces import ContextPiece
 from memorist.core.messages import JsonObject, Message, ToolUse
+from memorist.engine.background_loading import PROMPT_PRIORITY
 from memorist.engine.cache_watcher import CacheWatcher
 from memorist.engine.context_extension import ContextExtension
 from memorist.engine.copied_messages import count_copied_messages
@@ -195,6 +196,10 @@ class Session:
         objects are never changed. Takes time in proportion to what is new in the history. Raises
         FormatError when the request is not of the session's format.
         """
+        with PROMPT_PRIORITY:
+            return await self._prepare(request)
+
+    async def _prepare(self, request: JsonObject) -> JsonObject:
         new_messages = await self._add_history(self._history_items(request))
         following = self._log.tracker
         following.meter.set_model(str(request.get("model", "")))

@@ -13,11 +13,13 @@ import gc
 import hmac
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec import Struct
 
 from memorist import __version__
+from memorist.engine.background_loading import PROMPT_PRIORITY
 from memorist.engine.engine import Memorist
 from memorist.errors import MemoristError
 from memorist.hooks import hook_protocol, hook_time_limits
@@ -187,7 +189,7 @@ class HookDaemon:
                 question = await _read_request(reader)
             if isinstance(question, HookRequest):
                 quick = question.event in QUICK_EVENTS
-                with self._garbage_pause if quick else contextlib.nullcontext():
+                with self._answer_first() if quick else contextlib.nullcontext():
                     said = await self._answer(question)
                     writer.write(hook_protocol.encode_hook_response(hook_protocol.DONE, said))
             elif question == hook_protocol.MOVED:
@@ -200,6 +202,12 @@ class HookDaemon:
         finally:
             self._asked -= 1
             writer.close()
+
+    @contextlib.contextmanager
+    def _answer_first(self) -> Iterator[None]:
+        """Nothing else is done within this context that can wait."""
+        with self._garbage_pause, PROMPT_PRIORITY:
+            yield
 
     async def _answer(self, question: HookRequest) -> bytes:
         """Return what the hook prints; empty on any error, since an agent must not be stopped by

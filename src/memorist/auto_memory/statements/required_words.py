@@ -1,4 +1,5 @@
-"""Which statement patterns can match a sentence at all, told by words that each of them requires.
+"""Which statement patterns can match a sentence at all, told by words that each of them requires,
+and by those that it begins with.
 
 Most sentences hold the words of a few of the hundreds of patterns: only those are compiled and
 tried. The words are derived from the patterns themselves. Pure.
@@ -11,6 +12,9 @@ from collections.abc import Iterable, Iterator
 from functools import cache, cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from memorist.auto_memory.statements.statement_patterns import StatementPattern
 from memorist.core.lazy import lazy_module, lazy_pattern
@@ -125,6 +129,117 @@ def _measure_rarity(words: Words) -> tuple[int, int]:
     return min(len(word.encode()) for word in words), -len(words)
 
 
+# How a match begins.
+
+
+MAX_BEGINNINGS = 600
+"""Beginnings of one expression that are told apart; more are cut where they part."""
+BEGINNING_CHARS = 8
+"""Characters of a beginning that are compared. Our choice."""
+_BOUNDARIES = frozenset(("^", "$", r"\b", r"\B", r"\A", r"\Z"))
+
+
+class _Beginnings(Struct, frozen=True):
+    """How the matches of a part of an expression begin."""
+
+    words: Words | None
+    """One of them begins every match that is not empty; None where any letter may."""
+    may_be_empty: bool = False
+    is_whole: bool = True
+    """Whether these words are all that it matches."""
+
+
+_ANYTHING = _Beginnings(None)
+_NOTHING = _Beginnings(_NONE, may_be_empty=True)
+
+
+@cache
+def find_beginnings(pattern: str) -> Words:
+    """Find words, with case folded and cut to `BEGINNING_CHARS`, with one of which every match of a
+    regular expression begins; empty where a match may begin with anything.
+    """
+    found = _read_beginnings(_read_tokens(pattern))
+    if found.words is None or found.may_be_empty:
+        return _NONE
+    return frozenset(word[:BEGINNING_CHARS] for word in found.words)
+
+
+def list_beginnings(text: str) -> Words:
+    """What a match at the start of a text may begin with, to be looked up among those."""
+    folded = fold_case(text[:BEGINNING_CHARS])
+    return frozenset(folded[:length] for length in range(1, BEGINNING_CHARS + 1))
+
+
+def _read_beginnings(tokens: Iterator[re.Match[str]]) -> _Beginnings:
+    """Read to the end of a group."""
+    alternatives: list[_Beginnings] = []
+    parts: list[_Beginnings] = []
+    for token in tokens:
+        kind = token.lastgroup
+        if kind == "end":
+            break
+        if kind == "or":
+            alternatives.append(_join_beginnings(parts))
+            parts = []
+        elif kind in {"optional", "repeated"}:
+            may_be_empty = kind == "optional" or parts[-1].may_be_empty
+            parts[-1] = replace(parts[-1], may_be_empty=may_be_empty, is_whole=False)
+        else:
+            parts.append(_read_beginning(token, kind or "", tokens))
+    alternatives.append(_join_beginnings(parts))
+    words = [each.words for each in alternatives if each.words is not None]
+    if len(words) < len(alternatives):
+        return _ANYTHING
+    return _Beginnings(
+        frozenset[str]().union(*words),
+        any(each.may_be_empty for each in alternatives),
+        all(each.is_whole for each in alternatives),
+    )
+
+
+def _read_beginning(
+    token: re.Match[str], kind: str, tokens: Iterator[re.Match[str]]
+) -> _Beginnings:
+    if kind in {"literal", "escaped", "words"}:
+        words = frozenset(
+            fold_case(token[kind]).split("|") if kind == "words" else [fold_case(token[kind])]
+        )
+        return _Beginnings(words - {""}, "" in words, "" not in words)
+    if kind == "group":
+        return _read_beginnings(tokens)
+    if kind == "look":
+        _read_beginnings(tokens)
+        return _NOTHING
+    return _NOTHING if token[0] in _BOUNDARIES else _ANYTHING
+
+
+def _join_beginnings(parts: Iterable[_Beginnings]) -> _Beginnings:
+    """How a sequence begins: as its first part does, or where that may be empty, as the next."""
+    open_words, closed = {""}, set[str]()
+    for part in parts:
+        if part.words is None:
+            closed |= open_words
+            open_words = set()
+            break
+        is_short = len(open_words) * len(part.words) <= MAX_BEGINNINGS
+        longer = (
+            {word + more for word in open_words for more in part.words} if is_short else open_words
+        )
+        if part.may_be_empty:
+            closed |= longer
+        elif part.is_whole and is_short:
+            open_words = longer
+        else:
+            closed |= longer
+            open_words = set()
+            break
+    if "" in closed:
+        return _ANYTHING
+    return _Beginnings(
+        frozenset(closed | open_words) - {""}, "" in open_words, not closed and "" not in open_words
+    )
+
+
 @cache
 def _open_search(pattern: str) -> AhoCorasick | None:
     words = find_required_words(pattern)
@@ -185,6 +300,7 @@ class StatementPatternIndex:
         """Do what the first sentences would have to wait for, one pattern at each step."""
         self.select_patterns("")
         for each in self.patterns:
+            find_beginnings(each.pattern)
             each.compile()
             yield
 
@@ -195,4 +311,10 @@ class StatementPatternIndex:
             fold_case(sentence), overlapping=True
         ):
             chosen.update(self._lists[word + 1])
-        return [self.patterns[position] for position in sorted(chosen)]
+        beginnings = list_beginnings(sentence)
+        return [
+            each
+            for position in sorted(chosen)
+            if not (words := find_beginnings((each := self.patterns[position]).pattern))
+            or not words.isdisjoint(beginnings)
+        ]

@@ -1,0 +1,112 @@
+"""What a process prepares in a thread before a prompt needs it, and stands still while one is
+answered: at Python's interpreter the two take turns, and after each look at a file a prompt would
+wait for its next turn.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from functools import cache
+from itertools import chain
+
+from memorist.auto_memory.statements.statement_parser import (
+    compile_statement_patterns,
+    find_statements,
+)
+from memorist.auto_memory.statements.unconfirmed_statements import (
+    compile_unconfirmed_patterns,
+    find_unconfirmed_statements,
+)
+from memorist.core.language_detection import list_non_english_common_words
+from memorist.core.lazy import precompile_lazy_patterns
+from memorist.core.messages import Message, Origin, TextBlock
+from memorist.platforms.background_thread import start_background_thread
+
+STEP_PAUSE = 0.001
+"""Seconds between two steps, in which the host's own threads run."""
+MAX_PROMPT_WAIT = 0.05
+"""Longest wait of one step, in seconds, for a prompt: a compaction may wait for a model."""
+
+SAMPLE_MESSAGES = (
+    "Please add a test for the parser, then run it.",
+    "Why does the build fail?",
+    "It is not working any more: the page shows an error when I click the button.",
+    "No, don't add comments. From now on always run the linter before you commit.",
+    "We use pnpm here, not npm.",
+)
+"""What users often say: a task, a question, a report, a correction, a fact."""
+
+
+class PromptPriority:
+    """Held while a prompt is answered, by any thread and several times at once."""
+
+    def __init__(self) -> None:
+        self._answering = 0
+        self._lock = threading.Lock()
+        self._idle = threading.Event()
+        self._idle.set()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._answering += 1
+            self._idle.clear()
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._answering -= 1
+            if not self._answering:
+                self._idle.set()
+
+    def wait_until_idle(self, seconds: float) -> bool:
+        """Wait until no prompt is being answered; returns whether that was within `seconds`."""
+        return self._idle.wait(seconds)
+
+
+PROMPT_PRIORITY = PromptPriority()
+"""Of all prompts of the process."""
+
+
+@cache
+def begin_compiling() -> None:
+    """Compile in a thread, once in a process, the patterns that messages are read with, and stem
+    the common words of other languages: a second and a half, which the first prompts had to wait
+    for.
+    """
+    start_between_prompts(
+        chain(
+            _stem_common_words(),
+            _read_samples(),
+            compile_statement_patterns(),
+            compile_unconfirmed_patterns(),
+            precompile_lazy_patterns(),
+        ),
+        "memorist-patterns",
+    )
+
+
+def start_between_prompts(steps: Iterator[None], name: str) -> threading.Thread:
+    """Do these steps in a background thread, each once no prompt is being answered."""
+    stopping = threading.Event()
+    return start_background_thread(_run_steps, steps, stopping, name=name, stopping=stopping)
+
+
+def _run_steps(steps: Iterator[None], stopping: threading.Event) -> None:
+    for _ in steps:
+        if stopping.wait(STEP_PAUSE):
+            return
+        PROMPT_PRIORITY.wait_until_idle(MAX_PROMPT_WAIT)
+
+
+def _stem_common_words() -> Iterator[None]:
+    list_non_english_common_words()
+    yield
+
+
+def _read_samples() -> Iterator[None]:
+    """Read messages as users write them, one at each step: what most messages need comes first."""
+    for text in SAMPLE_MESSAGES:
+        sample = Message(id="sample", role="user", blocks=(TextBlock(text),), origin=Origin.USER)
+        find_statements(sample)
+        find_unconfirmed_statements(sample)
+        yield

@@ -1,0 +1,128 @@
+"""What is prepared in the background stands still while a prompt is answered."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from memorist import Memorist, SessionExtension
+from memorist.auto_memory import auto_memory, contradiction
+from memorist.auto_memory.contradiction import RelatedStatementSearch
+from memorist.auto_memory.memory_manifest import MemoryHeader
+from memorist.core.messages import Message
+from memorist.engine import background_loading
+from memorist.engine.background_loading import (
+    PROMPT_PRIORITY,
+    PromptPriority,
+    start_between_prompts,
+)
+from memorist.extensions import SessionView
+
+
+def test_prompts_have_priority_until_the_last_is_answered() -> None:
+    """Several may be answered at once, and an error in one of them ends it as an answer does."""
+    priority = PromptPriority()
+    states = []
+
+    def fail() -> None:
+        with priority:
+            with priority:
+                states.append(priority.wait_until_idle(0))
+            states.append(priority.wait_until_idle(0))
+            raise TimeoutError
+
+    with pytest.raises(TimeoutError):
+        fail()
+    assert [*states, priority.wait_until_idle(0)] == [False, False, True]
+
+
+def test_steps_wait_for_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At most the step that was begun is done while a prompt is answered, and all of them after
+    it.
+    """
+    monkeypatch.setattr(background_loading, "MAX_PROMPT_WAIT", 600.0)
+    taken = []
+
+    def take_steps() -> Iterator[None]:
+        for step in range(5):
+            taken.append(step)
+            yield
+
+    with PROMPT_PRIORITY:
+        thread = start_between_prompts(take_steps(), "steps")
+        thread.join(0.05)
+        assert len(taken) <= 1
+    thread.join()
+    assert len(taken) == 5
+
+
+async def test_a_request_is_prepared_with_priority(tmp_path: Path) -> None:
+    """From the host's call to the request that it sends."""
+    seen = []
+
+    class Watcher(SessionExtension):
+        async def before_request(self, view: SessionView, new_messages: Sequence[Message]) -> None:
+            del view, new_messages
+            seen.append(PROMPT_PRIORITY.wait_until_idle(0))
+
+    async with Memorist(model="structural", home=tmp_path / "home") as engine:
+        engine.extensions.append(lambda _: Watcher())
+        session = await engine.open("one", project=str(tmp_path))
+        await session.prepare({"model": "m", "messages": [{"role": "user", "content": "Hello"}]})
+        await session.close()
+    assert seen == [False]
+    assert PROMPT_PRIORITY.wait_until_idle(0)
+
+
+async def test_what_rules_are_compared_in_is_built_after_a_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first rule that is stated finds it built, in another thread than the host's."""
+    builders = []
+
+    class Search(RelatedStatementSearch):
+        def update_in_steps(self, memories: Iterable[MemoryHeader]) -> Iterator[None]:
+            builders.append(threading.current_thread().name)
+            return super().update_in_steps(memories)
+
+    async with Memorist(model="structural", home=tmp_path / "home") as engine:
+        engine.memory(str(tmp_path)).add("Never push to main.")
+        monkeypatch.setattr(auto_memory, "RelatedStatementSearch", Search)
+        async with Memorist(model="structural", home=tmp_path / "home") as other:
+            session = await other.open("one", project=str(tmp_path))
+            messages = [{"role": "user", "content": "Hello"}]
+            await session.prepare({"model": "m", "messages": messages})
+            await session.observe(
+                {"role": "assistant", "content": [{"type": "text", "text": "Hi."}]}
+            )
+            await session.end_turn()
+            for thread in threading.enumerate():
+                if thread.name == "memorist-statements":
+                    thread.join()
+            assert set(builders) == {"memorist-statements"}
+            found = other.memory(str(tmp_path)).get_statement_search()
+            assert found.find_related("Push to main.") == ("never-push-to-main.md",)
+            assert set(builders) == {"memorist-statements"}
+            await session.close()
+
+
+def test_what_is_asked_for_before_it_is_built_is_built_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody waits for the thread, and it gives up what it began."""
+    with Memorist(home=tmp_path / "home") as engine:
+        memory = engine.memory(str(tmp_path))
+        for text in ("Never push to main.", "Use tabs.", "We deploy on Mondays."):
+            memory.add(text)
+    with Memorist(home=tmp_path / "home") as engine:
+        memory = engine.memory(str(tmp_path))
+        monkeypatch.setattr(contradiction, "STEP_MEMORIES", 1)
+        steps = memory.prepare_statement_search()
+        next(steps)
+        search = memory.get_statement_search()
+        assert search.find_related("Push to main.") == ("never-push-to-main.md",)
+        assert [*steps] == []
+        assert memory.get_statement_search() is search
