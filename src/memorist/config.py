@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from memorist.errors import SettingsError
 from memorist.models.server_location import is_model_on_own_network
 from memorist.platforms.regular_files import read_regular_text_file
+from memorist.platforms.storage_errors import describe_storage_error
 from memorist.platforms.user_home import explain_unknown_home
 from memorist.settings import (
     PROJECT_SECTIONS,
@@ -199,7 +200,10 @@ def _read_layer(path: Path, *, project: bool) -> SettingsLayer | None:
         text = read_regular_text_file(path, MAX_SETTINGS_BYTES)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        why = describe_storage_error(error)
+        raise SettingsError(f"the settings file {path} cannot be read: {why}") from error
+    except UnicodeDecodeError as error:
         raise SettingsError(f"the settings file {path} cannot be read: {error}") from error
     try:
         return SettingsLayer(str(path), tomllib.loads(text), project)

@@ -386,3 +386,20 @@ def test_a_container_is_told_how_it_shares_the_memory_of_the_host(
     found = read_project_record(files, where)
     assert found is not None
     assert found.root == str(host)
+
+
+def test_a_home_copied_from_another_machine_counts_in_any_case(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the other machine does not tell upper from lower case, its paths may be written
+    otherwise: the memory was not found.
+    """
+    monkeypatch.setenv("HOME", str(tmp_path))
+    files, layout = DiskFiles(), Layout(tmp_path / ".memorist")
+    folder, former = tmp_path / "Code" / "Shop", "/Users/ann-elsewhere/code/shop"
+    folder.mkdir(parents=True)
+    before = layout.memory(former)
+    record_project(files, before, former)
+    files.write(before.folder / "a.md", memory("a"))
+
+    assert [each.root for each in find_moved_projects(files, layout, str(folder))] == [former]

@@ -298,3 +298,17 @@ def test_a_model_on_this_machine_gets_more_time_and_one_session_at_once(
     assert (found.settings.rollouts.running == 1) is is_near
     assert ("forks.seconds" in found.sources) is is_near
     assert own.settings.forks.seconds == 7
+
+
+def test_a_settings_file_that_may_not_be_read_is_told_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a run with sudo: what to do, not the number of an error."""
+
+    def refuse(path: Path, limit: int) -> str:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("memorist.config.read_regular_text_file", refuse)
+
+    with pytest.raises(SettingsError, match="permission is denied; give yourself access to it"):
+        load_settings({}, home=tmp_path)

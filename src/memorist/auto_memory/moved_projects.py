@@ -102,9 +102,10 @@ def _is_below_former_home(recorded: str, root: Path) -> bool:
     if root == home or not root.is_relative_to(home):
         return False
     recorded, below = recorded.replace("\\", "/"), f"/{root.relative_to(home).as_posix()}"
-    former = PurePosixPath(recorded.removesuffix(below))
+    former = PurePosixPath(recorded[: -len(below)])
     is_home = former.parent.name in _HOMES or str(former) == "/root"
-    return recorded.endswith(below) and is_home and not Path(former).exists()
+    is_below = recorded.casefold().endswith(below.casefold())
+    return is_below and is_home and not Path(former).exists()
 
 
 def describe_moved_project(record: ProjectRecord, layout: Layout, project: str) -> str:
