@@ -221,3 +221,33 @@ async def test_what_another_person_of_a_conversation_says_is_not_the_users_rule(
         kept = [head.description for head in engine.memory(str(tmp_path)).headers()]
 
     assert kept == ["Never use npm here, use pnpm."]
+
+
+def test_words_edited_away_far_back_are_a_rewriting() -> None:
+    """A checkpoint of LangGraph whose first message was changed: the history is read anew. Old results that a host takes out, and words that it changes with each request, rewrite
+    nothing.
+    """
+    codec = find_codec("openai_chat")
+    history = HostHistory(codec)
+
+    def request(first: str, result: str, turns: int) -> list[dict[str, Any]]:
+        call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+        opening = [
+            {"role": "user", "content": first},
+            {"role": "assistant", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c1", "content": result},
+        ]
+        for number in range(turns):
+            opening.append({"role": "assistant", "content": f"Reply {number}."})
+            opening.append({"role": "user", "content": f"Question {number}?"})
+        return opening
+
+    history.add_request(request("The plover is secret.", "long", 10))
+    cleared = history.add_request(request("The plover is secret.", "cleared", 11))
+    edited = history.add_request(request("The heron is known.", "cleared", 12))
+    clock = history.add_request(request("The heron is known, at noon.", "cleared", 13))
+
+    assert not cleared.rewritten
+    assert edited.rewritten
+    assert "plover" not in str(history.entries)
+    assert not clock.rewritten

@@ -671,3 +671,32 @@ def test_every_message_has_a_wire_form_and_a_way_back(message: BaseMessage) -> N
             find_codec("openai_chat").decode_reply(encode_wire_reply(message)).messages[0].blocks
             == read.blocks
         )
+
+
+def test_words_edited_in_a_fork_reach_the_model(tmp_path: Path) -> None:
+    """The user travels back, changes a message of the checkpoint and goes on, after memorist has
+    made the history smaller: the model is shown the new words.
+    """
+    with (
+        ScriptedServer(
+            lambda request: Say(text="Yes. " + "word " * 1_500), window=15_000
+        ) as server,
+        EngineThread(home=tmp_path) as engine,
+    ):
+        middleware = MemoristMiddleware(attached=engine)
+        agent = create_agent(
+            chat_model(server, "chat"), middleware=[middleware], checkpointer=InMemorySaver()
+        )
+        config: RunnableConfig = {"configurable": {"thread_id": "t"}}
+        first = HumanMessage("The harbour code is plover.", id="first")
+        agent.invoke({"messages": [first]}, config)
+        for number in range(12):
+            agent.invoke({"messages": [HumanMessage(f"Question {number}?")]}, config)
+        fork = agent.update_state(
+            config, {"messages": [HumanMessage("The harbour code is heron.", id="first")]}
+        )
+        agent.invoke({"messages": [HumanMessage("Which code?")]}, fork)
+        asked = words(server.received[-1].body)
+
+    assert "The harbour code is heron." in asked
+    assert "Which code?" in asked

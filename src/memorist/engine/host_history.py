@@ -20,7 +20,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.core.messages import Message, TextBlock, ToolResult, ToolUse, UnknownBlock
+from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse, UnknownBlock
+from memorist.formats.host_markup import strip_host_markup
 from memorist.formats.request_codec import Codec
 
 COMPARED_ENTRIES = 8
@@ -153,6 +154,10 @@ class HostHistory:
         """Number of entries at the start of the history that were identical in the previous
         request.
         """
+        self._reworded_entries: set[int] = set()
+        """Entries whose words the host changed once: where it does so again and again, as with a
+        clock, that is no rewriting of the conversation.
+        """
         self.instructions_version = 0
         """Rises when the host rewords the instructions at the start of its history."""
 
@@ -227,7 +232,28 @@ class HostHistory:
                 return None
             self._items[index] = now
             self.unchanged_count = min(self.unchanged_count, index)
-        return count
+        return None if self._has_edited_user_words(items) else count
+
+    def _has_edited_user_words(self, items: Sequence[Any]) -> bool:
+        """Whether the words of a user in the older part are others than before, as after a change
+        of a checkpoint. What a host takes out of old results is no such change.
+        """
+        edited = False
+        for index in range(max(0, len(self._items) - COMPARED_ENTRIES)):
+            known = self._items[index]
+            if items[index] == known or not isinstance(known, dict) or known.get("role") != "user":
+                continue
+            if index in self._reworded_entries:
+                continue
+            now = replace_lone_surrogates(to_plain_json(items[index]))
+            if self._read_user_words(now) != self._read_user_words(known):
+                self._reworded_entries.add(index)
+                edited = True
+        return edited
+
+    def _read_user_words(self, item: Any) -> list[str]:  # noqa: ANN401 - an entry as it stands on the wire
+        messages = self._codec.decode_item(item, id="0")
+        return [strip_host_markup(each.text) for each in messages if each.origin is Origin.USER]
 
     def _update_instructions(self, items: Sequence[Any]) -> None:
         """Take over instructions at the start that the host words anew for each request: with the
