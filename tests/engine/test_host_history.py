@@ -232,7 +232,7 @@ def test_words_edited_away_far_back_are_a_rewriting() -> None:
 
     def request(first: str, result: str, turns: int) -> list[dict[str, Any]]:
         call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
-        opening = [
+        opening: list[dict[str, Any]] = [
             {"role": "user", "content": first},
             {"role": "assistant", "tool_calls": [call]},
             {"role": "tool", "tool_call_id": "c1", "content": result},
