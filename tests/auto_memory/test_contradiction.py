@@ -332,13 +332,30 @@ def test_the_language_of_answers_is_one_choice_in_nine_languages(known: str, sai
 
 
 @pytest.mark.covers("AM-12")
-async def test_what_is_said_twice_is_one_memory_with_the_newer_date(talk: Talk) -> None:
-    """The second time refreshes date, session and words, and adds no file."""
-    await talk.says("Never use npm, use pnpm here.")
+@pytest.mark.parametrize(
+    ("said", "again"),
+    [
+        ("Never use npm, use pnpm here.", "never use npm, use pnpm here"),
+        (
+            "No, use pnpm instead of npm from now on.",
+            "No, use pnpm instead of npm from now on. Please fix it.",
+        ),
+        ("Nope, always deploy on Tuesdays.", "No: always deploy on Tuesdays!"),
+    ],
+)
+async def test_what_is_said_twice_is_one_memory_with_the_newer_date(
+    talk: Talk, said: str, again: str
+) -> None:
+    """The second time refreshes date, session and words, and adds no file and no other name, also
+    where both times refuse something.
+    """
+    await talk.says(said)
+    path = talk.memory.read_topics()[0].path
     first = talk.memory.read_topics()[0].provenance
-    await talk.says("never use npm, use pnpm here")
+    await talk.says(again)
 
     (only,) = talk.memory.read_topics()
+    assert only.path == path
     assert only.provenance.session == "s2"
     assert only.provenance.created == first.created
     assert only.provenance.verified >= first.verified

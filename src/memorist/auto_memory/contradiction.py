@@ -286,7 +286,7 @@ def reconcile_memory(change: MemoryChange, topics: Iterable[Topic], now: str) ->
         if not is_team_path(topic.path)
         and topic.path != change.path
         and topic.provenance.status == "active"
-        and (agreement := _compare_topic(said, topic)) is not StatementRelation.UNRELATED
+        and (agreement := _compare_added(added, said, topic)) is not StatementRelation.UNRELATED
     ]
     same = next((topic for agreement, topic in found if agreement is StatementRelation.SAME), None)
     if added.provenance.trust not in USER_TRUST:
@@ -698,6 +698,15 @@ def _cut_ending(word: str) -> str:
 
 _SHORT_WORD = 4
 """Letters of a word that is not cut: its forms differ in what is added."""
+
+
+def _compare_added(added: Topic, said: str, topic: Topic) -> StatementRelation:
+    """How a new memory, `said` with the refusal before it, stands to one that is there: the same
+    words said again refuse nothing that they say.
+    """
+    if is_same_rule(added.saying, topic.saying):
+        return StatementRelation.SAME
+    return _compare_topic(said, topic)
 
 
 def _compare_topic(said: str, topic: Topic) -> StatementRelation:
