@@ -213,3 +213,25 @@ def test_a_disk_that_refuses_costs_whole_lines_and_a_bounded_part_of_memory(
     kept = path.read_bytes().splitlines(keepends=True)
     assert kept == [line for line in lines if line in kept]
     assert len(kept) + file.dropped_lines == len(lines)
+
+
+@pytest.mark.covers("FM-5", "SM-14")
+def test_the_newest_entry_is_in_no_file_before_the_next_one_or_a_flush(tmp_path: Path) -> None:
+    """However long it is: what follows from a message (a memory of what it states) is done before
+    the message counts as read, so that a process that is killed in between reads it again.
+    """
+    path = tmp_path / "transcript.jsonl"
+    writer = TranscriptWriter(path)
+    writer.append(HEAD)
+    for name in ("first", "second"):
+        text = f"{name} " * transcript_writer._WRITE_BUFFER
+        writer.append(Message(id=name, role="user", blocks=(TextBlock(text),), origin=Origin.USER))
+
+        assert f'"id":"{name}"'.encode() not in path.read_bytes()
+
+    assert b'"id":"first"' in path.read_bytes()
+    writer.close()
+    assert [entry.id for entry in written(path) if isinstance(entry, Message)] == [
+        "first",
+        "second",
+    ]

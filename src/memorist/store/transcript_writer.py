@@ -39,17 +39,16 @@ class AppendedFile:
         """Lines that are in no file, because too much waited already."""
 
     def append(self, data: bytes) -> None:
-        """Append. What is not handed to the system yet is kept in memory; `flush` says where the
-        disk refuses it.
+        """Append. It reaches the system with the next line or `flush`, which says where the disk
+        refuses it: what follows from a line is done first, so that a kill before has it read again.
         """
-        self._unwritten += data
         if len(self._unwritten) > _WRITE_BUFFER:
             with suppress(StoreError):
                 self.flush()
-        # A line that is partly in the file stays, however long it is: its rest must follow.
-        if max(MAX_UNWRITTEN_BYTES, len(data) - 1) < len(self._unwritten):
-            del self._unwritten[-len(data) :]
+        if self._unwritten and len(self._unwritten) + len(data) > MAX_UNWRITTEN_BYTES:
             self.dropped_lines += 1
+        else:
+            self._unwritten += data
 
     def flush(self) -> None:
         """Hand everything to the system. Raises StoreError; what is left is tried again later."""
