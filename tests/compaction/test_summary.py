@@ -7,13 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.compaction.compaction_prompts import load_compaction_prompts
-from memorist.compaction.summary_parser import (
+from memorist.compaction.summary_cleaning import (
     USER_SECTION,
-    CheckedSummary,
-    UnusableSummary,
+    CleanedSummary,
     drop_prompt_text_and_false_quotes,
-    parse_summary,
 )
+from memorist.compaction.summary_parser import UnusableSummary, parse_summary
 
 TEXTS = load_compaction_prompts()
 GOOD = (
@@ -113,7 +112,7 @@ def test_orders_of_the_compaction_do_not_leak(line: str) -> None:
         f"8. Current work: the parser\n{line}\n9. Next step: run the tests", [], (TEXTS.full,)
     )
 
-    assert found == CheckedSummary(
+    assert found == CleanedSummary(
         "8. Current work: the parser\n9. Next step: run the tests", (line,)
     )
 
@@ -154,7 +153,7 @@ def test_words_that_the_user_never_said_are_dropped(line: str) -> None:
         f"1. Request and intent: speed\n{line}\n7. Pending tasks: none", said
     )
 
-    assert found == CheckedSummary(
+    assert found == CleanedSummary(
         "1. Request and intent: speed\n7. Pending tasks: none", (line.strip(),)
     )
 
@@ -208,7 +207,7 @@ def test_a_check_only_takes_lines_away_and_is_done_once(summary: str, said: list
 
     lines = {line.strip() for line in summary.split("\n")}
     assert {line.strip() for line in found.text.split("\n")} <= lines | {USER_SECTION, ""}
-    assert drop_prompt_text_and_false_quotes(found.text, said, (TEXTS.full,)) == CheckedSummary(
+    assert drop_prompt_text_and_false_quotes(found.text, said, (TEXTS.full,)) == CleanedSummary(
         found.text
     )
 
@@ -250,6 +249,6 @@ def test_hostile_text_is_read_in_little_time(piece: str) -> None:
 
     assert isinstance(parse_summary(text), str | UnusableSummary)
     assert isinstance(
-        drop_prompt_text_and_false_quotes(text, ["hello"], (TEXTS.full,)), CheckedSummary
+        drop_prompt_text_and_false_quotes(text, ["hello"], (TEXTS.full,)), CleanedSummary
     )
     assert isinstance(parse_summary("x" * 200_001), UnusableSummary)

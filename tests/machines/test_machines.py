@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.cli.main import memorist_group
+from memorist.machines.machine_merge import ProjectEntries, merge_project_entries
 from memorist.machines.machine_remote import GitBranch
-from memorist.machines.machine_snapshot import ProjectEntries, merge_project_entries
 from memorist.machines.snapshot_cipher import encrypt_snapshot
 from memorist.store.disk_files import DiskFiles
 

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.core.prompt_templates import load_prompt
+from memorist.session_memory.notes_repair import repair_notes
 from memorist.session_memory.notes_template import (
     STRUCTURAL_MARK,
     compose_notes,
     is_empty_notes,
     parse_section_bodies,
     parse_template_sections,
-    repair_notes,
     replace_structural_notes,
 )
 

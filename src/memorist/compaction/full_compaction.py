@@ -38,7 +38,7 @@ from memorist.compaction.restored_content import (
     RestoredItem,
     build_restored_items,
 )
-from memorist.compaction.summary_parser import drop_prompt_text_and_false_quotes
+from memorist.compaction.summary_cleaning import drop_prompt_text_and_false_quotes
 from memorist.core.messages import (
     REINJECTED_ID_PREFIXES,
     Message,

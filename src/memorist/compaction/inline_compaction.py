@@ -34,7 +34,7 @@ from memorist.compaction.newest_messages import (
     find_unanswered_start,
     keep_unanswered_messages,
 )
-from memorist.compaction.summary_parser import drop_prompt_text_and_false_quotes
+from memorist.compaction.summary_cleaning import drop_prompt_text_and_false_quotes
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.core.token_count import estimate_message_tokens, estimate_messages_tokens
 from memorist.core.tool_pairs import move_back_to_cut_point

@@ -10,8 +10,8 @@ import msgspec
 from msgspec import Struct, field
 
 from memorist.errors import NothingToDo, UsageError
+from memorist.machines.machine_merge import MachineSnapshot
 from memorist.machines.machine_remote import draw_random_bytes
-from memorist.machines.machine_snapshot import MachineSnapshot
 from memorist.machines.snapshot_cipher import NONCE_BYTES, decrypt_snapshot, encrypt_snapshot
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout

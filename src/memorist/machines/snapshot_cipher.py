@@ -12,7 +12,7 @@ import msgspec
 import zstandard
 
 from memorist.errors import InputError, UsageError
-from memorist.machines.machine_snapshot import MachineSnapshot
+from memorist.machines.machine_merge import MachineSnapshot
 
 KEY_BYTES = 32
 NONCE_BYTES = 12

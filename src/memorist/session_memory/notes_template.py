@@ -30,16 +30,6 @@ class TemplateSection(Struct, frozen=True):
         return self.header.lstrip("#").strip()
 
 
-class RepairedNotes(Struct, frozen=True):
-    """The result of checking a model's edit: the text to keep and what was repaired (empty when the
-    edit was clean).
-    """
-
-    text: str
-    repairs: tuple[str, ...]
-    rolled_back: bool = False
-
-
 @lru_cache(maxsize=16)
 def parse_template_sections(template: str) -> tuple[TemplateSection, ...]:
     """The sections of a template."""
@@ -111,43 +101,8 @@ def is_empty_notes(text: str, template: str) -> bool:
     )
 
 
-def repair_notes(before: str, after: str, template: str) -> RepairedNotes:
-    """Check a model's edit of the notes, and repair the structure without losing its words.
-
-    Headers and italic lines are rewritten from the template. A missing section gets its former text
-    back; an added section becomes a second-level heading inside the one before it. If fewer than
-    half of the sections can be found, the whole edit is rolled back.
-    """
-    shape = parse_template_sections(template)
-    if _is_intact(after, shape):
-        return RepairedNotes(after if after.endswith("\n") else after + "\n", ())
-    new, old = parse_section_bodies(after, template), parse_section_bodies(before, template)
-    if len(new) * 2 < len(shape):
-        return RepairedNotes(before, ("most section headers were gone",), rolled_back=True)
-    repairs = [
-        f"section {frame.title!r} was missing and has its former text"
-        for frame in shape
-        if frame.title not in new
-    ]
-    texts = {
-        frame.title: _demote_headings(new.get(frame.title, old.get(frame.title, "")))
-        for frame in shape
-    }
-    repairs.append("header or italic lines were changed and are the template's again")
-    return RepairedNotes(compose_notes(template, texts), tuple(repairs))
-
-
-def _is_intact(text: str, shape: tuple[TemplateSection, ...]) -> bool:
-    parsed: MarkdownOutline = parse_markdown_outline(text)
-    if [section.header for section in parsed.sections] != [frame.header for frame in shape]:
-        return False
-    return all(
-        not frame.hint or section.body.split("\n", 1)[0] == frame.hint
-        for section, frame in zip(parsed.sections, shape, strict=True)
-    )
-
-
-def _demote_headings(body: str) -> str:
+def demote_headings(body: str) -> str:
+    """Lower first-level headings outside of code, so that none passes for a header."""
     lines, fenced = [], False
     for line in body.split("\n"):
         if line.lstrip().startswith(("```", "~~~")):
@@ -180,7 +135,7 @@ def compose_with_structural(
     merged = {}
     for frame in parse_template_sections(template):
         written = parts.get(frame.title, "")
-        fresh = _demote_headings(derived.get(frame.title, "").strip("\n"))
+        fresh = demote_headings(derived.get(frame.title, "").strip("\n"))
         if fresh and frame.title == TITLE_SECTION and written:
             fresh = ""  # one title is enough, and the model's is the better one
         block = f"{STRUCTURAL_MARK}\n{fresh}" if fresh else ""

@@ -46,6 +46,7 @@ from memorist.session_memory.notes_prompt import (
     render_length_reminders,
     render_update_prompt,
 )
+from memorist.session_memory.notes_repair import repair_notes
 from memorist.session_memory.notes_review import (
     join_uncovered_derived_notes,
     review_notes,
@@ -57,7 +58,6 @@ from memorist.session_memory.notes_template import (
     parse_authored_sections,
     parse_section_bodies,
     parse_template_sections,
-    repair_notes,
 )
 from memorist.session_memory.notes_trigger import NotesDue
 from memorist.session_memory.structural_notes import (
